@@ -13,7 +13,9 @@ const endpoints = Number(process.env.BENCH_ENDPOINTS ?? 1_000_000)
 const keptDirectory = process.env.BENCH_KEPT_DIRECTORY
 const rounds = 100
 const warmUps = 10
-const budgetMs = 15_000
+const budgetMs = 6000
+/** The plain statement of a rare search takes seconds: it is measured until this time, and at least once. */
+const plainBudgetMs = 6000
 /** Endpoints that have been active, and those of them that are connected. */
 const activeEvery = 3
 const connectedEvery = 1000
@@ -40,7 +42,7 @@ async function prepare(bench: BenchPlatform) {
   const [row] = await sql`
     select (select count(*) from register.endpoints) as endpoints, (select count(*) from register.documents) as documents`
   if (row?.documents >= endpoints) return
-  if (row?.endpoints < endpoints) await fill(bench, 1, endpoints)
+  if (row?.endpoints < endpoints) await fill(bench, 1, endpoints, { tokens: false })
   await sql`
     update register.endpoints set connected = seq % ${connectedEvery} = 0, connectivity_ts = now() - make_interval(secs => seq % 500000)
     where seq % ${activeEvery} = 0`
@@ -51,7 +53,8 @@ async function prepare(bench: BenchPlatform) {
 async function measure({ token }: BenchPlatform, connection: HttpConnection, kind: Kind): Promise<Figure[]> {
   const [ours, theirs]: [number[], number[]] = [[], []]
   const began = performance.now()
-  const isOver = () => performance.now() - began > budgetMs
+  let plainMs = 0
+  const isOver = () => performance.now() - began - plainMs > budgetMs
   let rows = 0
   for (let round = -warmUps; round < rounds && !(isOver() && ours.length > 8); round++) {
     const callerToken = await (kind.token ?? token)()
@@ -59,25 +62,34 @@ async function measure({ token }: BenchPlatform, connection: HttpConnection, kin
     const time = await timed(async () => {
       text = await connection.ask('GET', `${root}/directory${kind.path(round + warmUps)}`, callerToken)
     })
-    const plainTime = kind.plain && (await timed(() => kind.plain!(round + warmUps)))
+    const isPlainOver = plainMs > plainBudgetMs
+    const plainTime = kind.plain && !isPlainOver ? await timed(() => kind.plain!(round + warmUps)) : undefined
+    plainMs += plainTime ?? 0
     rows = JSON.parse(text).content?.length ?? 0
     if (kind.rows !== undefined && rows !== kind.rows)
       throw new Error(`${kind.name}: ${rows} endpoints: ${text.slice(0, 200)}`)
+    if (plainTime !== undefined && (round >= 0 || isPlainOver || plainMs > plainBudgetMs)) theirs.push(plainTime)
     if (round < 0 && !isOver()) continue
     ours.push(time)
-    if (plainTime !== undefined) theirs.push(plainTime)
   }
   const [p50, p99] = [quantile(ours, 0.5), quantile(ours, 0.99)]
-  const plain = theirs.length > 0 ? quantile(theirs, 0.5) : undefined
+  const plain = theirs.length > 0 ? quantile(theirs, 0.99) : undefined
   console.error(
-    `${kind.name}: ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms, plain ${plain?.toFixed(1)} ms, ${rows} rows`,
+    `${kind.name}: ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms, plain p99 ${plain?.toFixed(1)} ms, ${rows} rows`,
   )
   return [
     { name: `${kind.name}, p50`, value: p50, unit: 'ms' },
     { name: `${kind.name}, p99`, value: p99, unit: 'ms', ...(!kind.isUnlimited && { limit: { max: 50 } }) },
     ...(plain === undefined
       ? []
-      : [{ name: `${kind.name}, against the plain statement`, value: p50 / plain, unit: 'times' }]),
+      : [
+          {
+            name: `${kind.name}, p99 against the plain statement`,
+            value: p99 / plain,
+            unit: 'times',
+            limit: { max: 1.5 },
+          },
+        ]),
   ]
 }
 

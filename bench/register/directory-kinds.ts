@@ -174,11 +174,11 @@ const counts = ({ sql, tenantId }: BenchPlatform): Kind[] => [
   },
   {
     name: 'counts by model and connection',
-    isUnlimited: true,
     path: () => '/counts?by=model,connection',
     plain: () =>
       sql`select metadata ->> 'model', connected, count(*) from register.endpoints where tenant_id = ${tenantId} group by 1, 2`,
   },
+  { name: 'counts by a key that is not counted in advance', isUnlimited: true, path: () => '/counts?by=city' },
 ]
 
 const maps = ({ sql, tenantId }: BenchPlatform): Kind[] =>

@@ -42,7 +42,7 @@ const batchSize = 100_000
 const indexes = ['endpoints_of_application', 'endpoints_of_version', 'endpoints_of_tenant', 'endpoints_metadata']
 
 /** Inserts endpoints with a token each and their counts by SQL, bypassing the API. */
-export async function fill({ sql, tenantId }: BenchPlatform, from: number, to: number) {
+export async function fill({ sql, tenantId }: BenchPlatform, from: number, to: number, { tokens = true } = {}) {
   const definitions = await sql<{ indexdef: string }[]>`
     select indexdef from pg_indexes where schemaname = 'register' and indexname = any(${indexes})`
   for (const name of indexes) await sql`drop index ${sql(`register.${name}`)}`
@@ -60,10 +60,12 @@ export async function fill({ sql, tenantId }: BenchPlatform, from: number, to: n
     for (const { indexdef } of definitions) await tx.unsafe(indexdef)
   })
   const filled = sql`from generate_series(${from}::integer, ${to}::integer) as n`
-  await sql`
+  if (tokens)
+    await sql`
     insert into tokens.endpoints (endpoint_id, tenant_id, application_name)
     select 'bench-' || lpad(n::text, 8, '0'), ${tenantId}, ${applicationName} ${filled}`
-  await sql`
+  if (tokens)
+    await sql`
     insert into tokens.tokens (endpoint_id, endpoint_token_id, tenant_id, application_name, token_hash, status, created_date)
     select 'bench-' || lpad(n::text, 8, '0'), 'token-' || n, ${tenantId}, ${applicationName},
       encode(sha256(n::text::bytea), 'base64'), 'Inactive', now() ${filled}`

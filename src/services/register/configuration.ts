@@ -79,6 +79,9 @@ export const defaultDirectoryKeys = [
   'mac',
 ]
 
+/** The metadata keys by whose values endpoints are counted in advance, unless an application chooses others. */
+export const defaultCountedKeys = ['model', 'type', 'firmware']
+
 const DirectoryShape = Type.Object({
   directory: Type.Optional(
     Type.Object({
@@ -88,6 +91,15 @@ const DirectoryShape = Type.Object({
           uniqueItems: true,
           default: defaultDirectoryKeys,
           description: 'Metadata keys that people search and sort endpoints by, in addition to the id',
+        }),
+      ),
+      'counted-keys': defaulted(
+        Type.Array(Type.String({ pattern: metadataKey, maxLength: 128 }), {
+          maxItems: 10,
+          uniqueItems: true,
+          default: defaultCountedKeys,
+          description:
+            'Metadata keys with few different values, by which endpoints are counted in advance; other keys are counted for each request',
         }),
       ),
       place: Type.Optional(

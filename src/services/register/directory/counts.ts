@@ -4,9 +4,10 @@ import { monotonicMs } from '../../../kernel/clock.ts'
 import { type ConcurrencyLimit, createConcurrencyLimit } from '../../../kernel/concurrency-limit.ts'
 import type { Ctx } from '../../../kernel/contract.ts'
 import { sourcesOf } from './list.ts'
-import { type Conditions, connections, type Dimension, hasConditions } from './query.ts'
+import { connections, type Dimension, hasConditions } from './query.ts'
 import { type DirectoryQuery, type QueryDeps, queryOf, type SelectionRequest } from './selection.ts'
 import * as store from './store/counts.ts'
+import { connectionKey, findValueCounts } from './store/value-counts.ts'
 
 export interface CountsRequest extends SelectionRequest {
   dimensions: Dimension[]
@@ -32,6 +33,8 @@ export interface DimensionCounts {
 }
 
 export interface CountDeps extends QueryDeps {
+  /** Returns whether all of these applications count endpoints by the key. */
+  isCounted(tenantId: string, applicationNames: string[], key: string): Promise<boolean>
   limits: CountLimits
   concurrency: ConcurrencyLimit
 }
@@ -62,7 +65,7 @@ export async function countDirectory(deps: CountDeps, ctx: Ctx, request: CountsR
     byDimension: request.dimensions.map(() => new Map()),
     beyond: request.dimensions.map(() => 0),
   }
-  const complete = isMaintained(query.conditions, request.dimensions)
+  const complete = (await isMaintained(deps, query, request.dimensions))
     ? await addMaintained(deps, query, request.dimensions, sums)
     : await deps.concurrency.run(query.scope.tenantId, () => addCounted(deps, query, request.dimensions, sums), ctx)
   const singles = await store.countSingles(deps.db.sql, { ...query, dimensions: request.dimensions }, deps.filters)
@@ -74,38 +77,55 @@ export async function countDirectory(deps: CountDeps, ctx: Ctx, request: CountsR
   }
 }
 
-/** Returns whether counts suffice that are maintained, or that an index has. */
-const isMaintained = (conditions: Conditions, dimensions: Dimension[]) =>
-  !hasConditions({ ...conditions, versionNames: undefined }) &&
-  dimensions.every(
-    ({ field }) =>
-      field === 'application' ||
-      field === 'version' ||
-      (field === 'connection' && conditions.versionNames === undefined),
-  )
+/** Returns whether counts suffice that are maintained. Those by connection and metadata are not kept for each version. */
+async function isMaintained(deps: CountDeps, { scope, conditions }: DirectoryQuery, dimensions: Dimension[]) {
+  if (hasConditions({ ...conditions, versionNames: undefined })) return false
+  const others = dimensions.filter(({ field }) => field !== 'application' && field !== 'version')
+  if (others.length === 0) return true
+  if (conditions.versionNames !== undefined) return false
+  for (const dimension of others)
+    if (
+      dimension.field === 'metadata' &&
+      !(await deps.isCounted(scope.tenantId, scope.applicationNames, dimension.key))
+    )
+      return false
+  return true
+}
 
 async function addMaintained(deps: CountDeps, query: DirectoryQuery, dimensions: Dimension[], sums: Sums) {
   const rows = await store.findMaintained(deps.db.sql, query.scope, query.conditions.versionNames)
   for (const { applicationName, versionName, count } of rows) {
     sums.total += count
     for (const [dimension, { field }] of dimensions.entries())
-      if (field !== 'connection')
+      if (field === 'application' || field === 'version')
         addValue(sums, dimension, field === 'application' ? applicationName : versionName, count)
   }
-  const byConnection = dimensions.findIndex(({ field }) => field === 'connection')
-  if (byConnection >= 0) await addConnections(deps, query, byConnection, sums)
+  const { total } = sums
+  for (const [index, dimension] of dimensions.entries())
+    if (dimension.field === 'connection' || dimension.field === 'metadata')
+      await addValues(deps, query, { index, dimension, total }, sums)
   return true
 }
 
-/** The other endpoints of the applications have never connected. */
-async function addConnections(deps: CountDeps, { scope }: DirectoryQuery, dimension: number, sums: Sums) {
-  let never = sums.total
-  for (const { connection, count } of await store.findConnections(deps.db.sql, scope)) {
-    addValue(sums, dimension, connections[connection]!, count)
-    never -= count
+/** The other endpoints of the applications have no value: they have never connected, or do not have the key. */
+async function addValues(
+  deps: CountDeps,
+  { scope }: DirectoryQuery,
+  { index, dimension, total }: { index: number; dimension: Dimension; total: number },
+  sums: Sums,
+) {
+  const isConnection = dimension.field !== 'metadata'
+  let left = total
+  for (const { value, count } of await findValueCounts(
+    deps.db.sql,
+    scope,
+    isConnection ? connectionKey : dimension.key,
+  )) {
+    addValue(sums, index, isConnection ? connections[Number(value)]! : value, count)
+    left -= count
   }
-  // An endpoint that was just deleted may still be counted as connected.
-  if (never > 0) addValue(sums, dimension, 'never', never)
+  // An endpoint that was just deleted may still be counted.
+  if (left > 0) addValue(sums, index, isConnection ? 'never' : null, left)
 }
 
 /** Returns false if the time did not suffice. */

@@ -11,6 +11,9 @@ export interface Position {
   isRest: boolean
 }
 
+/** An endpoint of a page, with its fields if they were read with its position. */
+export type Placed<Row> = Position & { row?: Row }
+
 const version = 1
 
 /** The cursor names its order, so that it cannot continue a list in another order. */

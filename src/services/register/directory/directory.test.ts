@@ -297,6 +297,43 @@ suite('counts of endpoints', () => {
     assert.deepEqual((await counts(of)).body, { total: 5, complete: true, counts: [] })
   })
 
+  test('in advance equals counting each endpoint, after registrations, changes and deletions', async () => {
+    const c = await anApplication(admin, ['v1'])
+    await configure(c.app, { directory: { 'counted-keys': ['floor', 'model'] } })
+    const ids: string[] = []
+    for (let n = 0; n < 6; n++)
+      ids.push(
+        await anEndpoint(c.version, { endpointId: `${c.app}-${n}`, metadata: { floor: n % 2, model: `M${n % 3}` } }),
+      )
+    const connect = (n: number, connected: boolean, number: number) =>
+      waypost.ask(Register).setConnectivity([{ endpointId: ids[n]!, connected, at: new Date(), number }])
+    const check = async (expected: Record<string, number>) => {
+      await update()
+      const of = { applicationName: c.app, by: 'floor,model,connection' }
+      const { body } = await counts(of)
+      const each = await counts({ ...of, by: `${of.by},deep` })
+      assert.deepEqual([body.total, body.counts], [each.body.total, each.body.counts.slice(0, 3)])
+      const stored = await waypost.kit.db.sql`
+        select key || '=' || value as name, count from register.value_counts where application_name = ${c.app} order by 1`
+      assert.deepEqual(Object.fromEntries(stored.map(({ name, count }) => [name, count])), expected)
+    }
+    const models = { 'model="M0"': 2, 'model="M1"': 2, 'model="M2"': 2 }
+    await check({ 'floor=0': 3, 'floor=1': 3, ...models })
+    await connect(0, true, 1)
+    await connect(1, true, 1)
+    await check({ '=2': 2, 'floor=0': 3, 'floor=1': 3, ...models })
+    await connect(1, false, 2)
+    await admin(`PUT /epr/api/v1/endpoints/${ids[2]}/metadata/floor`, '"roof"', { 'content-type': 'application/json' })
+    await admin(`PUT /epr/api/v1/endpoints/${ids[3]}/metadata/floor`, { a: 1 })
+    await check({ '=1': 1, '=2': 1, 'floor="roof"': 1, 'floor=0': 2, 'floor=1': 2, ...models })
+    waypost.ask(Register).noteActivity(ids[4]!, new Date())
+    await waypost.built.get('register')!.stop!()
+    await connect(4, true, 1)
+    await check({ '=1': 1, '=2': 2, 'floor="roof"': 1, 'floor=0': 2, 'floor=1': 2, ...models })
+    for (const endpointId of ids) await admin(`DELETE /epr/api/v1/endpoints/${endpointId}`)
+    await check({})
+  })
+
   test('returns the most frequent values and adds up the others', async () => {
     const { body } = await counts({ ...of, by: 'floor', top: 1, search: 'pump' })
     assert.deepEqual(body.counts, [{ by: 'floor', values: [{ value: -1, count: 1 }], others: 2, missing: 0 }])

@@ -3,6 +3,8 @@ import type { PlaceSeries } from '../contract.ts'
 export interface DirectorySettings {
   /** Metadata keys that are searched and sorted by; their values are texts, numbers or booleans. */
   keys: string[]
+  /** Metadata keys by whose values endpoints are counted. */
+  countedKeys: string[]
   /** Paths of the place in the metadata; undefined for the usual names. */
   place: { latitude: string[]; longitude: string[] } | undefined
   /** The time series that reports places; its newest value replaces the place in the metadata. */
@@ -21,6 +23,8 @@ export interface DirectoryDocument {
   grams: number[]
   /** Encoded values by key; the empty key has the id. */
   sorted: Record<string, string>
+  /** Values to count by, as JSON texts by key. */
+  counted: Record<string, string>
   place: Place | undefined
 }
 
@@ -33,7 +37,7 @@ type Metadata = Record<string, unknown>
 
 export function documentOf(
   { endpointId, seq, metadata }: { endpointId: string; seq: number; metadata: Metadata },
-  settings: Pick<DirectorySettings, 'keys' | 'place'>,
+  settings: Pick<DirectorySettings, 'keys' | 'countedKeys' | 'place'>,
 ): DirectoryDocument {
   const sorted: [string, string][] = [[idKey, endpointId]]
   const lines = [normalized(endpointId)]
@@ -54,8 +58,22 @@ export function documentOf(
     text,
     grams: gramsInRange(gramsOfText(text), seq),
     sorted: Object.fromEntries(sorted),
+    counted: countedValues(metadata, settings.countedKeys),
     place: placeOf(metadata, settings.place),
   }
+}
+
+/** Longer values, and objects and arrays, count as no value. */
+export const countedLengthMax = 200
+
+function countedValues(metadata: Metadata, keys: string[]): Record<string, string> {
+  const values = keys.flatMap((key) => {
+    const value = Object.hasOwn(metadata, key) ? metadata[key] : undefined
+    if (!['string', 'number', 'boolean'].includes(typeof value)) return []
+    const text = JSON.stringify(value)
+    return text.length <= countedLengthMax ? [[key, text]] : []
+  })
+  return Object.fromEntries(values)
 }
 
 /** Folds case and compatible characters, and removes characters that separate lines or that PostgreSQL cannot store. */
@@ -107,7 +125,7 @@ export function gramsInRange(grams: Iterable<number>, seq: number): number[] {
 
 const gramSize = 3
 
-function gramsOfText(text: string): Set<number> {
+export function gramsOfText(text: string): Set<number> {
   const grams = new Set<number>()
   for (const line of text.split('\n')) {
     const characters = Array.from(line)
@@ -143,16 +161,21 @@ export function wordsOf(search: string): string[] | undefined {
 /** Further parts of a word narrow a search less than reading their lists costs. */
 const gramsPerWord = 4
 
-/** Returns parts that a text with these words has: a few of the longest ones, spread over each word. */
-export function gramsOfWords(words: string[]): number[] {
+/**
+ * Returns parts that a text with these words has: a few of the longest ones of each word, those that are rare in the sample of texts. The
+ * list of a part that most texts have is long and narrows nothing: a search of `bench-0090` took twice as long with such parts.
+ */
+export function gramsOfWords(words: string[], sample: Set<number>[]): number[] {
   const grams = new Set<number>()
   for (const word of words) {
     const characters = Array.from(word)
     const size = Math.min(gramSize, characters.length)
-    const last = characters.length - size
-    const count = Math.min(gramsPerWord, last + 1)
-    for (let index = 0; index < count; index++)
-      grams.add(gramOf(characters, count === 1 ? 0 : Math.round((last * index) / (count - 1)), size))
+    const parts = new Set<number>()
+    for (let start = 0; start + size <= characters.length; start++) parts.add(gramOf(characters, start, size))
+    const counted = Array.from(parts, (gram) => ({ gram, count: sample.filter((of) => of.has(gram)).length }))
+    counted.sort((one, other) => one.count - other.count)
+    const rare = counted.filter(({ count }, index) => index === 0 || count * 2 < sample.length)
+    for (const { gram } of (sample.length === 0 ? counted : rare).slice(0, gramsPerWord)) grams.add(gram)
   }
   return [...grams]
 }

@@ -9,6 +9,7 @@ import { Register } from '../contract.ts'
 import { filterIndex } from '../filters/store/members.ts'
 import { countDirectory, createCountConcurrency } from './counts.ts'
 import { type DirectoryRequest, type ListLimits, listDirectory } from './list.ts'
+import { createTextSample } from './text-sample.ts'
 
 const { waypost, anApplication, anEndpoint } = await openRegister()
 const { db } = waypost.kit
@@ -38,6 +39,7 @@ for (let n = 0; n < 30; n++) {
 const updateTask = waypost.built.get('register')!.periodic!.find(({ name }) => name === 'register.update-directory')!
 await updateTask.run(db.sql as never)
 
+const sampleOf = createTextSample(db)
 const base: DirectoryRequest = {
   tenantId: undefined,
   applicationNames: undefined,
@@ -55,7 +57,7 @@ const base: DirectoryRequest = {
 }
 
 async function all(limits: ListLimits, request: Partial<DirectoryRequest>, isIndexed = true): Promise<string[]> {
-  const deps = { db, filters: filterIndex, isIndexed: async () => isIndexed, limits }
+  const deps = { db, filters: filterIndex, sampleOf, isIndexed: async () => isIndexed, limits }
   const found: string[] = []
   for (let cursor: string | undefined, pages = 0; pages < 200; pages++) {
     const page = await listDirectory(deps, ctx, { ...base, ...request, cursor })
@@ -130,13 +132,24 @@ suite('lists of the directory', () => {
 
 suite('counts of the directory', () => {
   const counts = (limits: { budgetMs: number; steps: number; candidatesMax: number }, words: string[]) =>
-    countDirectory({ db, filters: filterIndex, limits, concurrency: createCountConcurrency() }, ctx, {
-      ...base,
-      words,
-      metadata: [],
-      dimensions: [{ field: 'connection' }, { field: 'metadata', key: 'name' }],
-      top: 100,
-    })
+    countDirectory(
+      {
+        db,
+        filters: filterIndex,
+        sampleOf,
+        isCounted: async () => false,
+        limits,
+        concurrency: createCountConcurrency(),
+      },
+      ctx,
+      {
+        ...base,
+        words,
+        metadata: [],
+        dimensions: [{ field: 'connection' }, { field: 'metadata', key: 'name' }],
+        top: 100,
+      },
+    )
 
   test('are the same in steps and by index', async () => {
     for (const word of ['pump', 'e']) {

@@ -9,6 +9,7 @@ import { type DirectoryDocument, type DirectorySettings, documentOf, type Place 
 import type { DirectorySettingsOf } from './settings.ts'
 import * as store from './store/documents.ts'
 import { type PlacedEndpoint, replacePlaces } from './store/places.ts'
+import { addToValueCounts, type ValueCount } from './store/value-counts.ts'
 
 export interface Indexing {
   /** Updates the directory until the queue is empty. */
@@ -117,6 +118,10 @@ async function replaceDocuments(sql: Sql, documents: Document[], deleted: store.
     changed.flatMap((one) => placed(one, one.place)),
   ]
   await replacePlaces(sql, except(placesBefore, placesAfter), except(placesAfter, placesBefore))
+  await addToValueCounts(sql, [
+    ...removedFrom.flatMap((one) => countsOf(one, -1)),
+    ...changed.flatMap((one) => countsOf(one, 1)),
+  ])
   if (changed.length > 0) await store.saveDocuments(sql, changed)
   if (deleted.length > 0) await store.deleteDocuments(sql, deleted.map(withoutContent))
 }
@@ -131,11 +136,16 @@ function differs(document: Document, stored: store.StoredDocument | undefined): 
   if (!stored || stored.text !== document.text) return true
   const place = placeOfStored(stored)
   if (place?.latitude !== document.place?.latitude || place?.longitude !== document.place?.longitude) return true
-  const keys = Object.keys(document.sorted)
-  return (
-    keys.length !== Object.keys(stored.sorted).length || keys.some((key) => stored.sorted[key] !== document.sorted[key])
-  )
+  return !hasSameValues(stored.sorted, document.sorted) || !hasSameValues(stored.counted, document.counted)
 }
+
+function hasSameValues(one: Record<string, string>, other: Record<string, string>): boolean {
+  const keys = Object.keys(one)
+  return keys.length === Object.keys(other).length && keys.every((key) => one[key] === other[key])
+}
+
+const countsOf = (document: store.EndpointKey & { counted: Record<string, string> }, count: number): ValueCount[] =>
+  Object.entries(document.counted).map(([key, value]) => ({ ...withoutContent(document), key, value, count }))
 
 const placeOfStored = ({ latitude, longitude }: store.StoredDocument): Place | undefined =>
   latitude === null || longitude === null ? undefined : { latitude, longitude }

@@ -6,7 +6,7 @@ import { monotonicMs } from '../../../kernel/clock.ts'
 import type { Ctx } from '../../../kernel/contract.ts'
 import type { Fragment, Sql } from '../../../kernel/db.ts'
 import { invalidField } from '../../../kernel/errors.ts'
-import { comparePositions, cursorOf, type Position, positionOf } from './cursor.ts'
+import { comparePositions, cursorOf, type Placed, type Position, positionOf } from './cursor.ts'
 import { sortText } from './document.ts'
 import { type Connection, connections, hasConditions, type Sort } from './query.ts'
 import { type DirectoryQuery, type QueryDeps, queryOf, type SelectionRequest } from './selection.ts'
@@ -52,9 +52,11 @@ export interface ListLimits {
 }
 export const defaultLimits: ListLimits = { budgetMs: 30, firstSteps: 300, candidatesMax: 20_000 }
 
+type Item = Placed<candidates.DirectoryRow>
+
 /** A part of a list: endpoints in order, and the position until which they are complete. */
 interface Part {
-  items: Position[]
+  items: Item[]
   /** Undefined if the list ends there. */
   reached: Position | undefined
 }
@@ -64,26 +66,20 @@ interface Listing {
   sort: Sort
   after: Position | undefined
   limit: number
+  includeMetadata: boolean
 }
 
 export async function listDirectory(deps: ListDeps, ctx: Ctx, request: DirectoryRequest): Promise<DirectoryPage> {
-  const { sort, limit } = request
+  const { sort, limit, includeMetadata } = request
   const after = request.cursor === undefined ? undefined : positionOf(request.cursor, sort)
-  const listing: Listing = { query: await queryOf(deps, ctx, request), sort, after, limit }
+  const listing: Listing = { query: await queryOf(deps, ctx, request), sort, after, limit, includeMetadata }
   const [ofApplications, singles] = await Promise.all([partOfApplications(deps, listing), singlesOf(deps, listing)])
   const merged = merge(listing, ofApplications, singles)
-  const rows = await candidates.findRows(
-    deps.db.sql,
-    listing.query.scope.tenantId,
-    merged.items.map(({ seq }) => seq),
-    request.includeMetadata,
-  )
+  const unread = merged.items.filter(({ row }) => row === undefined).map(({ seq }) => seq)
+  const rows = await candidates.findRows(deps.db.sql, listing.query.scope.tenantId, unread, includeMetadata)
   const bySeq = new Map(rows.map((row) => [row.seq, row]))
   return {
-    content: merged.items.flatMap(({ seq }) => {
-      const row = bySeq.get(seq)
-      return row ? [endpointOf(row)] : []
-    }),
+    content: merged.items.flatMap(({ seq, row = bySeq.get(seq) }) => (row ? [endpointOf(row)] : [])),
     ...(merged.reached && { nextCursor: cursorOf(sort, merged.reached) }),
   }
 }
@@ -140,18 +136,35 @@ async function partOfApplications(deps: ListDeps, listing: Listing): Promise<Par
   if (applicationNames.length === 0) return { items: [], reached: undefined }
   if ('key' in sort.by && !(await deps.isIndexed(tenantId, applicationNames, sort.by.key)))
     return await sortedInMemory(deps, listing)
-  const began = monotonicMs()
-  const isOver = () => monotonicMs() - began > deps.limits.budgetMs
+  const { budgetMs } = deps.limits
+  let began = monotonicMs()
+  const leftMs = () => budgetMs - (monotonicMs() - began)
+  const isOver = () => leftMs() < 0
   const isConditional = hasConditions(query.conditions)
   const firstSteps = isConditional ? Math.max(deps.limits.firstSteps, listing.limit + 1) : listing.limit + 1
-  let part = await walk(deps, listing, { items: [], reached: listing.after }, firstSteps)
-  if (part.reached === undefined || part.items.length > listing.limit) return cutPart(listing, part)
-  if (isConditional) {
-    const indexed = await byIndex(deps, listing, part, isOver)
+  if (isConditional && query.words === 'rare') {
+    const start = listing.after ?? {
+      seq: sort.descending ? Number.MAX_SAFE_INTEGER : -1,
+      value: undefined,
+      isRest: false,
+    }
+    const indexed = await byIndex(deps, listing, { items: [], reached: start }, isOver)
     if (indexed) return cutPart(listing, indexed)
   }
-  for (let steps = firstSteps * 2; part.reached && part.items.length <= listing.limit && !isOver(); steps *= 2)
+  let part = await walk(deps, listing, { items: [], reached: listing.after }, firstSteps)
+  if (part.reached === undefined || part.items.length > listing.limit) return cutPart(listing, part)
+  if (isConditional && query.words !== 'rare') {
+    const indexed = await byIndex(deps, listing, part, isOver)
+    if (indexed) return cutPart(listing, indexed)
+    // The index has taken a part of the time; without any walking, a page would have few endpoints.
+    began = Math.max(began, monotonicMs() - budgetMs / 2)
+  }
+  for (let steps = firstSteps * 2; part.reached && part.items.length <= listing.limit && !isOver(); ) {
+    const stepBegan = monotonicMs()
     part = await walk(deps, listing, part, steps)
+    const msPerStep = (monotonicMs() - stepBegan) / steps
+    steps = Math.max(firstSteps, Math.min(steps * 2, Math.floor(leftMs() / msPerStep)))
+  }
   return cutPart(listing, part)
 }
 
@@ -163,16 +176,23 @@ function cutPart({ limit }: Listing, { items, reached }: Part): Part {
 /** Checks the next endpoints in the order of the list. */
 async function walk(deps: ListDeps, listing: Listing, before: Part, steps: number): Promise<Part> {
   const { db, filters } = deps
-  const { query, sort, limit } = listing
+  const { query, sort, limit, includeMetadata } = listing
   const isRest = before.reached?.isRest ?? false
-  const of: Walk = { ...query, sort, after: before.reached, steps, limit: limit + 1 - before.items.length }
+  const of: Walk = {
+    ...query,
+    sort,
+    after: before.reached,
+    steps,
+    limit: limit + 1 - before.items.length,
+    includeMetadata,
+  }
   const walked = await (isRest ? walkRest : walkValues)(db.sql, of, filters)
   const toPosition = ({ seq, value }: { seq: number; value: string | null }): Position => ({
     seq,
     value: value ?? undefined,
     isRest,
   })
-  const items = [...before.items, ...walked.found.map(toPosition)]
+  const items = [...before.items, ...walked.found.map((one) => ({ ...toPosition(one), row: one.row }))]
   if (walked.steps >= steps) return { items, reached: toPosition(walked.last!) }
   const hasRest = !isRest && ('key' in sort.by || sort.by.field === 'lastActivity')
   if (!hasRest) return { items, reached: undefined }
@@ -180,12 +200,15 @@ async function walk(deps: ListDeps, listing: Listing, before: Part, steps: numbe
   return items.length > limit ? rest : await walk(deps, listing, rest, steps)
 }
 
+/** With more candidates, walking in the order of the list finds a page sooner than sorting them. */
+const orderedMax = 3000
+
 /** Answers by the index of a condition that few endpoints meet; undefined if there is none. */
 async function byIndex(deps: ListDeps, listing: Listing, part: Part, isOver: () => boolean): Promise<Part | undefined> {
   const { query, sort } = listing
   if (query.conditions.words.length > 0 && 'field' in sort.by && sort.by.field === 'createdDate')
     return await searchInOrder(deps, listing, part, isOver)
-  const { candidatesMax } = deps.limits
+  const candidatesMax = Math.min(deps.limits.candidatesMax, orderedMax)
   for (const source of await sourcesOf(deps, listing, candidatesMax)) {
     const { examined, found } = await candidates.findCandidates(
       deps.db.sql,
@@ -216,7 +239,7 @@ export async function sourcesOf(
   const sources: Fragment[] = []
   if (conditions.filters.length > 0 && conditions.filters[0]!.members < limit)
     sources.push(candidates.membersSql(sql, of, filters))
-  if (conditions.words.length > 0)
+  if (conditions.words.length > 0 && query.words !== 'common')
     sources.push(
       candidates.searchSql(sql, of, { ...(await candidates.findBounds(sql, query.scope)), descending: false }, limit),
     )

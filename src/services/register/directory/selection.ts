@@ -5,8 +5,10 @@ import { InvalidRequest, invalidField } from '../../../kernel/errors.ts'
 import { tenantToRead, visibilityOf } from '../access.ts'
 import type { FilterIndex } from '../filters/filter-index.ts'
 import type { Condition } from '../lists/query.ts'
+import { gramsOfWords } from './document.ts'
 import type { Conditions, Connection, Scope } from './query.ts'
 import { findApplications } from './store/candidates.ts'
+import type { TextSampleOf } from './text-sample.ts'
 
 /** The conditions of a request for a list or counts. */
 export interface SelectionRequest {
@@ -24,11 +26,16 @@ export interface SelectionRequest {
 export interface DirectoryQuery {
   scope: Scope
   conditions: Conditions
+  /** Parts of the words, for the index. */
+  grams: number[]
+  /** About how many endpoints have the words, from a sample: rare ones are found by the index at once, common ones by walking. */
+  words: 'rare' | 'usual' | 'common'
 }
 
 export interface QueryDeps {
   db: Db
   filters: FilterIndex
+  sampleOf: TextSampleOf
 }
 
 const valuesMax = 1000
@@ -40,7 +47,22 @@ export async function queryOf(deps: QueryDeps, ctx: Ctx, request: SelectionReque
   const { words, versionNames, connections, activeAfter, activeBefore, metadata } = request
   const scope = await scopeOf(deps, ctx, request)
   const filters = await requireActiveFilters(deps, scope.tenantId, request.filterIds)
-  return { scope, conditions: { words, versionNames, connections, activeAfter, activeBefore, filters, metadata } }
+  const conditions = { words, versionNames, connections, activeAfter, activeBefore, filters, metadata }
+  return { scope, conditions, ...(await searchOf(deps, scope, words)) }
+}
+
+/** With more endpoints, their index does not help a list in another order. */
+const commonCount = 6000
+
+async function searchOf({ sampleOf }: QueryDeps, scope: Scope, words: string[]) {
+  if (words.length === 0 || scope.applicationNames.length === 0) return { grams: [], words: 'usual' as const }
+  const { texts, grams, size } = await sampleOf(scope)
+  const matching = texts.filter((text) => words.every((word) => text.includes(word))).length
+  const estimated = (matching / Math.max(1, texts.length)) * size
+  return {
+    grams: gramsOfWords(words, grams),
+    words: matching === 0 ? ('rare' as const) : estimated > commonCount ? ('common' as const) : ('usual' as const),
+  }
 }
 
 export async function scopeOf(

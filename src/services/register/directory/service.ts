@@ -17,9 +17,10 @@ import { toPlace } from './document.ts'
 import { createIndexing, type Indexing } from './indexing.ts'
 import { type DirectoryPage, type DirectoryRequest, defaultLimits, listDirectory } from './list.ts'
 import { listPlaces, type Places, type PlacesRequest } from './places.ts'
-import { createDirectorySettings, createIsIndexed } from './settings.ts'
+import { createDirectorySettings, createHasKey } from './settings.ts'
 import { saveActivity } from './store/documents.ts'
 import { type ReportedPlace, saveReportedPlaces } from './store/places.ts'
+import { createTextSample } from './text-sample.ts'
 
 export interface Directory {
   list(ctx: Ctx, request: DirectoryRequest): Promise<DirectoryPage>
@@ -39,8 +40,17 @@ export function createDirectory(kit: Kit, applications: Applications, filters: F
   const settingsOf = createDirectorySettings(applications)
   const activity = createDeferredWrites<{ endpointId: string; at: Date }>(kit, (values) => saveActivity(db.sql, values))
   const places = createDeferredWrites<ReportedPlace>(kit, (values) => saveReportedPlaces(db.sql, values))
-  const listDeps = { db, filters, isIndexed: createIsIndexed(applications), limits: defaultLimits }
-  const countDeps = { db, filters, limits: defaultCountLimits, concurrency: createCountConcurrency() }
+  const sampleOf = createTextSample(db)
+  const listDeps = { db, filters, sampleOf, isIndexed: createHasKey(applications, 'keys'), limits: defaultLimits }
+  const isCounted = createHasKey(applications, 'counted-keys')
+  const countDeps = {
+    db,
+    filters,
+    sampleOf,
+    isCounted,
+    limits: defaultCountLimits,
+    concurrency: createCountConcurrency(),
+  }
   return {
     list: (ctx, request) => listDirectory(listDeps, ctx, request),
     counts: (ctx, request) => countDirectory(countDeps, ctx, request),

@@ -1,7 +1,7 @@
 /** Reads the configuration of the directory (instance `epr`). */
 import type { Static } from '../../../kernel/schema.ts'
 import type { Applications, ApplicationVersionRef } from '../../applications/contract.ts'
-import { defaultDirectoryKeys, directoryInstance } from '../configuration.ts'
+import { defaultCountedKeys, defaultDirectoryKeys, directoryInstance } from '../configuration.ts'
 import type { DirectorySettings } from './document.ts'
 
 type Configuration = typeof directoryInstance extends { types?: { application: infer C } } ? C : Static<never>
@@ -14,8 +14,10 @@ export const createDirectorySettings = (
 
 function settingsOf({ directory }: Configuration): DirectorySettings {
   const { keys = defaultDirectoryKeys, place, 'place-time-series': series } = directory ?? {}
+  const countedKeys = directory?.['counted-keys'] ?? defaultCountedKeys
   return {
     keys,
+    countedKeys,
     place: place && { latitude: place.latitude.split('.'), longitude: place.longitude.split('.') },
     series,
   }
@@ -23,16 +25,18 @@ function settingsOf({ directory }: Configuration): DirectorySettings {
 
 const applicationsPerPage = 500
 
-/** Returns a check whether these applications, and all their versions, index a metadata key. */
-export const createIsIndexed =
-  (applications: Pick<Applications, 'configurationPage'>) =>
+const defaults = { keys: defaultDirectoryKeys, 'counted-keys': defaultCountedKeys }
+
+/** Returns a check whether these applications, and all their versions, index a metadata key, or count endpoints by it. */
+export const createHasKey =
+  (applications: Pick<Applications, 'configurationPage'>, list: 'keys' | 'counted-keys') =>
   async (tenantId: string, applicationNames: string[], key: string): Promise<boolean> => {
     const configured = new Set<string>()
     for (let after = ''; ; ) {
       const of = { tenantId, instance: directoryInstance, names: applicationNames, after, limit: applicationsPerPage }
       const page = await applications.configurationPage(of)
       for (const { applicationName, configurations } of page) {
-        const keys = configurations.flatMap(({ directory }) => (directory ? [directory.keys] : []))
+        const keys = configurations.flatMap(({ directory }) => (directory ? [directory[list] ?? defaults[list]] : []))
         if (keys.some((one) => !one.includes(key))) return false
         if (keys.length > 0) configured.add(applicationName)
       }
@@ -40,5 +44,5 @@ export const createIsIndexed =
       after = page.at(-1)!.applicationName
     }
     // An application whose versions alone configure keys may have endpoints of other versions, which use the default keys.
-    return defaultDirectoryKeys.includes(key) || applicationNames.every((name) => configured.has(name))
+    return defaults[list].includes(key) || applicationNames.every((name) => configured.has(name))
   }

@@ -2,7 +2,6 @@
 import type { Fragment, Sql } from '../../../../kernel/db.ts'
 import type { FilterIndex } from '../../filters/filter-index.ts'
 import { conditionsSql } from '../../lists/store/conditions.ts'
-import { gramsOfWords } from '../document.ts'
 import type { Conditions, Scope, Singles, Sort } from '../query.ts'
 import { conditionSql, connectionSql, joinsSql, numberOfConnection } from './conditions.ts'
 
@@ -26,6 +25,8 @@ export interface Candidates {
 interface Query {
   scope: Scope
   conditions: Conditions
+  /** Parts of the words of a search. */
+  grams: number[]
   sort: Sort
 }
 
@@ -36,9 +37,14 @@ export interface SearchRange {
   descending: boolean
 }
 
-export const searchSql = (sql: Sql, { scope, conditions }: Query, range: SearchRange, limit: number): Fragment => sql`
+export const searchSql = (
+  sql: Sql,
+  { scope, conditions, grams }: Query,
+  range: SearchRange,
+  limit: number,
+): Fragment => sql`
   select number as seq from register.search_candidates(${scope.tenantId}, ${scope.applicationNames}::text[],
-    ${conditions.words}::text[], ${gramsOfWords(conditions.words)}::integer[], ${range.from}, ${range.to}, ${range.descending}, ${limit})`
+    ${conditions.words}::text[], ${grams}::integer[], ${range.from}, ${range.to}, ${range.descending}, ${limit})`
 
 export const membersSql = (sql: Sql, { scope, conditions }: Query, filters: FilterIndex): Fragment =>
   filters.members(
@@ -136,6 +142,25 @@ export interface DirectoryRow {
   metadataUpdatedDate: Date | null
 }
 
+/** The same fields as JSON, of `e` and `a`; read them with `rowOfJson`. */
+export const rowJsonSql = (sql: Sql, metadata: boolean): Fragment => sql`
+  json_build_object('seq', e.seq, 'endpointId', e.endpoint_id, 'createdDate', register.moment(e.created_date),
+    'applicationName', e.application_name, 'versionName', e.version_name,
+    'versionRegisteredDate', register.moment(e.version_registered_date), 'connection', ${connectionSql(sql)},
+    'lastActivity', register.moment(a.at)
+    ${metadata ? sql`, 'metadata', register.whole_metadata(e.metadata, e.connected, e.connectivity_ts), 'metadataUpdatedDate', register.moment(e.metadata_updated_date)` : sql``})`
+
+const dateOf = (text: Date | string | null | undefined) => (text === null || text === undefined ? null : new Date(text))
+
+export const rowOfJson = (row: DirectoryRow): DirectoryRow => ({
+  ...row,
+  createdDate: new Date(row.createdDate),
+  versionRegisteredDate: new Date(row.versionRegisteredDate),
+  lastActivity: dateOf(row.lastActivity),
+  metadata: row.metadata ?? null,
+  metadataUpdatedDate: dateOf(row.metadataUpdatedDate),
+})
+
 export async function findRows(sql: Sql, tenantId: string, seqs: number[], metadata: boolean): Promise<DirectoryRow[]> {
   if (seqs.length === 0) return []
   return await sql<DirectoryRow[]>`
@@ -153,6 +178,24 @@ export async function findApplications(sql: Sql, tenantId: string): Promise<stri
     select application_name from register.counts where tenant_id = ${tenantId} and metadata_key = ''
     union select application_name from register.count_differences where tenant_id = ${tenantId} and metadata_key = ''`
   return rows.map(({ applicationName }) => applicationName)
+}
+
+/** Reads searchable texts at equal distances, and about the number of all. */
+export async function findTextSample(
+  sql: Sql,
+  scope: Scope,
+  wanted: number,
+): Promise<{ texts: string[]; size: number }> {
+  const { from, to } = await findBounds(sql, scope)
+  const step = Math.max(1, Math.floor((to - from) / wanted))
+  const rows = await sql<{ text: string }[]>`
+    select part.text from unnest(${scope.applicationNames}::text[]) as application(name)
+      cross join generate_series(${from}::bigint, ${to}::bigint, ${step}::bigint) as number cross join lateral (
+      select d.text from register.documents d
+      where d.tenant_id = ${scope.tenantId} and d.application_name = application.name and d.seq >= number
+        and d.seq < number + ${step}::bigint
+      order by d.seq limit 1) part limit ${wanted}`
+  return { texts: rows.map(({ text }) => text), size: to - from + 1 }
 }
 
 /** The smallest and the greatest number of an endpoint of the applications. */

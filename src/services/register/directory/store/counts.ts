@@ -1,6 +1,7 @@
 /** Counts endpoints by their fields and metadata keys. */
 import type { Fragment, Sql } from '../../../../kernel/db.ts'
 import type { FilterIndex } from '../../filters/filter-index.ts'
+import { countedLengthMax } from '../document.ts'
 import type { Conditions, Dimension, Scope } from '../query.ts'
 import { singlesSql } from './candidates.ts'
 import { conditionSql, connectionSql, neededJoinsSql } from './conditions.ts'
@@ -18,9 +19,6 @@ interface Query {
   dimensions: Dimension[]
 }
 
-/** Longer values, and objects and arrays, count as no value. */
-const valueLengthMax = 200
-
 function valueSql(sql: Sql, by: Dimension): Fragment {
   switch (by.field) {
     case 'application':
@@ -31,7 +29,7 @@ function valueSql(sql: Sql, by: Dimension): Fragment {
       return sql`(array['never', 'disconnected', 'connected'])[1 + ${connectionSql(sql)}]`
     case 'metadata':
       return sql`case when jsonb_typeof(e.metadata -> ${by.key}::text) in ('string', 'number', 'boolean')
-        and length((e.metadata -> ${by.key}::text)::text) <= ${valueLengthMax} then (e.metadata -> ${by.key}::text)::text end`
+        and length((e.metadata -> ${by.key}::text)::text) <= ${countedLengthMax} then (e.metadata -> ${by.key}::text)::text end`
   }
 }
 
@@ -108,15 +106,4 @@ export async function findMaintained(
       union all
       select application_name, version_name, difference from register.count_differences where ${where}) both_tables
     group by application_name, version_name having sum(n) > 0`
-}
-
-/** Counts endpoints that are connected or disconnected, by the index of their activity. Changes are counted after some seconds. */
-export async function findConnections(
-  sql: Sql,
-  { tenantId, applicationNames }: Scope,
-): Promise<{ connection: number; count: number }[]> {
-  return await sql<{ connection: number; count: number }[]>`
-    select connection, count(*) as count from register.activity
-    where tenant_id = ${tenantId} and application_name = any(${applicationNames}::text[]) and connection in (1, 2)
-    group by connection`
 }

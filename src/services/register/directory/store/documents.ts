@@ -3,6 +3,7 @@ import type { Sql } from '../../../../kernel/db.ts'
 import type { Metadata } from '../../metadata/metadata.ts'
 import type { DirectoryDocument } from '../document.ts'
 import { connectionSql } from './conditions.ts'
+import { addToValueCounts, connectionKey, type ValueCount } from './value-counts.ts'
 
 export interface EndpointKey {
   tenantId: string
@@ -52,13 +53,14 @@ export async function findChanged(sql: Sql, queued: QueuedEndpoint[]): Promise<C
 export interface StoredDocument extends EndpointKey {
   text: string
   sorted: Record<string, string>
+  counted: Record<string, string>
   latitude: number | null
   longitude: number | null
 }
 
 export async function findDocuments(sql: Sql, keys: EndpointKey[]): Promise<StoredDocument[]> {
   return await sql<StoredDocument[]>`
-    select d.tenant_id, d.application_name, d.seq, d.text, d.sorted, d.latitude, d.longitude
+    select d.tenant_id, d.application_name, d.seq, d.text, d.sorted, d.counted, d.latitude, d.longitude
     from jsonb_to_recordset(${sql.json(keys)}) as k("tenantId" text, "applicationName" text, seq bigint)
       join register.documents d on d.tenant_id = k."tenantId" and d.application_name = k."applicationName" and d.seq = k.seq`
 }
@@ -66,21 +68,38 @@ export async function findDocuments(sql: Sql, keys: EndpointKey[]): Promise<Stor
 export async function saveDocuments(sql: Sql, documents: (EndpointKey & DirectoryDocument)[]) {
   const rows = documents.map(({ place, ...document }) => ({ ...document, ...place }))
   await sql`
-    insert into register.documents (tenant_id, application_name, seq, text, grams, sorted, latitude, longitude)
-    select "tenantId", "applicationName", seq, text, grams, sorted, latitude, longitude
+    insert into register.documents (tenant_id, application_name, seq, text, grams, sorted, counted, latitude, longitude)
+    select "tenantId", "applicationName", seq, text, grams, sorted, counted, latitude, longitude
     from jsonb_to_recordset(${sql.json(rows)}) as d("tenantId" text, "applicationName" text, seq bigint, text text,
-      grams integer[], sorted jsonb, latitude integer, longitude integer)
+      grams integer[], sorted jsonb, counted jsonb, latitude integer, longitude integer)
     on conflict (tenant_id, application_name, seq) do update set text = excluded.text, grams = excluded.grams,
-      sorted = excluded.sorted, latitude = excluded.latitude, longitude = excluded.longitude`
+      sorted = excluded.sorted, counted = excluded.counted, latitude = excluded.latitude, longitude = excluded.longitude`
 }
 
 export async function deleteDocuments(sql: Sql, keys: EndpointKey[]) {
-  for (const table of ['documents', 'activity', 'reported_places'])
-    await sql`
-      delete from ${sql.unsafe(`register.${table}`)} d
-      using jsonb_to_recordset(${sql.json(keys)}) as k("tenantId" text, "applicationName" text, seq bigint)
-      where d.tenant_id = k."tenantId" and d.application_name = k."applicationName" and d.seq = k.seq`
+  const deleted = (table: string) => sql`
+    delete from ${sql.unsafe(`register.${table}`)} d
+    using jsonb_to_recordset(${sql.json(keys)}) as k("tenantId" text, "applicationName" text, seq bigint)
+    where d.tenant_id = k."tenantId" and d.application_name = k."applicationName" and d.seq = k.seq`
+  await deleted('documents')
+  await deleted('reported_places')
+  const rows = await sql<ConnectionOf[]>`
+    ${deleted('activity')} returning d.tenant_id, d.application_name, d.connection`
+  await addToValueCounts(
+    sql,
+    rows.flatMap((row) => connectionCount(row, -1)),
+  )
 }
+
+interface ConnectionOf {
+  tenantId: string
+  applicationName: string
+  connection: number
+}
+
+/** Endpoints that have never connected are not counted, as most of them have no row. */
+const connectionCount = ({ tenantId, applicationName, connection }: ConnectionOf, count: number): ValueCount[] =>
+  connection === 0 ? [] : [{ tenantId, applicationName, key: connectionKey, value: String(connection), count }]
 
 export interface SortValue extends EndpointKey {
   key: string
@@ -101,24 +120,43 @@ export async function replaceSortValues(sql: Sql, removed: SortValue[], added: S
       order by 1, 2, 3, 4, 5 on conflict do nothing`
 }
 
-/** Copies the connectivity of endpoints to their activity. */
+/** Copies the connectivity of endpoints to their activity, and counts the changes. */
 export async function saveConnections(sql: Sql, keys: EndpointKey[]) {
-  await sql`
-    insert into register.activity as known (tenant_id, application_name, seq, connection, at)
-    select e.tenant_id, e.application_name, e.seq, ${connectionSql(sql)}, e.connectivity_ts
-    from jsonb_to_recordset(${sql.json(keys)}) as k("tenantId" text, seq bigint)
-      join register.endpoints e on e.tenant_id = k."tenantId" and e.seq = k.seq
-    where e.connectivity_ts is not null order by e.seq
-    on conflict (tenant_id, application_name, seq)
-      do update set connection = excluded.connection, at = greatest(known.at, excluded.at)
-      where known.connection <> excluded.connection or known.at < excluded.at`
+  const rows = await sql<(ConnectionOf & { count: number })[]>`
+    with given as materialized (
+      select e.tenant_id, e.application_name, e.seq, ${connectionSql(sql)} as connection, e.connectivity_ts as at
+      from jsonb_to_recordset(${sql.json(keys)}) as k("tenantId" text, seq bigint)
+        join register.endpoints e on e.tenant_id = k."tenantId" and e.seq = k.seq
+      where e.connectivity_ts is not null),
+    before as materialized (
+      select a.tenant_id, a.application_name, a.seq, a.connection
+      from given g join register.activity a using (tenant_id, application_name, seq)),
+    saved as (
+      insert into register.activity as known (tenant_id, application_name, seq, connection, at)
+      select tenant_id, application_name, seq, connection, at from given order by seq
+      on conflict (tenant_id, application_name, seq)
+        do update set connection = excluded.connection, at = greatest(known.at, excluded.at)
+        where known.connection <> excluded.connection or known.at < excluded.at
+      returning tenant_id, application_name, seq, connection)
+    select tenant_id, application_name, connection, sum(n)::bigint as count from (
+      select tenant_id, application_name, connection, 1 as n from saved
+      union all
+      select b.tenant_id, b.application_name, b.connection, -1 from saved s join before b using (tenant_id, application_name, seq)) d
+    group by 1, 2, 3`
+  await addToValueCounts(
+    sql,
+    rows.flatMap(({ count, ...row }) => connectionCount(row, count)),
+  )
 }
 
-/** Stores when endpoints were active, with the precision of a minute: a device that sends often causes few writes. */
+/**
+ * Stores when endpoints were active, with the precision of a minute: a device that sends often causes few writes. A new row says that the
+ * endpoint never connected, because only `saveConnections` counts connections; it follows if the endpoint is in the queue.
+ */
 export async function saveActivity(sql: Sql, active: { endpointId: string; at: Date }[]) {
   await sql`
     insert into register.activity as known (tenant_id, application_name, seq, connection, at)
-    select e.tenant_id, e.application_name, e.seq, ${connectionSql(sql)}, given.at
+    select e.tenant_id, e.application_name, e.seq, 0, given.at
     from unnest(${active.map(({ endpointId }) => endpointId)}::text[], ${active.map(({ at }) => at.toISOString())}::text[]::timestamptz[])
       as given(endpoint_id, at) join register.endpoints e on e.endpoint_id = given.endpoint_id
     order by e.seq
@@ -143,7 +181,18 @@ export async function enqueueAll(
   return row.last ?? undefined
 }
 
-const tables = ['directory_queue', 'documents', 'sort_values', 'activity', 'places', 'place_cells', 'reported_places']
+const tables = [
+  ...[
+    'directory_queue',
+    'documents',
+    'sort_values',
+    'activity',
+    'places',
+    'place_cells',
+    'reported_places',
+    'value_counts',
+  ],
+]
 
 /** Deletes a part of a deleted tenant's directory. Returns false when nothing is left. */
 export async function deleteDirectoryOfTenant(sql: Sql, tenantId: string, limit: number): Promise<boolean> {

@@ -3,8 +3,9 @@ import type { Fragment, Sql } from '../../../../kernel/db.ts'
 import type { FilterIndex } from '../../filters/filter-index.ts'
 import type { Position } from '../cursor.ts'
 import { idKey } from '../document.ts'
-import type { Conditions, Scope, Sort } from '../query.ts'
-import { conditionSql, joinsSql } from './conditions.ts'
+import { type Conditions, connections, type Scope, type Sort } from '../query.ts'
+import { type DirectoryRow, rowJsonSql, rowOfJson } from './candidates.ts'
+import { conditionSql, joinsSql, numberOfConnection } from './conditions.ts'
 
 export interface Walk {
   scope: Scope
@@ -16,6 +17,7 @@ export interface Walk {
   steps: number
   /** Maximum number of endpoints to return. */
   limit: number
+  includeMetadata: boolean
 }
 
 export interface Walked {
@@ -24,7 +26,7 @@ export interface Walked {
   /** The position behind the last checked endpoint; null if there was none. */
   last: { seq: number; value: string | null } | null
   /** Endpoints that meet the conditions, in order. */
-  found: { seq: number; value: string | null }[]
+  found: { seq: number; value: string | null; row: DirectoryRow }[]
 }
 
 /** Checks the next endpoints that have a value to sort by. */
@@ -47,21 +49,21 @@ export async function walkRest(sql: Sql, walk: Walk, filters: FilterIndex): Prom
 export const sortKey = ({ by }: Sort) => ('key' in by ? by.key : idKey)
 
 async function walked(sql: Sql, walk: Walk, source: Fragment, descending: boolean, filters: FilterIndex) {
-  const { scope, conditions, limit } = walk
+  const { scope, conditions, limit, includeMetadata } = walk
   const order = (row: Fragment) =>
     descending ? sql`${row}.value desc nulls last, ${row}.seq desc` : sql`${row}.value nulls last, ${row}.seq`
   const opposite = descending ? sql`value nulls first, seq` : sql`value desc nulls first, seq desc`
   const [row] = await sql<[Walked]>`
     with walked as materialized (${source}),
     found as (
-      select w.seq, w.value from walked w join register.endpoints e on e.tenant_id = ${scope.tenantId} and e.seq = w.seq
+      select w.seq, w.value, ${rowJsonSql(sql, includeMetadata)} as row from walked w join register.endpoints e on e.tenant_id = ${scope.tenantId} and e.seq = w.seq
         ${joinsSql(sql, conditions)}
       where true ${conditionSql(sql, scope.tenantId, conditions, filters)}
       order by ${order(sql`w`)} limit ${limit})
     select (select count(*) from walked) as steps,
       (select json_build_object('seq', seq, 'value', value) from walked order by ${opposite} limit 1) as last,
-      coalesce((select json_agg(json_build_object('seq', f.seq, 'value', f.value) order by ${order(sql`f`)}) from found f), '[]') as found`
-  return row
+      coalesce((select json_agg(json_build_object('seq', f.seq, 'value', f.value, 'row', f.row) order by ${order(sql`f`)}) from found f), '[]') as found`
+  return { ...row, found: row.found.map((one) => ({ ...one, row: rowOfJson(one.row) })) }
 }
 
 function valuesSql(sql: Sql, walk: Walk): Fragment {
@@ -102,8 +104,9 @@ function sortValuesSql(sql: Sql, { scope, sort, after, steps }: Walk): Fragment 
 }
 
 /** The index has the connection before the time, so that both can be asked for. */
-function activitySql(sql: Sql, { scope, sort, after, steps }: Walk): Fragment {
+function activitySql(sql: Sql, { scope, sort, conditions, after, steps }: Walk): Fragment {
   const { descending } = sort
+  const states = (conditions.connections ?? connections).map(numberOfConnection)
   const position = after && sql`(${after.value ?? ''}::text::timestamptz, ${after.seq}::bigint)`
   const behind = position
     ? descending
@@ -114,7 +117,7 @@ function activitySql(sql: Sql, { scope, sort, after, steps }: Walk): Fragment {
   return sql`
     select first.seq, register.moment(first.at) as value from (
       select part.seq, part.at from unnest(${scope.applicationNames}::text[]) as application(name)
-        cross join generate_series(0, 2) as state cross join lateral (
+        cross join unnest(${states}::integer[]) as state cross join lateral (
         select o.seq, o.at from register.activity o
         where o.tenant_id = ${scope.tenantId} and o.application_name = application.name and o.connection = state ${behind}
         order by o.at ${direction}, o.seq ${direction} limit ${steps}) part
