@@ -126,7 +126,23 @@ test('errors have RFC 6749 bodies and the statuses that clients expect', async (
     assert.equal(answer.body.error, error)
     assert.ok(answer.body.error_description)
     assert.ok(answer.headers.get('x-correlation-id'))
+    assert.equal(answer.headers.get('x-waypost-error'), error)
   }
+  const codeOf = async (path: string, headers: Record<string, string> = {}) => {
+    const { status, headers: got } = await call(client.at('token').replace('protocol/openid-connect/token', path), {
+      headers,
+    })
+    return [status, got.get('x-waypost-error')]
+  }
+  assert.deepEqual(await codeOf('nowhere'), [404, 'no_such_route'])
+  assert.deepEqual(await codeOf('../none/protocol/openid-connect/token'), [404, 'no_such_realm'])
+  assert.deepEqual(await codeOf('protocol/openid-connect/userinfo', { authorization: 'Bearer x' }), [
+    401,
+    'invalid_token',
+  ])
+  const page = { accept: 'text/html' }
+  assert.deepEqual(await codeOf('protocol/openid-connect/auth?client_id=none', page), [400, 'invalid_client'])
+  assert.deepEqual(await codeOf('protocol/openid-connect/certs'), [200, null])
   const json = await call(client.at('token'), {
     method: 'POST',
     body: '{}',

@@ -139,6 +139,7 @@ function configurationOf(context: InstanceContext) {
     features: featuresOf(name),
     interactions: { url: async (_ctx: unknown, { uid }: { uid: string }) => `${mount}/login/${uid}` },
     async renderError(ctx: Ctx, out: { error: string; error_description?: string }) {
+      extrasOf(ctx).shownError = out.error
       const inBrowser = /^(authorization|resume|end_session)/.test(ctx.oidc?.route ?? '')
       if (inBrowser) await show(errorPage({ name, ...problemOf(out) }))(ctx)
       else ctx.body = out // the token endpoint returns JSON whatever the Accept header says

@@ -22,6 +22,8 @@ export interface Extras {
   allowedOrigin: string | undefined
   /** Status of a successful response, if Keycloak's differs from the library's. */
   successStatus: number | undefined
+  /** Error of the library that a page shows. */
+  shownError?: string
   /** Unexpected error of the library, for the log and the status. */
   failure?: unknown
 }

@@ -2,11 +2,13 @@
 import type { Ctx, Middleware } from 'oidc-provider'
 import { isDatabaseUnavailable } from '../../kernel/db.ts'
 import { PlatformError } from '../../kernel/errors.ts'
+import { errorCodeHeader } from '../../kernel/http/failures.ts'
 import { identityRequestFailed } from '../log-messages.ts'
 import { libraryHeaders } from '../pages/pages.ts'
 import { lockLogin } from '../store/artefacts.ts'
 import { epochSeconds, type InstanceContext } from './instance-context.ts'
 import { connectPath, extrasOf } from './library.ts'
+import { catalogueCodeOf } from './oauth-errors.ts'
 import { refreshClaims } from './refresh-tokens.ts'
 
 /** Grant types that consume a code or refresh token and create a new one. */
@@ -87,11 +89,12 @@ export const answerUnexpectedErrors =
     const { allowedOrigin } = extrasOf(ctx)
     if (allowedOrigin === undefined) for (const name of corsHeaders) ctx.remove(name)
     else ctx.set('Access-Control-Allow-Origin', allowedOrigin)
-    if (failure === undefined) return
+    if (failure === undefined) return setErrorCode(ctx)
     if (isDatabaseUnavailable(failure)) return answer(ctx, 503, 'the database is not reachable right now', 2)
     if (failure instanceof PlatformError) {
       const wait = Number(failure.headers?.['retry-after'] ?? 2)
-      return answer(ctx, failure.status, failure.message, wait)
+      answer(ctx, failure.status, failure.message, wait)
+      return ctx.set(errorCodeHeader, failure.code)
     }
     const { correlationId } = extrasOf(ctx)
     identityRequestFailed(kit.log, { err: failure, correlationId, tenantId: realm.tenantId, path: ctx.path })
@@ -103,4 +106,12 @@ function answer(ctx: Ctx, status: number, description: string, retryAfter?: numb
   if (retryAfter !== undefined) ctx.set('Retry-After', String(retryAfter))
   ctx.type = 'json'
   ctx.body = { error: status === 503 ? 'temporarily_unavailable' : 'server_error', error_description: description }
+  setErrorCode(ctx)
+}
+
+/** Sets the code of the catalogue. Pages have no body with the error; `renderError` has kept it. */
+function setErrorCode(ctx: Ctx) {
+  if (ctx.status < 400) return
+  const { error } = Object(ctx.body) as { error?: unknown }
+  ctx.set(errorCodeHeader, catalogueCodeOf(error ?? extrasOf(ctx).shownError, ctx.status))
 }

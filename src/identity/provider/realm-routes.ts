@@ -6,6 +6,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { isDatabaseUnavailable } from '../../kernel/db.ts'
 import type { Kit } from '../../kernel/define-service.ts'
 import { PlatformError } from '../../kernel/errors.ts'
+import { errorCodeHeader } from '../../kernel/http/failures.ts'
 import { isOriginAllowed } from '../clients.ts'
 import type { Core } from '../core.ts'
 import { identityRequestFailed } from '../log-messages.ts'
@@ -18,6 +19,7 @@ import { createInstances } from './instances.ts'
 import { type Call, normalizeCall } from './keycloak-compat.ts'
 import type { Extras, Form } from './library.ts'
 import { sendPage, signIn } from './login.ts'
+import { catalogueCodeOf } from './oauth-errors.ts'
 import { longParameter } from './open-logins.ts'
 import { loginOf } from './refresh-tokens.ts'
 
@@ -66,7 +68,7 @@ export function mountRealms(app: FastifyInstance, kit: Kit, core: Core, account:
     const realm = await findRealm(core, tenantId)
     allowOrigin(request, reply, realm, path)
     if (request.method === 'OPTIONS') return reply.code(204).send()
-    if (!realm) return refuse(request, reply, 404, 'invalid_request', 'This realm does not exist.')
+    if (!realm) return refuse(request, reply, 404, 'invalid_request', 'This realm does not exist.', 'no_such_realm')
     if (realm.status !== 'AVAILABLE')
       return refuse(request, reply, 401, 'access_denied', 'This tenant is not available at the moment.')
     if (!pathPattern.test(path)) return refuse(request, reply, 404, 'not_found', 'There is nothing at this path.')
@@ -122,18 +124,22 @@ export function mountRealms(app: FastifyInstance, kit: Kit, core: Core, account:
     // Existing clients send cookies to the token endpoint. An origin that only `*` allows gets no response to such a request.
     if (path === tokenPath && [ofInstallation, ...realm.clients].some((one) => isKnown(withoutAny(one))))
       reply.header('access-control-allow-credentials', 'true')
-    reply.header('access-control-expose-headers', 'WWW-Authenticate, Retry-After')
+    reply.header('access-control-expose-headers', `WWW-Authenticate, Retry-After, ${errorCodeHeader}`)
     if (method !== 'OPTIONS') return
     reply.header('access-control-allow-methods', 'GET, POST')
     reply.header('access-control-allow-headers', 'authorization, content-type')
     reply.header('access-control-max-age', '3600')
   }
 
-  function refuse(request: FastifyRequest, reply: FastifyReply, status: number, error: string, text: string) {
+  function refuse(...[request, reply, status, error, text, code]: [FastifyRequest, ...Parameters<typeof sendError>]) {
     const { '*': path } = request.params as { '*': string }
     if (pagePath.test(path) && request.headers.accept?.includes('text/html'))
-      return sendPage(reply, status, errorPage({ name: 'Waypost', title: 'No sign-in here', text }))
-    return sendError(reply, status, error, text)
+      return sendPage(
+        reply.header(errorCodeHeader, code ?? catalogueCodeOf(error, status)),
+        status,
+        errorPage({ name: 'Waypost', title: 'No sign-in here', text }),
+      )
+    return sendError(reply, status, error, text, code)
   }
 }
 
@@ -150,9 +156,10 @@ const findRealm = async ({ realms }: Core, tenantId: string) =>
 /** The library may store any parameter, and PostgreSQL cannot store NUL. */
 const hasNul = (text: string | Buffer) => text.includes('%00') || text.includes('\0')
 
-const sendError = (reply: FastifyReply, status: number, error: string, description: string) =>
+const sendError = (reply: FastifyReply, status: number, error: string, description: string, code?: string) =>
   reply
     .code(status)
+    .header(errorCodeHeader, code ?? catalogueCodeOf(error, status))
     .header('cache-control', 'no-store')
     .type('application/json; charset=utf-8')
     .send(JSON.stringify({ error, error_description: description }))
@@ -166,7 +173,7 @@ function answerError(kit: Kit, error: unknown, request: FastifyRequest, reply: F
   if (error instanceof PlatformError) {
     if (error.headers) reply.headers(error.headers)
     const name = error.status === 429 || error.status === 503 ? 'temporarily_unavailable' : 'invalid_request'
-    return sendError(reply, error.status, name, error.message)
+    return sendError(reply, error.status, name, error.message, error.code)
   }
   if (statusCode < 500) return sendError(reply, statusCode, 'invalid_request', message)
   identityRequestFailed(kit.log, { err: error, correlationId: request.id, url: request.url })
