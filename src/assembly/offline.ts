@@ -30,7 +30,7 @@ export async function offlineApiDocument(baseUrl: string) {
   const log = await createLog({ level: 'silent', format: 'json' })
   const metrics = createMetrics()
   const config = loadConfig({})
-  const members = { nodeId: '', ...acceptDeclarations('declareOwnedRows', 'onJoin', 'onLeave', 'onReturn') }
+  const members = { nodeId: '', ...acceptDeclarations('declareOwnedRows', 'onJoin', 'onLeave', 'onSilent', 'onReturn') }
   const signals = { ...acceptDeclarations('on', 'onReset', 'answer') }
   const kit = {
     // Further connections would be opened on first use.

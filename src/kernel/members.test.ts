@@ -101,3 +101,28 @@ test('a node that was considered dead waits for the sweep, joins again and calls
   const [row] = await other.db.sql`select swept_by from kernel.nodes where id = ${node.nodeId}`
   assert.equal(row!.sweptBy, null)
 })
+
+test('a node that loses the connection on which it listens is reported once, before it counts as dead', async (t) => {
+  const connection = await kernelDatabase(t)
+  const [one, two, killed] = [await aNode(connection), await aNode(connection), await aNode(connection)]
+  const silent: string[] = []
+  const left: string[] = []
+  one.members.onSilent((id) => silent.push(id))
+  one.members.onLeave((id) => left.push(id))
+  await one.start()
+  await two.start()
+  const [session] = await killed.db.sql`select pg_backend_pid() as pid`
+  await one.db.sql`insert into kernel.nodes (id, version, listener) values ('killed', '0', ${session?.pid})`
+  await one.members.refresh()
+  assert.ok(one.members.isAlive('killed'))
+  assert.deepEqual(silent, [])
+  await killed.stop()
+  await eventually(async () => {
+    await one.members.refresh()
+    assert.deepEqual(silent, ['killed'])
+  })
+  await one.members.refresh()
+  assert.deepEqual([silent, left], [['killed'], []])
+  await two.stop()
+  await eventually(() => assert.deepEqual([silent, left], [['killed'], [two.nodeId]]))
+})

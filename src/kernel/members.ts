@@ -34,9 +34,13 @@ export interface Members {
   onJoin(listener: (nodeId: string) => void): void
   /** Called on every node when another node stopped or died, before its rows are swept. */
   onLeave(listener: (nodeId: string) => void): void
+  /** Called on every node when another node has lost the connection on which it listens, as after a kill: seconds before `onLeave`. */
+  onSilent(listener: (nodeId: string) => void): void
   /** Called if others considered this node dead, or its row is missing. Its owned rows may have been swept: write them again. */
   onReturn(listener: () => void): void
   setAddresses(addresses: Record<string, string>): void
+  /** Sets the server's process for the connection on which this node listens. */
+  setListener(processId: number | undefined): void
   /** Reads `kernel.nodes` now instead of with the next heartbeat. */
   refresh(): Promise<void>
   start(): Promise<void>
@@ -44,7 +48,7 @@ export interface Members {
 }
 
 /** A node without a heartbeat for `deadAfterSeconds` is dead. */
-export const defaultTiming = { heartbeatMs: 1500, deadAfterSeconds: 5 }
+export const defaultTiming = { heartbeatMs: 1000, deadAfterSeconds: 5 }
 const ownerSearchMs = 600_000
 
 interface MembersDeps {
@@ -61,8 +65,16 @@ interface Node extends Omit<MembersDeps, 'metrics' | 'timing'> {
   heartbeatMs: number
   deadAfterSeconds: number
   ownedRows: OwnedRows[]
-  listeners: { join: ((id: string) => void)[]; leave: ((id: string) => void)[]; return: (() => void)[] }
+  listeners: {
+    join: ((id: string) => void)[]
+    leave: ((id: string) => void)[]
+    silent: ((id: string) => void)[]
+    return: (() => void)[]
+  }
   others: Map<string, Member>
+  /** The other nodes that listened at the last heartbeat. */
+  listening: Set<string>
+  listener: number | undefined
   addresses: Record<string, string>
   joined: boolean
   stopped: boolean
@@ -79,8 +91,10 @@ export function createMembers({ metrics, timing = defaultTiming, ...deps }: Memb
     ...timing,
     nodeId: newId(),
     ownedRows: [],
-    listeners: { join: [], leave: [], return: [] },
+    listeners: { join: [], leave: [], silent: [], return: [] },
     others: new Map(),
+    listening: new Set(),
+    listener: undefined,
     addresses: {},
     joined: false,
     stopped: false,
@@ -100,9 +114,13 @@ export function createMembers({ metrics, timing = defaultTiming, ...deps }: Memb
     declareOwnedRows: (ownedRows) => void node.ownedRows.push(ownedRows),
     onJoin: (listener) => void node.listeners.join.push(listener),
     onLeave: (listener) => void node.listeners.leave.push(listener),
+    onSilent: (listener) => void node.listeners.silent.push(listener),
     onReturn: (listener) => void node.listeners.return.push(listener),
     setAddresses(addresses) {
       node.addresses = addresses
+    },
+    setListener(processId) {
+      node.listener = processId
     },
     async refresh() {
       if (node.stopped) return
@@ -151,7 +169,7 @@ function refresh(node: Node): Promise<void> {
 
 async function writeHeartbeat(node: Node) {
   const { db, nodeId, deadAfterSeconds } = node
-  const rows = await touchNode(db.sql, nodeId, node.addresses)
+  const rows = await touchNode(db.sql, nodeId, node)
   const ownRow = rows.find(({ id }) => id === nodeId)
   // After a gap in our own heartbeats, the database may have been unreachable for the others too.
   if (ownRow?.isWritten)
@@ -176,6 +194,9 @@ function updateOthers(node: Node, alive: NodeRow[]) {
   node.others = new Map(others.map((member) => [member.id, member]))
   for (const id of before.keys()) if (!node.others.has(id)) callListeners(node, node.listeners.leave, id)
   for (const id of node.others.keys()) if (!before.has(id)) callListeners(node, node.listeners.join, id)
+  const silent = alive.filter(({ id, isListening }) => !isListening && node.listening.has(id))
+  node.listening = new Set(alive.filter(({ isListening }) => isListening).map(({ id }) => id))
+  for (const { id } of silent) callListeners(node, node.listeners.silent, id)
 }
 
 function callListeners<A extends unknown[]>({ log }: Node, listeners: ((...args: A) => void)[], ...args: A) {

@@ -114,7 +114,7 @@ export function createSignals(deps: {
   members.declareOwnedRows({ name: 'kernel.signals', owners: async () => [], sweep: sweeper.run })
   const open = async () => {
     await key.load()
-    await transport.open(nodeId, receive, handlers.reset)
+    await transport.open(nodeId, receive, handlers.reset, members.setListener)
   }
   return {
     ...requests,

@@ -48,6 +48,8 @@ export interface Link {
   /** Handles an error that the server returned. */
   handleServerError(error: Error): void
   isIdleOutsideTransaction(): boolean
+  /** The server's process for this connection; undefined if it has not told it. */
+  processId(): number | undefined
   /** Stops reading answers until `resume`. */
   pause(): void
   resume(): void
@@ -162,6 +164,7 @@ function createLink(client: Client, wire: Wire, server: Server, options: LinkOpt
     },
     isIdleOutsideTransaction: () =>
       link.inFlight === 0 && (client as unknown as { getTransactionStatus(): string }).getTransactionStatus() === 'I',
+    processId: () => (client as unknown as { processID: number | null }).processID ?? undefined,
     pause: () => void wire.stream.pause(),
     resume: () => void wire.stream.resume(),
     async end() {

@@ -9,8 +9,11 @@ export interface Listening {
   unlisten(): Promise<void>
 }
 
+/** Gets the process of the server for the connection. */
+export type OnListen = (processId: number | undefined) => void
+
 export interface Listener {
-  listen(channel: string, onPayload: (payload: string) => void, onListen: () => void): Promise<Listening>
+  listen(channel: string, onPayload: (payload: string) => void, onListen: OnListen): Promise<Listening>
   end(): Promise<void>
 }
 
@@ -18,7 +21,7 @@ interface Subscription {
   channel: string
   onPayload: (payload: string) => void
   /** Called each time that listening starts; earlier notifications are lost. */
-  onListen: () => void
+  onListen: OnListen
 }
 
 /** The interval of checks; without notifications a broken connection would stay unnoticed for hours. */
@@ -63,8 +66,9 @@ export function createListener(server: Server, options: LinkOptions): Listener {
       await sleep(100 + Math.random() * 200)
       const restarted = [...subscriptions]
       try {
-        await runText(await connection(), listenCommand(channels()))
-        for (const { onListen } of restarted) onListen()
+        const link = await connection()
+        await runText(link, listenCommand(channels()))
+        for (const { onListen } of restarted) onListen(link.processId())
         return
       } catch {
         // The database is still unreachable; callers that send statements get that error.
@@ -89,7 +93,7 @@ export function createListener(server: Server, options: LinkOptions): Listener {
       const link = await connection()
       await runText(link, listenCommand([channel]))
       subscriptions.add(subscription)
-      onListen()
+      onListen(link.processId())
       // It broke before the subscription was added.
       if (link.lost) void reconnect()
       return {

@@ -4,7 +4,7 @@ import { DatabaseUseError } from './errors.ts'
 import { createExclusiveConnections } from './exclusive.ts'
 import { type ConnectionOptions, type Server, serverOf } from './hosts.ts'
 import type { Link, LinkOptions } from './link.ts'
-import { createListener, type Listener } from './listen.ts'
+import { createListener, type Listener, type OnListen } from './listen.ts'
 import { createPipelined } from './pipelined.ts'
 import { createSql, type Rows, type Runner, type Sql, type Statement, statementOf } from './sql.ts'
 import { runText } from './statements.ts'
@@ -31,7 +31,7 @@ export interface Pool extends Sql {
   /** Runs `copy … from stdin`, and statements before it in the same text, as one transaction in two round trips. */
   copyIn: Runner['copyIn']
   /** `onListen` is called when listening starts or restarts; earlier notifications are lost. */
-  listen(channel: string, onPayload: (payload: string) => void, onListen?: () => void): ReturnType<Listener['listen']>
+  listen(channel: string, onPayload: (payload: string) => void, onListen?: OnListen): ReturnType<Listener['listen']>
   /** Waits for running statements, 5 seconds by default, then breaks the connections. */
   end(options?: { timeout?: number }): Promise<void>
 }
@@ -90,7 +90,7 @@ export function openPool(server: Server, options: PoolOptions & { translate?: bo
       return exclusive.withLink((link) => runTransaction(link, beginStatement(mode), toColumn, work))
     },
     copyIn: runner.copyIn,
-    listen: (channel: string, onPayload: (payload: string) => void, onListen = () => {}) =>
+    listen: (channel: string, onPayload: (payload: string) => void, onListen: OnListen = () => {}) =>
       listener.listen(channel, onPayload, onListen),
     async end({ timeout = 5 }: { timeout?: number } = {}) {
       await Promise.all([listener.end(), pipelined.end(timeout), exclusive.end(timeout)])

@@ -44,7 +44,7 @@ export interface Live {
 
 export function createLive(deps: {
   signals: Pick<Signals, 'request' | 'answer' | 'sendNow' | 'on' | 'onReset'>
-  members: Pick<Members, 'nodeId' | 'others' | 'onJoin' | 'onLeave' | 'isAlone'>
+  members: Pick<Members, 'nodeId' | 'others' | 'onJoin' | 'onLeave' | 'onSilent' | 'isAlone'>
   log: Log
 }): Live {
   const { signals, members, log } = deps
@@ -70,9 +70,17 @@ export function createLive(deps: {
     }
   })
   signals.on(LiveNodeLeaving, (_, from) => void leaving.add(from))
+  /** Nodes that were killed, and for which the streams have got a gap. */
+  const silent = new Set<string>()
+  // Events that a killed node had stored and not forwarded are in the history only.
+  members.onSilent((nodeId) => {
+    if (leaving.has(nodeId)) return
+    silent.add(nodeId)
+    reportMissed()
+  })
   members.onLeave((nodeId) => {
-    // Events that a killed node had stored and not forwarded are in the history only.
-    if (!leaving.delete(nodeId)) reportMissed()
+    const hasGap = silent.delete(nodeId)
+    if (!leaving.delete(nodeId) && !hasGap) reportMissed()
   })
   signals.onReset(async () => {
     // The gap comes last: events after it are forwarded to this node again.

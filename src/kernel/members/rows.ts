@@ -8,18 +8,28 @@ export interface NodeRow extends Member {
   secondsSinceHeartbeat: number
   sweptBy: string | null
   sweepEnded: boolean
+  /** False if the connection on which the node listened is gone, or it never told its process. */
+  isListening: boolean
   /** True if the heartbeat of this node was written; false if others sweep its rows. The same in all rows. */
   isWritten: boolean
 }
 
 /** Writes the heartbeat of this node, and returns the rows of all nodes as they were before. */
-export const touchNode = (sql: Sql, nodeId: string, addresses: Record<string, string>) =>
+export const touchNode = (
+  sql: Sql,
+  nodeId: string,
+  { addresses, listener }: { addresses: Record<string, string>; listener: number | undefined },
+) =>
   sql<NodeRow[]>`
     with beat as (
-      update kernel.nodes set seen_at = now(), addresses = ${JSON.stringify(addresses)}::text::jsonb
+      update kernel.nodes set seen_at = now(), addresses = ${JSON.stringify(addresses)}::text::jsonb,
+        listener = ${listener ?? null}::integer
       where id = ${nodeId} and swept_by is null and not gone returning id)
-    select id, version, started_at, addresses, gone, swept_by,       extract(epoch from now() - seen_at)::float8 as seconds_since_heartbeat,
-      coalesce(swept_until < now(), true) as sweep_ended, exists (select from beat) as is_written
+    select id, version, started_at, addresses, gone, swept_by, extract(epoch from now() - seen_at)::float8 as seconds_since_heartbeat,
+      coalesce(swept_until < now(), true) as sweep_ended, exists (select from beat) as is_written,
+      -- A later process of the server may have the same id.
+      listener is not null and exists (
+        select from pg_stat_get_activity(listener) s where coalesce(s.backend_start <= seen_at, true)) as is_listening
     from kernel.nodes`
 
 export const insertNode = (sql: Sql, nodeId: string, version: string, addresses: Record<string, string>) =>

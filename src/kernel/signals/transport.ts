@@ -15,8 +15,16 @@ export interface Outgoing {
 }
 
 export interface Transport {
-  /** Receives messages to `all` and to this node. Calls `reset` when messages may have been lost. */
-  open(nodeId: string, receive: (address: Address, text: string) => void, reset: () => void): Promise<void>
+  /**
+   * Receives messages to `all` and to this node. Calls `reset` when messages may have been lost, and `listening` with the process of the
+   * server whenever it begins to listen.
+   */
+  open(
+    nodeId: string,
+    receive: (address: Address, text: string) => void,
+    reset: () => void,
+    listening: (processId: number | undefined) => void,
+  ): Promise<void>
   /** Sends the messages and deletes their rows from `kernel.signals`; never deletes rows that were not sent. */
   send(messages: Outgoing[], rowIds: number[]): Promise<void>
   close(): Promise<void>
@@ -31,10 +39,11 @@ export const channelOf = (address: Address) => `waypost_${address.replace('/', '
 export function postgresTransport(db: Db): Transport {
   const subscriptions: { unlisten(): Promise<void> }[] = []
   return {
-    async open(nodeId, receive, reset) {
+    async open(nodeId, receive, reset, listening) {
       for (const address of ['all', `node/${nodeId}`] as Address[]) {
         let first = true
-        const onListen = () => {
+        const onListen = (processId: number | undefined) => {
+          listening(processId)
           if (!first && address === 'all') reset()
           first = false
         }
