@@ -40,6 +40,40 @@ test('who may do something is listed with the reasons', async () => {
   await row.getByText('endpoint-reader').waitFor()
 })
 
+test('two administrators change one user or role: the later sees both sides, and nothing is lost', async () => {
+  const { api } = console_
+  const conflict = page.getByRole('alertdialog', { name: 'Somebody else has changed this' })
+  const { id } = (await api('GET /iam/api/v1/users?search=ada')).body.content[0]
+  await page.goto(console_.address(`/users/${id}`))
+  await settled(page)
+  await page.getByRole('button', { name: 'Edit', exact: true }).first().click()
+  await page.getByLabel('Last name').fill('Lovelace')
+  await api(`PUT /iam/api/v1/users/${id}`, { firstName: 'Augusta' })
+  console_.expect(/412/)
+  await button('Save').click()
+  await conflict.getByText('Augusta').waitFor()
+  await conflict.getByRole('button', { name: 'Discard mine' }).click()
+  assert.equal(await page.getByLabel('First name').inputValue(), 'Augusta')
+  await page.getByLabel('Last name').fill('Lovelace')
+  await button('Save').click()
+  await page.getByText('Lovelace', { exact: true }).first().waitFor()
+  const { body } = await api(`GET /iam/api/v1/users/${id}`)
+  assert.deepEqual([body.firstName, body.lastName], ['Augusta', 'Lovelace'])
+
+  await api('POST /iam/api/v1/roles', { name: 'night', description: 'one', scopes: ['endpoint:read'] })
+  await page.goto(console_.address('/roles/night/edit'))
+  await settled(page)
+  await page.getByLabel('Description').fill('mine')
+  await api('PUT /iam/api/v1/roles/night', { description: 'theirs', scopes: ['endpoint:read'] })
+  console_.expect(/412/)
+  await button('Save').click()
+  await conflict.getByText('theirs', { exact: true }).waitFor()
+  await checkAccessibility(page, 'conflict of a role')
+  await conflict.getByRole('button', { name: 'Save mine' }).click()
+  await page.getByRole('heading', { level: 1, name: 'night' }).waitFor()
+  assert.equal((await api('GET /iam/api/v1/roles/night')).body.description, 'mine')
+})
+
 test('an API key is shown once, works, and is rejected after it is revoked', async () => {
   await page.goto(console_.address('/api-keys/new'))
   await page.getByLabel('Name').fill('ci')

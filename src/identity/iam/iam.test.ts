@@ -259,6 +259,34 @@ describe('management of a realm', () => {
     assert.equal((await admin(`GET ${root}/grants?resource=endpoint-7`)).body.totalElements, 0)
   })
 
+  test('of two callers who change one user or role, the later one with If-Match gets 412 and changes nothing', async () => {
+    const { body: user } = await made('/users', { username: 'shared', firstName: 'A' })
+    await made('/roles', { name: 'shared', description: 'one', scopes: ['endpoint:read'] })
+    const cases: [string, object, object, string][] = [
+      [`/users/${user.id}`, { firstName: 'B' }, { firstName: 'C' }, 'firstName'],
+      ['/roles/shared', { description: 'two', scopes: [] }, { description: 'three', scopes: [] }, 'description'],
+    ]
+    for (const [path, first, second, field] of cases) {
+      const at = `${root}${path}`
+      const { etag } = (await admin(`GET ${at}`)).headers
+      assert.match(etag!, /^"[\w-]+"$/)
+      const condition = { 'if-match': etag! }
+      assert.equal((await admin(`PUT ${at}`, first, condition)).status, 204)
+      const late = await admin(`PUT ${at}`, second, condition)
+      assert.deepEqual([late.status, late.headers['x-waypost-error']], [412, 'precondition_failed'])
+      assert.equal((await admin(`DELETE ${at}`, undefined, condition)).status, 412)
+      const now = await admin(`GET ${at}`)
+      assert.equal(now.body[field], (first as Record<string, unknown>)[field])
+      // A caller who may not read the object learns nothing from its ETag.
+      for (const given of [now.headers.etag!, '"old"'])
+        assert.equal((await otherTenant(`PUT ${at}`, second, { 'if-match': given })).status, 404)
+      if (path.startsWith('/users')) assert.equal((await admin(`PUT ${at}/roles`, [], condition)).status, 412)
+      assert.equal((await admin(`PUT ${at}`, second, { 'if-match': '' })).status, 204, 'an empty header is none')
+      const { etag: last } = (await admin(`GET ${at}`)).headers
+      assert.equal((await admin(`DELETE ${at}`, undefined, { 'if-match': last! })).status, 204)
+    }
+  })
+
   test('built-in roles are listed and cannot be changed', async () => {
     const { body } = await admin(`GET ${root}/roles?limit=0`)
     assert.equal(body.totalElements, body.content.length)

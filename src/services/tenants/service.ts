@@ -19,8 +19,9 @@ export interface TenantsService extends Tenants {
     order: store.TenantOrder,
     window: Window,
   ): Promise<{ count: number; tenants: Tenant[] }>
-  update(tenantId: string, change: TenantChange): Promise<Tenant>
-  remove(tenantId: string): Promise<void>
+  /** `ifMatch`: the change fails with 412 if the tenant has changed since the caller read it. */
+  update(tenantId: string, change: TenantChange, ifMatch?: string): Promise<Tenant>
+  remove(tenantId: string, ifMatch?: string): Promise<void>
   /** Finds a tenant by its internal id. */
   findById(id: string): Promise<Tenant>
   /** Finds a tenant by its internal id; 404 if the caller may not read it. */
@@ -36,8 +37,8 @@ export function createTenants(deps: TenantDeps): TenantsService {
     register: (registration) => register(deps, registration),
     find: (tenantId) => find(deps, tenantId),
     list: (filter, order, window) => store.findTenants(db.sql, filter, order, window),
-    update: (tenantId, change) => update(deps, tenantId, change),
-    remove: (tenantId) => remove(deps, tenantId),
+    update: (tenantId, change, ifMatch) => update(deps, tenantId, change, ifMatch),
+    remove: (tenantId, ifMatch) => remove(deps, tenantId, ifMatch),
     findById: (id) => findById(deps, id),
     findVisible: (ctx, id, scope) => findVisible(deps, ctx, id, scope),
     storageQuota: (tenantId) => findStorageQuota(db.sql, tenantId),

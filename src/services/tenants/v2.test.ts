@@ -177,6 +177,26 @@ describe('tenant manager v2', () => {
     assert.equal((await admin(`GET ${root}/tenants/not-a-uuid`)).status, 404)
   })
 
+  test('a change of a tenant with an old ETag is 412 in v1 and v2, and changes nothing', async () => {
+    const { admin } = fixture
+    const { id, tenant_id: tenantId } = await createAvailable()
+    const paths = [`${root}/tenants/${id}`, `/api/v1/tenants/${tenantId}`]
+    const etags = await Promise.all(paths.map(async (path) => (await admin(`GET ${path}`)).headers.etag!))
+    assert.equal(etags[0], etags[1])
+    const changed = await admin(`PUT ${paths[0]}`, { name: 'First' }, { 'if-match': etags[0]! })
+    assert.equal(changed.status, 200, changed.text)
+    for (const path of paths) {
+      assert.equal((await admin(`GET ${path}`)).headers.etag, changed.headers.etag)
+      assert.equal(
+        (await admin(`PUT ${path}`, { subscription_type: 'PERMANENT' }, { 'if-match': etags[0]! })).status,
+        412,
+      )
+      assert.equal((await admin(`DELETE ${path}`, undefined, { 'if-match': etags[0]! })).status, 412)
+    }
+    const { body } = await admin(`GET ${paths[0]}`)
+    assert.deepEqual([body.name, body.status, body.subscription_type], ['First', 'AVAILABLE', 'TRIAL'])
+  })
+
   test('credentials contain current and older field names, and the client secret of the realm', async () => {
     const { admin, waypost } = fixture
     const { id, tenant_id: tenantId } = await createAvailable()

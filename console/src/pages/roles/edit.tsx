@@ -1,13 +1,15 @@
 /** Creates a role, also from an existing one (`?from=`), or changes one. */
 import type { FormEvent } from 'react'
 import { useLocation } from 'wouter'
+import { useConditionalChange } from '../../api/conditional-change.ts'
 import type { BodyOf } from '../../api/operation-types.ts'
-import { useChange, useGet, useList } from '../../api/query.ts'
+import { type GetResult, useChange, useGet, useList } from '../../api/query.ts'
 import { text, useAddressState } from '../../parts/address-state.ts'
 import { AsCommand } from '../../parts/as-command.tsx'
 import { Button } from '../../parts/button.tsx'
 import { Card, Loading } from '../../parts/card.tsx'
 import { CheckList } from '../../parts/check-list.tsx'
+import { ConflictDialog } from '../../parts/conflict-dialog.tsx'
 import { TextField } from '../../parts/fields.tsx'
 import { useForm } from '../../parts/form.ts'
 import { LinkButton } from '../../parts/link.tsx'
@@ -32,7 +34,7 @@ export default function RoleEditPage({ params: { name } }: PageProps) {
       {role.problem ? (
         <ErrorNote problem={role.problem} onRetry={() => void role.reload()} />
       ) : (
-        <RoleForm role={role.data} isNew={name === undefined} />
+        <RoleForm role={role} isNew={name === undefined} />
       )}
     </>
   )
@@ -49,24 +51,28 @@ function useScopeOptions(also: readonly string[]) {
   ]
 }
 
-function RoleForm({ role, isNew }: { role: Role | undefined; isNew: boolean }) {
+function RoleForm({ role, isNew }: { role: GetResult<Role>; isNew: boolean }) {
   const create = useChange('roles.create')
-  const update = useChange('roles.update', { also: ['me'] })
-  const change = isNew ? create : update
-  const first = { name: '', description: role?.description ?? '', scopes: role?.scopes ?? [] }
+  const update = useConditionalChange('roles.update', { data: role.data, etag: role.etag }, role.reload, {
+    also: ['me'],
+  })
+  const change = isNew ? create : update.change
+  const first = { name: '', ...valuesOf(role.data) }
   const form = useForm(first, change.problem)
   const options = useScopeOptions(first.scopes)
   const [, navigate] = useLocation()
   const toast = useToast()
   const { name: newName, description, scopes } = form.values
-  const name = isNew ? newName : role!.name
+  const name = isNew ? newName : role.data!.name
   const body = { ...(description !== '' && { description }), scopes }
-  async function submit(event: FormEvent) {
-    event.preventDefault()
-    const outcome = isNew ? await create.run({ body: { name, ...body } }) : await update.run({ name, body })
-    if (outcome.kind !== 'done') return
+  function finish({ kind }: { kind: string }) {
+    if (kind !== 'done') return
     toast(isNew ? texts.created : texts.saved)
     navigate(`/roles/${encodeURIComponent(name)}`)
+  }
+  async function submit(event: FormEvent) {
+    event.preventDefault()
+    finish(isNew ? await create.run({ body: { name, ...body } }) : await update.save({ name, body }))
   }
   return (
     <Card>
@@ -89,6 +95,35 @@ function RoleForm({ role, isNew }: { role: Role | undefined; isNew: boolean }) {
           </Button>
         </div>
       </form>
+      <RoleConflict
+        theirs={update.theirs?.data}
+        yours={form.values}
+        onKeepYours={() => void update.saveMine({ name, body }).then(finish)}
+        onTakeTheirs={() => form.set(valuesOf(update.takeTheirs()))}
+        onClose={update.close}
+      />
     </Card>
+  )
+}
+
+const valuesOf = (role: Role | undefined) => ({ description: role?.description ?? '', scopes: role?.scopes ?? [] })
+
+interface RoleConflictProps {
+  theirs: Role | undefined
+  yours: { description: string; scopes: string[] }
+  onKeepYours(): void
+  onTakeTheirs(): void
+  onClose(): void
+}
+
+function RoleConflict({ theirs, yours, ...handlers }: RoleConflictProps) {
+  const shown = ({ description, scopes }: RoleConflictProps['yours']) => ({ description, scopes: scopes.join(', ') })
+  const [left, right] = [shown(valuesOf(theirs)), shown(yours)]
+  return (
+    <ConflictDialog
+      isOpen={theirs !== undefined}
+      fields={(['description', 'scopes'] as const).map((name) => ({ name, theirs: left[name], yours: right[name] }))}
+      {...handlers}
+    />
   )
 }

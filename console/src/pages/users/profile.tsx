@@ -1,9 +1,11 @@
 /** Names and address of a user: shown, and changed in place. */
 import { type FormEvent, useState } from 'react'
+import { useConditionalChange } from '../../api/conditional-change.ts'
 import type { BodyOf } from '../../api/operation-types.ts'
-import { useChange } from '../../api/query.ts'
+import type { GetResult } from '../../api/query.ts'
 import { Button } from '../../parts/button.tsx'
 import { Card, Facts } from '../../parts/card.tsx'
+import { ConflictDialog } from '../../parts/conflict-dialog.tsx'
 import { TextField } from '../../parts/fields.tsx'
 import { useForm } from '../../parts/form.ts'
 import { ErrorNote } from '../../parts/notes.tsx'
@@ -13,9 +15,17 @@ import { texts } from './texts.ts'
 
 type User = BodyOf<'users.get'>
 
-export function Profile({ user, mayChange }: { user: User; mayChange: boolean }) {
+interface ProfileProps {
+  user: User
+  etag: string | undefined
+  readAgain: GetResult<User>['reload']
+  mayChange: boolean
+}
+
+export function Profile(props: ProfileProps) {
+  const { user, mayChange } = props
   const [isEditing, setEditing] = useState(false)
-  if (isEditing) return <ProfileForm user={user} onDone={() => setEditing(false)} />
+  if (isEditing) return <ProfileForm {...props} onDone={() => setEditing(false)} />
   return (
     <Card
       title={texts.profile}
@@ -40,26 +50,40 @@ export function Profile({ user, mayChange }: { user: User; mayChange: boolean })
   )
 }
 
-function ProfileForm({ user, onDone }: { user: User; onDone(): void }) {
-  const change = useChange('users.update', { also: ['me'] })
-  const { username, email = '', firstName = '', lastName = '' } = user
-  const form = useForm({ username, firstName, lastName, email }, change.problem)
+const fields = ['username', 'firstName', 'lastName', 'email'] as const
+type Values = Record<(typeof fields)[number], string>
+
+const valuesOf = ({ username, firstName = '', lastName = '', email = '' }: User): Values => ({
+  ...{ username, firstName, lastName, email },
+})
+
+function ProfileForm({ user, etag, readAgain, onDone }: ProfileProps & { onDone(): void }) {
+  const { base, theirs, save, saveMine, takeTheirs, close, change } = useConditionalChange(
+    'users.update',
+    { data: user, etag },
+    readAgain,
+    { also: ['me'] },
+  )
+  const form = useForm(valuesOf(base.data), change.problem)
   const toast = useToast()
-  async function submit(event: FormEvent) {
-    event.preventDefault()
-    const { values } = form
-    // Only what was changed, so that a change of another administrator stays.
-    const body = {
-      ...(values.username !== username && { username: values.username }),
-      ...(values.email !== email && { email: values.email || null }),
-      ...(values.firstName !== firstName && { firstName: values.firstName || null }),
-      ...(values.lastName !== lastName && { lastName: values.lastName || null }),
-    }
-    const outcome = await change.run({ id: user.id, body })
-    if (outcome.kind !== 'done') return
+  const { values } = form
+  /** Has what was changed only. */
+  const bodyOver = (before: Values) => ({
+    ...(values.username !== before.username && { username: values.username }),
+    ...(values.email !== before.email && { email: values.email || null }),
+    ...(values.firstName !== before.firstName && { firstName: values.firstName || null }),
+    ...(values.lastName !== before.lastName && { lastName: values.lastName || null }),
+  })
+  function finish({ kind }: { kind: string }) {
+    if (kind !== 'done') return
     toast(texts.saved)
     onDone()
   }
+  async function submit(event: FormEvent) {
+    event.preventDefault()
+    finish(await save({ id: user.id, body: bodyOver(valuesOf(base.data)) }))
+  }
+  const theirValues = theirs && valuesOf(theirs.data)
   return (
     <Card title={texts.profile}>
       <form className="form" onSubmit={(event) => void submit(event)}>
@@ -75,6 +99,13 @@ function ProfileForm({ user, onDone }: { user: User; onDone(): void }) {
           </Button>
         </div>
       </form>
+      <ConflictDialog
+        isOpen={theirs !== undefined}
+        fields={fields.map((name) => ({ name, theirs: theirValues?.[name] ?? '', yours: values[name] }))}
+        onKeepYours={() => void saveMine({ id: user.id, body: bodyOver(theirValues!) }).then(finish)}
+        onTakeTheirs={() => form.set(valuesOf(takeTheirs()))}
+        onClose={close}
+      />
     </Card>
   )
 }

@@ -1,3 +1,4 @@
+import { etagOf } from '../../../kernel/etag.ts'
 import type { Http } from '../../../kernel/http/routes.ts'
 import * as schemas from './schemas.ts'
 import type { Roles } from './service.ts'
@@ -19,19 +20,24 @@ export function roleRoutes(http: Http, roles: Roles) {
       return reply.code(201).header('location', link).send(role)
     },
   )
-  http.get('/roles/:name', { schema: schemas.readRole, config: on('read') }, ({ ctx, params }) =>
-    roles.read(ctx, params.name),
-  )
+  http.get('/roles/:name', { schema: schemas.readRole, config: on('read') }, async ({ ctx, params }, reply) => {
+    const role = await roles.read(ctx, params.name)
+    return reply.header('etag', etagOf(role)).send(role)
+  })
   http.put(
     '/roles/:name',
     { schema: schemas.updateRole, config: on('update') },
-    async ({ ctx, params, body }, reply) => {
-      await roles.update(ctx, params.name, body)
+    async ({ ctx, params, body, headers }, reply) => {
+      await roles.update(ctx, params.name, body, headers['if-match'])
       return reply.code(204).send()
     },
   )
-  http.delete('/roles/:name', { schema: schemas.deleteRole, config: on('delete') }, async ({ ctx, params }, reply) => {
-    await roles.delete(ctx, params.name)
-    return reply.code(204).send()
-  })
+  http.delete(
+    '/roles/:name',
+    { schema: schemas.deleteRole, config: on('delete') },
+    async ({ ctx, params, headers }, reply) => {
+      await roles.delete(ctx, params.name, headers['if-match'])
+      return reply.code(204).send()
+    },
+  )
 }

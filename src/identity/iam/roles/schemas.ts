@@ -1,5 +1,5 @@
 import { contentPage } from '../../../kernel/paging.ts'
-import { Empty, type Static, Text, Type } from '../../../kernel/schema.ts'
+import { Empty, ifMatchFails, type Static, Text, Type } from '../../../kernel/schema.ts'
 import { Page, RoleName, Scopes, scopeNames } from '../shapes.ts'
 
 export const Role = Type.Object(
@@ -50,7 +50,7 @@ export const updateRole = {
     { title: 'RoleChange', description: 'The new description and scopes of a role.' },
   ),
   response: { 204: Empty() },
-  fails: { 404: noRole, 409: 'The role is built in and cannot be changed.' },
+  fails: { 404: noRole, 409: 'The role is built in and cannot be changed.', ...ifMatchFails },
 }
 export const deleteRole = {
   name: 'roles.delete',
@@ -58,5 +58,5 @@ export const deleteRole = {
   description: 'Users and clients lose the role, and the grants to it are deleted.',
   params: ByName,
   response: { 204: Empty() },
-  fails: { 404: noRole, 409: 'The role is built in and cannot be deleted.' },
+  fails: { 404: noRole, 409: 'The role is built in and cannot be deleted.', ...ifMatchFails },
 }

@@ -1,6 +1,7 @@
 import { authorizeOrNotFound, type Ctx } from '../../../kernel/contract.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { NotFound } from '../../../kernel/errors.ts'
+import { checkIfMatch, etagOf } from '../../../kernel/etag.ts'
 import { windowOf } from '../../../kernel/paging.ts'
 import { onTenant, platformSystem, tenantSystem } from '../../../kernel/permissions.ts'
 import { AccessChanged } from '../../events.ts'
@@ -58,13 +59,14 @@ export function createRoles({ db, bus }: Pick<Kit, 'db' | 'bus'>) {
       if (!role) throw notFound(name)()
       return viewOf(role)
     },
-    async update(ctx: Ctx, name: string, change: { description?: string; scopes: string[] }) {
+    async update(ctx: Ctx, name: string, change: { description?: string; scopes: string[] }, ifMatch?: string) {
       authorizeRole(ctx, 'update', name)
       const { scopes, platformScopes } = splitScopes(change.scopes)
       await db.tx(async (sql) => {
         const role = await store.lockRole(sql, ctx.tenantId, name)
         if (!role) throw notFound(name)()
         if (role.builtIn) throw BuiltInRole({ name })
+        checkIfMatch(ifMatch, etagOf(viewOf(role)))
         const added = (after: string[], before: string[]) => after.filter((scope) => !before.includes(scope))
         requireScopes(ctx, added(scopes, role.scopes), tenantSystem)
         requireScopes(ctx, added(platformScopes, role.platformScopes), platformSystem)
@@ -77,12 +79,13 @@ export function createRoles({ db, bus }: Pick<Kit, 'db' | 'bus'>) {
         await bus.publish(sql, AccessChanged, { tenantId: ctx.tenantId })
       })
     },
-    async delete(ctx: Ctx, name: string) {
+    async delete(ctx: Ctx, name: string, ifMatch?: string) {
       authorizeRole(ctx, 'delete', name)
       await db.tx(async (sql) => {
         const role = await store.lockRole(sql, ctx.tenantId, name)
         if (!role) throw notFound(name)()
         if (role.builtIn) throw BuiltInRole({ name })
+        checkIfMatch(ifMatch, etagOf(viewOf(role)))
         await store.deleteRole(sql, ctx.tenantId, name)
         await bus.publish(sql, AccessChanged, { tenantId: ctx.tenantId })
       })

@@ -1,3 +1,4 @@
+import { etagOf } from '../../../kernel/etag.ts'
 import type { Http } from '../../../kernel/http/routes.ts'
 import * as schemas from './schemas.ts'
 import type { Users } from './service.ts'
@@ -22,16 +23,23 @@ export function userRoutes(http: Http, users: Users) {
         .send(user)
     },
   )
-  http.get('/users/:id', { schema: schemas.readUser, config: read }, ({ ctx, params }) => users.read(ctx, params.id))
-  http.put('/users/:id', { schema: schemas.updateUser, config: update }, async ({ ctx, params, body }, reply) => {
-    await users.update(ctx, params.id, body)
-    return reply.code(204).send()
+  http.get('/users/:id', { schema: schemas.readUser, config: read }, async ({ ctx, params }, reply) => {
+    const user = await users.read(ctx, params.id)
+    return reply.header('etag', etagOf(user)).send(user)
   })
+  http.put(
+    '/users/:id',
+    { schema: schemas.updateUser, config: update },
+    async ({ ctx, params, body, headers }, reply) => {
+      await users.update(ctx, params.id, body, headers['if-match'])
+      return reply.code(204).send()
+    },
+  )
   http.delete(
     '/users/:id',
     { schema: schemas.deleteUser, config: { scope: 'identity:user:delete', on: 'resource' } },
-    async ({ ctx, params }, reply) => {
-      await users.delete(ctx, params.id)
+    async ({ ctx, params, headers }, reply) => {
+      await users.delete(ctx, params.id, headers['if-match'])
       return reply.code(204).send()
     },
   )
@@ -43,10 +51,14 @@ export function userRoutes(http: Http, users: Users) {
       return reply.code(204).send()
     },
   )
-  http.put('/users/:id/roles', { schema: schemas.setRoles, config: update }, async ({ ctx, params, body }, reply) => {
-    await users.setRoles(ctx, params.id, body)
-    return reply.code(204).send()
-  })
+  http.put(
+    '/users/:id/roles',
+    { schema: schemas.setRoles, config: update },
+    async ({ ctx, params, body, headers }, reply) => {
+      await users.setRoles(ctx, params.id, body, headers['if-match'])
+      return reply.code(204).send()
+    },
+  )
   http.get('/users/:id/second-factors', { schema: schemas.listSecondFactors, config: read }, ({ ctx, params }) =>
     users.secondFactors(ctx, params.id),
   )

@@ -1,5 +1,5 @@
 import { contentPage, offsetQuery } from '../../../kernel/paging.ts'
-import { DateTime, Empty, Name, type Static, Text, Type } from '../../../kernel/schema.ts'
+import { DateTime, Empty, ifMatchFails, Name, type Static, Text, Type } from '../../../kernel/schema.ts'
 import { byId, RoleNames, roleNames, visibleText } from '../shapes.ts'
 
 const Username = () =>
@@ -104,6 +104,7 @@ export const updateUser = {
   body: UserChange,
   response: { 204: Empty() },
   fails: {
+    ...ifMatchFails,
     403: `${roleFails} Or the caller lacks a permission that the user holds.`,
     404: noUser,
     409: `${nameTaken} Or the change would disable the last enabled administrator.`,
@@ -116,7 +117,7 @@ export const deleteUser = {
     'Also ends the logins of the user and deletes its grants and API keys. The caller must hold all permissions that the user holds.',
   params: byUser,
   response: { 204: Empty() },
-  fails: { 403: senior, 404: noUser, 409: lastAdministrator },
+  fails: { ...ifMatchFails, 403: senior, 404: noUser, 409: lastAdministrator },
 }
 export const setPassword = {
   name: 'users.password.update',
@@ -141,7 +142,7 @@ export const setRoles = {
   params: byUser,
   body: RoleNames('Names of all roles that the user has from now on.'),
   response: { 204: Empty() },
-  fails: { 403: roleFails, 404: noUser, 409: lastAdministrator },
+  fails: { ...ifMatchFails, 403: roleFails, 404: noUser, 409: lastAdministrator },
 }
 
 const SecondFactor = Type.Object(

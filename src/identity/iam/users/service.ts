@@ -2,6 +2,7 @@ import { authorizeOrNotFound, type Ctx } from '../../../kernel/contract.ts'
 import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { invalidField, NotFound } from '../../../kernel/errors.ts'
+import { checkIfMatch, etagOf } from '../../../kernel/etag.ts'
 import { type Window, windowOf } from '../../../kernel/paging.ts'
 import { onTenant } from '../../../kernel/permissions.ts'
 import type { Accounts } from '../../accounts.ts'
@@ -56,13 +57,18 @@ export function createUsers(
       authorizeUser(ctx, 'read', id)
       return await findOrThrow(db.sql, ctx, id)
     },
-    update: (ctx: Ctx, id: string, changes: UserChange) => changeUser(deps, ctx, id, changes),
+    update: (ctx: Ctx, id: string, changes: UserChange, ifMatch?: string) =>
+      changeUser(deps, ctx, id, changes, ifMatch),
     setPassword: (ctx: Ctx, id: string, password: string) => changeUser(deps, ctx, id, { password }),
-    setRoles: (ctx: Ctx, id: string, roles: string[]) => changeUser(deps, ctx, id, { roles }),
-    async delete(ctx: Ctx, id: string) {
+    setRoles: (ctx: Ctx, id: string, roles: string[], ifMatch?: string) =>
+      changeUser(deps, ctx, id, { roles }, ifMatch),
+    async delete(ctx: Ctx, id: string, ifMatch?: string) {
       authorizeUser(ctx, 'delete', id)
       const removed = await db.tx((sql) =>
-        removeUser(deps, sql, ctx.tenantId, id, () => requireSeniority(ctx, sql, id)),
+        removeUser(deps, sql, ctx.tenantId, id, async (user) => {
+          await requireSeniority(ctx, sql, id)
+          checkIfMatch(ifMatch, etagOf(user))
+        }),
       )
       if (!removed) throw notFound(id)()
     },
@@ -183,7 +189,7 @@ async function createUser(deps: Deps, ctx: Ctx, user: NewUser): Promise<User> {
   })
 }
 
-async function changeUser(deps: Deps, ctx: Ctx, id: string, changes: UserChange) {
+async function changeUser(deps: Deps, ctx: Ctx, id: string, changes: UserChange, ifMatch?: string) {
   const { db, bus, now, passwords, sessions } = deps
   authorizeUser(ctx, 'update', id)
   // Takes only these fields: others in the body must not reach columns.
@@ -200,6 +206,7 @@ async function changeUser(deps: Deps, ctx: Ctx, id: string, changes: UserChange)
     await lockUser(sql, ctx.tenantId, id)
     const user = await findOrThrow(sql, ctx, id)
     if (affectsLogin(user, changes)) await requireSeniority(ctx, sql, id)
+    checkIfMatch(ifMatch, etagOf(user))
     await rejectTakenNames(sql, ctx.tenantId, id, {
       ...(username !== user.username && { username }),
       ...(email !== user.email && { email }),
@@ -225,7 +232,7 @@ async function removeUser(
   sql: Sql,
   tenantId: string,
   id: string,
-  check = async () => {},
+  check: (user: User) => Promise<void> = async () => {},
 ): Promise<boolean> {
   const known = await findUser(sql, tenantId, id)
   if (!known) return false
@@ -233,7 +240,7 @@ async function removeUser(
   await lockUser(sql, tenantId, id)
   const user = await findUser(sql, tenantId, id)
   if (!user) return false
-  await check()
+  await check(user)
   await rejectLastAdministrator(sql, tenantId, user, { enabled: false, roles: [] })
   await store.deleteKeyGrantsOf(sql, tenantId, id)
   const removed = await deps.accounts.deleteUser(sql, tenantId, id)

@@ -1,6 +1,7 @@
 import type { Identity } from '../../../identity/contract.ts'
 import type { Ctx } from '../../../kernel/contract.ts'
 import { invalidField } from '../../../kernel/errors.ts'
+import { etagOf } from '../../../kernel/etag.ts'
 import type { Http } from '../../../kernel/http/routes.ts'
 import { windowOf } from '../../../kernel/paging.ts'
 import type { SubscriptionType } from '../schemas/common.ts'
@@ -62,25 +63,32 @@ export function tenantRoutes(http: Http, deps: { tenants: TenantsService; identi
   http.get(
     '/tenants/:tenantId',
     { schema: schemas.readTenant, config: { scope: 'platform:tenant:read', on } },
-    async ({ ctx, params }, reply) => noStore(reply).send(await viewFor(ctx, await tenants.find(params.tenantId))),
+    async ({ ctx, params }, reply) => {
+      const tenant = await tenants.find(params.tenantId)
+      return noStore(reply)
+        .header('etag', etagOf(tenant))
+        .send(await viewFor(ctx, tenant))
+    },
   )
 
   http.put(
     '/tenants/:tenantId',
     { schema: schemas.changeTenant, config: { scope: 'platform:tenant:update', on } },
-    async ({ ctx, params, body }, reply) => {
+    async ({ ctx, params, body, headers }, reply) => {
       if (body.realm_name !== undefined && body.realm_name !== params.tenantId)
         throw invalidField('realm_name', 'cannot be changed')
-      const tenant = await tenants.update(params.tenantId, await changeOf(body, idps))
-      return noStore(reply).send(await viewFor(ctx, tenant))
+      const tenant = await tenants.update(params.tenantId, await changeOf(body, idps), headers['if-match'])
+      return noStore(reply)
+        .header('etag', etagOf(tenant))
+        .send(await viewFor(ctx, tenant))
     },
   )
 
   http.delete(
     '/tenants/:tenantId',
     { schema: schemas.removeTenant, config: { scope: 'platform:tenant:delete', on } },
-    async ({ params }, reply) => {
-      await tenants.remove(params.tenantId)
+    async ({ params, headers }, reply) => {
+      await tenants.remove(params.tenantId, headers['if-match'])
       return reply.code(204).send()
     },
   )

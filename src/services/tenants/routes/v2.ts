@@ -2,6 +2,7 @@ import type { Identity } from '../../../identity/contract.ts'
 import { authorize, type Ctx, requireTenantAccess } from '../../../kernel/contract.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { invalidField, NotFound } from '../../../kernel/errors.ts'
+import { etagOf } from '../../../kernel/etag.ts'
 import type { Http } from '../../../kernel/http/routes.ts'
 import { windowOf } from '../../../kernel/paging.ts'
 import { onPlatform } from '../../../kernel/permissions.ts'
@@ -68,14 +69,15 @@ export function tenantRoutes(http: Http, { tenants, catalogues }: V2Deps) {
     },
   )
 
-  http.get('/tenants/:tenant_pk', { schema: schemas.readTenant, config: read }, async ({ ctx, params }) =>
-    asV2(await tenants.findVisible(ctx, params.tenant_pk)),
-  )
+  http.get('/tenants/:tenant_pk', { schema: schemas.readTenant, config: read }, async ({ ctx, params }, reply) => {
+    const tenant = await tenants.findVisible(ctx, params.tenant_pk)
+    return reply.header('etag', etagOf(tenant)).send(asV2(tenant))
+  })
 
   http.put(
     '/tenants/:tenant_pk',
     { schema: schemas.changeTenant, config: { scope: updateScope, on: 'tenant' } },
-    async ({ ctx, params, body }) => {
+    async ({ ctx, params, body, headers }, reply) => {
       const tenant = await tenants.findVisible(ctx, params.tenant_pk, updateScope)
       // A tenant may change its own name and theme; package, subscription and status need the scope on the platform.
       if (body.package_type ?? body.subscription_type ?? body.status) authorize(ctx, updateScope, onPlatform)
@@ -88,16 +90,17 @@ export function tenantRoutes(http: Http, { tenants, catalogues }: V2Deps) {
         status,
         ...(await packageOf(catalogues, body.package_type)),
       }
-      return asV2(await tenants.update(tenant.tenantId, change))
+      const changed = await tenants.update(tenant.tenantId, change, headers['if-match'])
+      return reply.header('etag', etagOf(changed)).send(asV2(changed))
     },
   )
 
   http.delete(
     '/tenants/:tenant_pk',
     { schema: schemas.removeTenant, config: { scope: 'identity:tenant:delete', on: 'platform' } },
-    async ({ params }, reply) => {
+    async ({ params, headers }, reply) => {
       const tenant = await tenants.findById(params.tenant_pk)
-      await tenants.remove(tenant.tenantId)
+      await tenants.remove(tenant.tenantId, headers['if-match'])
       return reply.code(204).send()
     },
   )

@@ -1,6 +1,6 @@
 /** Tenant manager v1: document 2, "Tenant (manager v1)", and document 3, 2.6. */
 import { offsetQuery, resultsPage } from '../../../kernel/paging.ts'
-import { DateTime, Empty, SerialId, type Static, Text, Type } from '../../../kernel/schema.ts'
+import { DateTime, Empty, ifMatchFails, SerialId, type Static, Text, Type } from '../../../kernel/schema.ts'
 import { tenantStatuses } from '../states.ts'
 import { SubscriptionTypeV1, sameAs, statusReason, TenantId } from './common.ts'
 
@@ -179,6 +179,7 @@ export const changeTenant = {
   body: ChangeBody,
   response: { 200: TenantV1 },
   fails: {
+    ...ifMatchFails,
     400: 'A field is malformed or names an entry that does not exist, or the tenant cannot get this status.',
     404: noTenant,
   },
@@ -190,5 +191,5 @@ export const removeTenant = {
   description: 'Deletes everything that belongs to the tenant. Its id is never given to another tenant.',
   params,
   response: { 204: Empty() },
-  fails: { 400: 'The tenant is built in and cannot be deleted.', 404: noTenant },
+  fails: { 400: 'The tenant is built in and cannot be deleted.', 404: noTenant, ...ifMatchFails },
 }

@@ -4,6 +4,7 @@ import {
   DateTime,
   describedAs,
   Empty,
+  ifMatchFails,
   Name,
   SerialId,
   type Static,
@@ -203,6 +204,7 @@ export const changeTenant = {
   ),
   response: { 200: TenantV2 },
   fails: {
+    ...ifMatchFails,
     400: 'A field is malformed, the package type does not exist, or the tenant cannot get this status.',
     404: noTenant,
   },
@@ -214,7 +216,7 @@ export const removeTenant = {
   description: 'Deletes everything that belongs to the tenant. Its id is never given to another tenant.',
   params,
   response: { 204: Empty() },
-  fails: { 400: 'The tenant is built in and cannot be deleted.', 404: noTenant },
+  fails: { 400: 'The tenant is built in and cannot be deleted.', 404: noTenant, ...ifMatchFails },
 }
 
 export const readCredentials = {

@@ -1,6 +1,7 @@
 /** Changes and deletes tenants, and rebuilds the realm where a change needs it. */
 import type { Sql } from '../../../kernel/db.ts'
 import { invalidField, NotFound } from '../../../kernel/errors.ts'
+import { checkIfMatch, etagOf } from '../../../kernel/etag.ts'
 import { BuildTenant, buildRealmOf } from '../build-job.ts'
 import { composeRealm } from '../compose-realm.ts'
 import { BuiltInTenant, TransitionRejected } from '../errors.ts'
@@ -24,10 +25,16 @@ export interface TenantChange extends Partial<RealmVersions>, Partial<TenantChoi
 
 export const tenantNotFound = (what: string) => NotFound({ what: `Tenant ${what}` })
 
-export async function update(deps: TenantDeps, tenantId: string, change: TenantChange): Promise<Tenant> {
+export async function update(
+  deps: TenantDeps,
+  tenantId: string,
+  change: TenantChange,
+  ifMatch?: string,
+): Promise<Tenant> {
   const { status, ...fields } = change
   return await deps.kit.db.tx(async (sql) => {
     const tenant = await lockExisting(sql, tenantId)
+    checkIfMatch(ifMatch, etagOf(tenant))
     await requireReferences(sql, fields)
     const { next, changed } = await updateFields(deps, sql, tenant, fields)
     const mustRebuild = needsRebuild(tenant, fields, changed)
@@ -48,9 +55,10 @@ function needsRebuild(tenant: Tenant, fields: Fields, changedFields: (keyof Fiel
   return realmFields.some((field) => changedFields.includes(field))
 }
 
-export async function remove(deps: TenantDeps, tenantId: string): Promise<void> {
+export async function remove(deps: TenantDeps, tenantId: string, ifMatch?: string): Promise<void> {
   await deps.kit.db.tx(async (sql) => {
     const tenant = await lockExisting(sql, tenantId)
+    checkIfMatch(ifMatch, etagOf(tenant))
     if (tenant.builtIn) throw BuiltInTenant({ tenantId })
     await setStatus(deps, sql, tenant, 'DELETED')
     await deps.kit.bus.publish(sql, TenantDeleted, { tenantId })
