@@ -41,9 +41,9 @@ const textRules: Rule[] = [
     forbidden: />[^<>{}()=;]*[A-Za-z]{3,}[^<>{}()=;]*<\//,
   },
   {
-    rule: 'no classes but errors and the error boundary',
+    rule: 'no classes but errors and error boundaries',
     files: /./,
-    except: /^console\/src\/app\/error-boundary\.tsx$/,
+    except: /^console\/src\/(?:app\/error-boundary|parts\/boundary)\.tsx$/,
     forbidden: /^\s*(?:export\s+)?class\s+\w+(?!.*extends\s+\w*Error\b)/m,
   },
   { rule: 'no barrel files', files: /./, forbidden: /^export \* from/m },

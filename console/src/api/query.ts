@@ -4,6 +4,7 @@ import {
   QueryClient,
   useInfiniteQuery,
   useMutation,
+  useQueries,
   useQuery,
   useQueryClient,
 } from '@tanstack/react-query'
@@ -133,6 +134,36 @@ export function useGet<P extends CallName>(
     reload: async () => {
       const { data } = await query.refetch()
       return { data: data?.body, etag: data?.etag }
+    },
+  }
+}
+
+/** Reads several objects of one kind at once; while arguments change, the results before stay. */
+export function useGets<P extends CallName>(
+  name: P,
+  argsOfEach: ArgumentsOf<P>[],
+  { enabled = true, refreshMs }: ReadOptions = {},
+): { each: (BodyOf<P> | undefined)[]; isLoading: boolean; problem: Problem | undefined; reload(): void } {
+  const { client } = useSession()
+  const queries = useQueries({
+    queries: argsOfEach.map((args) => ({
+      queryKey: keyOf(name, args),
+      enabled,
+      queryFn: async ({ signal }: { signal: AbortSignal }) => {
+        const { body, etag } = await client.call(name, args as Arguments, { signal })
+        return { body: (body ?? null) as BodyOf<P>, etag }
+      },
+      placeholderData: keepPreviousData,
+      refetchInterval: ({ state }: { state: { error: unknown } }) => mendInterval(state.error, refreshMs ?? false),
+    })),
+  })
+  const failed = queries.find(({ error }) => error)
+  return {
+    each: queries.map(({ data }) => (data as { body: BodyOf<P> } | undefined)?.body),
+    isLoading: enabled && queries.some(({ isPending }) => isPending),
+    problem: failed?.error ? problemOf(failed.error) : undefined,
+    reload: () => {
+      for (const query of queries) void query.refetch()
     },
   }
 }

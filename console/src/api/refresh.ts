@@ -1,7 +1,18 @@
 /** Reads lists and objects again when something happens on the platform: at once, and then at most once in a second. */
 import { useQueryClient } from '@tanstack/react-query'
-import { useEffect, useRef } from 'react'
+import { useCallback, useEffect, useRef } from 'react'
 import { type LiveState, type LiveTopic, useLive } from './live.ts'
+
+/** Returns a function that reads nouns again at once: `reread('alerts')`. */
+export function useReread(): (...nouns: string[]) => void {
+  const queries = useQueryClient()
+  return useCallback(
+    (...nouns) => {
+      for (const noun of nouns) void queries.invalidateQueries({ queryKey: [noun] })
+    },
+    [queries],
+  )
+}
 
 const everyMs = 1_000
 

@@ -2,12 +2,18 @@
 import { useEffect, useId, useMemo, useRef, useState } from 'react'
 import uPlot from 'uplot'
 import { Button } from './button.tsx'
-import { count, texts } from './texts.ts'
+import { type ChartStyle, optionsOf, withUnit } from './chart-options.ts'
+import type { Threshold } from './colours.ts'
+import type { Period } from './periods.ts'
+import { cut, Text, withoutInvisible } from './text.tsx'
+import { texts } from './texts.ts'
 import { formatTime, Time } from './time.tsx'
 
 export interface Series {
   name: string
-  unit?: string
+  unit?: string | undefined
+  /** Name of a colour. Default: the next one. */
+  colour?: string | undefined
   /** Milliseconds since 1970, ascending. */
   times: number[]
   values: (number | null)[]
@@ -16,13 +22,22 @@ export interface Series {
 export interface ChartProps {
   name: string
   series: Series[]
-  height?: number
+  /** In pixels; `fill`: the height of the parent, which then has the heading and the choice of the view too. */
+  height?: number | 'fill'
   /** Called with the chosen period in milliseconds, after a drag over the chart. */
   onZoom?(from: number, to: number): void
+  style?: ChartStyle
+  thresholds?: readonly Threshold[]
+  /** The period of the horizontal axis. Default: that of the points. */
+  period?: Period | undefined
+  /** Charts with the same name show the cursor at the same time. */
+  sync?: string
+  /** A chart with `fill` shows its points as a table. */
+  isTable?: boolean
 }
 
-const colours = ['--series-1', '--series-2', '--series-3', '--series-4', '--series-5', '--series-6']
 const tableRowsMax = 500
+const nameMax = 80
 
 /** Joins series with different times into the columns that uPlot needs. */
 function columnsOf(series: Series[]): uPlot.AlignedData {
@@ -30,19 +45,25 @@ function columnsOf(series: Series[]): uPlot.AlignedData {
   return uPlot.join(series.map(({ times, values }) => [times.map((ms) => ms / 1000), values])) as uPlot.AlignedData
 }
 
-export default function Chart({ name, series, height = 260, onZoom }: ChartProps) {
-  const [isTable, setTable] = useState(false)
+export default function Chart({ isTable: isTableGiven = false, ...props }: ChartProps) {
+  const { name, height = 260 } = props
+  const [isTableChosen, setTable] = useState(false)
+  const isFilling = height === 'fill'
+  const isTable = isFilling ? isTableGiven : isTableChosen
   const id = useId()
+  const series = useMemo(() => withShortNames(props.series), [props.series])
   const points = series.reduce((sum, { values }) => sum + values.length, 0)
   return (
-    <figure className="chart" aria-labelledby={`${id}-name`}>
-      <figcaption className="chart-head">
+    <figure className={isFilling ? 'chart chart-fill' : 'chart'} aria-labelledby={`${id}-name`}>
+      <figcaption className={isFilling ? 'visually-hidden' : 'chart-head'}>
         <span id={`${id}-name`} className="chart-name">
-          {name}
+          <Text value={name} max={120} />
         </span>
-        <Button size="small" look="quiet" icon={isTable ? 'chart' : 'table'} onPress={() => setTable(!isTable)}>
-          {isTable ? texts.asChart : texts.asTable}
-        </Button>
+        {!isFilling && (
+          <Button size="small" look="quiet" icon={isTable ? 'chart' : 'table'} onPress={() => setTable(!isTable)}>
+            {isTable ? texts.asChart : texts.asTable}
+          </Button>
+        )}
       </figcaption>
       <p className="visually-hidden">{series.map(summaryOf).join(' ')}</p>
       {points === 0 ? (
@@ -50,14 +71,11 @@ export default function Chart({ name, series, height = 260, onZoom }: ChartProps
       ) : isTable ? (
         <PointTable name={name} series={series} />
       ) : (
-        <Plot name={name} series={series} height={height} onZoom={onZoom} />
+        <Plot {...props} series={series} height={height} />
       )}
     </figure>
   )
 }
-
-const withUnit = (value: number | null | undefined, unit = '') =>
-  value === null || value === undefined ? texts.none : `${count(value)}${unit === '' ? '' : ` ${unit}`}`
 
 function summaryOf({ name, values, unit }: Series): string {
   let low: number | null = null
@@ -72,38 +90,52 @@ function summaryOf({ name, values, unit }: Series): string {
   return `${name}: ${texts.chartSummary(values.length, withUnit(low, unit), withUnit(high, unit), withUnit(last, unit))}`
 }
 
-function Plot({
-  name,
-  series,
-  height,
-  onZoom,
-}: {
-  name: string
-  series: Series[]
-  height: number
-  onZoom: ChartProps['onZoom']
-}) {
+/** Names as text of a length that fits, each another one. */
+function withShortNames(series: Series[]): Series[] {
+  const seen = new Map<string, number>()
+  return series.map((one) => {
+    const name = withoutInvisible(cut(one.name, nameMax).shown)
+    const number = (seen.get(name) ?? 0) + 1
+    seen.set(name, number)
+    return { ...one, name: number === 1 ? name : `${name} (${number})` }
+  })
+}
+
+const heightMin = 60
+const legendOf = (element: HTMLElement) => element.querySelector<HTMLElement>('.u-legend')?.offsetHeight ?? 0
+
+function Plot(props: ChartProps & { height: number | 'fill' }) {
+  const { name, series, height, style = 'line', thresholds = [], sync } = props
   const host = useRef<HTMLDivElement>(null)
   const plot = useRef<uPlot>(undefined)
-  const zoom = useRef(onZoom)
-  zoom.current = onZoom
+  const latest = useRef(props)
+  latest.current = props
   const [cursor, setCursor] = useState<number>()
   const data = useMemo(() => columnsOf(series), [series])
-  const shape = JSON.stringify(series.map(({ name, unit }) => [name, unit]))
+  const shown = useRef(data)
+  shown.current = data
+  const shape = JSON.stringify([series.map(({ name, unit, colour }) => [name, unit, colour]), style, thresholds, sync])
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: the data is set below; another shape needs another chart
   useEffect(() => {
     const element = host.current!
+    const sizeOf = () => ({
+      width: element.clientWidth || 600,
+      height: height === 'fill' ? Math.max(heightMin, element.clientHeight - legendOf(element)) : height,
+    })
     const create = () => {
       plot.current?.destroy()
-      plot.current = new uPlot(
-        optionsOf(element, series, height, (from, to) => zoom.current?.(from, to)),
-        data,
-        element,
-      )
+      const options = optionsOf(element, {
+        ...{ series, style, thresholds, sync, ...sizeOf() },
+        period: () => latest.current.period,
+        onZoom: (from, to) => latest.current.onZoom?.(from, to),
+      })
+      plot.current = new uPlot(options, shown.current, element)
+      // uPlot lays out its legend later.
+      if (height === 'fill') requestAnimationFrame(() => plot.current?.setSize(sizeOf()))
     }
     create()
-    const resize = new ResizeObserver(() => plot.current?.setSize({ width: element.clientWidth, height }))
+    const resize = new ResizeObserver(() => plot.current?.setSize(sizeOf()))
     resize.observe(element)
     const theme = new MutationObserver(create)
     theme.observe(document.documentElement, { attributeFilter: ['data-theme'] })
@@ -115,7 +147,8 @@ function Plot({
     }
   }, [shape, height])
 
-  useEffect(() => plot.current?.setData(data), [data])
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another period moves the axis
+  useEffect(() => plot.current?.setData(data), [data, props.period?.from, props.period?.to])
 
   const length = data[0].length
   const moveTo = (index: number) => {
@@ -127,19 +160,19 @@ function Plot({
   const read = (index: number) =>
     `${formatTime(data[0][index]! * 1000)}: ` +
     series.map(({ name, unit }, at) => `${name} ${withUnit(data[at + 1]?.[index] as number | null, unit)}`).join(', ')
+  const now = Math.min(cursor ?? length - 1, length - 1)
   return (
     <div
       ref={host}
-      className="chart-plot"
+      className={style === 'bars' ? 'chart-plot chart-bars' : 'chart-plot'}
       role="slider"
       tabIndex={0}
-      aria-label={`${name}. ${texts.chartHint}`}
+      aria-label={`${withoutInvisible(cut(name, nameMax).shown)}. ${texts.chartHint}`}
       aria-valuemin={0}
       aria-valuemax={length - 1}
-      aria-valuenow={cursor ?? length - 1}
-      aria-valuetext={read(cursor ?? length - 1)}
+      aria-valuenow={now}
+      aria-valuetext={read(now)}
       onKeyDown={(event) => {
-        const now = cursor ?? length - 1
         const step = event.shiftKey ? 10 : 1
         const target = { ArrowLeft: now - step, ArrowRight: now + step, Home: 0, End: length - 1 }[event.key]
         if (target === undefined) return
@@ -150,52 +183,6 @@ function Plot({
   )
 }
 
-const aroundSeconds = 60
-const around = (time: number): [number, number] => [time - aroundSeconds, time + aroundSeconds]
-
-function optionsOf(
-  element: HTMLElement,
-  series: Series[],
-  height: number,
-  onZoom: (from: number, to: number) => void,
-): uPlot.Options {
-  const style = getComputedStyle(element)
-  const colour = (name: string) => style.getPropertyValue(name).trim()
-  const axis = {
-    stroke: colour('--soft'),
-    grid: { stroke: colour('--line'), width: 1 },
-    ticks: { stroke: colour('--line') },
-  }
-  return {
-    width: element.clientWidth || 600,
-    height,
-    axes: [{ ...axis }, { ...axis, size: 60 }],
-    // uPlot would draw years around a single point.
-    scales: { x: { range: ({ data: [times] }, from, to) => (times.length === 1 ? around(times[0]!) : [from, to]) } },
-    legend: { live: true },
-    cursor: { drag: { x: true, y: false, setScale: false } },
-    series: [
-      { label: texts.time, value: (_, seconds) => (seconds === null ? texts.none : formatTime(seconds * 1000)) },
-      ...series.map(({ name, unit }, index) => ({
-        label: name,
-        stroke: colour(colours[index % colours.length]!),
-        width: 1.75,
-        value: (_: uPlot, value: number | null) => withUnit(value, unit),
-      })),
-    ],
-    hooks: {
-      setSelect: [
-        (chart) => {
-          const { left, width } = chart.select
-          if (width < 5) return
-          onZoom(chart.posToVal(left, 'x') * 1000, chart.posToVal(left + width, 'x') * 1000)
-          chart.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false)
-        },
-      ],
-    },
-  }
-}
-
 /** The newest points as a table. */
 function PointTable({ name, series }: { name: string; series: Series[] }) {
   const columns = columnsOf(series)
@@ -204,7 +191,7 @@ function PointTable({ name, series }: { name: string; series: Series[] }) {
   const rows = Array.from({ length: length - first }, (_, index) => length - 1 - index)
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls needs the keyboard
-    <section className="chart-table" tabIndex={0} aria-label={name}>
+    <section className="chart-table" tabIndex={0} aria-label={withoutInvisible(cut(name, nameMax).shown)}>
       <table className="plain-table">
         <thead>
           <tr>

@@ -10,7 +10,7 @@ export interface DialogProps {
   children: ReactNode
   /** Buttons at the bottom. */
   actions?: ReactNode
-  size?: 'small' | 'wide'
+  size?: 'small' | 'wide' | 'full'
   /** An alert dialog asks before something is lost; a click outside does not close it. */
   isAlert?: boolean
 }

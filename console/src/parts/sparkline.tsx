@@ -2,7 +2,8 @@
 
 const [width, height] = [120, 28]
 
-export function Sparkline({ values }: { values: number[] }) {
+/** `isWide`: as wide as its place. */
+export function Sparkline({ values, isWide = false }: { values: number[]; isWide?: boolean }) {
   if (values.length < 2) return null
   const low = Math.min(...values)
   const span = Math.max(...values) - low || 1
@@ -12,8 +13,15 @@ export function Sparkline({ values }: { values: number[] }) {
     return `${x.toFixed(1)},${y.toFixed(1)}`
   })
   return (
-    <svg className="sparkline" viewBox={`0 0 ${width} ${height}`} width={width} height={height} aria-hidden="true">
-      <polyline points={points.join(' ')} />
+    <svg
+      className="sparkline"
+      viewBox={`0 0 ${width} ${height}`}
+      width={isWide ? '100%' : width}
+      height={height}
+      {...(isWide && { preserveAspectRatio: 'none' })}
+      aria-hidden="true"
+    >
+      <polyline points={points.join(' ')} {...(isWide && { vectorEffect: 'non-scaling-stroke' })} />
     </svg>
   )
 }

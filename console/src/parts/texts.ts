@@ -3,6 +3,12 @@ const number = new Intl.NumberFormat('en')
 
 export const count = (value: number) => number.format(value)
 
+/** Returns a measured value, with a fixed number of decimals or as many as are needed. */
+export const formatNumber = (value: number, decimals?: number) =>
+  decimals === undefined
+    ? number.format(value)
+    : new Intl.NumberFormat('en', { minimumFractionDigits: decimals, maximumFractionDigits: decimals }).format(value)
+
 export const texts = {
   none: '—',
   more: (characters: number) => `… ${count(characters)} more characters`,
@@ -84,6 +90,21 @@ export const texts = {
   chartEmpty: 'No points in this period.',
   chartSummary: (points: number, low: string, high: string, last: string) =>
     `${count(points)} points, lowest ${low}, highest ${high}, last ${last}.`,
+  severities: { CRITICAL: 'Critical', HIGH: 'High', MEDIUM: 'Medium', LOW: 'Low', INFO: 'Info' },
+  alertOpen: 'Open',
+  alertResolved: 'Resolved',
+  alertAcknowledged: 'Acknowledged',
+  connections: { connected: 'Connected', disconnected: 'Disconnected', never: 'Never connected' },
+  addToDashboard: 'Add to dashboard',
+  add: 'Add',
+  openDashboard: 'Open the dashboard',
+  addedToDashboard: 'The chart is at the end of the dashboard.',
+  whichDashboard: 'Which dashboard',
+  existingDashboard: 'Existing dashboard',
+  newDashboard: 'New dashboard',
+  dashboardName: 'Name of the new dashboard',
+  dashboard: 'Dashboard',
+  widgetTitle: 'Title of the chart',
   role: 'Role',
   grantToRole: 'Grant to role',
   ownGrant: 'Own grant',

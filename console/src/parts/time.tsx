@@ -15,6 +15,9 @@ const makeFormats = ({ zone, language = 'en-GB' }: Formats) => ({
   absolute: new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'medium', timeZone: zone }),
   clock: new Intl.DateTimeFormat(language, { timeStyle: 'medium', timeZone: zone }),
   day: new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeZone: zone }),
+  minute: new Intl.DateTimeFormat(language, { timeStyle: 'short', timeZone: zone }),
+  shortDay: new Intl.DateTimeFormat(language, { day: 'numeric', month: 'short', timeZone: zone }),
+  month: new Intl.DateTimeFormat(language, { month: 'short', year: 'numeric', timeZone: zone }),
   relative: new Intl.RelativeTimeFormat(language, { numeric: 'auto' }),
 })
 
@@ -60,7 +63,27 @@ export function ago(instant: Instant, now = Date.now()): string {
 }
 
 export const formatTime = (instant: Instant) => formats.absolute.format(new Date(instant))
+/** Returns the time of the day, with the date if it is another day than today. */
+export const formatClock = (instant: Instant) =>
+  formatDay(Date.now()) === formatDay(instant) ? formats.clock.format(new Date(instant)) : formatTime(instant)
 export const formatDay = (instant: Instant) => formats.day.format(new Date(instant))
+/** Returns the texts of the time axis of a chart, whose marks are `stepMs` apart: the day once, then times of the day. */
+export function axisTexts(times: number[], stepMs: number): string[] {
+  if (stepMs >= 28 * dayMs) return times.map((ms) => formats.month.format(ms))
+  let lastDay = ''
+  return times.map((ms) => {
+    const day = formats.shortDay.format(ms)
+    const clock = (stepMs < 60_000 ? formats.clock : formats.minute).format(ms)
+    const isOther = day !== lastDay
+    const isFirst = lastDay === ''
+    lastDay = day
+    if (stepMs >= dayMs) return day
+    return isOther && !isFirst ? day : clock
+  })
+}
+
+/** Returns a date, for libraries that need one. */
+export const dateOf = (ms: number) => new Date(ms)
 /** Returns the time in UTC, as the API writes it. */
 export const utcOf = (instant: Instant) => new Date(instant).toISOString()
 /** Returns milliseconds since 1970; for arguments of the API and charts. */
@@ -69,6 +92,7 @@ export const msOf = (instant: Instant) => new Date(instant).getTime()
 /** Returns the name of the person's time zone, such as Europe/Vienna. */
 export const timeZone = () => formats.absolute.resolvedOptions().timeZone
 
+const dayMs = 86_400_000
 const refreshMs = 30_000
 
 export function Time({
@@ -94,8 +118,8 @@ export function Time({
       ? ago(ms, Math.max(now, Date.now()))
       : style === 'day'
         ? formatDay(ms)
-        : style === 'clock' && formatDay(Date.now()) === formatDay(ms)
-          ? formats.clock.format(ms)
+        : style === 'clock'
+          ? formatClock(ms)
           : formatTime(ms)
   return (
     <time className="time" dateTime={utcOf(ms)} title={`${formatTime(ms)}\n${utcOf(ms)} UTC`}>

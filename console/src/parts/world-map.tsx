@@ -13,6 +13,8 @@ export interface MapPlace {
   /** Name of a single thing. */
   name?: string | undefined
   id?: string | undefined
+  /** A colour of CSS. Default: that of the theme. */
+  colour?: string | undefined
 }
 
 export interface MapView {
@@ -197,11 +199,12 @@ const sizeOf = (number: number) => 26 + Math.min(26, Math.round(Math.log10(numbe
 function drawPlaces(map: L.Map, dots: L.LayerGroup, places: MapPlace[], onOpen: (place: MapPlace) => void) {
   dots.clearLayers()
   for (const place of places) {
-    const { latitude, longitude, count: number, name, id } = place
+    const { latitude, longitude, count: number, name, id, colour } = place
     const isOne = number === 1
     const title = isOne ? (name ?? id ?? '') : texts.mapCluster(number)
     const size = isOne ? 14 : sizeOf(number)
     const html = labelOf(isOne ? '' : count(number), isOne ? 'map-dot' : 'map-cluster')
+    if (isOne && colour !== undefined) html.style.background = colour
     L.marker([latitude, longitude], {
       ...{ title: withoutInvisible(title.slice(0, 120)), alt: withoutInvisible(title.slice(0, 120)), keyboard: false },
       icon: L.divIcon({ className: 'map-place', html, iconSize: [size, size] }),

@@ -16,11 +16,11 @@ import { Link } from '../../parts/link.tsx'
 import { Menu } from '../../parts/menu.tsx'
 import { ErrorNote } from '../../parts/notes.tsx'
 import { PageHeader } from '../../parts/page-header.tsx'
+import { AlertState, Severity } from '../../parts/severity.tsx'
 import { Text } from '../../parts/text.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useToast } from '../../parts/toast.tsx'
 import type { PageProps } from '../registry.ts'
-import { AlertState, Severity } from './severity.tsx'
 import { texts } from './texts.ts'
 
 type Alert = BodyOf<'alerts.get'>

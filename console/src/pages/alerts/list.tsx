@@ -13,9 +13,9 @@ import { FilterBar, SearchBox } from '../../parts/filter-bar.tsx'
 import { Link } from '../../parts/link.tsx'
 import { EmptyState } from '../../parts/notes.tsx'
 import { PageHeader } from '../../parts/page-header.tsx'
+import { AlertState, Severity, type SeverityLevel, severityLevels, severityTexts } from '../../parts/severity.tsx'
 import { Text } from '../../parts/text.tsx'
 import { Time } from '../../parts/time.tsx'
-import { AlertState, Severity, type SeverityLevel, severityLevels } from './severity.tsx'
 import { texts } from './texts.ts'
 
 type Alert = ItemOf<'alerts.list'>
@@ -114,7 +114,7 @@ export default function AlertsPage() {
           label={texts.columns.severity}
           any={texts.anySeverity}
           value={severity}
-          values={texts.severities}
+          values={severityTexts}
           onChange={(value) => address.set({ severity: severityLevels.find((known) => known === value) ?? '' })}
         />
         <Choice

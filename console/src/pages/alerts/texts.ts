@@ -15,7 +15,6 @@ export const texts = {
   anyAcknowledgement: 'Acknowledged or not',
   states: { OPEN: 'Open', RESOLVED: 'Resolved' },
   acknowledgements: { ACKNOWLEDGED: 'Acknowledged', UNACKNOWLEDGED: 'Not acknowledged' },
-  severities: { CRITICAL: 'Critical', HIGH: 'High', MEDIUM: 'Medium', LOW: 'Low', INFO: 'Info' },
   tenant: 'the tenant',
   search: 'Endpoint id',
   emptyTitle: 'No alerts yet',

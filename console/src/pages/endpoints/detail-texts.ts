@@ -29,6 +29,7 @@ export const texts = {
     relations: 'relations',
   },
   deleted: 'Endpoint deleted',
+  dashboard: 'Dashboard',
   move: 'Move to another version',
   moved: 'Endpoint moved to another version',
   version: 'Application version',

@@ -10,6 +10,7 @@ import { AsCommand } from '../../parts/as-command.tsx'
 import { Button } from '../../parts/button.tsx'
 import { Loading } from '../../parts/card.tsx'
 import { ConfirmDelete } from '../../parts/confirm-delete.tsx'
+import { ConnectionBadge } from '../../parts/connection.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { SelectField } from '../../parts/fields.tsx'
 import { Icon } from '../../parts/icons.tsx'
@@ -23,7 +24,6 @@ import { Time } from '../../parts/time.tsx'
 import { useToast } from '../../parts/toast.tsx'
 import type { PageProps } from '../registry.ts'
 import { ActAsDevice } from './act.tsx'
-import { ConnectionBadge } from './connection.tsx'
 import { texts } from './detail-texts.ts'
 import type { Endpoint, TabProps } from './tab.ts'
 
@@ -137,8 +137,10 @@ function Strip({ endpoint, entry, isLive }: { endpoint: Endpoint; entry: TabProp
 
 function Actions(props: TabProps & { mayDelete: boolean }) {
   const [open, setOpen] = useState<'delete' | 'move'>()
-  const { mayDelete, mayUpdate } = props
+  const { mayDelete, mayUpdate, endpoint } = props
+  const dashboard = `/endpoints/${encodeURIComponent(endpoint.endpointId)}/dashboard`
   const entries = [
+    { id: 'dashboard', label: texts.dashboard, icon: 'dashboard' as const, to: dashboard },
     ...(mayUpdate ? [{ id: 'move', label: texts.move, icon: 'layers' as const, onAction: () => setOpen('move') }] : []),
     ...(mayDelete
       ? [
@@ -154,7 +156,7 @@ function Actions(props: TabProps & { mayDelete: boolean }) {
   ]
   return (
     <>
-      {entries.length > 0 && <Menu entries={entries} />}
+      <Menu entries={entries} />
       {open === 'delete' && <DeleteEndpoint {...props} onClose={() => setOpen(undefined)} />}
       {open === 'move' && <MoveEndpoint {...props} onClose={() => setOpen(undefined)} />}
     </>

@@ -1,7 +1,9 @@
 /** Points of series of an endpoint over time. */
-import { useMemo } from 'react'
+import { useMemo, useState } from 'react'
+import { useAddToDashboard } from '../../api/add-to-dashboard.ts'
 import { rowsOf, type ValueRow } from '../../api/points.ts'
 import { useGet } from '../../api/query.ts'
+import { AddToDashboardButton } from '../../parts/add-to-dashboard.tsx'
 import { type Codec, manyOf, oneOf, text, useAddressState } from '../../parts/address-state.ts'
 import { AsCommand } from '../../parts/as-command.tsx'
 import { Button } from '../../parts/button.tsx'
@@ -94,6 +96,7 @@ export default function HistoryTab({ endpoint: { endpointId, appName } }: TabPro
           options={aggregates.map((value) => ({ value, label: texts.aggregates[value] }))}
           isCompact
         />
+        <AddChart endpointId={endpointId} shown={shown} aggregate={aggregate} />
         <AsCommand operation="timeSeries.data.get" args={args} />
       </FilterBar>
       <SeriesChoice rows={rows} chosen={chosen} onToggle={toggle} />
@@ -117,6 +120,31 @@ export default function HistoryTab({ endpoint: { endpointId, appName } }: TabPro
       </Card>
       {chosen.length >= seriesMax && <p className="quiet">{texts.seriesMax(seriesMax)}</p>}
     </>
+  )
+}
+
+function AddChart({
+  endpointId,
+  shown,
+  aggregate,
+}: {
+  endpointId: string
+  shown: ValueRow[]
+  aggregate: (typeof aggregates)[number]
+}) {
+  const [isNeeded, setNeeded] = useState(false)
+  const { isOffered, add, ...rest } = useAddToDashboard({ enabled: isNeeded })
+  if (!isOffered || shown.length === 0) return null
+  const series = shown.map(({ series, valueName }) => ({
+    ...{ endpoint: endpointId, timeSeries: series },
+    ...(valueName !== 'value' && { value: valueName }),
+  }))
+  return (
+    <AddToDashboardButton
+      {...rest}
+      onOpen={() => setNeeded(true)}
+      onAdd={(target, title) => add(target, { kind: 'chart', ...(title !== '' && { title }), aggregate, series })}
+    />
   )
 }
 

@@ -6,6 +6,7 @@ import type { BodyOf, ItemOf } from '../../api/operation-types.ts'
 import { useGet, useList } from '../../api/query.ts'
 import { AsCommand } from '../../parts/as-command.tsx'
 import { Button } from '../../parts/button.tsx'
+import { ConnectionBadge, connectionTexts } from '../../parts/connection.tsx'
 import { DataTable } from '../../parts/data-table.tsx'
 import type { Column } from '../../parts/data-table-types.ts'
 import { SelectField } from '../../parts/fields.tsx'
@@ -20,7 +21,6 @@ import { count } from '../../parts/texts.ts'
 import { Time } from '../../parts/time.tsx'
 import { BulkActions } from './bulk.tsx'
 import { activities, type Conditions, conditionsOf, connections, sortOf, useConditions } from './conditions.ts'
-import { ConnectionBadge } from './connection.tsx'
 import { texts } from './texts.ts'
 
 type Endpoint = ItemOf<'endpoints.directory.list'>
@@ -208,7 +208,7 @@ function Filters({ address, counts }: { address: Address; counts: ReturnType<typ
         onChange={(connection) => address.set({ connection })}
         options={[
           { value: '', label: texts.allConnections, count: byConnection.data?.total },
-          ...connections.map((value) => ({ value, label: texts.connections[value], count: countOf(value) })),
+          ...connections.map((value) => ({ value, label: connectionTexts[value], count: countOf(value) })),
         ]}
       />
       {byConnection.data?.complete === false && <Note>{texts.incomplete}</Note>}

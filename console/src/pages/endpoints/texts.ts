@@ -23,7 +23,6 @@ export const texts = {
     'silent-7d': 'Silent for 7 days or more',
   },
   allConnections: 'All',
-  connections: { connected: 'Connected', disconnected: 'Disconnected', never: 'Never connected' },
   incomplete: 'There are too many endpoints to count all of them in time. The numbers are of those registered first.',
   byFilter: (id: string) => `Only endpoints that match the filter ${id}.`,
   byMetadata: (where: string) => `Only endpoints with the metadata ${where}.`,

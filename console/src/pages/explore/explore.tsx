@@ -1,10 +1,14 @@
 /** Charts of several series of several endpoints, with aggregation, zoom and comparison. */
 import { useState } from 'react'
+import { type NewChart, useAddToDashboard } from '../../api/add-to-dashboard.ts'
 import { useGet, useList } from '../../api/query.ts'
+import { useEndpointChoice, useSeriesChoice } from '../../api/series-choice.ts'
+import { AddToDashboardButton } from '../../parts/add-to-dashboard.tsx'
 import { manyOf, oneOf, text, useAddressState } from '../../parts/address-state.ts'
 import { AsCommand } from '../../parts/as-command.tsx'
 import { Button } from '../../parts/button.tsx'
 import { Card, Loading } from '../../parts/card.tsx'
+import { csvOf, seriesOf, withoutMark } from '../../parts/chart-series.ts'
 import { Chart } from '../../parts/charts.tsx'
 import { saveText } from '../../parts/copy.tsx'
 import { SelectField } from '../../parts/fields.tsx'
@@ -12,14 +16,15 @@ import { FilterBar } from '../../parts/filter-bar.tsx'
 import { MultiSelect } from '../../parts/multi-select.tsx'
 import { EmptyState, ErrorNote } from '../../parts/notes.tsx'
 import { PageHeader } from '../../parts/page-header.tsx'
+import { chosenOf, earlierOf, intervalOf, type Period, periodOf, ranges, roundedNow } from '../../parts/periods.ts'
 import { timeZone, utcOf } from '../../parts/time.tsx'
-import { csvOf, seriesOf } from './chart-series.ts'
-import { chosenOf, earlierOf, intervalOf, type Period, periodOf, ranges, roundedNow } from './periods.ts'
 import { texts } from './texts.ts'
 
 const aggregates = ['none', 'avg', 'min', 'max', 'sum', 'count', 'first', 'last'] as const
 const compares = ['none', 'previous', 'day', 'week'] as const
 const pointsMax = 2000
+/** A chart of a dashboard has at most so many. */
+const chartSeriesMax = 50
 const optionsOf = (names: Record<string, string>) => Object.entries(names).map(([value, label]) => ({ value, label }))
 
 const useView = () =>
@@ -88,39 +93,28 @@ function ApplicationChoice({ view }: { view: View }) {
 
 function EndpointChoice({ view }: { view: View }) {
   const { application, endpoints } = view.values
-  const [search, setSearch] = useState('')
-  const list = useList('endpoints.directory.list', {
-    ...{ applicationName: application, sort: 'endpointId', limit: 50 },
-    ...(search.trim() !== '' && { search: search.trim() }),
-  })
+  const { problem: _, ...choice } = useEndpointChoice(application)
   return (
     <MultiSelect
       label={texts.endpoints}
       summary={endpoints.length === 0 ? texts.allEndpoints : texts.chosenEndpoints(endpoints.length)}
-      options={list.items.map(({ endpointId }) => ({ value: endpointId, label: endpointId }))}
       values={endpoints}
       onChange={(endpoints) => view.set({ endpoints })}
-      search={search}
-      onSearch={setSearch}
+      {...choice}
     />
   )
 }
 
 function SeriesChoice({ view }: { view: View }) {
   const { application, series } = view.values
-  const [search, setSearch] = useState('')
-  const known = useGet('timeSeries.list', { applicationNames: application })
-  const names = (known.data?.[application] ?? []).map(({ name }) => name)
-  const matching = names.filter((name) => name.toLowerCase().includes(search.trim().toLowerCase()))
+  const { problem: _, ...choice } = useSeriesChoice(application)
   return (
     <MultiSelect
       label={texts.series}
       summary={series.length === 0 ? texts.chooseSeries : texts.chosenSeries(series.length)}
-      options={matching.map((name) => ({ value: name, label: name.replace(/^auto~/, '') }))}
       values={series}
       onChange={(series) => view.set({ series })}
-      search={search}
-      onSearch={setSearch}
+      {...choice}
     />
   )
 }
@@ -182,10 +176,11 @@ function Charts({ view }: { view: View }) {
           <Button size="small" icon="download" onPress={() => saveText('series.csv', csvOf(series, utcOf), 'text/csv')}>
             {texts.download}
           </Button>
+          <AddChart view={view} />
           <AsCommand operation="timeSeries.data.get" args={args} />
         </>
       }
-      title={texts.chart(view.values.series.map((name) => name.replace(/^auto~/, '')).join(', '))}
+      title={texts.chart(view.values.series.map((name) => withoutMark(name)).join(', '))}
     >
       {series.length === 0 ? (
         <p>{texts.noPoints}</p>
@@ -199,5 +194,34 @@ function Charts({ view }: { view: View }) {
       )}
       {view.values.aggregate === 'none' && <p className="field-description">{texts.note(pointsMax)}</p>}
     </Card>
+  )
+}
+
+/** The dashboard knows fewer functions than the page. */
+const dashboardAggregates = ['avg', 'min', 'max', 'sum', 'count', 'last'] as const
+
+/** Each series of each endpoint becomes a line of the chart. */
+function chartOf({ endpoints, series, aggregate }: View['values'], title: string): NewChart {
+  const known = dashboardAggregates.find((one) => one === aggregate)
+  return {
+    kind: 'chart',
+    ...(title !== '' && { title }),
+    ...(known && { aggregate: known }),
+    series: endpoints
+      .flatMap((endpoint) => series.map((timeSeries) => ({ endpoint, timeSeries })))
+      .slice(0, chartSeriesMax),
+  }
+}
+
+function AddChart({ view }: { view: View }) {
+  const [isNeeded, setNeeded] = useState(false)
+  const { isOffered, add, ...rest } = useAddToDashboard({ enabled: isNeeded })
+  if (!isOffered) return null
+  return (
+    <AddToDashboardButton
+      {...rest}
+      onOpen={() => setNeeded(true)}
+      onAdd={(target, title) => add(target, chartOf(view.values, title))}
+    />
   )
 }

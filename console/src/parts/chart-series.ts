@@ -1,9 +1,17 @@
 /** Turns points of the API into series of a chart. */
-import type { BodyOf } from '../../api/operation-types.ts'
-import type { Series } from '../../parts/chart.tsx'
-import { msOf } from '../../parts/time.tsx'
+import type { Series } from './chart.tsx'
+import { msOf } from './time.tsx'
 
-type Points = Extract<BodyOf<'timeSeries.data.get'>, unknown[]>
+export interface Point {
+  timestamp: string
+  values: Record<string, unknown>
+}
+
+/** Points by endpoint and by name of the series, as the API returns them. */
+export type Points = readonly Record<string, Record<string, readonly Point[]>>[]
+
+/** The platform marks series that it found itself. */
+export const withoutMark = (series: string) => series.replace(/^auto~/, '')
 
 /** Series whose values are not numbers are left out. `shiftMs` moves an earlier period over the later one. */
 export function seriesOf(points: Points | undefined, nameOf: (name: string) => string, shiftMs = 0): Series[] {
@@ -13,18 +21,24 @@ export function seriesOf(points: Points | undefined, nameOf: (name: string) => s
       for (const [name, ofSeries] of Object.entries(bySeries)) {
         const fields = new Set(ofSeries.flatMap(({ values }) => Object.keys(values)))
         for (const field of fields) {
-          const values = ofSeries.map(({ values }) => (typeof values[field] === 'number' ? values[field] : null))
-          if (values.every((value) => value === null)) continue
+          const one = numbersOf(ofSeries, field)
+          if (one.values.every((value) => value === null)) continue
           const title = field === 'value' ? name : `${name} ${field}`
           series.push({
-            name: nameOf(`${endpointId} ${title.replace(/^auto~/, '')}`),
-            times: ofSeries.map(({ timestamp }) => msOf(timestamp) + shiftMs),
-            values,
+            name: nameOf(`${endpointId} ${withoutMark(title)}`),
+            times: one.times.map((time) => time + shiftMs),
+            values: one.values,
           })
         }
       }
   return series
 }
+
+/** One value of points; what is no number becomes a gap. */
+export const numbersOf = (points: readonly Point[], field: string) => ({
+  times: points.map(({ timestamp }) => msOf(timestamp)),
+  values: points.map(({ values }) => (typeof values[field] === 'number' ? values[field] : null)),
+})
 
 /** Cells that a spreadsheet would run as a formula are defused. */
 const cell = (text: string) => {

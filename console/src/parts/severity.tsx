@@ -1,8 +1,10 @@
-import { Badge, type Tone } from '../../parts/badge.tsx'
+/** Severity and state of an alert, in one word each. */
+import { Badge, type Tone } from './badge.tsx'
 import { texts } from './texts.ts'
 
 export type SeverityLevel = keyof typeof texts.severities
 export const severityLevels = Object.keys(texts.severities) as SeverityLevel[]
+export const severityTexts = texts.severities
 
 const tones: Record<SeverityLevel, Tone> = { CRITICAL: 'bad', HIGH: 'bad', MEDIUM: 'warn', LOW: 'info', INFO: 'quiet' }
 
@@ -12,10 +14,10 @@ export const Severity = ({ level }: { level: SeverityLevel }) => (
 
 /** Open or resolved; an open alert also says whether somebody has acknowledged it. */
 export const AlertState = ({ state, acknowledgement }: { state: string; acknowledgement: string }) => {
-  if (state !== 'OPEN') return <Badge tone="good">{texts.states.RESOLVED}</Badge>
+  if (state !== 'OPEN') return <Badge tone="good">{texts.alertResolved}</Badge>
   return acknowledgement === 'ACKNOWLEDGED' ? (
-    <Badge tone="info">{texts.acknowledgements.ACKNOWLEDGED}</Badge>
+    <Badge tone="info">{texts.alertAcknowledged}</Badge>
   ) : (
-    <Badge tone="bad">{texts.states.OPEN}</Badge>
+    <Badge tone="bad">{texts.alertOpen}</Badge>
   )
 }

@@ -1,0 +1,125 @@
+/** A button that adds what a page shows to a dashboard. `useAddToDashboard` of the api gives it what it needs. */
+import { useState } from 'react'
+import { Button } from './button.tsx'
+import { Dialog } from './dialog.tsx'
+import { TextField } from './fields.tsx'
+import { LinkButton } from './link.tsx'
+import { ErrorNote, Note } from './notes.tsx'
+import type { Problem } from './problem.ts'
+import { SearchSelect } from './search-select.tsx'
+import { Segments } from './segments.tsx'
+import { texts } from './texts.ts'
+
+export interface AddToDashboardProps {
+  mayCreate: boolean
+  dashboards: { value: string; label: string }[]
+  search: string
+  onSearch(text: string): void
+  isBusy: boolean
+  problem: Problem | undefined
+  /** Returns the id of the dashboard, or undefined if it failed. */
+  onAdd(target: { dashboardId: string } | { name: string }, title: string): Promise<string | undefined>
+  onOpen(): void
+}
+
+export function AddToDashboardButton({ onOpen, ...props }: AddToDashboardProps) {
+  const [isOpen, setOpen] = useState(false)
+  return (
+    <>
+      <Button
+        size="small"
+        icon="dashboard"
+        onPress={() => {
+          onOpen()
+          setOpen(true)
+        }}
+      >
+        {texts.addToDashboard}
+      </Button>
+      {isOpen && <AddDialog {...props} onClose={() => setOpen(false)} />}
+    </>
+  )
+}
+
+type DialogProps = Omit<AddToDashboardProps, 'onOpen'> & { onClose(): void }
+
+function AddDialog({ mayCreate, dashboards, search, onSearch, isBusy, problem, onAdd, onClose }: DialogProps) {
+  const [where, setWhere] = useState<'existing' | 'new'>('existing')
+  const [dashboardId, setDashboardId] = useState('')
+  const [name, setName] = useState('')
+  const [title, setTitle] = useState('')
+  const [added, setAdded] = useState<string>()
+  const isNew = mayCreate && where === 'new'
+  const isReady = isNew ? name.trim() !== '' : dashboardId !== ''
+  async function add() {
+    setAdded(await onAdd(isNew ? { name: name.trim() } : { dashboardId }, title.trim()))
+  }
+  return (
+    <Dialog
+      title={texts.addToDashboard}
+      isOpen
+      onClose={onClose}
+      actions={
+        added === undefined ? (
+          <>
+            <Button onPress={onClose}>{texts.cancel}</Button>
+            <Button look="primary" onPress={() => void add()} isBusy={isBusy} isDisabled={!isReady}>
+              {texts.add}
+            </Button>
+          </>
+        ) : (
+          <>
+            <Button onPress={onClose}>{texts.close}</Button>
+            <LinkButton to={`/dashboards/${encodeURIComponent(added)}`} look="primary">
+              {texts.openDashboard}
+            </LinkButton>
+          </>
+        )
+      }
+    >
+      {added !== undefined ? (
+        <Note tone="good">{texts.addedToDashboard}</Note>
+      ) : (
+        <div className="form">
+          {mayCreate && (
+            <Segments<'existing' | 'new'>
+              label={texts.whichDashboard}
+              value={where}
+              onChange={setWhere}
+              options={[
+                { value: 'existing', label: texts.existingDashboard },
+                { value: 'new', label: texts.newDashboard },
+              ]}
+            />
+          )}
+          {isNew ? (
+            <TextField
+              label={texts.dashboardName}
+              name="name"
+              value={name}
+              onChange={(text) => setName(text.slice(0, 200))}
+              isRequired
+            />
+          ) : (
+            <SearchSelect
+              label={texts.dashboard}
+              options={dashboards}
+              value={dashboardId}
+              onChange={setDashboardId}
+              search={search}
+              onSearch={onSearch}
+              isField
+            />
+          )}
+          <TextField
+            label={texts.widgetTitle}
+            name="title"
+            value={title}
+            onChange={(text) => setTitle(text.slice(0, 200))}
+          />
+          {problem && <ErrorNote problem={problem} />}
+        </div>
+      )}
+    </Dialog>
+  )
+}

@@ -1,0 +1,30 @@
+import { Component, type ReactNode } from 'react'
+import { isMissingFile } from './lazy-file.tsx'
+
+interface BoundaryProps {
+  children: ReactNode
+  fallback(error: Error, retry: () => void): ReactNode
+  /** Another value tries again. */
+  resetKey?: string
+}
+
+/** Keeps the rest of a page alive when one of its parts fails. React needs a class for it. */
+export class Boundary extends Component<BoundaryProps, { error: Error | undefined }> {
+  override state: { error: Error | undefined } = { error: undefined }
+
+  static getDerivedStateFromError(error: unknown) {
+    return { error: error instanceof Error ? error : new Error(String(error)) }
+  }
+
+  override componentDidUpdate(before: BoundaryProps) {
+    if (this.state.error && before.resetKey !== this.props.resetKey) this.setState({ error: undefined })
+  }
+
+  override render() {
+    const { error } = this.state
+    if (!error) return this.props.children
+    // The boundary of the page loads it again.
+    if (isMissingFile(error)) throw error
+    return this.props.fallback(error, () => this.setState({ error: undefined }))
+  }
+}

@@ -1,0 +1,157 @@
+/** How uPlot draws a chart: colours of the theme, styles of lines, thresholds, and times in the zone of the person. */
+import uPlot from 'uplot'
+import { colourOf, resolvedColour, type Threshold } from './colours.ts'
+import type { Period } from './periods.ts'
+import { count, texts } from './texts.ts'
+import { axisTexts, dateOf, formatClock, timeZone } from './time.tsx'
+
+export type ChartStyle = 'line' | 'area' | 'bars' | 'steps' | 'points'
+
+export interface DrawnSeries {
+  name: string
+  unit?: string | undefined
+  /** Name of a colour. Default: the next one. */
+  colour?: string | undefined
+}
+
+export interface DrawOptions {
+  series: readonly DrawnSeries[]
+  style: ChartStyle
+  thresholds: readonly Threshold[]
+  /** Charts with the same name show the cursor at the same time. */
+  sync: string | undefined
+  width: number
+  height: number
+  /** The period of the horizontal axis, asked for whenever data is set. Undefined: that of the points. */
+  period(): Period | undefined
+  onZoom(from: number, to: number): void
+}
+
+export const withUnit = (value: number | null | undefined, unit = '') =>
+  value === null || value === undefined ? texts.none : `${count(value)}${unit === '' ? '' : ` ${unit}`}`
+
+/** An axis has room for the unit if all series have the same one. */
+const commonUnit = (series: readonly DrawnSeries[]) => {
+  const units = new Set(series.map(({ unit = '' }) => unit))
+  return units.size === 1 ? [...units][0]! : ''
+}
+
+function pathOf(style: ChartStyle): Partial<uPlot.Series> {
+  const { bars, stepped } = uPlot.paths
+  if (style === 'bars') return { paths: bars!({ size: [0.7, 60], align: 0 }), points: { show: false } }
+  if (style === 'steps') return { paths: stepped!({ align: 1 }) }
+  if (style === 'points') return { paths: () => null, points: { show: true, size: 5 } }
+  return {}
+}
+
+/** Makes a colour see-through; colours of the theme are written in hexadecimal digits. */
+const faded = (colour: string, opacity: string) =>
+  /^#[0-9a-f]{6}$/i.test(colour) ? `${colour}${opacity}` : 'transparent'
+
+export function optionsOf(element: HTMLElement, options: DrawOptions): uPlot.Options {
+  const style = getComputedStyle(element)
+  const colour = (name: string) => resolvedColour(style, `var(${name})`)
+  const axis = {
+    stroke: colour('--soft'),
+    font: '11.5px system-ui, sans-serif',
+    grid: { stroke: colour('--line'), width: 1 },
+    ticks: { stroke: colour('--line'), size: 5 },
+  }
+  const unit = commonUnit(options.series)
+  return {
+    width: options.width,
+    height: options.height,
+    padding: [10, 12, 0, 0],
+    tzDate: (seconds) => uPlot.tzDate(dateOf(seconds * 1000), timeZone()),
+    axes: [
+      {
+        ...{ ...axis, space: 70, size: 30 },
+        values: (_, splits, _axis, _space, step) =>
+          axisTexts(
+            splits.map((seconds) => seconds * 1000),
+            step * 1000,
+          ),
+      },
+      {
+        ...axis,
+        values: (_, splits) => splits.map((value) => withUnit(value, unit)),
+        size: (_, values) => 22 + Math.max(2, ...(values ?? []).map((text) => text.length)) * 6.2,
+      },
+    ],
+    scales: {
+      x: { range: ({ data: [times] }, low, high) => rangeOf(options.period(), times, low, high) },
+      // The height of a bar says its value only if it begins at zero.
+      ...(options.style === 'bars' && {
+        y: { range: (_, low, high) => uPlot.rangeNum(Math.min(0, low ?? 0), Math.max(0, high ?? 1), 0.1, true) },
+      }),
+    },
+    legend: { live: true },
+    cursor: {
+      drag: { x: true, y: false, setScale: false },
+      ...(options.sync !== undefined && {
+        // Only the cursor: a selection in one chart is none in the others.
+        sync: { key: options.sync, filters: { sub: (type) => type === 'mousemove' || type === 'mouseleave' } },
+      }),
+    },
+    series: [
+      { label: texts.time, value: (_, seconds) => (seconds === null ? texts.none : formatClock(seconds * 1000)) },
+      ...options.series.map(({ name, unit, colour: named }, index) => {
+        const stroke = resolvedColour(style, colourOf(named, index))
+        return {
+          label: name,
+          stroke,
+          width: options.style === 'bars' ? 1 : 1.75,
+          ...pathOf(options.style),
+          ...(options.style === 'area' && { fill: faded(stroke, '2b') }),
+          ...(options.style === 'bars' && { fill: faded(stroke, '8c') }),
+          value: (_: uPlot, value: number | null) => withUnit(value, unit),
+        }
+      }),
+    ],
+    hooks: {
+      // Without a cursor, the legend has the newest values.
+      setCursor: [(chart) => chart.cursor.idx === null && showNewest(chart)],
+      setData: [showNewest],
+      draw: [(chart) => drawThresholds(chart, style, options.thresholds)],
+      setSelect: [
+        (chart) => {
+          const { left, width } = chart.select
+          if (width < 5) return
+          options.onZoom(chart.posToVal(left, 'x') * 1000, chart.posToVal(left + width, 'x') * 1000)
+          chart.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false)
+        },
+      ],
+    },
+  }
+}
+
+function showNewest(chart: uPlot) {
+  const newest = chart.data.map((values) => values.findLastIndex((value) => value !== null && value !== undefined))
+  const idxs = newest.map((index) => (index < 0 ? null : index))
+  if (idxs[0] !== null) chart.setLegend({ idxs }, false)
+}
+
+const aroundSeconds = 60
+
+/** uPlot would draw years around a single point. */
+function rangeOf(period: Period | undefined, times: ArrayLike<number>, low: number, high: number): [number, number] {
+  if (period) return [period.from / 1000, period.to / 1000]
+  return times.length === 1 ? [times[0]! - aroundSeconds, times[0]! + aroundSeconds] : [low, high]
+}
+
+function drawThresholds(chart: uPlot, style: CSSStyleDeclaration, thresholds: readonly Threshold[]) {
+  const { ctx, bbox } = chart
+  for (const { from, colour } of thresholds) {
+    const y = chart.valToPos(from, 'y', true)
+    if (!(y >= bbox.top && y <= bbox.top + bbox.height)) continue
+    ctx.save()
+    ctx.strokeStyle = resolvedColour(style, colourOf(colour))
+    ctx.lineWidth = 1.5 * devicePixelRatio
+    ctx.setLineDash([6 * devicePixelRatio, 4 * devicePixelRatio])
+    ctx.beginPath()
+    ctx.moveTo(bbox.left, y)
+    ctx.lineTo(bbox.left + bbox.width, y)
+    ctx.stroke()
+    ctx.restore()
+  }
+}

@@ -1,0 +1,43 @@
+/** Colours that people name in dashboards, as variables of the theme, so that they fit light and dark. */
+
+const byName: Record<string, string> = {
+  teal: '--series-1',
+  orange: '--series-2',
+  blue: '--series-3',
+  purple: '--series-4',
+  yellow: '--series-5',
+  pink: '--series-6',
+  green: '--good',
+  red: '--bad',
+  amber: '--warn',
+  grey: '--soft',
+}
+
+export const colourNames = Object.keys(byName)
+const inOrder = ['--series-1', '--series-2', '--series-3', '--series-4', '--series-5', '--series-6']
+const hex = /^#(?:[0-9a-f]{3}|[0-9a-f]{6})$/
+
+/** Returns a colour of CSS; an unknown name gives the colour of the position. */
+export function colourOf(name: string | undefined, position = 0): string {
+  if (name !== undefined && hex.test(name)) return name
+  const known = name !== undefined && Object.hasOwn(byName, name) ? byName[name] : undefined
+  return `var(${known ?? inOrder[position % inOrder.length]})`
+}
+
+/** Returns the value of a colour for a canvas, which knows no variables. */
+export function resolvedColour(style: CSSStyleDeclaration, colour: string): string {
+  const variable = /^var\((--[\w-]+)\)$/.exec(colour)?.[1]
+  return variable === undefined ? colour : style.getPropertyValue(variable).trim()
+}
+
+export interface Threshold {
+  from: number
+  colour: string
+}
+
+/** Returns the colour of a value: that of the highest threshold that it reaches. */
+export function thresholdColour(value: unknown, thresholds: readonly Threshold[] = []): string | undefined {
+  if (typeof value !== 'number') return undefined
+  const reached = thresholds.filter(({ from }) => value >= from).toSorted((a, b) => b.from - a.from)[0]
+  return reached && colourOf(reached.colour)
+}

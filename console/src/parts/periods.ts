@@ -1,0 +1,72 @@
+/** Periods of time, in milliseconds, and the intervals that fit them. */
+import { msOf, nowMs, utcOf } from './time.tsx'
+
+export interface Period {
+  from: number
+  to: number
+}
+
+const minuteMs = 60_000
+const dayMs = 1440 * minuteMs
+export const lengths = {
+  '1h': 60 * minuteMs,
+  '6h': 360 * minuteMs,
+  '1d': dayMs,
+  '7d': 7 * dayMs,
+  '30d': 30 * dayMs,
+}
+export type Range = keyof typeof lengths
+export const ranges = Object.keys(lengths) as Range[]
+
+/** Reads a period, `from/to` in ISO 8601. */
+export function chosenPeriod(text: string): Period | undefined {
+  const [from, to, more] = text.split('/').map(msOf)
+  return from !== undefined && to !== undefined && more === undefined && from < to ? { from, to } : undefined
+}
+
+/** The period of the address: a chosen one, or the last hours. */
+export const periodOf = (range: Range, chosen: string, refreshedAt: number): Period =>
+  chosenPeriod(chosen) ?? { from: refreshedAt - lengths[range], to: refreshedAt }
+
+export const chosenOf = ({ from, to }: Period) => `${utcOf(from)}/${utcOf(to)}`
+
+/** The earlier period to compare with. */
+export function earlierOf({ from, to }: Period, compare: string): number | undefined {
+  if (compare === 'previous') return to - from
+  if (compare === 'day') return lengths['1d']
+  return compare === 'week' ? lengths['7d'] : undefined
+}
+
+const duration =
+  /^P(?=.)(?:(\d{1,4})Y)?(?:(\d{1,4})M)?(?:(\d{1,4})W)?(?:(\d{1,5})D)?(?:T(?=.)(?:(\d{1,6})H)?(?:(\d{1,7})M)?(?:(\d{1,9})S)?)?$/
+const unitsMs = [365 * dayMs, 30 * dayMs, 7 * dayMs, dayMs, 60 * minuteMs, minuteMs, 1000]
+const durationMax = 100 * 365 * dayMs
+
+/** Reads an ISO 8601 duration such as `PT6H`; undefined if the text is none, or longer than a century. */
+export function durationOf(text: string): number | undefined {
+  const parts = duration.exec(text)?.slice(1)
+  if (!parts) return undefined
+  const ms = parts.reduce((sum, part, index) => sum + Number(part ?? 0) * unitsMs[index]!, 0)
+  return ms > 0 && ms <= durationMax ? ms : undefined
+}
+
+const intervals: [string, number][] = [
+  ['1s', 1000],
+  ['5s', 5000],
+  ['15s', 15_000],
+  ['1m', minuteMs],
+  ['5m', 5 * minuteMs],
+  ['15m', 15 * minuteMs],
+  ['1h', 60 * minuteMs],
+  ['6h', 360 * minuteMs],
+  ['1d', dayMs],
+  ['1w', 7 * dayMs],
+]
+const intervalsMax = 400
+
+/** Returns the shortest interval that gives a readable number of points. */
+export const intervalOf = ({ from, to }: Period, max = intervalsMax) =>
+  (intervals.find(([, ms]) => (to - from) / ms <= max) ?? intervals.at(-1)!)[0]
+
+/** The present, rounded, so that a page that renders again asks for the same period. */
+export const roundedNow = () => Math.ceil(nowMs() / 10_000) * 10_000
