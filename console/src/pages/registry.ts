@@ -110,6 +110,28 @@ export const pages: PageEntry[] = [
     load: () => import('./explore/explore.tsx'),
   },
 
+  {
+    ...{ path: '/dashboards', title: 'Dashboards', group: 'Data', icon: 'dashboard', scope: 'dashboard:read' },
+    keywords: 'charts widgets wall boards',
+    load: () => import('./dashboards/list.tsx'),
+  },
+  {
+    ...{ path: '/dashboards/new', title: 'New dashboard', scope: 'tenant:dashboard:create', icon: 'plus' },
+    load: () => import('./dashboards/edit.tsx'),
+  },
+  {
+    ...{ path: '/dashboards/:dashboardId', title: 'Dashboard', scope: 'dashboard:read' },
+    load: () => import('./dashboards/detail.tsx'),
+  },
+  {
+    ...{ path: '/dashboards/:dashboardId/edit', title: 'Edit dashboard', scope: 'dashboard:update' },
+    load: () => import('./dashboards/edit.tsx'),
+  },
+  {
+    ...{ path: '/endpoints/:endpointId/dashboard', title: 'Dashboard of an endpoint', scope: 'endpoint:read' },
+    load: () => import('./dashboards/template.tsx'),
+  },
+
   // Control
   {
     ...{ path: '/commands', title: 'Commands', group: 'Control', icon: 'send' },

@@ -1,0 +1,69 @@
+/** References of widgets: a value, the value of a variable (`$name`), or the first variable of the kind. Pure functions. */
+import type { Period } from '../../parts/periods.ts'
+import { chosenPeriod, durationOf } from '../../parts/periods.ts'
+import type { Definition, Variable, VariableKind, Widget } from './definition.ts'
+import { seriesOfWidget } from './definition.ts'
+
+/** Values of the variables by name. */
+export type Values = Record<string, string>
+
+/** The period of dashboards whose author chose none. */
+export const timeDefault = 'PT6H'
+/** The name of the choice of time that a dashboard without a variable for it has. */
+export const timeName = ''
+
+/** Returns undefined if nothing is chosen. */
+export function resolved(
+  variables: readonly Variable[],
+  values: Values,
+  kind: VariableKind,
+  reference: string | undefined,
+): string | undefined {
+  const name =
+    reference === undefined || reference === ''
+      ? variables.find((variable) => variable.kind === kind)?.name
+      : reference.startsWith('$')
+        ? reference.slice(1)
+        : undefined
+  const value = name === undefined ? reference : values[name]
+  return value === undefined || value === '' ? undefined : value
+}
+
+/** Returns the name of the variable that decides the time of a widget. */
+export const timeVariableOf = (variables: readonly Variable[], reference: string | undefined): string =>
+  reference?.startsWith('$') ? reference.slice(1) : (variables.find(({ kind }) => kind === 'time')?.name ?? timeName)
+
+/** Reads a choice of time: a duration until now, or `from/to`. */
+export function periodOfText(text: string, now: number): Period {
+  const length = durationOf(text)
+  if (length !== undefined) return { from: now - length, to: now }
+  return chosenPeriod(text) ?? { from: now - durationOf(timeDefault)!, to: now }
+}
+
+/** Whether a choice of time moves with the present. */
+export const isMoving = (text: string) => chosenPeriod(text) === undefined
+
+/** The endpoints that the widgets show, as far as they are chosen. */
+export function endpointsOf({ variables = [], widgets }: Definition, values: Values): string[] {
+  const references = widgets.flatMap((widget) => [
+    ...seriesOfWidget(widget).map(({ endpoint }) => resolved(variables, values, 'endpoint', endpoint)),
+    ...(widget.kind === 'command' ? [resolved(variables, values, 'endpoint', widget.endpoint)] : []),
+  ])
+  return [...new Set(references.filter((id) => id !== undefined))].sort()
+}
+
+/** Renames a variable where widgets use it; an empty new name removes the reference. */
+export function withRenamedVariable(widget: Widget, from: string, to: string): Widget {
+  const renamed = <T extends object>(holder: T): T => {
+    const copy = { ...holder } as Record<string, unknown>
+    for (const key of ['application', 'endpoint', 'filter', 'time'])
+      if (copy[key] === `$${from}`) {
+        if (to === '') delete copy[key]
+        else copy[key] = `$${to}`
+      }
+    return copy as T
+  }
+  const own = renamed(widget)
+  if (own.kind === 'chart') return { ...own, series: own.series.map(renamed) }
+  return own.kind === 'value' ? { ...own, series: renamed(own.series) } : own
+}
