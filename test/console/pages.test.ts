@@ -36,8 +36,69 @@ before(async () => {
   await api(`POST /re/api/v1/rules/${ids.rule}/execute`, {})
   await api('POST /cex/api/v1/endpoints/meter-1/commands/reboot?awaitTimeout=0&commandTtl=60000', { delay: 5 })
   await api('POST /otao/api/v1/applications/meters/software/1.0.0', { rolloutStrategy: 'general' })
+  const boards = await api('POST /dashboards/api/v1/dashboards', dashboard)
+  ids.dashboard = boards.body.dashboardId
+  await api('PUT /dashboards/api/v1/app-versions/meters-v1/template', dashboard)
+  await api('PUT /epts/api/v1/app-versions/meters-v1/time-series/data', {
+    'meter-1': { 'auto~power': points((at) => 140 + 60 * Math.sin(at / 9) + 6 * Math.sin(at)) },
+  })
   page = await console_.open('/')
 })
+
+/** A point for every five minutes of the last six hours. */
+const points = (valueAt: (at: number) => number) =>
+  Array.from({ length: 72 }, (_, at) => ({
+    timestamp: new Date(Date.now() - (72 - at) * 300_000).toISOString(),
+    values: { value: Math.round(valueAt(at) * 10) / 10 },
+  }))
+
+const power = { endpoint: '$meter', timeSeries: 'auto~power' }
+const dashboard = {
+  name: 'Power',
+  description: 'What the meters say.',
+  definition: {
+    variables: [
+      { name: 'meter', kind: 'endpoint', label: 'Meter', value: 'meter-1' },
+      { name: 'when', kind: 'time', value: 'PT6H' },
+    ],
+    widgets: [
+      { kind: 'value', id: 'now', title: 'Now', x: 0, y: 0, width: 6, height: 4, unit: 'W', series: power },
+      {
+        ...{ kind: 'value', id: 'peak', title: 'Peak', x: 6, y: 0, width: 6, height: 4, unit: 'W', series: power },
+        ...{ aggregate: 'max', thresholds: [{ from: 180, colour: 'red' }] },
+      },
+      {
+        kind: 'command',
+        id: 'reset',
+        x: 12,
+        y: 0,
+        width: 6,
+        height: 4,
+        commandType: 'reset',
+        title: 'Reset the meter',
+      },
+      {
+        kind: 'text',
+        id: 'notes',
+        x: 18,
+        y: 0,
+        width: 6,
+        height: 4,
+        text: '## Notes\n\n- **North gate**: counts *both* tariffs',
+      },
+      {
+        ...{ kind: 'chart', id: 'power', title: 'Power', x: 0, y: 4, width: 16, height: 8, unit: 'W', style: 'area' },
+        ...{ series: [power], thresholds: [{ from: 180, colour: 'red' }] },
+      },
+      { kind: 'alerts', id: 'alerts', x: 16, y: 4, width: 8, height: 8 },
+      { kind: 'map', id: 'map', x: 0, y: 12, width: 12, height: 8 },
+      {
+        ...{ kind: 'table', id: 'meters', title: 'Meters', x: 12, y: 12, width: 12, height: 8 },
+        columns: ['endpointId', 'metadata.name', 'connection', 'series:auto~power'],
+      },
+    ],
+  },
+}
 
 /** An integration whose host cannot be resolved. */
 const lorawan = {
@@ -76,6 +137,14 @@ const pages: [path: string, heading: string | RegExp][] = [
   ['/endpoints/new', 'New endpoint'],
   ['/explore', 'Explore'],
   ['/explore?application=meters&endpoints=meter-1&series=auto~power&compare=day', 'Explore'],
+  ['/dashboards', 'Dashboards'],
+  ['/dashboards?q=nothing-like-this&whose=nobody', 'Dashboards'],
+  ['/dashboards/new', 'New dashboard'],
+  ['/dashboards/{dashboard}', 'Power'],
+  ['/dashboards/{dashboard}?refresh=never&var-colour=x', 'Power'],
+  ['/dashboards/{dashboard}?tab=versions', 'Versions of Power'],
+  ['/dashboards/{dashboard}/edit', 'Edit Power'],
+  ['/endpoints/meter-1/dashboard', 'Dashboard of North gate'],
   ['/assets', 'Assets'],
   ['/assets?tab=types', 'Assets'],
   ['/assets?q=nothing-like-this', 'Assets'],
