@@ -1,5 +1,4 @@
 import { Component, type ReactNode } from 'react'
-import { isMissingFile } from './lazy-file.tsx'
 
 interface BoundaryProps {
   children: ReactNode
@@ -23,8 +22,6 @@ export class Boundary extends Component<BoundaryProps, { error: Error | undefine
   override render() {
     const { error } = this.state
     if (!error) return this.props.children
-    // The boundary of the page loads it again.
-    if (isMissingFile(error)) throw error
     return this.props.fallback(error, () => this.setState({ error: undefined }))
   }
 }

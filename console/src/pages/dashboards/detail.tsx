@@ -1,10 +1,11 @@
 /** One dashboard: its widgets, or its versions. */
-import { lazy, Suspense } from 'react'
+import { Suspense } from 'react'
 import { useSearch } from 'wouter'
 import { useMay } from '../../api/me.ts'
 import { useGet } from '../../api/query.ts'
 import { AsCommand } from '../../parts/as-command.tsx'
 import { Loading } from '../../parts/card.tsx'
+import { lazyFile } from '../../parts/lazy-file.tsx'
 import { LinkButton } from '../../parts/link.tsx'
 import { EmptyState, ErrorNote } from '../../parts/notes.tsx'
 import { PageHeader } from '../../parts/page-header.tsx'
@@ -16,7 +17,7 @@ import { FullScreen } from './full-screen.tsx'
 import { texts } from './texts.ts'
 import { DashboardView } from './view.tsx'
 
-const Versions = lazy(() => import('./versions.tsx'))
+const Versions = lazyFile(() => import('./versions.tsx'))
 
 /** Somebody else may change it while it is shown on a wall. */
 const refreshMs = 60_000
