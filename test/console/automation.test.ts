@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { checkAccessibility, openConsole, settled, type TestConsole } from '../harness/console.ts'
+import { checkAccessibility, checkNarrow, openConsole, settled, type TestConsole } from '../harness/console.ts'
 import { eventually } from '../harness/eventually.ts'
 
 let console_: TestConsole
@@ -50,16 +50,22 @@ test('by keyboard alone, a rule is written; a script that does not parse is reje
   assert.equal((await onlyRule()).name, hostile)
 })
 
-test('a trigger and an action are made and linked', async () => {
+test('a trigger and an action are made by forms and linked; a wrong field is named', async () => {
   await page.getByRole('button', { name: 'Link a trigger' }).click()
-  await page.getByRole('dialog').getByRole('textbox', { name: /^Name/ }).fill('samples of room-1')
-  await typeInto(/^Fields/, '{"endpointIds": ["room-1"]}')
+  const dialog = page.getByRole('dialog')
+  await dialog.getByRole('textbox', { name: /^Name/ }).fill('samples of room-1')
+  console_.expect(/400/)
+  await dialog.getByRole('button', { name: 'Link', exact: true }).click()
+  await dialog.getByRole('alert').first().waitFor()
+  await dialog.getByRole('button', { name: 'Add an item' }).click()
+  await dialog.getByRole('textbox', { name: /^Item 1/ }).fill('room-1')
   await checkAccessibility(page, 'link a trigger')
-  await page.getByRole('dialog').getByRole('button', { name: 'Link', exact: true }).click()
+  await dialog.getByRole('button', { name: 'Link', exact: true }).click()
   await page.getByRole('button', { name: 'Unlink samples of room-1' }).waitFor()
   await page.getByRole('button', { name: 'Link an action' }).click()
-  await page.getByRole('dialog').getByRole('textbox', { name: /^Name/ }).fill('open the alert')
-  await page.getByRole('dialog').getByRole('button', { name: 'Link', exact: true }).click()
+  await dialog.getByRole('textbox', { name: /^Name/ }).fill('open the alert')
+  await dialog.getByRole('textbox', { name: /^Message message/ }).fill('It is too hot here')
+  await dialog.getByRole('button', { name: 'Link', exact: true }).click()
   await page.getByRole('button', { name: 'Unlink open the alert' }).waitFor()
   const { id } = await onlyRule()
   const triggers = (await console_.api(`GET /re/api/v1/rules/${id}/triggers`)).body
@@ -68,8 +74,41 @@ test('a trigger and an action are made and linked', async () => {
     [['ENDPOINT_DATA_SAMPLES_RECEIVED', 'samples of room-1']],
   )
   const actions = (await console_.api(`GET /re/api/v1/rules/${id}/actions`)).body
-  assert.equal(actions.positiveActions[0].type, 'ALERT_ACTIVATION')
+  const [action] = actions.positiveActions
+  assert.equal(action.type, 'ALERT_ACTIVATION')
+  const made = (await console_.api(`GET /re/api/v1/action-types/alert-activation/actions/${action.id}`)).body
+  assert.deepEqual([made.message, made.severityLevel], ['It is too hot here', 'HIGH'])
   assert.deepEqual(actions.negativeActions, [])
+})
+
+test('a trigger is changed beside the script that is tried as it is typed; a change by another caller is shown', async () => {
+  const { id } = await onlyRule()
+  const [{ id: triggerId }] = (await console_.api(`GET /re/api/v1/rules/${id}/triggers`)).body
+  const path = `/re/api/v1/trigger-types/endpoint-data-samples-received/triggers/${triggerId}`
+  const trigger = async () => (await console_.api(`GET ${path}`)).body
+  await page.goto(console_.address(`/rules/${id}/edit`))
+  await settled(page)
+  await typeInto(/^Script/, 'return 1 + 1 === 2')
+  await page.getByRole('textbox', { name: /^Endpoint/ }).fill('room-1')
+  await page.getByRole('button', { name: 'Try', exact: true }).click()
+  await page.getByText('The script returned true.').waitFor()
+  await checkAccessibility(page, 'edit a rule')
+  await checkNarrow(page, 'edit a rule')
+  assert.match((await onlyRule()).expression, /temperature/)
+
+  await page.getByRole('button', { name: 'Edit samples of room-1' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Edit the trigger' })
+  await dialog.getByRole('textbox', { name: /^Description/ }).fill('mine')
+  await console_.api(`PUT ${path}`, { name: 'theirs', endpointIds: ['room-1'], metadata: { kept: true } })
+  console_.expect(/412/)
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  const conflict = page.getByRole('alertdialog', { name: 'Somebody else has changed this' })
+  await conflict.getByRole('row', { name: /name theirs samples of room-1/ }).waitFor()
+  await checkAccessibility(page, 'conflict of a trigger')
+  await conflict.getByRole('button', { name: 'Save mine' }).click()
+  await page.getByText('Saved', { exact: true }).waitFor()
+  const { name, description, endpointIds } = await trigger()
+  assert.deepEqual([name, description, endpointIds], ['samples of room-1', 'mine', ['room-1']])
 })
 
 test('a try says what would happen, and changes nothing', async () => {

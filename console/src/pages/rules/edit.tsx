@@ -1,6 +1,7 @@
 /** Creates a rule, or changes one. If another caller changed it meanwhile, both sides are shown. */
 import { type FormEvent, useState } from 'react'
 import { useLocation } from 'wouter'
+import { useMay } from '../../api/me.ts'
 import type { BodyOf } from '../../api/operation-types.ts'
 import { useChange, useGet } from '../../api/query.ts'
 import { AsCommand } from '../../parts/as-command.tsx'
@@ -15,7 +16,9 @@ import { ErrorNote } from '../../parts/notes.tsx'
 import { PageHeader } from '../../parts/page-header.tsx'
 import { useToast } from '../../parts/toast.tsx'
 import type { PageProps } from '../registry.ts'
+import { Actions, Triggers } from './links.tsx'
 import { texts } from './texts.ts'
+import { Try } from './try.tsx'
 
 type Rule = BodyOf<'rules.get'>
 
@@ -43,13 +46,17 @@ export default function RuleEditPage({ params: { ruleId } }: PageProps) {
   return ruleId === undefined ? <NewRule /> : <ExistingRule ruleId={ruleId} />
 }
 
-const Fields = ({ form }: { form: Form<Values> }) => (
+const Fields = ({ form, onScript }: { form: Form<Values>; onScript?(text: string): void }) => (
   <>
     <TextField label={texts.name} {...form.field('name')} isRequired autoFocus />
     <TextField label={texts.description} {...form.field('description')} lines={2} />
     <JsonField
       label={texts.expression}
       {...form.field('expression')}
+      onChange={(text) => {
+        form.set({ expression: text })
+        onScript?.(text)
+      }}
       description={texts.expressionNote}
       language="javascript"
     />
@@ -100,7 +107,7 @@ function ExistingRule({ ruleId }: { ruleId: string }) {
     <>
       <PageHeader title={texts.editTitle(name)} above={[...above, { title: name, to: addressOf(ruleId) }]} />
       {rule.data ? (
-        <ChangeForm first={rule.data} firstEtag={rule.etag} readAgain={rule.reload} />
+        <EditRule first={rule.data} firstEtag={rule.etag} readAgain={rule.reload} />
       ) : (
         rule.problem && <ErrorNote problem={rule.problem} onRetry={() => void rule.reload()} />
       )}
@@ -114,7 +121,27 @@ interface ChangeFormProps {
   readAgain(): Promise<{ data: Rule | undefined; etag: string | undefined }>
 }
 
-function ChangeForm({ first, firstEtag, readAgain }: ChangeFormProps) {
+/** The script beside its triggers and actions, and a try of the script as it is typed. */
+function EditRule(props: ChangeFormProps) {
+  const { first } = props
+  const [script, setScript] = useState(first.expression)
+  const may = useMay()
+  const resource = `rule-${first.id}`
+  return (
+    <>
+      <div className="columns">
+        <ChangeForm {...props} onScript={setScript} />
+        <div className="stack">
+          <Triggers ruleId={first.id} mayChange={may('rule:update', resource)} />
+          <Actions ruleId={first.id} mayChange={may('rule:update', resource)} />
+        </div>
+      </div>
+      {may('rule:execute', resource) && <Try rule={first} traceId="" script={script} />}
+    </>
+  )
+}
+
+function ChangeForm({ first, firstEtag, readAgain, onScript }: ChangeFormProps & { onScript(text: string): void }) {
   // The version that was read when the form opened; later readings must not hide a change of another caller.
   const [etag, setEtag] = useState(firstEtag)
   const [theirs, setTheirs] = useState<{ rule: Rule; etag: string | undefined }>()
@@ -143,7 +170,7 @@ function ChangeForm({ first, firstEtag, readAgain }: ChangeFormProps) {
   return (
     <Card>
       <form className="form" onSubmit={submit}>
-        <Fields form={form} />
+        <Fields form={form} onScript={onScript} />
         <div className="form-actions">
           <AsCommand operation="rules.update" args={{ ruleId, body }} />
           <LinkButton to={addressOf(ruleId)}>{texts.cancel}</LinkButton>
@@ -164,6 +191,7 @@ function ChangeForm({ first, firstEtag, readAgain }: ChangeFormProps) {
           }}
           onTakeTheirs={() => {
             form.set(valuesOf(theirs.rule))
+            onScript(theirs.rule.expression)
             setEtag(theirs.etag)
             setTheirs(undefined)
           }}

@@ -29,6 +29,11 @@ export const kindTexts = {
   noActions: 'None.',
   add: { trigger: 'Link a trigger', action: 'Link an action' },
   unlink: (name: string) => `Unlink ${name}`,
+  edit: (name: string) => `Edit ${name}`,
+  editTitle: { trigger: 'Edit the trigger', action: 'Edit the action' },
+  editNote: 'All rules that have it use the changed one.',
+  changed: 'Saved',
+  save: 'Save',
   unlinked: 'Unlinked. It still exists for other rules.',
   linked: 'Linked',
   kind: { trigger: 'When', action: 'What to do' },
@@ -39,8 +44,7 @@ export const kindTexts = {
   name: 'Name',
   fields: 'Fields',
   fieldsNote: {
-    trigger:
-      'JSON. appName, appVersionName or endpointIds says whose events count; leave out an empty one. The guide lists all fields.',
+    trigger: 'JSON. appName, appVersionName or endpointIds says whose events count. The guide lists all fields.',
     action: 'JSON. Fields that end in “Expression” take a constant or a script with a return.',
   },
   when: 'It runs',

@@ -60,12 +60,12 @@ export const sampleOf: Record<TriggerType, Record<string, unknown>> = {
 
 /** The first fields of a new trigger or action, beside its name. */
 export const startOf: Record<TriggerType | ActionType, Record<string, unknown>> = {
-  'endpoint-data-samples-received': { appName: '' },
-  'endpoint-metadata-updated': { appName: '', metadataKeys: ['room'] },
-  'endpoint-time-series-updated': { appName: '', timeSeriesNames: ['auto~temperature'] },
-  'endpoint-command-dispatched': { appName: '', commandType: 'reboot' },
-  'endpoint-command-result-received': { appName: '', commandType: 'reboot' },
-  'alert-lifecycle-event': { appName: '', eventTypes: ['ACTIVATED'] },
+  'endpoint-data-samples-received': {},
+  'endpoint-metadata-updated': { metadataKeys: ['room'] },
+  'endpoint-time-series-updated': { timeSeriesNames: ['auto~temperature'] },
+  'endpoint-command-dispatched': { commandType: 'reboot' },
+  'endpoint-command-result-received': { commandType: 'reboot' },
+  'alert-lifecycle-event': { eventTypes: ['ACTIVATED'] },
   cron: { cronExpression: '0 6 * * *', timezone: 'UTC' },
   'alert-activation': { alertType: 'HIGH_TEMPERATURE', severityLevel: 'HIGH', message: 'It is too hot' },
   'alert-resolution': { alertType: 'HIGH_TEMPERATURE', message: 'It is cool again' },
@@ -79,5 +79,5 @@ export const startOf: Record<TriggerType | ActionType, Record<string, unknown>> 
   'metadata-update': { metadataExpression: 'return { hot: true }' },
   'data-sample': { dataSampleExpression: 'return { hot: true }' },
   'time-series': { timeSeriesName: 'auto~hot', valuesExpression: 'return { value: 1 }' },
-  'rule-execution': { ruleId: '' },
+  'rule-execution': {},
 }

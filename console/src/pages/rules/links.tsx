@@ -5,10 +5,11 @@ import { useChange, useGet, useList } from '../../api/query.ts'
 import { Button, IconButton } from '../../parts/button.tsx'
 import { Card, Loading } from '../../parts/card.tsx'
 import { ErrorNote } from '../../parts/notes.tsx'
-import { Text } from '../../parts/text.tsx'
+import { cut, Text } from '../../parts/text.tsx'
 import { useToast } from '../../parts/toast.tsx'
+import { EditLink } from './edit-link.tsx'
 import { kindTexts as texts } from './kind-texts.ts'
-import { segmentOf } from './kinds.ts'
+import { type ActionType, actionTypes, segmentOf, type TriggerType, triggerTypes } from './kinds.ts'
 import { NewLink } from './new-link.tsx'
 
 export type Trigger = ItemOf<'rules.triggers.list'>
@@ -49,7 +50,7 @@ export function Triggers({ ruleId, mayChange }: Props) {
       {list.problem && <ErrorNote problem={list.problem} onRetry={list.reload} />}
       {list.isLoading && <Loading label={texts.loading} lines={2} />}
       {!list.isLoading && !list.problem && list.items.length === 0 && <p className="quiet">{texts.noTriggers}</p>}
-      <LinkList items={list.items} mayChange={mayChange} onUnlink={(trigger) => void unlink(trigger)} />
+      <LinkList kind="trigger" items={list.items} mayChange={mayChange} onUnlink={(trigger) => void unlink(trigger)} />
       {isAdding && (
         <NewLink
           kind="trigger"
@@ -109,7 +110,12 @@ export function Actions({ ruleId, mayChange }: Props) {
             {items.length === 0 ? (
               <p>{texts.noActions}</p>
             ) : (
-              <LinkList items={items} mayChange={mayChange} onUnlink={(action) => void unlink(action, isPositive)} />
+              <LinkList
+                kind="action"
+                items={items}
+                mayChange={mayChange}
+                onUnlink={(action) => void unlink(action, isPositive)}
+              />
             )}
           </section>
         ))}
@@ -133,31 +139,51 @@ export function Actions({ ruleId, mayChange }: Props) {
 }
 
 interface LinkListProps<T> {
+  kind: 'trigger' | 'action'
   items: T[]
   mayChange: boolean
   onUnlink(item: T): void
 }
 
 function LinkList<T extends { id: string; type: string; name: string }>({
+  kind,
   items,
   mayChange,
   onUnlink,
 }: LinkListProps<T>) {
+  const [edited, setEdited] = useState<T>()
+  const types: readonly (TriggerType | ActionType)[] = kind === 'trigger' ? triggerTypes : actionTypes
+  const typeOf = (item: T) => types.find((type) => type === segmentOf(item.type))
+  const editedType = edited && typeOf(edited)
   return (
-    <ul className="rule-links">
-      {items.map((item) => (
-        <li key={item.id}>
-          <span>
-            <strong>
-              <Text value={item.name} max={80} />
-            </strong>
-            <small>{texts.types[segmentOf(item.type)] ?? <Text value={item.type} />}</small>
-          </span>
-          {mayChange && (
-            <IconButton icon="unplug" label={texts.unlink(item.name.slice(0, 80))} onPress={() => onUnlink(item)} />
-          )}
-        </li>
-      ))}
-    </ul>
+    <>
+      <ul className="rule-links">
+        {items.map((item) => (
+          <li key={item.id}>
+            <span>
+              <strong>
+                <Text value={item.name} max={80} />
+              </strong>
+              <small>{texts.types[segmentOf(item.type)] ?? <Text value={item.type} />}</small>
+            </span>
+            {mayChange && (
+              <span className="rule-link-actions">
+                {typeOf(item) && (
+                  <IconButton
+                    icon="edit"
+                    label={texts.edit(cut(item.name, 80).shown)}
+                    onPress={() => setEdited(item)}
+                  />
+                )}
+                <IconButton icon="unplug" label={texts.unlink(item.name.slice(0, 80))} onPress={() => onUnlink(item)} />
+              </span>
+            )}
+          </li>
+        ))}
+      </ul>
+      {edited && editedType && (
+        <EditLink kind={kind} type={editedType} id={edited.id} onClose={() => setEdited(undefined)} />
+      )}
+    </>
   )
 }

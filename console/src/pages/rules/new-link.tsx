@@ -1,4 +1,4 @@
-/** Links a trigger or an action to a rule: an existing one, or a new one whose fields are JSON. */
+/** Links a trigger or an action to a rule: an existing one, or a new one by a form. */
 import { type FormEvent, useState } from 'react'
 import { useChange, useList } from '../../api/query.ts'
 import { AsCommand } from '../../parts/as-command.tsx'
@@ -7,12 +7,14 @@ import { Loading } from '../../parts/card.tsx'
 import { CheckList } from '../../parts/check-list.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { SelectField, TextField } from '../../parts/fields.tsx'
-import { JsonField, parseJson } from '../../parts/json-field.tsx'
 import { ErrorNote } from '../../parts/notes.tsx'
 import type { Problem } from '../../parts/problem.ts'
+import { isObject } from '../../parts/schema/schema.ts'
+import { SchemaEditor, useJsonDraft } from '../../parts/schema/schema-editor.tsx'
 import { Segments } from '../../parts/segments.tsx'
 import { kindTexts as texts } from './kind-texts.ts'
 import { type ActionType, actionTypes, nounOf, startOf, type TriggerType, triggerTypes } from './kinds.ts'
+import { useLinkSchema, violationsOf } from './link-schema.ts'
 
 export interface NewLinkProps {
   kind: 'trigger' | 'action'
@@ -88,15 +90,15 @@ function Create({ kind, type, problem, onLink, onClose }: PartProps) {
   const operation = operationOf(kind, type, 'create')
   const create = useChange(operation as 'cronTriggers.create')
   const [name, setName] = useState('')
-  const [fields, setFields] = useState(() => pretty(startOf[type]))
+  const draft = useJsonDraft(pretty(startOf[type]))
+  const schema = useLinkSchema(kind, type)
   const [wrong, setWrong] = useState<string>()
-  const { value, problem: notJson } = parseJson(fields)
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-  const body = { ...(isObject ? withoutEmpty(value) : {}), name }
+  const { value, problem: notJson } = draft
+  const body = { ...(isObject(value) ? value : {}), name }
   async function submit(event: FormEvent) {
     event.preventDefault()
-    setWrong(notJson ?? (isObject ? undefined : texts.notObject))
-    if (notJson !== undefined || !isObject) return
+    setWrong(notJson ?? (isObject(value) ? undefined : texts.notObject))
+    if (notJson !== undefined || !isObject(value)) return
     const outcome = await create.run({ body: body as never })
     if (outcome.kind !== 'done') return
     const id = outcome.location?.split('/').at(-1)
@@ -106,13 +108,18 @@ function Create({ kind, type, problem, onLink, onClose }: PartProps) {
   return (
     <form className="form" onSubmit={(event) => void submit(event)}>
       <TextField label={texts.name} name="name" value={name} onChange={setName} isRequired />
-      <JsonField
-        label={texts.fields}
-        value={fields}
-        onChange={setFields}
-        description={texts.fieldsNote[kind]}
-        problem={wrong}
-      />
+      {schema ? (
+        <SchemaEditor
+          label={texts.fields}
+          schema={schema}
+          draft={draft}
+          description={texts.fieldsNote[kind]}
+          violations={violationsOf(create.problem)}
+          problem={wrong}
+        />
+      ) : (
+        <Loading label={texts.loading} />
+      )}
       {shown && <ErrorNote problem={shown} />}
       <div className="form-actions">
         <AsCommand operation={operation} args={{ body }} />
@@ -124,9 +131,6 @@ function Create({ kind, type, problem, onLink, onClose }: PartProps) {
     </form>
   )
 }
-
-/** The text of a new trigger has an empty `appName` to fill in; left empty, it is not sent. */
-const withoutEmpty = (value: object) => Object.fromEntries(Object.entries(value).filter(([, field]) => field !== ''))
 
 function Choose({ kind, type, linked, problem, onLink, onClose }: PartProps) {
   const list = useList(operationOf(kind, type, 'list') as 'cronTriggers.list', { size: 100 })

@@ -84,6 +84,7 @@ export const texts = {
   trace: 'Chain of the earlier run',
   traceNote: 'The trace id of a run of this rule; its event is used.',
   tryExpression: 'Script to try',
+  tryEdited: 'The script above is tried as it is typed, before it is saved.',
   tryExpressionNote: 'Change it here to compare; the rule stays as it is.',
   run: 'Try',
   tryReturned: (value: string) => (value === '' ? 'The script failed.' : `The script returned ${value}.`),

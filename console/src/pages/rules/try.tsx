@@ -23,13 +23,21 @@ const kinds = ['sample', 'trace'] as const
 const pretty = (value: unknown) => JSON.stringify(value, null, 2)
 const firstType: TriggerType = 'endpoint-data-samples-received'
 
-export function Try({ rule, traceId }: { rule: Rule; traceId: string }) {
+interface Props {
+  rule: Rule
+  traceId: string
+  /** A script that is being edited elsewhere on the page; without one, the card has an editor of its own. */
+  script?: string
+}
+
+export function Try({ rule, traceId, script }: Props) {
   const [kind, setKind] = useState<(typeof kinds)[number]>(traceId === '' ? 'sample' : 'trace')
   const [trace, setTrace] = useState(traceId)
   const [endpointId, setEndpoint] = useState('')
   const [type, setType] = useState<TriggerType>(firstType)
   const [trigger, setTrigger] = useState(pretty(sampleOf[firstType]))
-  const [expression, setExpression] = useState(rule.expression)
+  const [ownScript, setOwnScript] = useState(rule.expression)
+  const expression = script ?? ownScript
   const [wrong, setWrong] = useState<string>()
   const [result, setResult] = useState<Result>()
   const change = useChange('rules.try')
@@ -100,14 +108,11 @@ export function Try({ rule, traceId }: { rule: Rule; traceId: string }) {
               />
             </>
           )}
-          <JsonField
-            label={texts.tryExpression}
-            name="expression"
-            value={expression}
-            onChange={setExpression}
-            description={texts.tryExpressionNote}
-            language="javascript"
-          />
+          {script === undefined ? (
+            <ScriptField value={ownScript} onChange={setOwnScript} />
+          ) : (
+            <p className="quiet">{texts.tryEdited}</p>
+          )}
           {change.problem && <ErrorNote problem={change.problem} />}
           <div className="form-actions">
             <AsCommand operation="rules.try" args={{ ruleId: rule.id, body }} />
@@ -121,6 +126,16 @@ export function Try({ rule, traceId }: { rule: Rule; traceId: string }) {
     </div>
   )
 }
+
+const ScriptField = (field: { value: string; onChange(text: string): void }) => (
+  <JsonField
+    label={texts.tryExpression}
+    name="expression"
+    {...field}
+    description={texts.tryExpressionNote}
+    language="javascript"
+  />
+)
 
 function meaningOf(value: string) {
   if (value === 'false') return texts.returned.negative

@@ -1,5 +1,6 @@
 /** One field of a form that is made from a JSON schema: the control that fits, or text. */
 import { useMemo, useState } from 'react'
+import { Button } from '../button.tsx'
 import { CheckList } from '../check-list.tsx'
 import { SelectField, TextField } from '../fields.tsx'
 import { Segments } from '../segments.tsx'
@@ -25,8 +26,7 @@ const depthMax = 8
 export function SchemaField(props: FieldProps) {
   const { root, schema, value, onChange, depth } = props
   const field = useMemo(() => fieldOf(root, schema), [root, schema])
-  if (field.control.kind === 'text' || depth > depthMax)
-    return <TextValue {...props} notes={notesOf(field.schema)} note={texts.asText} />
+  if (field.control.kind === 'text' || depth > depthMax) return <OptionalText {...props} field={field} />
   if (!fits(field, value)) return <TextValue {...props} notes={notesOf(field.schema)} note={texts.otherKind} />
   if (!field.isNullable) return <ControlField {...props} field={field} />
   const isNull = value === null
@@ -56,6 +56,20 @@ export function SchemaField(props: FieldProps) {
       />
     </div>
   )
+}
+
+/** An editor is large, so that of an absent key opens by a button. */
+function OptionalText({ field, ...props }: FieldProps & { field: Field }) {
+  const [isOpen, setOpen] = useState(false)
+  if (props.value === undefined && !props.isRequired && !isOpen)
+    return (
+      <div>
+        <Button icon="plus" onPress={() => setOpen(true)}>
+          {texts.add(shownLabel(props.label, 60))}
+        </Button>
+      </div>
+    )
+  return <TextValue {...props} notes={notesOf(field.schema)} note={texts.asText} />
 }
 
 /** Containers get it as a property, because they and their fields would import each other. */
@@ -103,7 +117,7 @@ function ControlField({ field, ...props }: FieldProps & { field: Field }) {
         />
       )
     case 'enum':
-      return <EnumField {...common} values={control.values} value={value} onChange={onChange} />
+      return <EnumField {...common} {...control} value={value} onChange={onChange} />
     case 'constant':
       return (
         <TextField {...common} value={labelOf(value ?? control.value)} onChange={() => onChange(control.value)} mono />
@@ -154,10 +168,12 @@ function NumberText({
 
 function EnumField({
   values,
+  labels,
+  kind: _,
   value,
   onChange,
   ...common
-}: Common & { values: unknown[]; value: unknown; onChange(value: unknown): void }) {
+}: Common & Extract<Control, { kind: 'enum' }> & { value: unknown; onChange(value: unknown): void }) {
   const index = values.findIndex((one) => JSON.stringify(one) === JSON.stringify(value))
   const isForeign = value !== undefined && index === -1
   return (
@@ -170,7 +186,7 @@ function EnumField({
       options={[
         ...(common.isRequired ? [] : [{ value: 'none', label: texts.notSet }]),
         ...(isForeign ? [{ value: 'foreign', label: texts.notPermitted(shownLabel(labelOf(value), 60)) }] : []),
-        ...values.map((one, at) => ({ value: String(at), label: shownLabel(labelOf(one)) })),
+        ...values.map((one, at) => ({ value: String(at), label: shownLabel(labels?.[at] ?? labelOf(one)) })),
       ]}
     />
   )

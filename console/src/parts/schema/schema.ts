@@ -11,7 +11,7 @@ export type Control =
   | { kind: 'string'; format: string | undefined; isLong: boolean; isSecret: boolean }
   | { kind: 'number' }
   | { kind: 'boolean' }
-  | { kind: 'enum'; values: unknown[] }
+  | { kind: 'enum'; values: unknown[]; labels?: string[] }
   | { kind: 'constant'; value: unknown }
   | { kind: 'choice'; options: unknown[] }
   /** No control fits: the value is edited as text. */
@@ -106,17 +106,29 @@ function readField(root: unknown, given: unknown, hops: number): Field {
   const options = [schema.oneOf, schema.anyOf].find(Array.isArray)
   if (options && schema.properties === undefined) {
     const others = options.filter((option) => !hasNull(option))
+    const named = namedValuesOf(others)
     const isNullable = others.length < options.length
-    if (others.length === 1) {
+    if (!named && others.length === 1) {
       const only = readField(root, { ...schema, oneOf: undefined, anyOf: undefined, allOf: [others[0]] }, hops + 1)
       return { ...only, isNullable: isNullable || only.isNullable }
     }
-    const control: Control = others.length > optionsMax ? { kind: 'text' } : { kind: 'choice', options: others }
+    const control: Control =
+      named ?? (others.length > optionsMax ? { kind: 'text' } : { kind: 'choice', options: others })
     return { control, schema, isNullable }
   }
   const others = types.filter((type) => type !== 'null')
   const isNullable = types.length > others.length || (Array.isArray(schema.enum) && schema.enum.includes(null))
   return { control: controlOf(schema, others), schema, isNullable }
+}
+
+/** Alternatives that are constants are a menu of values with names. */
+function namedValuesOf(options: unknown[]): Control | undefined {
+  if (options.length === 0 || options.length > optionsMax) return undefined
+  const constants = options.filter(isObject).filter((option) => Object.hasOwn(option, 'const'))
+  if (constants.length < options.length) return undefined
+  const values = constants.map((option) => option.const)
+  const labels = constants.map(({ title, const: value }) => (typeof title === 'string' ? title : labelOf(value)))
+  return { kind: 'enum', values, labels }
 }
 
 function controlOf(schema: Schema, types: unknown[]): Control {

@@ -1,0 +1,83 @@
+/** The form of a trigger or an action: the fields of the API, with choices that this tenant has. */
+import { useMemo } from 'react'
+import { type BodySchema, useBodySchema } from '../../api/body-schema.ts'
+import { useList } from '../../api/query.ts'
+import type { Problem } from '../../parts/problem.ts'
+import { fieldTexts as texts } from './field-texts.ts'
+import { type ActionType, nounOf, type TriggerType } from './kinds.ts'
+
+const listOfTexts = { type: 'array', items: { type: 'string' } }
+const someOf = (...values: string[]) => ({ type: 'array', uniqueItems: true, items: { enum: values } })
+
+/** Shapes of fields that the description of the API calls only JSON. */
+const shapes: Record<string, Record<string, unknown>> = {
+  endpointIds: listOfTexts,
+  alertTypes: listOfTexts,
+  metadataKeys: listOfTexts,
+  timeSeriesNames: listOfTexts,
+  eventTypes: someOf('ACTIVATED', 'RESOLVED', 'ACKNOWLEDGED', 'UPDATED'),
+  severityLevels: someOf('CRITICAL', 'HIGH', 'MEDIUM', 'LOW', 'INFO'),
+  retryConfig: {
+    type: 'object',
+    properties: {
+      maxAttempts: { type: 'integer', minimum: 1, title: texts.maxAttempts },
+      timeoutMs: { type: 'integer', minimum: 0, title: texts.timeoutMs },
+      backoffMultiplier: { type: 'number', minimum: 1, title: texts.backoffMultiplier },
+    },
+  },
+}
+
+/** The name has a field of its own; the platform fills in `valueTypes`, and programs use `uiMetadata`. */
+const hidden = new Set(['name', 'uiMetadata', 'valueTypes'])
+const choicesMax = 200
+const scriptSentence = / A text that parses as a JavaScript function body.*$/
+
+/** Choices of a field, which stays a plain text if there are too many. */
+const choicesOf = (values: { const: string; title: string }[]) =>
+  values.length > 0 && values.length <= choicesMax ? { type: undefined, oneOf: values } : {}
+
+export function useLinkSchema(kind: 'trigger' | 'action', type: TriggerType | ActionType): BodySchema | undefined {
+  const body = useBodySchema(`${nounOf(kind, type)}.create`)
+  const applications = useList('applications.list', {})
+  const rules = useList('rules.list', { size: choicesMax }, { enabled: type === 'rule-execution' })
+  return useMemo(() => {
+    if (!body) return undefined
+    const choices: Record<string, Record<string, unknown>> = {
+      appName: choicesOf(
+        applications.items.map(({ name, displayName }) => ({ const: name, title: displayName ?? name })),
+      ),
+      appVersionName: choicesOf(
+        applications.items.flatMap(({ versions }) => versions.map(({ name }) => ({ const: name, title: name }))),
+      ),
+      ruleId: choicesOf(rules.items.map(({ id, name }) => ({ const: id, title: name }))),
+    }
+    const shown = Object.entries(body.properties).filter(([name]) => !hidden.has(name))
+    return {
+      type: 'object',
+      required: body.required.filter((name) => !hidden.has(name)),
+      properties: Object.fromEntries(
+        shown.map(([name, property]) => {
+          const description = String(property.description ?? '')
+          const isScript = scriptSentence.test(description)
+          return [
+            name,
+            {
+              ...property,
+              ...shapes[name],
+              ...choices[name],
+              ...(texts.titles[name] !== undefined && { title: texts.titles[name] }),
+              ...(isScript && { format: 'textarea' }),
+              description: isScript ? `${description.replace(scriptSentence, '')} ${texts.script}` : description,
+            },
+          ]
+        }),
+      ),
+    }
+  }, [body, applications.items, rules.items])
+}
+
+/** The platform names the wrong field; the form shows the message there. */
+export const violationsOf = (problem: Problem | undefined) =>
+  problem?.field === undefined
+    ? []
+    : [{ path: `/${problem.field.replaceAll(/[.[\]]+/g, '/').replace(/\/$/, '')}`, message: problem.message }]
