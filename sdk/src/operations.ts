@@ -1385,6 +1385,22 @@ export interface ConfigurationStatusPage {
 /** Configurations of applications by service instance: `{<instance>: {platform: {applications: {<application>: {…, versions: {<version>: {…}}}}}}}`. `kaa` is accepted in place of `platform`. */
 export type Configurations = Record<string, unknown>
 
+/** A connect or a disconnect. */
+export interface ConnectionEvent {
+  /** When the endpoint connected or disconnected, in UTC. */
+  at: string
+  /** true: it connected. false: it disconnected. */
+  connected: boolean
+  /** Why it disconnected, in words. Absent for a connect, or if the reason is not known. */
+  reason?: string
+}
+
+/** The connection history of an endpoint. */
+export interface ConnectionEvents {
+  /** At most 50 events. */
+  content: ConnectionEvent[]
+}
+
 /** A new API key with its secret text. */
 export interface CreatedApiKey {
   /** Id of the API key; it is not the key itself. */
@@ -8462,6 +8478,13 @@ export interface Nouns {
         limit?: number | undefined
       }, Relation>
     }
+    connections: {
+      /** List the last connects and disconnects of an endpoint. The last 50 over MQTT, the newest first. Requests over HTTP are not connections; the traffic log has them. */
+      list: ListCall<{
+        /** Id of the endpoint. */
+        endpointId: string
+      }, ConnectionEvent>
+    }
   }
   endpointFilters: {
     /** Create an endpoint filter. The filter is pending until the platform has searched all endpoints of the application, then active. From then on every change of an endpoint updates its match. */
@@ -8540,6 +8563,8 @@ export interface Nouns {
     list: BareListCall<{
       /** Only refusals with this reason code. Default: all. */
       reason?: string | undefined
+      /** Only refusals of these endpoints (ids), where the endpoint is known. Default: all. */
+      endpointIds?: string | readonly string[] | undefined
       /** Only records from this date and time on (inclusive). Default: the oldest. ISO 8601 (UTC if it has no time zone), `now`, `now-<n><unit>` with the unit s, m, h, d, w, M (months) or y, or milliseconds since 1970. */
       fromCreatedAt?: string | undefined
       /** Only records up to this date and time (inclusive). Default: the newest. ISO 8601 (UTC if it has no time zone), `now`, `now-<n><unit>` with the unit s, m, h, d, w, M (months) or y, or milliseconds since 1970. */

@@ -274,7 +274,8 @@ metadata.values.delete DELETE /epr/api/v1/endpoints/{endpointId}/metadata/{key}
 metadata.keys.list GET /epr/api/v1/endpoints/{endpointId}/metadata-keys pn,,,,0,0
 relations.link PUT /epr/api/v1/relations/link
 relations.unlink PUT /epr/api/v1/relations/unlink
-relations.list GET /epr/api/v1/endpoints/{endpointId}/relations po,q,offset,limit,0,0,content,totalElements`
+relations.list GET /epr/api/v1/endpoints/{endpointId}/relations po,q,offset,limit,0,0,content,totalElements
+connections.list GET /kpc/api/v1/endpoints/{endpointId}/connections pn,,,,0,0,content`
 
 export const endpointFilters = `create POST /epr/api/v1/applications/{applicationName}/filters
 list GET /epr/api/v1/applications/{applicationName}/filters po,q,offset,limit,0,100,content,totalElements

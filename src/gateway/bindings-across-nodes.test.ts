@@ -1,6 +1,7 @@
 /** Bindings of endpoints on several nodes: signals between nodes and the order of changes. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { aCaller, aTenantAdmin } from '../../test/harness/builders.ts'
 import { eventually } from '../../test/harness/eventually.ts'
 import { openGateway, services } from '../../test/harness/gateway.ts'
 import { migratedDatabase } from '../../test/harness/test-platform.ts'
@@ -142,4 +143,54 @@ test('clients that move between nodes cause a signal to the previous node only',
   await eventually(async () =>
     assert.equal((await sql`select from gateway.holders where session_key like '%traveller'`).length, 0),
   )
+})
+
+test('the history of an endpoint has its connects and disconnects on all nodes, with the reasons', async () => {
+  const { prefix, endpointId } = await one.aProvisionedEndpoint()
+  const path = `GET /kpc/api/v1/endpoints/${endpointId}/connections`
+  const history = async (node = one) => {
+    const { status, body, text } = await node.admin(path)
+    assert.equal(status, 200, text)
+    return body.content as { at: string; connected: boolean; reason?: string }[]
+  }
+  const reasons = async () => (await history()).map(({ connected, reason }) => (connected ? 'connected' : reason))
+  assert.deepEqual(await history(), [])
+  const first = await one.device()
+  await first.publish(`${prefix}/json`, '1')
+  await eventually(async () => assert.deepEqual(await reasons(), ['connected']))
+  await first.end()
+  const left = 'the client closed the connection'
+  await eventually(async () => assert.deepEqual(await reasons(), [left, 'connected']))
+  const second = await two.device()
+  await second.publish(`${prefix}/json`, '1')
+  await eventually(async () => assert.deepEqual(await reasons(), ['connected', left, 'connected']))
+  await one.setTokenStatus(endpointId, 'Suspended')
+  await eventually(async () => {
+    const [revoked, ...before] = await reasons()
+    assert.match(revoked!, /token/)
+    assert.deepEqual(before, ['connected', left, 'connected'])
+  })
+  await one.setTokenStatus(endpointId, 'Active')
+  assert.deepEqual(await history(two), await history())
+  assert.match((await history())[0]!.at, /^\d{4}-.*Z$/)
+
+  const missing = await one.admin('GET /kpc/api/v1/endpoints/missing/connections')
+  const otherTenant = await one.waypost.as(aTenantAdmin('other'))(path)
+  assert.deepEqual([otherTenant.status, otherTenant.text.replaceAll(endpointId, 'missing')], [404, missing.text])
+  assert.equal((await one.waypost.as(aCaller({ on: {} }))(path)).status, 404)
+  assert.equal((await one.waypost.as(undefined)(path)).status, 401)
+
+  // At most 50 events are kept. Unregistering deletes them, also if the device is connected.
+  await sql`update gateway.connection_history set events = (
+      select jsonb_agg(jsonb_build_object('at', n, 'connected', n % 2 = 0)) from generate_series(1, 50) n)
+    where endpoint_id = ${endpointId}`
+  const third = await one.device()
+  await third.publish(`${prefix}/json`, '1')
+  await eventually(async () => assert.deepEqual((await history())[1]!.at, '1970-01-01T00:00:00.001Z'))
+  assert.equal((await history()).length, 50)
+  assert.equal((await one.admin(`DELETE /epr/api/v1/endpoints/${endpointId}`)).status, 204)
+  const rows = () => sql`select from gateway.connection_history where endpoint_id = ${endpointId}`
+  await eventually(async () => assert.equal((await rows()).length, 0))
+  await eventually(async () => assert.equal(await nodeOf(endpointId), undefined))
+  assert.equal((await rows()).length, 0)
 })

@@ -26,7 +26,7 @@ export interface Bindings {
   /** Reports an endpoint whose connection closed before it was identified. It does not replace another binding. */
   reportTransient(connection: DeviceConnection, identified: Identified): Binding
   /** Removes all bindings of a closed connection. */
-  release(connection: DeviceConnection): void
+  release(connection: DeviceConnection, why: string): void
   /** Removes the binding because the endpoint lost its permission. */
   revoke(binding: Binding, why: string): void
   /** Sets the number that the database has assigned to the binding. */
@@ -40,7 +40,7 @@ const replacedNumbersMax = 20_000
 
 export interface BindingObserver {
   bound(binding: Binding): void
-  unbound(binding: Binding, connection: DeviceConnection): void
+  unbound(binding: Binding, connection: DeviceConnection, why: string): void
   transient(binding: Binding, connection: DeviceConnection): void
 }
 
@@ -78,8 +78,8 @@ export function createBindings(kit: Pick<Kit, 'bus' | 'signals' | 'now'>, observ
     count: () => bindings.size,
     bind: (connection, identified, replacesOther) => bind(state, connection, identified, replacesOther),
     reportTransient: (connection, identified) => reportTransient(state, connection, identified),
-    release(connection) {
-      while (connection.state.endpoints) unbind(state, connection.state.endpoints)
+    release(connection, why) {
+      while (connection.state.endpoints) unbind(state, connection.state.endpoints, why)
     },
     revoke: (binding, why) => revoke(state, binding, why),
     setNumber(binding, number) {
@@ -128,7 +128,7 @@ function bind(
     return existing
   }
   if (existing && !replacesOther) return undefined
-  if (existing) unbind(state, existing)
+  if (existing) unbind(state, existing, 'the endpoint connected again')
   const follows = Math.max(existing?.number ?? 0, existing?.follows ?? 0, replacedNumbers.get(endpointId) ?? 0)
   const binding: Binding = {
     ...newBinding(identified, connection.claim, follows),
@@ -158,20 +158,20 @@ function reportTransient(
   return binding
 }
 
-function unbind({ bindings, observer }: State, binding: Binding) {
+function unbind({ bindings, observer }: State, binding: Binding, why: string) {
   const { connection } = binding
   if (!connection) return
   binding.connection = undefined
   removeBinding(connection.state, binding)
   if (bindings.get(binding.endpointId) === binding) bindings.delete(binding.endpointId)
-  observer.unbound(binding, connection)
+  observer.unbound(binding, connection, why)
 }
 
 function revoke(state: State, binding: Binding, why: string) {
   const { connection } = binding
   if (!connection) return
   invalidateRoutes(connection.state)
-  unbind(state, binding)
+  unbind(state, binding, why)
   if (!connection.state.endpoints) connection.close('not_authorized', why)
 }
 
@@ -188,7 +188,7 @@ function removeReplaced(state: State, binding: Binding, number: number) {
   const { bindings, replacedNumbers } = state
   const { endpointId } = binding
   if (bindings.get(endpointId) !== binding) return
-  unbind(state, binding)
+  unbind(state, binding, 'the endpoint connected to another node')
   replacedNumbers.delete(endpointId)
   replacedNumbers.set(endpointId, number)
   if (replacedNumbers.size > replacedNumbersMax) replacedNumbers.delete(replacedNumbers.keys().next().value!)

@@ -16,6 +16,8 @@ export interface Change {
 export interface Step {
   connected: boolean
   at: Date
+  /** Why the endpoint disconnected, in words. */
+  reason?: string | undefined
 }
 
 /** Maximum number of steps of one endpoint in a batch; if there are more, steps after the first are dropped. */
@@ -26,11 +28,12 @@ export const lastStep = ({ steps }: Change) => steps.at(-1)!
 export const endpointIdsOf = (changes: Change[]) => changes.map(({ endpoint }) => endpoint.endpointId)
 
 /** Appends a step. Its time is later than that of the previous one, because a series has one point for each time. */
-export function addStep(steps: Step[], { connected, at }: Step): Step[] {
+export function addStep(steps: Step[], step: Step): Step[] {
+  const { connected, at } = step
   const last = steps.at(-1)
-  if (!last) return [{ connected, at }]
-  if (last.connected === connected) return [...steps.slice(0, -1), { connected, at }]
-  const all = [...steps, { connected, at: at > last.at ? at : new Date(last.at.getTime() + 1) }]
+  if (!last) return [step]
+  if (last.connected === connected) return [...steps.slice(0, -1), step]
+  const all = [...steps, { ...step, at: at > last.at ? at : new Date(last.at.getTime() + 1) }]
   if (all.length > stepsMax) all.splice(1, 2)
   return all
 }

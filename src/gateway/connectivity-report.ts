@@ -14,6 +14,7 @@ import { EndpointsConnected, EndpointsDisconnected } from './events.ts'
 import { extensionConnectivityFailed, extensionConnectivityRetried } from './log-messages.ts'
 import { EndpointsMoved } from './signals.ts'
 import * as store from './store/bindings.ts'
+import { addToHistory, type HistoryAddition } from './store/connection-history.ts'
 
 export interface ReportDeps {
   kit: Pick<Kit, 'db' | 'bus' | 'signals' | 'members' | 'now' | 'log' | 'secrets'>
@@ -51,6 +52,7 @@ export async function reportChanges(deps: ReportDeps, changes: Change[]) {
       return number === undefined ? [] : [{ change, number }]
     })
     await publish(deps, sql, numbered, nodeId)
+    await addToHistory(sql, historyOf(numbered))
     return { bound, numbered }
   })
   const replaced = changes.filter(
@@ -138,15 +140,25 @@ async function publish({ kit }: ReportDeps, sql: Sql, numbered: Numbered[], node
   }
 }
 
+const historyOf = (numbered: Numbered[]): HistoryAddition[] =>
+  numbered.map(({ change: { endpoint, steps } }) => ({
+    endpointId: endpoint.endpointId,
+    tenantId: endpoint.tenantId,
+    events: steps.toReversed().map(({ connected, at, reason }) => ({ at: at.getTime(), connected, reason })),
+  }))
+
 /** Reports the present state to the register and every step to the extensions. */
 async function reportToServices(deps: ReportDeps, numbered: Numbered[]) {
   if (numbered.length === 0) return
   await deps.register.setConnectivity(
-    numbered.map(({ change, number }) => ({ endpointId: change.endpoint.endpointId, number, ...lastStep(change) })),
+    numbered.map(({ change, number }) => {
+      const { connected, at } = lastStep(change)
+      return { endpointId: change.endpoint.endpointId, number, connected, at }
+    }),
   )
   const all = numbered.flatMap(({ change: { endpoint, steps } }) => {
     const { token: _, ...withoutToken } = endpoint
-    return steps.map((step) => ({ endpoint: withoutToken, ...step }))
+    return steps.map(({ connected, at }) => ({ endpoint: withoutToken, connected, at }))
   })
   for (const extension of deps.extensions().values()) {
     if (!extension.connectivityChanged) continue
@@ -174,7 +186,7 @@ export async function sweepNode(deps: ReportDeps, nodeId: string) {
   for (;;) {
     const rows = await store.findBindingsOfNode(db.sql, nodeId, sweepBatchMax)
     if (rows.length === 0) return
-    const steps = [{ connected: false, at: now() }]
+    const steps = [{ connected: false, at: now(), reason: 'the node of its connection died' }]
     const numbered = await db.tx(async (sql) => {
       const endpointIds = rows.map(({ endpointId }) => endpointId)
       const disconnectNumbers = await store.numberDisconnects(sql, nodeId, endpointIds)
@@ -185,6 +197,7 @@ export async function sweepNode(deps: ReportDeps, nodeId: string) {
         return number === undefined ? [] : [{ change, number }]
       })
       await publish(deps, sql, numbered, nodeId)
+      await addToHistory(sql, historyOf(numbered))
       return numbered
     })
     await reportToServices(deps, numbered)

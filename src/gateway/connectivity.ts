@@ -4,14 +4,15 @@ import type { Extension } from '../kernel/device.ts'
 import type { Register } from '../services/register/contract.ts'
 import type { Bindings } from './bindings.ts'
 import type { Binding, DeviceConnection } from './connection-state.ts'
-import { addStep, type Change, mergeChanges } from './connectivity-changes.ts'
+import { addStep, type Change, mergeChanges, type Step } from './connectivity-changes.ts'
 import { type ReportDeps, reportChanges, sweepNode } from './connectivity-report.ts'
 import { connectivityNotPublished } from './log-messages.ts'
 import { findNodesWithBindings } from './store/bindings.ts'
 
 export interface Connectivity {
   bound(binding: Binding): void
-  unbound(binding: Binding, connection: DeviceConnection): void
+  /** `why` is for people. */
+  unbound(binding: Binding, connection: DeviceConnection, why: string): void
   /** Reports an endpoint as connected and disconnected, because its connection closed before it was identified. */
   transient(binding: Binding, connection: DeviceConnection): void
   /** Reports the present state again, after a reset. */
@@ -20,6 +21,7 @@ export interface Connectivity {
   stop(): Promise<void>
 }
 
+const closedEarly = 'the connection was closed before the endpoint was identified'
 const flushMs = 50
 const batchMax = 250
 
@@ -44,7 +46,12 @@ export function createConnectivity(
     sweep: (nodeId) => sweepNode(deps, nodeId),
   })
 
-  function addChange(binding: Binding, connection: DeviceConnection, connected: boolean, transient = false) {
+  function addChange(
+    binding: Binding,
+    connection: DeviceConnection,
+    { connected, reason }: Pick<Step, 'connected' | 'reason'>,
+    transient = false,
+  ) {
     const { endpointId, applicationName, versionName, token, tenant } = binding
     const before = changes.get(endpointId)
     const { client, sessionKey } = connection
@@ -52,7 +59,7 @@ export function createConnectivity(
       endpoint: { endpointId, applicationName, versionName, token, tenantId: tenant.tenantId },
       binding,
       sessionKey: client.sessionExpirySeconds > 0 ? sessionKey : undefined,
-      steps: addStep(before?.steps ?? [], { connected, at: connected ? new Date(binding.boundAt) : now() }),
+      steps: addStep(before?.steps ?? [], { connected, at: connected ? new Date(binding.boundAt) : now(), reason }),
       transient: transient && (before?.transient ?? true),
     })
     timer ??= setTimeout(() => void flush(), flushMs)
@@ -85,14 +92,15 @@ export function createConnectivity(
   }
 
   return {
-    bound: (binding) => addChange(binding, binding.connection!, true),
-    unbound: (binding, connection) => addChange(binding, connection, false),
+    bound: (binding) => addChange(binding, binding.connection!, { connected: true }),
+    unbound: (binding, connection, reason) => addChange(binding, connection, { connected: false, reason }),
     transient(binding, connection) {
-      addChange(binding, connection, true, true)
-      addChange(binding, connection, false, true)
+      addChange(binding, connection, { connected: true }, true)
+      addChange(binding, connection, { connected: false, reason: closedEarly }, true)
     },
     reportAgain(bindings) {
-      for (const binding of bindings) if (binding.connection) addChange(binding, binding.connection, true)
+      for (const binding of bindings)
+        if (binding.connection) addChange(binding, binding.connection, { connected: true })
     },
     async stop() {
       // Flush twice, because changes may arrive during the first. Other nodes find unreported endpoints by their rows.

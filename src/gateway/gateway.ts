@@ -20,6 +20,7 @@ import { createListAddresses, type ListDeviceAddresses } from './addresses.ts'
 import { type Bindings, createBindings } from './bindings.ts'
 import { createReceiveCarried } from './carried-messages.ts'
 import { createClients } from './clients.ts'
+import { createConnectionHistory, type ListConnections } from './connection-history.ts'
 import { createConnectionLimits, slotOf } from './connection-limits.ts'
 import type { ConnectionState } from './connection-state.ts'
 import { createConnectivity } from './connectivity.ts'
@@ -54,6 +55,7 @@ export interface GatewayService {
   deviceHttp: DeviceHttpDeps
   webSockets: WebSocketDeps
   listAddresses: ListDeviceAddresses
+  listConnections: ListConnections
   periodic: PeriodicTask[]
   open(extensions: Extension[]): Promise<OpenListeners>
   stop(): Promise<void>
@@ -108,6 +110,7 @@ export function createGateway(kit: Kit<GatewaySettings>, given: NeededServices):
     },
     deviceHttp: { tenantRate, identify, dispatch, tokenLockout, trafficLog: given.trafficLog, metrics },
     webSockets: { trustProxy: kit.platform.trustProxy, sessions: () => live.sessions, limits },
+    listConnections: createConnectionHistory(kit, given.register),
     listAddresses: createListAddresses({ ...kit, tenants: admission.tenants, listeners: () => live.addresses }),
     periodic: [
       {
@@ -170,10 +173,10 @@ function createDelivery(kit: Kit<GatewaySettings>, given: NeededServices, live: 
       connectivity.bound(binding)
       pushOnConnect(binding)
     },
-    unbound(binding, connection) {
+    unbound(binding, connection, why) {
       const { endpoints, authentication } = connection.state
       if (!endpoints && !authentication) limits.setEvictionClass(slotOf(connection), 'idle')
-      connectivity.unbound(binding, connection)
+      connectivity.unbound(binding, connection, why)
     },
     transient: connectivity.transient,
   })

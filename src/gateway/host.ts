@@ -77,9 +77,9 @@ export function createHost(deps: HostDeps): Host<ConnectionState> {
       return !state.authentication && (recipientId === undefined || !hasPresentedToken(state, recipientId))
     },
 
-    disconnected(connection) {
+    disconnected(connection, { why }) {
       const { state, client } = connection
-      bindings.release(connection)
+      bindings.release(connection, why)
       if (!state.isIdentified) anonymousTimeout.cancel(connection)
       metrics.countConnection(client.transport, -1)
       parts.closed(connection)

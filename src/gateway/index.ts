@@ -53,9 +53,9 @@ export default defineService({
         },
         {
           name: 'gateway',
-          title: 'Addresses that devices connect to',
+          title: 'Addresses that devices connect to, and their connections',
           roots: ['/kpc/api/v1'],
-          routes: (http) => routes(http, gateway.listAddresses),
+          routes: (http) => routes(http, gateway),
         },
       ],
       periodic: gateway.periodic,

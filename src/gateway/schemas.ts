@@ -1,4 +1,4 @@
-import { Type } from '../kernel/schema.ts'
+import { DateTime, Name, Type } from '../kernel/schema.ts'
 
 const Address = Type.Object(
   {
@@ -29,4 +29,42 @@ export const listAddresses = {
       { title: 'DeviceAddresses', description: 'The addresses for devices of the tenant of the caller.' },
     ),
   },
+}
+
+const ConnectionEvent = Type.Object(
+  {
+    at: DateTime({ description: 'When the endpoint connected or disconnected, in UTC.' }),
+    connected: Type.Boolean({ description: 'true: it connected. false: it disconnected.' }),
+    reason: Type.Optional(
+      Type.String({
+        description: 'Why it disconnected, in words. Absent for a connect, or if the reason is not known.',
+      }),
+    ),
+  },
+  {
+    title: 'ConnectionEvent',
+    description: 'A connect or a disconnect.',
+    examples: [
+      {
+        at: '2026-01-01T00:00:00.000Z',
+        connected: false,
+        reason: 'no packet arrived within 1.5 times the keep-alive',
+      },
+    ],
+  },
+)
+
+export const listConnections = {
+  name: 'endpoints.connections.list',
+  summary: 'List the last connects and disconnects of an endpoint',
+  description:
+    'The last 50 over MQTT, the newest first. Requests over HTTP are not connections; the traffic log has them.',
+  params: Type.Object({ endpointId: Name({ description: 'Id of the endpoint.' }) }),
+  response: {
+    200: Type.Object(
+      { content: Type.Array(ConnectionEvent, { description: 'At most 50 events.' }) },
+      { title: 'ConnectionEvents', description: 'The connection history of an endpoint.' },
+    ),
+  },
+  fails: { 404: 'The endpoint does not exist, or the caller may not read it.' },
 }

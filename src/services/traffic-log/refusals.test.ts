@@ -37,6 +37,11 @@ suite('refusals', () => {
     const filtered = await admin(`${url}?reason=token_suspended&fromCreatedAt=2026-01-01T00:00:00Z`)
     assert.equal(filtered.body.totalElements, 1)
     assert.equal(filtered.body.content[0].endpointId, 'ep-1')
+    const ofEndpoint = await admin(`${url}?endpointIds=ep-1,none`)
+    assert.deepEqual(ofEndpoint.body.content, filtered.body.content)
+    assert.equal((await admin(`${url}?endpointIds=none`)).body.totalElements, 0)
+    const tooMany = Array.from({ length: 1001 }, (_, n) => `e${n}`).join()
+    assert.equal((await admin(`${url}?endpointIds=${tooMany}`)).status, 400)
     assert.equal((await admin(`${url}?toCreatedAt=2026-01-01T00:00:00Z`)).body.totalElements, 0)
     const pages = await Promise.all([0, 1, 2].map((page) => admin(`${url}?page=${page}&size=1`)))
     assert.deepEqual(

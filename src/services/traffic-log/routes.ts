@@ -32,12 +32,10 @@ export function routes(http: Http, log: TrafficLogService) {
     '/endpoint-traffic',
     { schema: schemas.listTraffic, config: { scope: 'endpoint:read' } },
     async ({ ctx, query }, reply) => {
-      const endpointIds = listOf(query.endpointIds)
-      if (endpointIds && endpointIds.length > endpointsMax)
-        throw invalidField('endpointIds', `expected at most ${endpointsMax} of them`)
+      const endpointIds = endpointsOf(query.endpointIds)
       const { totalElements, content } = await log.list(ctx, {
         tenantId: query.tenantId,
-        endpointIds: endpointIds && endpointIds.length > 0 ? endpointIds : undefined,
+        endpointIds,
         versionName: query.appVersionName,
         extension: query.extension,
         payload: query.payload,
@@ -57,9 +55,24 @@ export function routes(http: Http, log: TrafficLogService) {
     { schema: schemas.listRefusals, config: { scope: readRefusals, on: 'tenant' } },
     async ({ ctx, query }, reply) => {
       const { reason, tenantId } = query
+      const endpointIds = endpointsOf(query.endpointIds)
       return reply.send(
-        await log.listRefusals(ctx, { tenantId, reason, span: spanOf(query, log.now()), ...windowOfPage(query) }),
+        await log.listRefusals(ctx, {
+          tenantId,
+          reason,
+          endpointIds,
+          span: spanOf(query, log.now()),
+          ...windowOfPage(query),
+        }),
       )
     },
   )
+}
+
+/** Returns undefined for all endpoints. */
+function endpointsOf(text: string | string[] | undefined): string[] | undefined {
+  const endpointIds = listOf(text)
+  if (endpointIds && endpointIds.length > endpointsMax)
+    throw invalidField('endpointIds', `expected at most ${endpointsMax} of them`)
+  return endpointIds && endpointIds.length > 0 ? endpointIds : undefined
 }

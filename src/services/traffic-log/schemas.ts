@@ -122,6 +122,9 @@ export const listRefusals = {
     'The newest first. Refusals that belong to no tenant are shown to callers with the scope on platform-system.',
   query: Type.Object({
     reason: Type.Optional(Text({ maxLength: 64, description: 'Only refusals with this reason code. Default: all.' })),
+    endpointIds: Type.Optional(
+      TextList({ description: 'Only refusals of these endpoints (ids), where the endpoint is known. Default: all.' }),
+    ),
     fromCreatedAt: from,
     toCreatedAt: to,
     ...page,

@@ -38,7 +38,12 @@ import { concurrentWrites, createWriter } from './writer.ts'
 
 export type TrafficListRequest = Omit<TrafficQuery, 'tenantId' | 'visibility'> & { tenantId?: string | undefined }
 
-type RefusalListRequest = { tenantId?: string | undefined; reason?: string | undefined; span: Span } & Window
+interface RefusalListRequest extends Window {
+  tenantId?: string | undefined
+  reason?: string | undefined
+  endpointIds?: string[] | undefined
+  span: Span
+}
 
 export interface Outcome {
   requestId: number

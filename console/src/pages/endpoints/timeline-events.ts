@@ -28,6 +28,7 @@ export interface TimelineEvent {
   details: { name: string; text: string }[]
 }
 
+type Connection = ItemOf<'endpoints.connections.list'>
 type Alert = ItemOf<'alerts.list'>
 type Status = ItemOf<'configurations.statuses.list'>
 interface Command {
@@ -93,19 +94,12 @@ export const refusalEvents = (refusals: Refusal[], endpointId: string, versionNa
       details: [{ name: texts.origin, text: JSON.stringify(refusal, null, 2) }],
     }))
 
-/** The platform keeps the last change of the connection only. */
-export function connectionEvents(metadata: Record<string, unknown> | undefined): TimelineEvent[] {
-  const at = metadata?.connectivity_ts
-  if (typeof at !== 'string') return []
-  const isConnected = metadata?.connected === true
-  return [
-    {
-      ...{ id: 'connection', at: msOf(at), kind: 'connection', icon: isConnected ? 'wifi' : 'unplug' },
-      ...{ tone: isConnected ? 'good' : 'usual', title: isConnected ? texts.connected : texts.disconnected },
-      ...{ why: undefined, details: [] },
-    },
-  ]
-}
+export const connectionEvents = (connections: Connection[]): TimelineEvent[] =>
+  connections.map(({ at, connected, reason }, index) => ({
+    ...{ id: `connection ${at} ${index}`, at: msOf(at), kind: 'connection', icon: connected ? 'wifi' : 'unplug' },
+    ...{ tone: connected ? 'good' : 'usual', title: connected ? texts.connected : texts.disconnected },
+    ...{ why: reason, details: [] },
+  }))
 
 const json = (value: unknown) => JSON.stringify(value, null, 2)
 

@@ -108,7 +108,7 @@ const contains = ({ title, why = '', correlationId = '', details }: TimelineEven
 
 function useEvents(props: TabProps, range: string) {
   const { endpoint, resources } = props
-  const { endpointId, appName, appVersion, metadata } = endpoint
+  const { endpointId, appName, appVersion } = endpoint
   const may = useMay()
   const fromCreatedAt = `now-${range}`
   const mayRefusals = may('tenant:refusal:read', 'tenant-system')
@@ -120,6 +120,12 @@ function useEvents(props: TabProps, range: string) {
     { fromCreatedAt, size: perKind },
     { enabled: mayRefusals, refreshMs: 2 * refreshMs },
   )
+  const ownRefusals = useList(
+    'refusals.list',
+    { endpointIds: endpointId, fromCreatedAt, size: perKind },
+    { enabled: mayRefusals, refreshMs: 2 * refreshMs },
+  )
+  const connections = useList('endpoints.connections.list', { endpointId }, { refreshMs })
   const alerts = useList(
     'alerts.list',
     { entityType: 'ENDPOINT', entityIds: endpointId, size: perKind },
@@ -131,8 +137,13 @@ function useEvents(props: TabProps, range: string) {
   const since = nowMs() - lengthOf(range)
   const events = [
     ...trafficEvents(traffic.items),
-    ...refusalEvents(refusals.items, endpointId, appVersion.name),
-    ...connectionEvents(metadata),
+    // Refusals of unknown tokens are shown too: those of the same version may be of this device.
+    ...refusalEvents(
+      [...ownRefusals.items, ...refusals.items.filter((one) => !one.endpointId)],
+      endpointId,
+      appVersion.name,
+    ),
+    ...connectionEvents(connections.items),
     ...commandEvents(commands.items),
     ...configurationEvents(statuses.items),
     ...softwareEvents(software.data?.attempts ?? []),
@@ -141,8 +152,8 @@ function useEvents(props: TabProps, range: string) {
     .filter(({ at }) => at >= since)
     .sort((a, b) => b.at - a.at)
   const problems = [
-    [texts.kind.traffic, traffic.problem],
-    [texts.refusals, refusals.problem],
+    [texts.kind.traffic, traffic.problem ?? connections.problem],
+    [texts.refusals, refusals.problem ?? ownRefusals.problem],
     [texts.kind.alerts, alerts.problem],
     [texts.kind.configuration, statuses.problem],
     [texts.kind.software, software.problem],

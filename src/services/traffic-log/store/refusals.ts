@@ -38,6 +38,7 @@ export async function insertRefusals(sql: Sql, rows: RefusalRow[]) {
 export interface RefusalQuery extends Window {
   tenantIds: string[]
   reason?: string | undefined
+  endpointIds?: string[] | undefined
   span: Span
 }
 
@@ -55,12 +56,13 @@ export async function findRefusalsSince(
 /** Finds a page of refusals, newest first, and their total number. Run it in one snapshot. */
 export async function findRefusals(
   sql: Sql,
-  { tenantIds, reason, span, offset, limit }: RefusalQuery,
+  { tenantIds, reason, endpointIds, span, offset, limit }: RefusalQuery,
 ): Promise<{ total: number; rows: RefusalRow[] }> {
   const matching = sql`
     from traffic_log.refusals
     where tenant_id = any(${tenantIds}::text[]) and created_at >= ${new Date(span.from)} and created_at < ${new Date(span.to)}
-    ${reason ? sql`and reason = ${reason}` : sql``}`
+    ${reason ? sql`and reason = ${reason}` : sql``}
+    ${endpointIds ? sql`and endpoint_id = any(${endpointIds}::text[])` : sql``}`
   const [counted] = await sql`select count(*) as total ${matching}`
   const rows = await sql<RefusalRow[]>`
     select created_at, count, tenant_id, reason, transport, address, endpoint_id, version_name, client_id, username, detail
