@@ -6992,7 +6992,7 @@ export interface Nouns {
   realm: {
     /** Get the settings for logins of the tenant. */
     get: BareCall<Record<never, never>, { 200: RealmSettings }>
-    /** Change the settings for logins of the tenant. Applies to the next logins. Logins that exist go on until they end. */
+    /** Change the settings for logins of the tenant. Applies to the next logins. Existing logins continue until they end. */
     update: Call<{
       body: RealmSettings
     }, { 200: RealmSettings }>

@@ -124,7 +124,7 @@ export function writeItem(list: unknown[], index: number, value: unknown): void 
   list[checkedIndex(index, list.length, 'IndexOutOfBoundsException')] = value
 }
 
-/** A text where a number is expected; other wrong types are class cast exceptions. */
+/** The error for a text where a number is expected; other wrong types are class cast exceptions. */
 const wrongType = (value: unknown, type: string): JavaThrow =>
   new JavaThrow(
     'java.lang.invoke.WrongMethodTypeException',

@@ -29,7 +29,7 @@ const empty = Buffer.alloc(0)
 export const remainingBytes = () => end - position
 export const currentPosition = () => position
 
-/** Limits reading to the next `length` bytes, until `widen` is called with the returned value. */
+/** Limits reading to the next `length` bytes, until `endReadingLimit` is called with the returned value. */
 export function limitReading(length: number): number {
   const before = end
   if (length > end - position) throw malformed('a part reaches beyond the packet')

@@ -17,7 +17,7 @@ const boundAt = (endpointId: string, node: typeof one) =>
     assert.equal(row?.nodeId, node.waypost.kit.members.nodeId)
   })
 
-test('a device gets pushes of another node: of its own, of a batch and of the default', async () => {
+test('a device gets pushes of configurations that another node has written: its own, that of a batch and the default', async () => {
   const { endpointId, version, topic, connect, path, defaults } = await one.aThing()
   const sensor = await one.device()
   await connect(sensor)

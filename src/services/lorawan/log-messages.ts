@@ -5,7 +5,7 @@ export const sandboxFailed = defineLogMessage({
   level: 'error',
   text: 'the sandbox of payload formatters failed; the formatter was run again or its uplink dropped',
   cause: 'A thread of the sandbox ended, or an internal call failed; `err` says which.',
-  action: 'Report it with `err`. The connector goes on with new threads.',
+  action: 'Report it with `err`. The connector continues with new threads.',
 })
 
 export const uplinkNotStored = defineLogMessage({
@@ -26,7 +26,7 @@ export const sessionsNotClaimed = defineLogMessage({
   level: 'warn',
   text: 'reading LoRaWAN sessions failed; retrying in 2 s',
   cause: 'The database was unavailable or refused the statement; `err` says which.',
-  action: 'Check the database if it happens repeatedly. Open sessions go on.',
+  action: 'Check the database if it happens repeatedly. Open sessions continue.',
 })
 
 export const sessionStateNotWritten = defineLogMessage({

@@ -20,7 +20,7 @@ export const readRealm = {
 export const updateRealm = {
   name: 'realm.update',
   summary: 'Change the settings for logins of the tenant',
-  description: 'Applies to the next logins. Logins that exist go on until they end.',
+  description: 'Applies to the next logins. Existing logins continue until they end.',
   body: RealmSettings,
   response: { 200: RealmSettings },
 }

@@ -106,7 +106,7 @@ suite('packing', () => {
     assert.equal((await points(endpoint.endpointId))['auto~a/value']!.length, 9011)
   })
 
-  test('months have partitions; far days share one until they come near', async () => {
+  test('each month has a partition; days far away share one until their month gets its own', async () => {
     const endpoint = await unregisteredEndpoint()
     const far = Date.UTC(2093, 5, 5)
     await collect(endpoint, [

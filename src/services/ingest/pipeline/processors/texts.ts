@@ -68,7 +68,7 @@ export const trim: ProcessorDefinition = {
   compile: (config) => textProcessor(config, (text) => trimText(text)),
 }
 
-/** Compiles the pattern of a processor; a wrong one is a mistake of the definition. */
+/** Compiles the pattern of a processor; an invalid pattern is a mistake in the definition. */
 function patternOf(config: Config, name: string) {
   const text = requiredText(config, name)
   try {

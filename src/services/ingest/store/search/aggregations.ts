@@ -65,7 +65,7 @@ function dateKey(sql: Sql, grouping: Extract<Grouping, { kind: 'date_histogram' 
   return sql`(date_trunc(${interval as string}::text, ${time} - ${offset}, ${zone}::text) + ${offset})`
 }
 
-/** Returns the value of a source at this depth, and the join that gives it. */
+/** Returns the value of a source, and the join that it needs; `name` is the alias of the join. */
 function plainValue(
   sql: Sql,
   source: Extract<FieldSource, { kind: 'value' | 'values' }>,
@@ -154,7 +154,7 @@ function numbersOf(sql: Sql, source: FieldSource, value: Fragment): Fragment {
 /** Returns whether a metric needs rows of its own, because its field has several values in a document. */
 export const isListed = (sql: Sql, scope: Scope, field: string) => sourceOf(sql, scope, field).kind === 'values'
 
-/** An empty list would be a parameter. */
+/** Joins fragments. The driver would take an empty list for a parameter. */
 const inSequence = (sql: Sql, parts: Fragment[]): Fragment => (parts.length === 0 ? sql`` : sql`${parts}`)
 
 interface GroupQuery {

@@ -40,7 +40,7 @@ export async function findDeadLetter(sql: Sql, tenantId: string, id: string): Pr
   return row
 }
 
-/** Returns false if the dead letter is gone already. */
+/** Returns false if the dead letter does not exist any more. */
 export async function deleteDeadLetter(sql: Sql, tenantId: string, id: string): Promise<boolean> {
   const { count } = await sql`delete from rules.dead_letters where tenant_id = ${tenantId} and id = ${id}`
   return count > 0
