@@ -14,7 +14,7 @@ export interface OwnedTask {
   data: object
 }
 
-/** The application of a task, if all its items are of one. */
+/** Returns the application of a task, if all its items belong to the same application. */
 export const applicationOf = ({ data }: Pick<OwnedTask, 'data'>): string | undefined => {
   const { applicationName } = data as { applicationName?: unknown }
   return typeof applicationName === 'string' ? applicationName : undefined
@@ -29,10 +29,10 @@ const resourceOf = (tenantId: string, applicationName: string | undefined) =>
 /** Returns whether the caller may read a job. */
 export const mayRead = (
   ctx: Ctx,
-  of: { tenantId: string; applicationName: string | undefined; createdBy: OwnedTask['createdBy'] },
+  task: { tenantId: string; applicationName: string | undefined; createdBy: OwnedTask['createdBy'] },
 ) =>
-  of.tenantId === ctx.tenantId &&
-  (isOwn(ctx, of) || holds(ctx.caller, readScope, resourceOf(of.tenantId, of.applicationName)))
+  task.tenantId === ctx.tenantId &&
+  (isOwn(ctx, task) || holds(ctx.caller, readScope, resourceOf(task.tenantId, task.applicationName)))
 
 /** Returns the task if the caller may read it, and throws 404 otherwise. */
 export function requireReadable<T extends OwnedTask>(ctx: Ctx, jobId: string, task: T | undefined): T {
@@ -45,7 +45,7 @@ export function requireCancel(ctx: Ctx, task: OwnedTask) {
   if (!isOwn(ctx, task)) authorize(ctx, cancelScope, resourceOf(task.tenantId, applicationOf(task)))
 }
 
-/** Restricts a list to the tasks that the caller may read; undefined for all of the tenant. */
+/** Restricts a list to the tasks that the caller may read. Returns undefined if these are all tasks of the tenant. */
 export function visibleTasks(ctx: Ctx) {
   const names = visibleResources(ctx.caller, readScope, ctx.tenantId, 'application-')
   return names === 'all' ? undefined : { createdBy: ctx.caller.subject, field: 'applicationName', values: names }

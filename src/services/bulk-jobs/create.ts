@@ -1,4 +1,4 @@
-/** Creates jobs over endpoints: selects them with the permissions of the caller, and stores the task with this list. */
+/** Creates jobs over endpoints: selects the endpoints with the permissions of the caller, and stores the task with their list. */
 import type { ConcurrencyLimit } from '../../kernel/concurrency-limit.ts'
 import type { Ctx } from '../../kernel/contract.ts'
 import type { Kit } from '../../kernel/define-service.ts'
@@ -18,7 +18,7 @@ export interface JobRequest {
   preview?: boolean
 }
 
-/** The first endpoints of a selection, for a preview. */
+/** The first endpoints of a selection, permitted and refused ones, which a preview shows. */
 export interface Samples {
   samples: string[]
   refused: number
@@ -65,7 +65,7 @@ export async function createJob<P extends object>(
 }
 
 /**
- * A missing condition would select every endpoint, so this must be requested by `all`. Times become absolute, because an export reads
+ * A selection without conditions would select every endpoint, so it must contain `all`. Times become absolute, because an export reads
  * its conditions again for each part.
  */
 export function conditionsOf({ all, ...conditions }: JobRequest['select'], now: Date): EndpointConditions {

@@ -79,7 +79,7 @@ test('a job sets a configuration where the schema of the version permits it, and
   assert.equal((await admin(`GET ${path}`)).body.configId, stored.configId)
 })
 
-test('bad input and missing permissions are rejected', async () => {
+test('a job with bad input or without permission is rejected', async () => {
   const { endpointId } = await aThing()
   const select = { endpointIds: [endpointId] }
   for (const [kind, body, status] of [

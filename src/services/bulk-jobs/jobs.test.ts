@@ -42,8 +42,8 @@ const ended = (jobId: string) =>
     assert.ok(job.finishedDate)
     return job
   })
-const itemsOf = async (jobId: string, of: object = {}) => {
-  const { status, body, text } = await admin(`GET ${root}/${jobId}/items${query({ limit: 1000, ...of })}`)
+const itemsOf = async (jobId: string, filter: object = {}) => {
+  const { status, body, text } = await admin(`GET ${root}/${jobId}/items${query({ limit: 1000, ...filter })}`)
   assert.equal(status, 200, text)
   return body
 }
@@ -52,7 +52,7 @@ const exists = async (endpointId: string) => (await admin(`GET ${endpoints}/${en
 const metadataOf = async (endpointId: string) => (await admin(`GET ${endpoints}/${endpointId}/metadata`)).body
 
 suite('a job over endpoints', () => {
-  test('deletes exactly the endpoints of its preview', async () => {
+  test('a job deletes exactly the endpoints of its preview', async () => {
     const { app, version, ids } = await fleet(6, (n) => ({ city: n % 2 ? 'Kyiv' : 'Lviv' }))
     const select = { applicationName: app, and: [{ key: 'city', operator: 'IN', values: ['Kyiv'] }] }
     const job = await create('endpoint-deletions', { select, preview: true })
@@ -89,7 +89,7 @@ suite('a job over endpoints', () => {
     )
   })
 
-  test('changes metadata by a merge patch, as a change of each endpoint would', async () => {
+  test('a job changes metadata by a merge patch, as a change of each endpoint would', async () => {
     const { app, ids } = await fleet(3, () => ({ place: { city: 'Kyiv', floor: 1 }, old: 1 }))
     const filter = await admin(`POST /epr/api/v1/applications/${app}/filters`, {
       name: 'lviv',
@@ -127,7 +127,7 @@ suite('a job over endpoints', () => {
     assert.deepEqual(body.parameters.merge, { place: { city: 'Lviv', floor: null }, old: null, added: [1] })
   })
 
-  test('changes metadata by a JSON Patch; an endpoint that it does not fit fails on its own', async () => {
+  test('a job changes metadata by a JSON Patch; an endpoint that the patch does not fit fails on its own', async () => {
     const { app, ids } = await fleet(3)
     const operations = [
       { op: 'test', path: '/n', value: 1 },
@@ -146,7 +146,7 @@ suite('a job over endpoints', () => {
     assert.deepEqual((await itemsOf(job.jobId, { offset: 3 })).content, [])
   })
 
-  test('moves endpoints to a version of their application', async () => {
+  test('a job moves endpoints to a version of their application', async () => {
     const { app, ids } = await fleet(2)
     const other = await fleet(1)
     publishedEvents.length = 0
@@ -170,7 +170,7 @@ suite('a job over endpoints', () => {
     )
   })
 
-  test('can be canceled: each item is done or untouched, and says which', async () => {
+  test('each item of a canceled job is done or untouched, and its state says which', async () => {
     const { app, ids } = await fleet(1)
     const version = `${app}-v1`
     await kit.db.sql`
@@ -197,7 +197,7 @@ suite('a job over endpoints', () => {
     assert.equal(again.status, 409, again.text)
   })
 
-  test('takes the conditions of the directory, so that it has the endpoints of its list', async () => {
+  test('a job takes the conditions of the directory, so that it has the endpoints that the directory lists', async () => {
     const { app, ids } = await fleet(5, (n) => ({
       name: n < 4 ? `Pump ${n}` : 'Valve',
       city: n === 3 ? 'Lviv' : 'Kyiv',
@@ -208,8 +208,8 @@ suite('a job over endpoints', () => {
     await kit.db.sql`
       insert into register.directory_queue (tenant_id, application_name, seq, whole)
       select tenant_id, application_name, seq, false from register.endpoints where endpoint_id = any(${ids.slice(0, 2)}::text[])`
-    const directory = async (of: object) =>
-      (await admin(`GET /epr/api/v1/directory${query({ applicationName: app, ...of })}`)).body.content.map(
+    const directory = async (filter: object) =>
+      (await admin(`GET /epr/api/v1/directory${query({ applicationName: app, ...filter })}`)).body.content.map(
         ({ endpointId }: { endpointId: string }) => endpointId,
       )
     await updateDirectory.run(kit.db.sql as never)
@@ -224,18 +224,18 @@ suite('a job over endpoints', () => {
       [{ search: 'pump', connection: 'never', metadataFilter: { city: 'Kyiv' } }, [2]],
       [{ search: 'pump', endpointIds: [ids[1], ids[4]] }, [1]],
     ]
-    for (const [of, numbers] of cases) {
-      const select = { applicationName: app, ...of }
+    for (const [query, numbers] of cases) {
+      const select = { applicationName: app, ...query }
       const job = await create('endpoint-deletions', { select, preview: true })
-      const name = JSON.stringify(of)
+      const name = JSON.stringify(query)
       assert.deepEqual(
         job.samples,
         numbers.map((n) => ids[n]),
         name,
       )
       await admin(`POST ${root}/${job.jobId}/cancel`)
-      if ('endpointIds' in of) continue
-      const parameters = Object.entries(of).map(([key, value]) => [
+      if ('endpointIds' in query) continue
+      const parameters = Object.entries(query).map(([key, value]) => [
         key,
         key === 'metadataFilter' ? JSON.stringify(value) : String(value),
       ])
@@ -247,7 +247,7 @@ suite('a job over endpoints', () => {
     }
   })
 
-  test('is rejected for a bad selection or bad parameters, and nothing is stored', async () => {
+  test('a job with a bad selection or bad parameters is rejected, and nothing is stored', async () => {
     const { app } = await fleet(1)
     const before = (await admin(`GET ${root}`)).body.totalElements
     const ok = { applicationName: app }
@@ -320,7 +320,7 @@ suite('permissions on jobs', () => {
     assert.equal((await waypost.as(undefined)(`POST ${root}/endpoint-deletions`, {})).status, 401)
   })
 
-  test('a caller sees its own jobs, and those of the tenant or an application with the scope', async () => {
+  test('a caller sees its own jobs, and with the scope those of the tenant or of an application', async () => {
     const { app } = await fleet(1)
     const select = { applicationName: app }
     const rights = { [`application-${app}`]: ['endpoint:read', 'endpoint:update'] }
@@ -362,7 +362,7 @@ suite('permissions on jobs', () => {
   })
 })
 
-test('the list shows tasks of all services, without their secrets', async () => {
+test('the list of jobs shows the tasks of all services, without their secrets', async () => {
   const { app, version } = await fleet(0)
   const batch = await admin(`POST ${endpoints}/batch`, {
     appVersion: { name: version },

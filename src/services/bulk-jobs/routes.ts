@@ -4,7 +4,7 @@ import { listOf } from '../../kernel/schema.ts'
 import * as schemas from './schemas.ts'
 import type { JobQuery, JobsService } from './service.ts'
 
-/** Creation: metadata is arbitrary JSON of users, and so are the values of conditions. */
+/** Creation: metadata and the values of conditions are arbitrary JSON of users. */
 const creation = { anyJson: 'inside' as const, bodyBytesMax: 1024 * 1024 }
 const remove = { scope: 'endpoint:delete', ...creation }
 const update = { scope: 'endpoint:update', ...creation }

@@ -69,7 +69,7 @@ export interface JobsService {
   items(
     ctx: Ctx,
     jobId: string,
-    of: { state?: ItemState | undefined; offset: number; limit: number },
+    query: { state?: ItemState | undefined; offset: number; limit: number },
   ): Promise<{ totalElements: number; content: JobItem[] }>
   /** Starts a job that was created as a preview. */
   start(ctx: Ctx, jobId: string): Promise<JobDetails>
@@ -108,7 +108,7 @@ export function createJobs(kit: Kit, services: Services): JobsService {
     },
     list: (ctx, query) => list(deps, ctx, query),
     read: (ctx, jobId) => read(deps, ctx, jobId),
-    items: (ctx, jobId, of) => listItems(deps, ctx, jobId, of),
+    items: (ctx, jobId, query) => listItems(deps, ctx, jobId, query),
     start: (ctx, jobId) => start(deps, ctx, jobId),
     cancel: (ctx, jobId) => cancel(deps, ctx, jobId),
     async deleteTenant(sql, tenantId) {
@@ -120,7 +120,7 @@ export function createJobs(kit: Kit, services: Services): JobsService {
 
 async function list({ kit: { db, bulk } }: Deps, ctx: Ctx, { offset, limit, ...query }: JobQuery) {
   const own = { createdBy: ctx.caller.subject, field: 'applicationName', values: [] }
-  const of = {
+  const selection = {
     tenantId: ctx.tenantId,
     ...(query.kinds && { types: query.kinds }),
     states: query.states,
@@ -128,8 +128,8 @@ async function list({ kit: { db, bulk } }: Deps, ctx: Ctx, { offset, limit, ...q
     data: query.applicationName === undefined ? undefined : { field: 'applicationName', value: query.applicationName },
   }
   const [totalElements, tasks] = await Promise.all([
-    bulk.count(db.sql, of),
-    bulk.list(db.sql, { ...of, offset, limit, fields: ['applicationName'] }),
+    bulk.count(db.sql, selection),
+    bulk.list(db.sql, { ...selection, offset, limit, fields: ['applicationName'] }),
   ])
   return { totalElements, content: tasks.map(viewOf) }
 }
@@ -151,13 +151,17 @@ const exportParameters = (data: object) => {
   return { format, gzip, ...request }
 }
 
-async function listItems(deps: Deps, ctx: Ctx, jobId: string, of: Parameters<JobsService['items']>[2]) {
+async function listItems(deps: Deps, ctx: Ctx, jobId: string, query: Parameters<JobsService['items']>[2]) {
   const { bulk, db } = deps.kit
   const task = await find(deps, ctx, jobId)
   const { total, ...counts } = task.counts
   if (!task.hasItems) return { totalElements: 0, content: [] }
-  const items = await bulk.items<object, StoredItem, StoredItem>(db.sql, { name: task.type }, { taskId: jobId, ...of })
-  return { totalElements: (of.state ? counts[of.state] : total) ?? 0, content: items.map(itemOf) }
+  const items = await bulk.items<object, StoredItem, StoredItem>(
+    db.sql,
+    { name: task.type },
+    { taskId: jobId, ...query },
+  )
+  return { totalElements: (query.state ? counts[query.state] : total) ?? 0, content: items.map(itemOf) }
 }
 
 interface StoredItem {

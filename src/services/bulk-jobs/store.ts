@@ -19,11 +19,11 @@ export interface ExportPart {
 
 export async function insertExport(
   sql: Sql,
-  of: { taskId: string; tenantId: string; fileName: string; expiresAt: Date },
+  row: { taskId: string; tenantId: string; fileName: string; expiresAt: Date },
 ) {
   await sql`
     insert into bulk_jobs.exports (task_id, tenant_id, file_name, expires_at)
-    values (${of.taskId}, ${of.tenantId}, ${of.fileName}, ${of.expiresAt})`
+    values (${row.taskId}, ${row.tenantId}, ${row.fileName}, ${row.expiresAt})`
 }
 
 export async function findExport(sql: Sql, taskId: string): Promise<ExportRow | undefined> {

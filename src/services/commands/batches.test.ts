@@ -14,8 +14,8 @@ const { waypost, admin, other, device, anApplication, anEndpoint, httpUrl } = aw
 const { sql } = waypost.kit.db
 const all = '/cex/api/v1/endpoints/commands'
 
-async function aFleet(size: number, of?: { app: string; version: string }) {
-  const { app, version } = of ?? (await anApplication())
+async function aFleet(size: number, existing?: { app: string; version: string }) {
+  const { app, version } = existing ?? (await anApplication())
   const endpoints = await Promise.all(Array.from({ length: size }, () => anEndpoint(version)))
   return { app, version, endpoints, ids: endpoints.map(({ endpointId }) => endpointId).sort() }
 }
@@ -60,7 +60,7 @@ const report = (version: string, token: string, type: string, id: number) =>
   })
 
 suite('a batch', () => {
-  test('by filter makes a command for each endpoint, and its task counts them', async () => {
+  test('a batch by filter makes a command for each endpoint, and its task counts them', async () => {
     const { app, version, endpoints, ids } = await aFleet(3)
     const filterId = await aFilter(app)
     const sensor = await device()
@@ -92,7 +92,7 @@ suite('a batch', () => {
     await sensor.end()
   })
 
-  test('by endpoints stands under each application, with the counts of its endpoints', async () => {
+  test("a batch by endpoints is listed for each application, with the counts of this application's endpoints", async () => {
     const [one, two] = [await aFleet(2), await aFleet(1)]
     const endpointIds = [...one.ids, ...two.ids]
     const taskId = await start(`POST ${all}/blink/batch/by-endpoints`, { endpointIds })
@@ -106,7 +106,7 @@ suite('a batch', () => {
     assert.equal((await admin(`GET ${all}/batch/tasks/${taskId}?appName=${third.app}`)).status, 404)
   })
 
-  test('with a large payload stores it once, and devices get it', async () => {
+  test('a large payload of a batch is stored once, and devices get it', async () => {
     const { app, version, endpoints } = await aFleet(2)
     const payload = 'x'.repeat(50_000)
     const endpointIds = endpoints.map(({ endpointId }) => endpointId)
@@ -122,7 +122,7 @@ suite('a batch', () => {
     assert.equal(page.body.content[0].requestPayload, payload)
   })
 
-  test('to an endpoint with 1,000 outstanding commands makes one that is expired', async () => {
+  test('a batch makes an expired command for an endpoint with 1,000 outstanding commands', async () => {
     const { app, ids } = await aFleet(1)
     const [endpointId] = ids
     await admin(`POST /cex/api/v1/endpoints/${endpointId}/commands/many?awaitTimeout=0`)
@@ -137,7 +137,7 @@ suite('a batch', () => {
     assert.deepEqual(expired, [{ endpointId, commandId: 1001 }])
   })
 
-  test('is refused as a whole, and nothing is made', async () => {
+  test('a batch with one bad part is refused as a whole, and makes no command', async () => {
     const [mine, theirs] = [await aFleet(2), await aFleet(1)]
     const filterId = await aFilter(mine.app)
     const byEndpoints = `POST ${all}/blink/batch/by-endpoints`
@@ -173,7 +173,7 @@ suite('a batch', () => {
     }
   })
 
-  test('is listed by application, type and filter, in any order', async () => {
+  test('batches are listed by application, type and filter, in any order', async () => {
     const { app, ids } = await aFleet(1)
     const filterId = await aFilter(app)
     const b = await start(`POST ${all}/b/batch/by-endpoints`, { endpointIds: ids })
@@ -196,8 +196,8 @@ suite('a batch', () => {
   })
 })
 
-suite('what is gone', () => {
-  test('leaves no commands: endpoints, old commands with their tasks, tenants', async () => {
+suite('deletions', () => {
+  test('commands of deleted endpoints and tenants are deleted, and old commands with their tasks', async () => {
     const { app, ids } = await aFleet(2)
     const taskId = await start(`POST ${all}/blink/batch/by-endpoints`, { endpointIds: ids })
     await madeOf(taskId, app, 2)

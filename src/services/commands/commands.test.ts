@@ -49,7 +49,7 @@ const passTime = ({ endpointId }: Pick<Thing, 'endpointId'>, ms: number) => sql`
     ends_at = ends_at - ${ms} * interval '1 millisecond' where endpoint_id = ${endpointId}`
 
 suite('an invocation', () => {
-  test('returns the result of a device that answers, with the address of the command', async () => {
+  test('an invocation returns the result that the device sends, and the address of the command', async () => {
     const thing = await aConnectedThing()
     const { sensor, topic, path, endpointId } = thing
     const waiting = admin(`POST ${path}/blink`, { times: 3 })
@@ -77,7 +77,7 @@ suite('an invocation', () => {
     await sensor.receivesNothing(50)
   })
 
-  test('without a payload in command or result has none in any answer', async () => {
+  test('a command or result without payload has no payload in any response', async () => {
     const thing = await aConnectedThing()
     const { sensor, topic, path } = thing
     const waiting = admin(`POST ${path}/reboot?awaitTimeout=5`)
@@ -97,7 +97,7 @@ suite('an invocation', () => {
     assert.equal((await get(thing, 2)).requestPayload, null)
   })
 
-  test('is 202 at its time limit, at once with 0, and when the command expires', async () => {
+  test('an invocation gets 202 at its time limit, at once with the limit 0, and when the command expires', async () => {
     const thing = await aThing()
     const timed = async (query: string) => {
       const began = monotonicMs()
@@ -116,7 +116,7 @@ suite('an invocation', () => {
     assert.equal(Date.parse(command.updatedAt) - Date.parse(command.createdAt), 300)
   })
 
-  test('takes JSON, text and nothing, and refuses what is neither', async () => {
+  test('an invocation takes JSON, text or an empty body, and refuses any other body', async () => {
     const thing = await aThing()
     const at = `POST ${thing.path}/blink?awaitTimeout=0`
     const types = {
@@ -177,7 +177,7 @@ suite('an invocation', () => {
     'commandTtl=x',
   ]
   for (const query of badQueries)
-    test(`with ${query} is 400 and makes nothing`, async () => {
+    test(`an invocation with ${query} gets 400 and makes no command`, async () => {
       const thing = await aThing()
       const answer = await admin(`POST ${thing.path}/reboot?${query}`)
       assert.equal(answer.status, 400)
@@ -185,7 +185,7 @@ suite('an invocation', () => {
       assert.deepEqual(await thing.post('/command/reboot'), [200, []])
     })
 
-  test('with commandTtl=0 is pushed once, never kept, and executed only while the caller waits', async () => {
+  test('a command with commandTtl=0 is pushed once, never kept, and executed only while the caller waits', async () => {
     const thing = await aConnectedThing()
     const { sensor, topic, path } = thing
     const waiting = admin(`POST ${path}/reboot?commandTtl=0&awaitTimeout=7`)
@@ -209,7 +209,7 @@ suite('an invocation', () => {
     assert.equal((await get(offline, third)).status, 'EXPIRED')
   })
 
-  test('of an endpoint with 1,000 outstanding commands is 429 until one ends; ids have no gap', async () => {
+  test('an invocation on an endpoint with 1,000 outstanding commands gets 429 until one ends; ids have no gap', async () => {
     const thing = await aThing()
     await invoke(thing)
     await sql`
@@ -233,7 +233,7 @@ suite('an invocation', () => {
     assert.equal((await admin(`POST ${thing.path}/reboot?awaitTimeout=0`)).status, 429)
   })
 
-  test('gives each command of an endpoint its own id, however many come at once', async () => {
+  test('each command of an endpoint has its own id, however many are invoked at once', async () => {
     const thing = await aThing()
     const ids = await Promise.all(Array.from({ length: 60 }, (_, n) => invoke(thing, n % 2 ? 'one' : 'two')))
     assert.deepEqual(
@@ -244,7 +244,7 @@ suite('an invocation', () => {
 })
 
 suite('a result', () => {
-  test('counts once, before the command expires, and only for its type', async () => {
+  test('a result counts once, before the command expires, and only for its type', async () => {
     const thing = await aThing()
     const id = await invoke(thing)
     const send = (type: string, results: unknown) => thing.post(`/result/${type}/1`, results)
@@ -305,7 +305,7 @@ suite('a device', () => {
     await again.end()
   })
 
-  test('gets no pushes of a type that it does not observe', async () => {
+  test('a device gets no pushes of a type that it does not observe', async () => {
     const thing = await aConnectedThing()
     const { sensor, topic } = thing
     await sensor.publish(`${topic}/command/light/1`, { observe: false })
@@ -339,7 +339,7 @@ suite('a device', () => {
     await sensor.end()
   })
 
-  test('does not get a command after it has expired or was deleted', async () => {
+  test('a device does not get a command that has expired or was deleted', async () => {
     const thing = await aThing()
     const [expired, deleted, kept] = [
       await invoke(thing),
@@ -358,7 +358,7 @@ suite('a device', () => {
 })
 
 suite('a caller that waits', () => {
-  test('gets 404 when the command is deleted, or its endpoint', async () => {
+  test('a caller that waits gets 404 when the command or its endpoint is deleted', async () => {
     const thing = await aThing()
     const waiting = admin(`POST ${thing.path}/reboot?awaitTimeout=7`)
     await eventually(async () => assert.equal((await admin(`DELETE ${thing.path}/reboot/1`)).status, 204))
@@ -376,7 +376,7 @@ suite('a caller that waits', () => {
 })
 
 suite('permissions', () => {
-  test('are needed on the endpoint: 404 otherwise, byte for byte that of an endpoint that does not exist', async () => {
+  test('without a permission on the endpoint, a command gets byte for byte the 404 of a missing endpoint', async () => {
     const thing = await aThing()
     const id = await invoke(thing)
     await thing.post('/result/reboot', [{ id, statusCode: 200 }])
@@ -401,7 +401,7 @@ suite('permissions', () => {
     assert.equal((await waypost.as(undefined)(reads[0]!)).status, 401)
   })
 
-  test('of a list leave out what the caller may not read', async () => {
+  test('a list leaves out what the caller may not read', async () => {
     const [mine, theirs] = [await aThing(), await aThing()]
     for (const thing of [mine, theirs])
       await thing.post('/result/reboot', [{ id: await invoke(thing), statusCode: 200 }])
@@ -433,7 +433,7 @@ suite('permissions', () => {
 })
 
 suite('lists', () => {
-  test('have the last command by the time of its result', async () => {
+  test('the last command of an endpoint is the one with the latest result', async () => {
     const thing = await aThing()
     const [one, two] = [await invoke(thing), await invoke(thing)]
     assert.equal((await admin(`GET ${thing.path}/reboot/last`)).status, 404)
@@ -451,26 +451,26 @@ suite('lists', () => {
     assert.equal((await admin(`GET ${thing.path}/reboot/last`)).body.commandId, two)
   })
 
-  test('of endpoints are newest first and cut after a thousand', async () => {
+  test('lists of the commands of endpoints are newest first and cut after a thousand', async () => {
     const thing = await aThing()
     for (const type of ['one', 'two', 'one', 'three']) await invoke(thing, type)
-    const of = async (types: string) =>
+    const listed = async (types: string) =>
       (await admin(`GET ${root}/endpoints/commands?endpointId=${thing.endpointId}&commandTypes=${types}`)).body[0]
     const ids = (element: { commands: { commandId: number }[] }) => element.commands.map(({ commandId }) => commandId)
-    assert.deepEqual(ids(await of('one,two')), [3, 2, 1])
-    assert.ok(!('truncated' in (await of('one'))))
+    assert.deepEqual(ids(await listed('one,two')), [3, 2, 1])
+    assert.ok(!('truncated' in (await listed('one'))))
     await sql`
       insert into commands.commands (tenant_id, endpoint_id, command_id, application_name, command_type, size, created_at,
         ends_at, kept)
       select tenant_id, endpoint_id, command_id + n, application_name, 'one', size, created_at, ends_at, kept
       from commands.commands, generate_series(10, 1010) n where endpoint_id = ${thing.endpointId} and command_id = 4`
-    const cut = await of('one')
+    const cut = await listed('one')
     assert.deepEqual([cut.commands.length, cut.truncated, cut.commands[0].commandId], [1000, true, 1014])
     for (const query of ['', 'endpointId=a', 'commandTypes=a', 'endpointId=,&commandTypes=a'])
       assert.equal((await admin(`GET ${root}/endpoints/commands?${query}`)).status, 400)
   })
 
-  test('of an application are pages, sorted by creation or update', async () => {
+  test('commands of an application are listed in pages, sorted by creation or update', async () => {
     const { version, app } = await anApplication()
     const things = [await aThing(version), await aThing(version)]
     for (const [n, thing] of [0, 1, 0, 1, 0].entries()) await invoke(things[thing]!, n % 2 ? 'odd' : 'even')
@@ -536,7 +536,7 @@ suite('lists', () => {
   })
 })
 
-test('the older root serves the same operations', async () => {
+test('the older root path serves the same operations', async () => {
   const thing = await aThing()
   const answer = await admin(`POST ${thing.path.replace(root, '/rci/api/v1')}/reboot?awaitTimeout=0`)
   assert.equal(answer.headers.location, `${waypost.baseUrl}${thing.path.replace(root, '/rci/api/v1')}/reboot/1`)

@@ -21,7 +21,7 @@ export interface CommandResult {
 
 export interface AwaitedCommand {
   commandId: number
-  /** PENDING: the wait ended before a result came. */
+  /** PENDING: the wait ended before a result arrived. */
   status: 'PENDING' | 'EXECUTED' | 'EXPIRED'
   /** HTTP status that the device reports; absent: not executed. */
   statusCode?: number
@@ -37,7 +37,7 @@ export interface CommandForMany {
   commandTtl: number
 }
 
-export interface EndpointPlace {
+export interface EndpointKey {
   tenantId: string
   endpointId: string
 }
@@ -53,21 +53,21 @@ export interface OutstandingCommand {
 /** A service that hands commands over to devices that have no connection to the gateway. It ignores endpoints that are not its own. */
 export interface CommandCarrier {
   /** Called in the transaction that stores commands, so that the node that reaches the devices gets a signal with the commit. */
-  committing(sql: Sql, endpoints: EndpointPlace[]): Promise<void>
+  committing(sql: Sql, endpoints: EndpointKey[]): Promise<void>
   /** Called after that commit. */
-  committed(endpoints: EndpointPlace[]): void
+  committed(endpoints: EndpointKey[]): void
   /** Hands over a command with `commandTtl=0`. Returns false if the device cannot be reached now. */
-  once(endpoint: EndpointPlace, command: OutstandingCommand): Promise<boolean>
+  once(endpoint: EndpointKey, command: OutstandingCommand): Promise<boolean>
 }
 
 export interface Commands {
   addCarrier(carrier: CommandCarrier): void
   /** Returns the outstanding commands of an endpoint, oldest first, as many as fit a message to a device. */
-  outstanding(endpoint: EndpointPlace): Promise<OutstandingCommand[]>
+  outstanding(endpoint: EndpointKey): Promise<OutstandingCommand[]>
   /** Returns, of these endpoints, the ids of those with outstanding commands. */
-  waiting(endpoints: EndpointPlace[]): Promise<Set<string>>
+  waiting(endpoints: EndpointKey[]): Promise<Set<string>>
   /** Records that a carrier has handed commands over. */
-  handedOver(endpoint: EndpointPlace, commands: OutstandingCommand[]): void
+  handedOver(endpoint: EndpointKey, commands: OutstandingCommand[]): void
   /** Invokes a command without waiting for its result; returns its id. Throws the errors that the HTTP operation answers. */
   invoke(ctx: Ctx, command: NewInvocation): Promise<number>
   /** Invokes a command and waits up to `awaitMs` for its result. Throws the errors that the HTTP operation answers. */

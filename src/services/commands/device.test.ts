@@ -74,7 +74,7 @@ const light = { id: 2, type: 'light', payload: { on: true } }
 const light2 = { id: 3, type: 'light', payload: null }
 
 suite('a request for commands', () => {
-  test('of a type returns all outstanding ones, with or without a request id', async () => {
+  test('a request for the commands of a type returns all outstanding ones, with or without a request id', async () => {
     const { send } = aDevice(reboot, light, light2)
     const lights = [
       { id: 2, payload: { on: true } },
@@ -85,7 +85,7 @@ suite('a request for commands', () => {
     assert.deepEqual(await send('/command/reboot', '', { requestId: 0 }), { payload: [{ id: 1 }], always: true })
   })
 
-  test('of all types returns the type of each', async () => {
+  test('a request for the commands of all types returns the type of each', async () => {
     const { send } = aDevice(reboot, light)
     assert.deepEqual(await send('/command'), {
       payload: [
@@ -96,7 +96,7 @@ suite('a request for commands', () => {
     })
   })
 
-  test('gets the response [] with a request id, and no response without one', async () => {
+  test('a request that finds no command gets the response [] with a request id, and no response without one', async () => {
     for (const send of [aDevice().send, sendAndParse(nothing)])
       for (const path of ['/command/light', '/command']) {
         assert.deepEqual(await send(path, '', { requestId: 7 }), { payload: [], always: false })
@@ -106,7 +106,7 @@ suite('a request for commands', () => {
 })
 
 suite('a result', () => {
-  test('is passed to the service, and gets a response only with a request id', async () => {
+  test('a result is passed to the service, and gets a response only with a request id', async () => {
     const { send, stored } = aDevice(reboot, light, light2)
     assert.deepEqual(await send('/result/reboot', [{ id: 1, statusCode: 200 }]), {})
     const lights = [
@@ -121,13 +121,13 @@ suite('a result', () => {
     ])
   })
 
-  test('may come as an object', async () => {
+  test('a result may come as an object', async () => {
     const { send, stored } = aDevice(reboot)
     assert.deepEqual(await send('/result/reboot', ' \n\t{"id": 1, "statusCode": 599}', { requestId: 3 }), {})
     assert.deepEqual(stored, [{ type: 'reboot', id: 1, statusCode: 599 }])
   })
 
-  test('may be an empty list', async () => {
+  test('a list of results may be empty', async () => {
     for (const { send, calls } of [aDevice(reboot)])
       for (const message of [{}, { requestId: 1 }]) {
         assert.deepEqual(await send('/result/reboot', [], message), {})
@@ -136,7 +136,7 @@ suite('a result', () => {
     assert.deepEqual(await sendAndParse(nothing)('/result/reboot', [], { requestId: 1 }), {})
   })
 
-  test('of an unknown command is ignored if the message also has the result of a known command', async () => {
+  test('the result of an unknown command is ignored if the message also has the result of a known command', async () => {
     const { send, stored } = aDevice(reboot)
     const results = [
       { id: 9, statusCode: 200 },
@@ -146,7 +146,7 @@ suite('a result', () => {
     assert.deepEqual(stored, [{ type: 'reboot', id: 1, statusCode: 200 }])
   })
 
-  test('of unknown commands only is an error with a request id, and ignored without one', async () => {
+  test('a message that has only results of unknown commands gets an error with a request id, and is ignored without one', async () => {
     const unknown = [{ id: 9, statusCode: 200 }]
     for (const send of [aDevice(reboot).send, sendAndParse(nothing)]) {
       const error = await rejectsWith(send('/result/reboot', unknown, { requestId: 0 }), 400)
@@ -160,7 +160,7 @@ suite('a result', () => {
     await rejectsWith(send('/result/reboot', [{ id: 1, statusCode: 200 }], { requestId: 1 }), 400)
   })
 
-  test('of a command counts once: the first one', async () => {
+  test('only the first result of a command counts', async () => {
     const { send, stored } = aDevice(reboot)
     await send('/result/reboot', [
       { id: 1, statusCode: 200 },
@@ -169,7 +169,7 @@ suite('a result', () => {
     assert.deepEqual(stored, [{ type: 'reboot', id: 1, statusCode: 200 }])
   })
 
-  test('with an id that no command can have does not reach the service', async () => {
+  test('a result with an id that no command can have does not reach the service', async () => {
     const { send, calls } = aDevice(reboot)
     const odd = [-1, 0, 2 ** 31, 1e300].map((id) => ({ id, statusCode: 200 }))
     assert.deepEqual(await send('/result/reboot', odd), {})
@@ -177,7 +177,7 @@ suite('a result', () => {
     assert.deepEqual(calls, [])
   })
 
-  test('is stored before the next request gets its response', async () => {
+  test('a result is stored before the next request gets its response', async () => {
     const { send } = aDevice(reboot)
     const [, next] = await Promise.all([
       send('/result/reboot', [{ id: 1, statusCode: 200 }]),
@@ -186,7 +186,7 @@ suite('a result', () => {
     assert.deepEqual(next?.payload, [])
   })
 
-  test('is stored in one batch with those that arrive meanwhile, in order, and each message gets its own response', async () => {
+  test('results that arrive while others are stored form one batch, in order, and each message gets its own response', async () => {
     const many = Array.from({ length: 50 }, (_, n) => ({ id: n + 1, type: 'reboot' }))
     const { send, stored, batches } = aDevice(...many)
     const requestId = 1
@@ -206,7 +206,7 @@ suite('a result', () => {
     )
   })
 
-  test('that follows a request for commands is not stored before it', async () => {
+  test('a result that follows a request for commands is not stored before this request is answered', async () => {
     const { send, batches } = aDevice(reboot, light, light2)
     const result = (type: string, id: number) => send(`/result/${type}`, [{ id, statusCode: 200 }])
     const [, , polled] = await Promise.all([
@@ -219,14 +219,14 @@ suite('a result', () => {
     assert.deepEqual(batches, [1, 1, 1])
   })
 
-  test('is stored in several batches if they are large', async () => {
+  test('large results are stored in several batches', async () => {
     const { send, batches } = aDevice()
     const large = { id: 1, statusCode: 200, payload: 'x'.repeat(100_000) }
     await Promise.all(Array.from({ length: 6 }, () => send('/result/reboot', [large])))
     assert.deepEqual(batches, [1, 2, 2, 1])
   })
 
-  test('is passed on once per id and in order, for any input', () =>
+  test('results are passed on once per id and in order, for any input', () =>
     fc.assert(
       fc.asyncProperty(
         fc.array(
@@ -246,7 +246,7 @@ suite('a result', () => {
     ))
 })
 
-suite('rejected', () => {
+suite('a bad message', () => {
   const result = (fields: object) => [{ id: 1, statusCode: 200, ...fields }]
   const bad: [path: string, payload: unknown, problem: RegExp][] = [
     ['/command/reboot', '{', /malformed/],
@@ -270,7 +270,7 @@ suite('rejected', () => {
     ['/result/reboot', [...result({}), { id: 2, statusCode: 7 }], /1\.statusCode/],
   ]
   for (const [path, payload, problem] of bad)
-    test(`${path} ${JSON.stringify(payload).slice(0, 50)}`, async () => {
+    test(`a message to ${path} with the payload ${JSON.stringify(payload).slice(0, 50)} is rejected`, async () => {
       const { send, calls } = aDevice(reboot)
       const error = await rejectsWith(send(path, payload), 400)
       assert.match(error.message, problem)
@@ -278,17 +278,18 @@ suite('rejected', () => {
     })
 
   for (const path of ['', '/command/', '/command/a/b', '/result', '/result/', '/commands', '/status'])
-    test(`an unknown resource: ${path}`, async () => void (await rejectsWith(aDevice().send(path), 404)))
+    test(`a message to the unknown resource "${path}" is rejected`, async () =>
+      void (await rejectsWith(aDevice().send(path), 404)))
 })
 
 suite('pushes', () => {
-  test('are lists of one type', () => {
+  test('a push is a list of commands of one type', () => {
     const { payload, ...push } = commandPush('light', [light, light2, { ...light, payload: undefined }].map(rowOf))
     assert.deepEqual(push, { extension: 'cex', name: 'light', resourcePath: '/command/light' })
     assert.equal(String(payload), '[{"id":2,"payload":{"on":true}},{"id":3,"payload":null},{"id":2}]')
   })
 
-  test('are sent on connect, and again when other nodes know of the connection', async () => {
+  test('commands are pushed on connect, and again when other nodes know of the connection', async () => {
     const { extension, endpoint, caughtUp } = aDevice(light)
     assert.deepEqual(await extension.connected!(endpoint), [])
     const other = { ...endpoint, endpointId: 'other' }
@@ -299,7 +300,7 @@ suite('pushes', () => {
     assert.deepEqual(caughtUp, [endpoint.endpointId, endpoint.endpointId])
   })
 
-  test('are observed by type, or for all types', async () => {
+  test('a device observes pushes of one type, or of all types', async () => {
     const { send, observed } = aDevice(reboot, light)
     assert.deepEqual((await send('/command/reboot', { observe: false }))?.payload, [{ id: 1 }])
     await send('/command/light')

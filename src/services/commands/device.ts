@@ -79,7 +79,7 @@ export function commandExtension(commands: DeviceCommands, gateway: Pick<Gateway
       },
     }),
 
-    // Pushes by itself, so that a command that is invoked at this moment is pushed once.
+    // `catchUp` sends the pushes, so that a command that is invoked at this moment is pushed once.
     async connected(endpoint) {
       await commands.catchUp(endpoint)
       return []
@@ -94,7 +94,7 @@ export function commandExtension(commands: DeviceCommands, gateway: Pick<Gateway
 
 const one = (results: unknown[]) => (results.length === 1 ? 'this result' : 'any of these results')
 
-/** Whether the first character after white space is this one. */
+/** Returns whether the first character after white space is `character`. */
 function startsWith(payload: Buffer, character: string): boolean {
   const first = payload.findIndex((byte) => byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09)
   return payload[first] === character.charCodeAt(0)

@@ -1,6 +1,6 @@
 import { defineError } from '../../kernel/errors.ts'
 
-// One text for whatever is missing: an endpoint of another tenant or without permission looks like one that does not exist.
+// These errors do not reveal whether an endpoint is missing, belongs to another tenant or is not readable for the caller.
 export const NoEndpoint = defineError<{ endpointId: string }>(
   'no_such_endpoint_of_commands',
   404,

@@ -99,7 +99,7 @@ test('commands invoked while a device connects are never missed', async () => {
   await sensor.end()
 })
 
-test('an endpoint that is unregistered at one node gets no command at either', async () => {
+test('an endpoint that is unregistered at one node gets no command at either node', async () => {
   const { endpointId, path } = await aThing()
   const invokeAt = async ({ admin }: typeof one) => (await admin(`POST ${path}/blink?awaitTimeout=0`)).status
   assert.deepEqual([await invokeAt(one), await invokeAt(two)], [202, 202])

@@ -48,9 +48,9 @@ async function aModelledEndpoint() {
   const topic = `kp1/${version}/cex/${token}`
   const path = `/cex/api/v1/endpoints/${endpointId}/commands`
   const commands: Modelled[] = []
-  const outstanding = (of?: string) =>
+  const outstanding = (onlyType?: string) =>
     commands.flatMap(({ state, type }, index) =>
-      state === 'PENDING' && (of === undefined || type === of) ? [index + 1] : [],
+      state === 'PENDING' && (onlyType === undefined || type === onlyType) ? [index + 1] : [],
     )
   const post = (resource: string, body = '') => fetch(`${httpUrl}/${topic}${resource}`, { method: 'POST', body })
 

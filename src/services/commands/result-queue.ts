@@ -42,9 +42,9 @@ export function createResultQueue(
       const { endpointId } = endpoint
       const batch = waiting.get(endpointId)
       if (batch && batch.messages.length < messagesMax && batch.bytes + bytes <= bytesMax) {
-        const place = batch.messages.push(message) - 1
+        const index = batch.messages.push(message) - 1
         batch.bytes += bytes
-        return (await batch.counts)[place]!
+        return (await batch.counts)[index]!
       }
       const isWaiting = isBusy(endpointId)
       const next = openBatch(endpoint, message, bytes)

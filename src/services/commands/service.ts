@@ -41,11 +41,11 @@ export interface DeviceCommands {
 
 export interface CommandsService {
   invoke(ctx: Ctx, given: Invocation, callerNow: () => Promise<Caller>): Promise<Invoked>
-  get(ctx: Ctx, of: reading.OneCommand): Promise<CommandView>
-  delete(ctx: Ctx, of: reading.OneCommand): Promise<void>
-  getLast(ctx: Ctx, of: Omit<reading.OneCommand, 'commandId'>): Promise<CommandView>
-  listOfEndpoints(ctx: Ctx, of: reading.Endpoints): Promise<reading.CommandsOfEndpoint[]>
-  listLast(ctx: Ctx, of: reading.Endpoints): Promise<reading.CommandsOfEndpoint[]>
+  get(ctx: Ctx, command: reading.OneCommand): Promise<CommandView>
+  delete(ctx: Ctx, command: reading.OneCommand): Promise<void>
+  getLast(ctx: Ctx, endpoint: Omit<reading.OneCommand, 'commandId'>): Promise<CommandView>
+  listOfEndpoints(ctx: Ctx, query: reading.Endpoints): Promise<reading.CommandsOfEndpoint[]>
+  listLast(ctx: Ctx, query: reading.Endpoints): Promise<reading.CommandsOfEndpoint[]>
   listOfApplication(
     ctx: Ctx,
     query: Omit<PageQuery, 'tenantId'>,
@@ -54,7 +54,7 @@ export interface CommandsService {
   startByFilter(ctx: Ctx, filterId: string, batch: tasks.NewBatch): Promise<string>
   startByEndpoints(ctx: Ctx, endpointIds: string[], batch: tasks.NewBatch): Promise<string>
   listTasks(ctx: Ctx, query: Omit<TaskQuery, 'tenantId'>): Promise<{ totalElements: number; content: tasks.TaskView[] }>
-  getTask(ctx: Ctx, of: { taskId: string; appName: string }): Promise<tasks.TaskEntries>
+  getTask(ctx: Ctx, task: { taskId: string; appName: string }): Promise<tasks.TaskEntries>
   device: DeviceCommands
   deletions: Deletions
   api: Commands
@@ -97,17 +97,17 @@ export function createCommands(kit: Kit<CommandsSettings>, given: Given): Comman
   tasks.handleBatches(taskDeps)
   return {
     invoke,
-    get: (ctx, of) => reading.getCommand(readingDeps, ctx, of),
-    delete: (ctx, of) => reading.deleteCommand(readingDeps, ctx, of),
-    getLast: (ctx, of) => reading.getLast(readingDeps, ctx, of),
-    listOfEndpoints: (ctx, of) => reading.listOfEndpoints(readingDeps, ctx, of),
-    listLast: (ctx, of) => reading.listLast(readingDeps, ctx, of),
+    get: (ctx, command) => reading.getCommand(readingDeps, ctx, command),
+    delete: (ctx, command) => reading.deleteCommand(readingDeps, ctx, command),
+    getLast: (ctx, endpoint) => reading.getLast(readingDeps, ctx, endpoint),
+    listOfEndpoints: (ctx, query) => reading.listOfEndpoints(readingDeps, ctx, query),
+    listLast: (ctx, query) => reading.listLast(readingDeps, ctx, query),
     listOfApplication: (ctx, query) => reading.listOfApplication(readingDeps, ctx, query),
     countOfApplication: (ctx, query) => reading.countOfApplication(readingDeps, ctx, query),
     startByFilter: (ctx, filterId, batch) => tasks.startByFilter(taskDeps, ctx, filterId, batch),
     startByEndpoints: (ctx, endpointIds, batch) => tasks.startByEndpoints(taskDeps, ctx, endpointIds, batch),
     listTasks: (ctx, query) => tasks.listTasks(taskDeps, ctx, query),
-    getTask: (ctx, of) => tasks.getTask(taskDeps, ctx, of),
+    getTask: (ctx, task) => tasks.getTask(taskDeps, ctx, task),
     device: {
       async outstanding(endpoint, type) {
         const { commands } = await findOutstanding(db.sql, endpoint, { type, bytesMax: messageBytesMax })
@@ -120,7 +120,8 @@ export function createCommands(kit: Kit<CommandsSettings>, given: Given): Comman
     deletions: createDeletions(kit, states),
     api: {
       addCarrier: dispatch.addCarrier,
-      outstanding: async (place) => (await findOutstanding(db.sql, place, { bytesMax: messageBytesMax })).commands,
+      outstanding: async (endpoint) =>
+        (await findOutstanding(db.sql, endpoint, { bytesMax: messageBytesMax })).commands,
       async waiting(places) {
         const positions = await findPositions(db.sql, places)
         return new Set(places.filter((_, index) => positions[index]?.isWaiting).map(({ endpointId }) => endpointId))

@@ -1,4 +1,4 @@
-/** Permissions on dashboards, and on the applications whose versions bring one. */
+/** Checks permissions on dashboards, and on the applications whose versions have a template. */
 import { authorizeOrNotFound, type Ctx } from '../../kernel/contract.ts'
 import { onResource, visibleResources } from '../../kernel/permissions.ts'
 import { dashboardResourceName } from './contract.ts'

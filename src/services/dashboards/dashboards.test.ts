@@ -35,7 +35,7 @@ describe('dashboards', () => {
   }
   const pathOf = ({ dashboardId }: { dashboardId: string }) => `${root}/dashboards/${dashboardId}`
 
-  test('are created, read, listed, changed and deleted', async () => {
+  test('dashboards are created, read, listed, changed and deleted', async () => {
     const ada = waypost.as({ ...aTenantAdmin('acme'), username: 'ada' })
     const made = await make({}, ada)
     assert.deepEqual([made.name, made.version, made.owner.name], ['Greenhouse', 1, 'ada'])
@@ -61,7 +61,7 @@ describe('dashboards', () => {
     assert.equal((await admin(`GET ${pathOf(made)}`)).status, 404)
   })
 
-  test('keep their versions, and restore one as a new version', async () => {
+  test('a dashboard keeps its versions, and one can be restored as a new version', async () => {
     const made = await make({ name: 'first' })
     for (const name of ['second', 'third'])
       assert.equal((await admin(`PUT ${pathOf(made)}`, { name, definition: { widgets: [] } })).status, 200)
@@ -87,14 +87,14 @@ describe('dashboards', () => {
     assert.deepEqual([kept.length, kept[0].version], [versionsMax, 4 + versionsMax])
   })
 
-  test('of two writers with the same ETag, one wins', async () => {
+  test('of two writers of a dashboard with the same ETag, one succeeds', async () => {
     const made = await make()
     const put = (name: string) => admin(`PUT ${pathOf(made)}`, { ...input, name }, { 'if-match': made.etag })
     const statuses = (await Promise.all(['a', 'b', 'c'].map(put))).map(({ status }) => status)
     assert.deepEqual(statuses.toSorted(), [200, 412, 412])
   })
 
-  test('belong to their tenant, and to whom a permission says', async () => {
+  test('a dashboard is visible in its tenant only, to callers with a permission on it', async () => {
     const made = await make({ name: 'hidden' })
     const nobody = waypost.as(aCaller({ tenantId: 'acme' }))
     const operations = [
@@ -127,7 +127,7 @@ describe('dashboards', () => {
     assert.equal((await reader(`POST ${pathOf(made)}/versions/1/restore`)).status, 403)
   })
 
-  test('grant their creator everything, and no grant outlives them', async () => {
+  test('a dashboard grants its creator all scopes, and its grants are deleted with it', async () => {
     const creator = aCaller({ tenantId: 'acme', on: { 'tenant-system': ['tenant:dashboard:create'] } })
     const made = await make({}, waypost.as(creator))
     const grants = () => waypost.kit.db.sql`
@@ -140,7 +140,7 @@ describe('dashboards', () => {
     assert.equal((await grants()).length, 0)
   })
 
-  test('refuse contents that are not as declared, and name the field', async () => {
+  test('contents that do not match the schema are refused with the name of the field', async () => {
     const [chart, value, table, , , command, text] = everyWidget as unknown as Record<string, unknown>[]
     const widgets = (...list: unknown[]) => ({ ...aDefinition, widgets: list })
     const cases: [definition: unknown, field: RegExp][] = [
@@ -195,7 +195,7 @@ describe('dashboards', () => {
     assert.equal((await admin(`GET ${root}/dashboards/x/versions/one`)).status, 400)
   })
 
-  test('show text of users as they wrote it', async () => {
+  test('a dashboard shows the text of users as they wrote it', async () => {
     const name = '<b>&"\u202eabc\u0007'
     const made = await make({ name })
     assert.equal((await admin(`GET ${pathOf(made)}`)).body.name, name)
@@ -210,7 +210,7 @@ describe('dashboards', () => {
         assert.equal((await admin('POST /api/v1/applications/shop/app-versions', { nameSuffix })).status, 201)
     })
 
-    test('are set, read, changed and deleted', async () => {
+    test('templates are set, read, changed and deleted', async () => {
       assert.equal((await admin(`GET ${path}`)).status, 404)
       assert.equal((await admin(`PUT ${path}`, input, { 'if-match': '"x"' })).status, 412)
       const put = await admin(`PUT ${path}`, input)
@@ -227,7 +227,7 @@ describe('dashboards', () => {
       assert.equal((await admin(`DELETE ${path}`)).status, 404)
     })
 
-    test('follow the permissions on the application', async () => {
+    test('templates need the permissions on their application', async () => {
       assert.equal((await admin(`PUT ${path}`, input)).status, 200)
       const reader = waypost.as(aCaller({ tenantId: 'acme', on: { 'application-shop': ['application:read'] } }))
       assert.equal((await reader(`GET ${path}`)).status, 200)
@@ -240,7 +240,7 @@ describe('dashboards', () => {
         }
     })
 
-    test('go with their version', async () => {
+    test('templates are deleted with their version', async () => {
       const second = path.replace('shop-v1', 'shop-v2')
       assert.equal((await admin(`PUT ${second}`, input)).status, 200)
       assert.equal((await admin('DELETE /api/v1/applications/shop/app-versions/shop-v2')).status, 204)
@@ -252,7 +252,7 @@ describe('dashboards', () => {
     })
   })
 
-  test('go with their tenant', async () => {
+  test('dashboards are deleted with their tenant', async () => {
     const other = await make({}, stranger)
     const { kit } = waypost
     await kit.db.tx((sql) => kit.bus.publish(sql, TenantDeleted, { tenantId: 'other' }))

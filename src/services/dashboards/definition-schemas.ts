@@ -84,7 +84,7 @@ const thresholds = optional(
 
 const position = (description: string, minimum: number, maximum: number) =>
   Type.Integer({ minimum, maximum, description })
-const place = {
+const common = {
   id: Type.String({ maxLength: 64, pattern: '^[A-Za-z0-9_-]+$', description: 'Id within the dashboard.' }),
   title: optional(text(200, 'Heading. Default: made from the contents.')),
   x: position('Column of the left edge, from 0 to 23.', 0, columnsMax - 1),
@@ -93,7 +93,7 @@ const place = {
   height: position('Number of rows.', 1, 200),
 }
 
-/** The fields of each kind, beside its place. */
+/** The fields of each kind of widget, besides the common ones. */
 const kinds = {
   chart: {
     series: Type.Array(Series, { minItems: 1, maxItems: 50, description: 'Series to draw.' }),
@@ -184,7 +184,7 @@ const titles: Record<keyof typeof kinds, [title: string, description: string]> =
 const widgetOf = <K extends keyof typeof kinds>(kind: K) => {
   const [title, description] = titles[kind]
   return Type.Object(
-    { kind: Type.Literal(kind, { description: 'Kind of the widget.' }), ...place, ...kinds[kind] },
+    { kind: Type.Literal(kind, { description: 'Kind of the widget.' }), ...common, ...kinds[kind] },
     { ...strict, title, description },
   )
 }

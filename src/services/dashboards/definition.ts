@@ -1,4 +1,4 @@
-/** Checks of a definition that a schema cannot express. Pure functions. */
+/** Checks definitions for errors that a schema cannot express. Pure functions. */
 import { invalidField } from '../../kernel/errors.ts'
 import { columnsMax, type Definition, type Widget } from './definition-schemas.ts'
 

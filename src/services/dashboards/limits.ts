@@ -1,5 +1,5 @@
-/** Dashboards of one tenant. */
+/** Maximum number of dashboards of one tenant. */
 export const dashboardsMax = 2000
-/** Versions that are kept of one dashboard. */
+/** Number of versions that are kept of one dashboard. */
 export const versionsMax = 50
 export const bodyBytesMax = 256 * 1024

@@ -47,8 +47,8 @@ export function createDashboards(deps: Deps): DashboardsService {
     requireDashboard(ctx, dashboardId, await store.findDashboard(db.sql, dashboardId), 'read')
   return {
     async list(ctx, { search, ...page }) {
-      const of = { tenantId: ctx.tenantId, visibleIds: visibleDashboards(ctx), search }
-      const { count, rows } = await store.findDashboards(db.sql, of, windowOf(page))
+      const query = { tenantId: ctx.tenantId, visibleIds: visibleDashboards(ctx), search }
+      const { count, rows } = await store.findDashboards(db.sql, query, windowOf(page))
       return { total: count, rows }
     },
     get: read,

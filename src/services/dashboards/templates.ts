@@ -1,4 +1,4 @@
-/** Dashboards that versions of applications bring. */
+/** Templates: dashboards that belong to versions of applications. */
 import type { Ctx } from '../../kernel/contract.ts'
 import type { Kit } from '../../kernel/define-service.ts'
 import { checkIfMatch, etagOf } from '../../kernel/etag.ts'
@@ -46,7 +46,7 @@ export function createTemplates({ db, now, applications }: Deps) {
       }
       await db.tx(async (sql) => {
         const old = await store.lockTemplate(sql, appVersionName)
-        // In the transaction, so that no template outlives its version.
+        // The version is checked in the transaction, so that no template outlives its version.
         if (!(await applications.findVersion(appVersionName, sql))) throw NoTemplate({ appVersionName })
         checkIfMatch(ifMatch, old && etagOfTemplate(old))
         await store.upsertTemplate(sql, row)

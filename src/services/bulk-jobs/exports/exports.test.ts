@@ -62,7 +62,7 @@ async function aUser(username: string, roles: string[], by: Ask = ask) {
 }
 
 suite('an export of endpoints', () => {
-  test('has a line for each endpoint, with formulas defused and numbers as numbers', async () => {
+  test('an export of endpoints has a line for each endpoint, with formulas defused and numbers as numbers', async () => {
     const { app, version } = await anApplication()
     const register = async (endpointId: string, metadata: object) => {
       const answer = await ask('POST /epr/api/v1/endpoints', { appVersion: { name: version }, endpointId, metadata })
@@ -94,7 +94,7 @@ suite('an export of endpoints', () => {
     assert.deepEqual([only.endpointId, only.metadata.n, others], [`${app}-2`, 1.5, []])
   })
 
-  test('is written in parts that make one file, also in ranges', async () => {
+  test('an export of endpoints is written in parts that make one file, which can be read in ranges', async () => {
     const { app, version } = await anApplication()
     const padding = 'x'.repeat(9000)
     await kit.db.sql`
@@ -212,7 +212,7 @@ test('an export of traffic has every record once, in the order of time', async (
 })
 
 suite('files of exports', () => {
-  test('are for the creator only, and are deleted when they expire', async () => {
+  test('the file of an export is readable for its creator only, and is deleted when it expires', async () => {
     const { app } = await anApplication()
     const body = { select: { applicationName: app }, format: 'csv' }
     const { jobId } = await exported('endpoint-exports', body)
@@ -235,7 +235,7 @@ suite('files of exports', () => {
     assert.equal((await kit.db.sql`select from bulk_jobs.exports where task_id = ${jobId}`).count, 0)
   })
 
-  test('are in backups with their rows', async () => {
+  test('the files of exports are in backups, with their rows', async () => {
     const tables = await findTables(kit.db.sql, ['bulk_jobs'])
     const names = tables.map(({ name }) => name)
     for (const name of ['exports', 'export_parts', 'job'])
@@ -261,7 +261,7 @@ suite('files of exports', () => {
     )
   })
 
-  test('bad input and missing permissions are rejected', async () => {
+  test('an export with bad input or without permission is rejected', async () => {
     const { app } = await anApplication()
     const span = { fromDate: 'now-1d', toDate: 'now' }
     for (const [kind, body, status] of [

@@ -67,8 +67,8 @@ export function createExports(kit: Kit, services: Services): ExportOperations {
       const data = { format, gzip, request, ...(typeof applicationName === 'string' && { applicationName }) }
       return await createExport(deps, ctx, ExportEndpoints, data, 'endpoints')
     },
-    async exportSeries(ctx, { format, gzip = false, ...asked }) {
-      const request = await timeSeries.checkExport(ctx, asked)
+    async exportSeries(ctx, { format, gzip = false, ...series }) {
+      const request = await timeSeries.checkExport(ctx, series)
       const { applicationName } = request
       return await createExport(deps, ctx, ExportSeries, { format, gzip, request, applicationName }, 'time-series')
     },

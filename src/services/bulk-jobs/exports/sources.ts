@@ -59,7 +59,7 @@ function partOf<R, P extends object>(
       next = page.next
       if (text.length > 0) yield text
       if (next === undefined) return
-      // Other requests get their turn between pages.
+      // Gives other requests a turn between two pages.
       await setImmediate()
     }
   }

@@ -12,7 +12,7 @@ import { SendCommands } from './work.ts'
 
 export interface Deletions {
   /** An endpoint that was registered again keeps the commands that it got since `until`. */
-  forgetEndpoints(sql: Sql, of: { tenantId: string; endpointIds: string[]; until: Date }): Promise<void>
+  forgetEndpoints(sql: Sql, endpoints: { tenantId: string; endpointIds: string[]; until: Date }): Promise<void>
   forgetApplication(sql: Sql, tenantId: string, applicationName: string): Promise<void>
   forgetTenant(sql: Sql, tenantId: string): Promise<void>
   periodic: PeriodicTask
@@ -30,17 +30,17 @@ export function createDeletions(
   states: RowWaits<CommandState>,
 ): Deletions {
   jobs.handle(ForgetEndpoints, async ({ tenantId, endpointIds, until: text }) => {
-    const of = { tenantId, endpointIds, until: new Date(text) }
+    const endpoints = { tenantId, endpointIds, until: new Date(text) }
     for (let more = true; more; )
       more = await db.tx(async (sql) => {
-        const gone = await store.deleteOfEndpoints(sql, { ...of, limit: atOnce })
-        const awaited = gone.flatMap(({ waitingNode, ...place }) =>
-          waitingNode === null ? [] : [{ id: stateKey(place), to: `node/${waitingNode}` as const }],
+        const gone = await store.deleteOfEndpoints(sql, { ...endpoints, limit: atOnce })
+        const awaited = gone.flatMap(({ waitingNode, ...key }) =>
+          waitingNode === null ? [] : [{ id: stateKey(key), to: `node/${waitingNode}` as const }],
         )
         await states.changed(sql, awaited)
         return gone.length === atOnce
       })
-    await db.tx((sql) => store.deleteEndpoints(sql, of))
+    await db.tx((sql) => store.deleteEndpoints(sql, endpoints))
   })
   jobs.handle(ForgetTenant, async ({ tenantId }) => {
     while (await store.deleteOfTenant(db.sql, tenantId, atOnce));

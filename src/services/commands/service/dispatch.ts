@@ -14,24 +14,24 @@ import { CommandOnce, CommandsWaiting } from '../signals.ts'
 import * as store from '../store/outstanding.ts'
 
 /** New commands of an endpoint, in the order of their ids. */
-export interface Fresh extends store.Place {
+export interface Fresh extends store.EndpointKey {
   commands: store.OutstandingRow[]
 }
 
 export interface Dispatch {
   addCarrier(carrier: CommandCarrier): void
   /** Sends the signals to the nodes that have the endpoints, with the commit of `sql`. Call `committed` after it. */
-  committing(sql: Sql, endpoints: store.Place[]): Promise<void>
+  committing(sql: Sql, endpoints: store.EndpointKey[]): Promise<void>
   /** Returns whether all of these endpoints are connected to this node, so that `committing` has nothing to do. */
-  areHere(endpoints: store.Place[]): boolean
+  areHere(endpoints: store.EndpointKey[]): boolean
   /** Pushes commands that were committed. Does not wait for the pushes. */
   committed(fresh: Fresh[]): void
   /** Pushes a command that is not kept, once. Returns false if the endpoint is not connected. */
-  once(place: store.Place, command: store.OutstandingRow): Promise<boolean>
+  once(endpoint: store.EndpointKey, command: store.OutstandingRow): Promise<boolean>
   /** Does the same as `once`, but does not wait for the push. */
-  tryOnce(place: store.Place, command: store.OutstandingRow): void
+  tryOnce(endpoint: store.EndpointKey, command: store.OutstandingRow): void
   /** Pushes all outstanding commands to an endpoint that has just connected to this node, and the new ones later on. */
-  catchUp(place: store.Place): Promise<void>
+  catchUp(endpoint: store.EndpointKey): Promise<void>
   /** Keeps a command out of a push that has read it already: its device has sent a result meanwhile. */
   answered(endpointId: string, type: string, id: number): void
   /** Resolves when no push is under way. */
@@ -40,9 +40,9 @@ export interface Dispatch {
 
 /** Commands that were pushed to an endpoint on its present connection. */
 interface Pushed {
-  /** All commands up to this id. */
+  /** All commands up to this id were pushed. */
   upTo: number
-  /** Ids above it that were pushed before another push failed. */
+  /** Ids above `upTo` that were pushed before another push failed. */
   beyond?: Set<number>
   retrying?: boolean
 }
@@ -51,13 +51,13 @@ interface Parts {
   kit: Pick<Kit, 'db' | 'signals' | 'members' | 'log'>
   gateway: Pick<Gateway, 'sendHere' | 'connectionOf' | 'nodesOf'>
   carriers: CommandCarrier[]
-  /** By connection of an endpoint. */
+  /** Commands that were pushed, by connection of an endpoint. */
   pushed: WeakMap<object, Pushed>
-  /** By endpoint whose commands are being read and pushed: type and id of commands that were answered since then. */
+  /** For each endpoint whose commands are being read and pushed: type and id of the commands whose results arrived meanwhile. */
   answered: Map<string, Set<string>>
-  dispatched(place: store.Place, commands: store.OutstandingRow[]): void
+  dispatched(endpoint: store.EndpointKey, commands: store.OutstandingRow[]): void
   inOrder<T>(key: string, work: () => Promise<T>): Promise<T>
-  position(place: store.Place): Promise<store.Position | undefined>
+  position(endpoint: store.EndpointKey): Promise<store.Position | undefined>
   /** Starts work whose failure is only logged: the device gets its commands with the next push, poll or connect. */
   start(endpointIds: string[], work: () => Promise<unknown>): void
 }
@@ -75,8 +75,8 @@ export function createDispatch({ kit, gateway, dispatched }: Pick<Parts, 'kit' |
     pushed: new WeakMap(),
     answered: new Map(),
     inOrder: createKeyedMutex().run,
-    position: createBatcher<store.Place, store.Position>(
-      (places) => store.findPositions(kit.db.sql, places),
+    position: createBatcher<store.EndpointKey, store.Position>(
+      (endpoints) => store.findPositions(kit.db.sql, endpoints),
       positionsAtOnce,
     ),
     start(endpointIds, work) {
@@ -90,15 +90,15 @@ export function createDispatch({ kit, gateway, dispatched }: Pick<Parts, 'kit' |
     },
   }
   kit.signals.on(CommandsWaiting, ({ endpoints }) => {
-    for (const place of endpoints) parts.start([place.endpointId], () => catchUp(parts, place))
+    for (const endpoint of endpoints) parts.start([endpoint.endpointId], () => catchUp(parts, endpoint))
   })
-  kit.signals.on(CommandOnce, ({ id, type, payload, ...place }) => {
-    parts.start([place.endpointId], () => sendOnce(parts, place, { id, type, payload }))
+  kit.signals.on(CommandOnce, ({ id, type, payload, ...endpoint }) => {
+    parts.start([endpoint.endpointId], () => sendOnce(parts, endpoint, { id, type, payload }))
   })
   return {
     addCarrier: (carrier) => void parts.carriers.push(carrier),
     async committing(sql, endpoints) {
-      await signal(parts, sql, elsewhere(parts, endpoints))
+      await signal(parts, sql, notConnectedHere(parts, endpoints))
       for (const carrier of parts.carriers) await carrier.committing(sql, endpoints)
     },
     areHere: (endpoints) => endpoints.every(({ endpointId }) => gateway.connectionOf(endpointId) !== undefined),
@@ -106,9 +106,9 @@ export function createDispatch({ kit, gateway, dispatched }: Pick<Parts, 'kit' |
       committed(parts, fresh)
       for (const carrier of parts.carriers) carrier.committed(fresh)
     },
-    once: (place, command) => once(parts, place, command),
-    tryOnce: (place, command) => parts.start([place.endpointId], () => once(parts, place, command)),
-    catchUp: (place) => catchUp(parts, place),
+    once: (endpoint, command) => once(parts, endpoint, command),
+    tryOnce: (endpoint, command) => parts.start([endpoint.endpointId], () => once(parts, endpoint, command)),
+    catchUp: (endpoint) => catchUp(parts, endpoint),
     answered: (endpointId, type, id) => void parts.answered.get(endpointId)?.add(`${type} ${id}`),
     async settled() {
       while (running.size > 0) await Promise.all(running)
@@ -116,17 +116,17 @@ export function createDispatch({ kit, gateway, dispatched }: Pick<Parts, 'kit' |
   }
 }
 
-/** Returns the endpoints that may be connected to other nodes. */
-const elsewhere = ({ kit, gateway }: Parts, places: store.Place[]) =>
-  kit.members.isAlone() ? [] : places.filter(({ endpointId }) => !gateway.connectionOf(endpointId))
+/** Returns the endpoints that have no connection to this node and may have one to another node. */
+const notConnectedHere = ({ kit, gateway }: Parts, endpoints: store.EndpointKey[]) =>
+  kit.members.isAlone() ? [] : endpoints.filter(({ endpointId }) => !gateway.connectionOf(endpointId))
 
-async function signal({ kit, gateway }: Parts, sql: Sql, places: store.Place[]) {
-  if (places.length === 0) return
+async function signal({ kit, gateway }: Parts, sql: Sql, endpoints: store.EndpointKey[]) {
+  if (endpoints.length === 0) return
   const nodes = await gateway.nodesOf(
     sql,
-    places.map(({ endpointId }) => endpointId),
+    endpoints.map(({ endpointId }) => endpointId),
   )
-  const found = places.filter(({ endpointId }) => nodes.has(endpointId))
+  const found = endpoints.filter(({ endpointId }) => nodes.has(endpointId))
   const messages = [...Map.groupBy(found, ({ endpointId }) => nodes.get(endpointId)!)].map(([node, endpoints]) => ({
     to: `node/${node}` as const,
     payload: { endpoints },
@@ -143,7 +143,7 @@ function committed(parts: Parts, fresh: Fresh[]) {
   for (const one of fresh)
     if (parts.gateway.connectionOf(one.endpointId))
       parts.start([one.endpointId], () => catchUp(parts, one, one.commands))
-  const others = elsewhere(parts, fresh).map(({ tenantId, endpointId }) => ({ tenantId, endpointId }))
+  const others = notConnectedHere(parts, fresh).map(({ tenantId, endpointId }) => ({ tenantId, endpointId }))
   if (others.length > 0)
     parts.start(
       others.map(({ endpointId }) => endpointId),
@@ -151,32 +151,35 @@ function committed(parts: Parts, fresh: Fresh[]) {
     )
 }
 
-const catchUp = (parts: Parts, place: store.Place, fresh?: store.OutstandingRow[]) =>
-  parts.inOrder(place.endpointId, async () => {
-    const connection = parts.gateway.connectionOf(place.endpointId)
+const catchUp = (parts: Parts, endpoint: store.EndpointKey, fresh?: store.OutstandingRow[]) =>
+  parts.inOrder(endpoint.endpointId, async () => {
+    const connection = parts.gateway.connectionOf(endpoint.endpointId)
     if (!connection) return
     const state = parts.pushed.get(connection)
-    // Without a gap nothing else is new, so the commands need not be read.
-    if (fresh && state && fresh[0]!.id === state.upTo + 1) await pushAll(parts, place, connection, state, fresh)
+    // The ids continue those of the last push without a gap, so there are no other new commands to read.
+    if (fresh && state && fresh[0]!.id === state.upTo + 1) await pushAll(parts, endpoint, connection, state, fresh)
     else {
       // A device that reconnects sends results again at the same moment.
-      parts.answered.set(place.endpointId, new Set())
+      parts.answered.set(endpoint.endpointId, new Set())
       try {
-        await readAndPush(parts, place, connection, state ?? { upTo: 0 })
+        await readAndPush(parts, endpoint, connection, state ?? { upTo: 0 })
       } finally {
-        parts.answered.delete(place.endpointId)
+        parts.answered.delete(endpoint.endpointId)
       }
     }
   })
 
-async function readAndPush(parts: Parts, place: store.Place, connection: object, state: Pushed) {
+async function readAndPush(parts: Parts, endpoint: store.EndpointKey, connection: object, state: Pushed) {
   const { pushed, kit } = parts
   // The position of the endpoint is read first: a command with a smaller id that is not among the commands read next has ended.
-  const position = await parts.position(place)
+  const position = await parts.position(endpoint)
   for (let more = position?.isWaiting === true; more; ) {
     const after = state.upTo
-    const { commands, hasMore } = await store.findOutstanding(kit.db.sql, place, { after, bytesMax: messageBytesMax })
-    if (commands.length > 0 && !(await pushAll(parts, place, connection, state, commands))) return
+    const { commands, hasMore } = await store.findOutstanding(kit.db.sql, endpoint, {
+      after,
+      bytesMax: messageBytesMax,
+    })
+    if (commands.length > 0 && !(await pushAll(parts, endpoint, connection, state, commands))) return
     more = hasMore
   }
   state.upTo = Math.max(state.upTo, position?.lastId ?? 0)
@@ -186,28 +189,28 @@ async function readAndPush(parts: Parts, place: store.Place, connection: object,
 /** Pushes commands by type. Returns false if a push failed; then it is repeated after a second. An unobserved type counts as pushed. */
 async function pushAll(
   parts: Parts,
-  place: store.Place,
+  endpoint: store.EndpointKey,
   connection: object,
   state: Pushed,
   commands: store.OutstandingRow[],
 ): Promise<boolean> {
   const { gateway, pushed } = parts
-  const answered = parts.answered.get(place.endpointId)
+  const answered = parts.answered.get(endpoint.endpointId)
   const due = commands.filter(({ id }) => !state.beyond?.has(id))
   for (const [type, ofType] of Map.groupBy(due, (command) => command.type)) {
-    if (gateway.connectionOf(place.endpointId) !== connection) return false
+    if (gateway.connectionOf(endpoint.endpointId) !== connection) return false
     const outcome = await gateway.sendHere(
-      place.endpointId,
+      endpoint.endpointId,
       commandPush(type, ofType),
       answered && (() => pushOfUnanswered(type, ofType, answered)),
     )
     if (outcome === 'not_connected') return false
     if (outcome === 'queue_full') {
       pushed.set(connection, state)
-      retry(parts, place, state)
+      retry(parts, endpoint, state)
       return false
     }
-    if (outcome === 'sent') parts.dispatched(place, ofType)
+    if (outcome === 'sent') parts.dispatched(endpoint, ofType)
     state.beyond ??= new Set()
     for (const { id } of ofType) state.beyond.add(id)
   }
@@ -222,35 +225,35 @@ function pushOfUnanswered(type: string, commands: store.OutstandingRow[], answer
   return left.length === 0 ? undefined : commandPush(type, left)
 }
 
-/** A device that reads slowly gets the rest when it has read. */
-function retry(parts: Parts, place: store.Place, state: Pushed) {
+/** Repeats the push later: a device that reads slowly gets the other commands when its queue has space. */
+function retry(parts: Parts, endpoint: store.EndpointKey, state: Pushed) {
   if (state.retrying) return
   state.retrying = true
   setTimeout(() => {
     state.retrying = false
-    parts.start([place.endpointId], () => catchUp(parts, place))
+    parts.start([endpoint.endpointId], () => catchUp(parts, endpoint))
   }, retryMs).unref()
 }
 
-async function once(parts: Parts, place: store.Place, command: store.OutstandingRow): Promise<boolean> {
+async function once(parts: Parts, endpoint: store.EndpointKey, command: store.OutstandingRow): Promise<boolean> {
   const { kit, gateway } = parts
-  const { endpointId } = place
-  if (gateway.connectionOf(endpointId)) return await sendOnce(parts, place, command)
+  const { endpointId } = endpoint
+  if (gateway.connectionOf(endpointId)) return await sendOnce(parts, endpoint, command)
   const node = kit.members.isAlone() ? undefined : (await gateway.nodesOf(kit.db.sql, [endpointId])).get(endpointId)
   if (node === undefined) {
-    for (const carrier of parts.carriers) if (await carrier.once(place, command)) return true
+    for (const carrier of parts.carriers) if (await carrier.once(endpoint, command)) return true
     return false
   }
-  return await kit.signals.sendNow(`node/${node}`, CommandOnce, { ...place, ...command })
+  return await kit.signals.sendNow(`node/${node}`, CommandOnce, { ...endpoint, ...command })
 }
 
-const sendOnce = (parts: Parts, place: store.Place, command: store.OutstandingRow) =>
-  parts.inOrder(place.endpointId, async () => {
+const sendOnce = (parts: Parts, endpoint: store.EndpointKey, command: store.OutstandingRow) =>
+  parts.inOrder(endpoint.endpointId, async () => {
     const { gateway, pushed } = parts
-    const connection = gateway.connectionOf(place.endpointId)
+    const connection = gateway.connectionOf(endpoint.endpointId)
     if (!connection) return false
-    const isSent = (await gateway.sendHere(place.endpointId, commandPush(command.type, [command]))) === 'sent'
-    if (isSent) parts.dispatched(place, [command])
+    const isSent = (await gateway.sendHere(endpoint.endpointId, commandPush(command.type, [command]))) === 'sent'
+    if (isSent) parts.dispatched(endpoint, [command])
     // Keeps the ids without a gap, so that the next command need not be read.
     const state = pushed.get(connection)
     if (state && state.upTo === command.id - 1) state.upTo = command.id

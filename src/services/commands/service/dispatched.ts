@@ -3,21 +3,21 @@ import { createBatcher } from '../../../kernel/batcher.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { CommandDispatched } from '../events.ts'
 import { dispatchedNotRecorded } from '../log-messages.ts'
-import { type CommandPlace, updateDispatched } from '../store/invocations.ts'
-import type { OutstandingRow, Place } from '../store/outstanding.ts'
+import { type CommandKey, updateDispatched } from '../store/invocations.ts'
+import type { EndpointKey, OutstandingRow } from '../store/outstanding.ts'
 import { parsed } from './values.ts'
 
 const atOnce = 500
 
 export interface Dispatched {
-  /** Does not wait for the record. */
-  record(place: Place, commands: OutstandingRow[]): void
+  /** Returns before the hand-over is stored. */
+  record(endpoint: EndpointKey, commands: OutstandingRow[]): void
   settled(): Promise<void>
 }
 
 export function createDispatched({ db, bus, log }: Pick<Kit, 'db' | 'bus' | 'log'>): Dispatched {
   const running = new Set<Promise<unknown>>()
-  const write = createBatcher<CommandPlace[], true>(async (groups) => {
+  const write = createBatcher<CommandKey[], true>(async (groups) => {
     await db.tx(async (sql) => {
       const first = await updateDispatched(sql, groups.flat())
       await bus.publishAll(
@@ -35,8 +35,8 @@ export function createDispatched({ db, bus, log }: Pick<Kit, 'db' | 'bus' | 'log
   return {
     record({ tenantId, endpointId }, commands) {
       if (!bus.isWanted(CommandDispatched, { tenantId, endpointId })) return
-      const places = commands.map(({ id }) => ({ tenantId, endpointId, commandId: id }))
-      const run = write(places)
+      const keys = commands.map(({ id }) => ({ tenantId, endpointId, commandId: id }))
+      const run = write(keys)
         .catch((error) => dispatchedNotRecorded(log, { err: error, endpointId }))
         .finally(() => running.delete(run))
       running.add(run)

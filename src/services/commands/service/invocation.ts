@@ -17,7 +17,7 @@ import type { WaitingCallers } from './waiting-callers.ts'
 export interface Invocation {
   endpointId: string
   commandType: string
-  /** JSON text; null without payload. */
+  /** JSON text; null for a command without payload. */
   payload: string | null
   awaitMs: number
   ttlMs: number
@@ -49,10 +49,10 @@ export const outstandingMax = 1000
 export const payloadBytesMax = 1_000_000
 const atOnce = 200
 const oneStatementMax = 4
-/** Larger ones are stored alone, so that a statement does not hold a hundred of them. */
+/** Larger payloads are stored alone, so that a statement does not contain a hundred of them. */
 const sharedBytesMax = 20_000
 
-export const stateKey = ({ tenantId, endpointId, commandId }: store.CommandPlace) =>
+export const stateKey = ({ tenantId, endpointId, commandId }: store.CommandKey) =>
   `${commandId} ${tenantId} ${endpointId}`
 
 /** Throws 413 if the payload does not fit a message to a device. */
@@ -119,7 +119,7 @@ async function invokeAndWait(
 ): Promise<Invoked> {
   const { kit, states, callers } = deps
   const { awaitMs, ttlMs } = given
-  const place = { tenantId: endpoint.tenantId, endpointId: endpoint.endpointId, commandId: 0 }
+  const key = { tenantId: endpoint.tenantId, endpointId: endpoint.endpointId, commandId: 0 }
   let refused: PlatformError | undefined
   const check = async () => {
     const caller = await callerNow?.()
@@ -129,7 +129,7 @@ async function invokeAndWait(
     check,
     end(error) {
       refused = error
-      if (place.commandId > 0) states.wake(stateKey(place))
+      if (key.commandId > 0) states.wake(stateKey(key))
     },
   })
   try {
@@ -137,21 +137,21 @@ async function invokeAndWait(
       ctx,
       async () => {
         const { commandId, status } = await start(deps, insert, endpoint, given)
-        place.commandId = commandId
+        key.commandId = commandId
         // A millisecond more: the final read must see a command that expires in this moment as expired.
         const limitMs = ttlMs === 0 ? awaitMs : Math.min(awaitMs, ttlMs + 1)
-        return { id: stateKey(place), state: { status, result: null }, limitMs }
+        return { id: stateKey(key), state: { status, result: null }, limitMs }
       },
       ({ status }) => status !== 'PENDING' || refused !== undefined,
     )
     if (refused) throw refused
     await check()
-    if (!state) throw CommandDeleted({ commandId: place.commandId })
+    if (!state) throw CommandDeleted({ commandId: key.commandId })
     deps.counted(state.status)
-    return { commandId: place.commandId, ...state }
+    return { commandId: key.commandId, ...state }
   } catch (error) {
     // The caller no longer waits, so a result that comes now is too late.
-    if (ttlMs === 0 && place.commandId > 0 && CallerDisconnected.is(error)) await store.expireCommand(kit.db.sql, place)
+    if (ttlMs === 0 && key.commandId > 0 && CallerDisconnected.is(error)) await store.expireCommand(kit.db.sql, key)
     throw error
   } finally {
     remove()

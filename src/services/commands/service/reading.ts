@@ -38,44 +38,52 @@ export interface CommandsOfEndpoint {
   truncated?: true
 }
 
-/** Limits of the list of one endpoint. */
+/** Maximum number of commands in the list of one endpoint. */
 const perEndpointMax = 1000
 /** Limits the memory of a response. Above it, lists of endpoints are cut and pages are rejected. */
 const responseBytesMax = 32_000_000
-/** Payloads of so many commands cannot exceed it much. */
+/** The payloads of a page of this size cannot exceed `responseBytesMax` by much, so they are not counted. */
 const uncheckedSize = 20
 
-export async function getCommand({ kit, findEndpoint }: ReadingDeps, ctx: Ctx, of: OneCommand): Promise<CommandView> {
-  const missing = () => NoCommand({ ...of })
-  const { tenantId, endpointId } = await permitted(findEndpoint, ctx, of.endpointId, readScope, missing)
-  const { commandId, commandType: type } = of
+export async function getCommand(
+  { kit, findEndpoint }: ReadingDeps,
+  ctx: Ctx,
+  command: OneCommand,
+): Promise<CommandView> {
+  const missing = () => NoCommand({ ...command })
+  const { tenantId, endpointId } = await permitted(findEndpoint, ctx, command.endpointId, readScope, missing)
+  const { commandId, commandType: type } = command
   const found = await store.findCommand(kit.db.sql, { tenantId, endpointId, commandId, type })
   if (!found) throw missing()
   return viewOf(found)
 }
 
-/** A caller that waits for the command learns that it is gone. */
-export async function deleteCommand({ kit, findEndpoint, states }: ReadingDeps, ctx: Ctx, of: OneCommand) {
-  const missing = () => NoCommand({ ...of })
-  const { tenantId, endpointId } = await permitted(findEndpoint, ctx, of.endpointId, updateScope, missing)
-  const { commandId, commandType: type } = of
-  const place = { tenantId, endpointId, commandId }
+/** Deletes a command. A caller that waits for its result gets 404. */
+export async function deleteCommand({ kit, findEndpoint, states }: ReadingDeps, ctx: Ctx, command: OneCommand) {
+  const missing = () => NoCommand({ ...command })
+  const { tenantId, endpointId } = await permitted(findEndpoint, ctx, command.endpointId, updateScope, missing)
+  const { commandId, commandType: type } = command
+  const key = { tenantId, endpointId, commandId }
   await kit.db.tx(async (sql) => {
-    const deleted = await store.deleteCommand(sql, { ...place, type })
+    const deleted = await store.deleteCommand(sql, { ...key, type })
     if (!deleted) throw missing()
     if (deleted.waitingNode !== null)
-      await states.changed(sql, [{ id: stateKey(place), to: `node/${deleted.waitingNode}` }])
+      await states.changed(sql, [{ id: stateKey(key), to: `node/${deleted.waitingNode}` }])
   })
 }
 
 export async function getLast(
   { kit, findEndpoint }: ReadingDeps,
   ctx: Ctx,
-  of: Omit<OneCommand, 'commandId'>,
+  endpoint: Omit<OneCommand, 'commandId'>,
 ): Promise<CommandView> {
-  const missing = () => NoExecutedCommand({ ...of })
-  const { tenantId, endpointId } = await permitted(findEndpoint, ctx, of.endpointId, readScope, missing)
-  const [last] = await store.findLast(kit.db.sql, { tenantId, endpointIds: [endpointId], types: [of.commandType] })
+  const missing = () => NoExecutedCommand({ ...endpoint })
+  const { tenantId, endpointId } = await permitted(findEndpoint, ctx, endpoint.endpointId, readScope, missing)
+  const [last] = await store.findLast(kit.db.sql, {
+    tenantId,
+    endpointIds: [endpointId],
+    types: [endpoint.commandType],
+  })
   if (!last) throw missing()
   return viewOf(last)
 }
@@ -90,8 +98,8 @@ export async function listOfEndpoints(
   const lists: CommandsOfEndpoint[] = []
   let bytesLeft = responseBytesMax
   for (const { tenantId, endpointId } of endpoints) {
-    const of = { tenantId, endpointId, types, limit: perEndpointMax + 1, bytesMax: bytesLeft }
-    const { rows, isCut, bytes } = await store.findOfEndpoint(deps.kit.db.sql, of)
+    const page = { tenantId, endpointId, types, limit: perEndpointMax + 1, bytesMax: bytesLeft }
+    const { rows, isCut, bytes } = await store.findOfEndpoint(deps.kit.db.sql, page)
     bytesLeft = Math.max(0, bytesLeft - bytes)
     const commands = rows.slice(0, perEndpointMax).map(viewOf)
     lists.push({ endpointId, commands, ...((isCut || rows.length > perEndpointMax) && { truncated: true as const }) })
@@ -129,12 +137,12 @@ export async function listOfApplication(
   query: Omit<store.PageQuery, 'tenantId'>,
 ): Promise<{ totalElements: number; content: CommandView[] }> {
   await requireApplication(applications, ctx, query.applicationName)
-  const of = { ...query, tenantId: ctx.tenantId }
-  if (of.limit > uncheckedSize && (await store.countBytes(kit.db.sql, of)) > responseBytesMax)
+  const selection = { ...query, tenantId: ctx.tenantId }
+  if (selection.limit > uncheckedSize && (await store.countBytes(kit.db.sql, selection)) > responseBytesMax)
     throw invalidField('size', 'the payloads of this page are too large together, ask for a smaller page')
   const [totalElements, rows] = await Promise.all([
-    store.countOfApplication(kit.db.sql, of),
-    store.findOfApplication(kit.db.sql, of),
+    store.countOfApplication(kit.db.sql, selection),
+    store.findOfApplication(kit.db.sql, selection),
   ])
   return { totalElements, content: rows.map(viewOf) }
 }
@@ -154,12 +162,12 @@ export async function countOfApplication(
 ): Promise<CommandCounts> {
   await requireApplication(applications, ctx, query.applicationName)
   const rows = await store.countStates(kit.db.sql, { ...query, tenantId: ctx.tenantId })
-  const of = (state: store.CommandState) => rows.find((row) => row.state === state)?.count ?? 0
+  const countIn = (state: store.CommandState) => rows.find((row) => row.state === state)?.count ?? 0
   return {
     total: rows.reduce((sum, { count }) => sum + count, 0),
-    pending: of('PENDING'),
-    succeeded: of('SUCCEEDED'),
-    failed: of('FAILED'),
-    expired: of('EXPIRED'),
+    pending: countIn('PENDING'),
+    succeeded: countIn('SUCCEEDED'),
+    failed: countIn('FAILED'),
+    expired: countIn('EXPIRED'),
   }
 }

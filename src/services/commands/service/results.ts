@@ -12,7 +12,7 @@ import { parsed } from './values.ts'
 const atOnce = 200
 /** More results would hold up other statements of the shared connection. */
 const oneStatementMax = 4
-/** Larger groups are stored alone. */
+/** Larger groups of results are stored alone. */
 const sharedBytesMax = 20_000
 /** Approximate size of a result without its payload. */
 const rowBytes = 50
@@ -58,7 +58,7 @@ export function createStoreResults(deps: ResultDeps): StoreResults {
 }
 
 /** The first result of a command in a batch counts, as if the messages were stored one after the other. */
-const resultKey = ({ type, ...place }: store.CommandPlace & { type: string }) => `${type} ${stateKey(place)}`
+const resultKey = ({ type, ...key }: store.CommandKey & { type: string }) => `${type} ${stateKey(key)}`
 
 /** Stores results in their order; returns for each group those that belong to outstanding commands. */
 async function storeAll(

@@ -58,12 +58,12 @@ interface TaskEntryView {
 
 export const SendBatch = defineWalk<{ taskId: string }>('commands.batch', {
   title: 'Send commands',
-  // The commands that were not made would wait in the task for ever.
+  // After a cancellation, the endpoints that have no command yet would stay in the task for ever.
   cancelable: false,
   first: 100,
   least: 20,
   most: 500,
-  // Short, because a step locks its endpoints for other commands.
+  // Steps are short, because a step locks its endpoints for other commands.
   milliseconds: 50,
 })
 
@@ -167,8 +167,11 @@ export async function listTasks(
   query: Omit<store.TaskQuery, 'tenantId'>,
 ): Promise<{ totalElements: number; content: TaskView[] }> {
   await requireApplication(applications, ctx, query.applicationName)
-  const of = { ...query, tenantId: ctx.tenantId }
-  const [totalElements, rows] = await Promise.all([store.countTasks(kit.db.sql, of), store.findTasks(kit.db.sql, of)])
+  const selection = { ...query, tenantId: ctx.tenantId }
+  const [totalElements, rows] = await Promise.all([
+    store.countTasks(kit.db.sql, selection),
+    store.findTasks(kit.db.sql, selection),
+  ])
   return {
     totalElements,
     content: rows.map(({ filterId, requestPayload, ...task }) => ({

@@ -14,7 +14,7 @@ export interface CommandView {
   updatedAt: Date
 }
 
-/** Only for texts that `JSON.stringify` has made, or the parser of requests has accepted. */
+/** Parses texts that `JSON.stringify` has made or the parser of requests has accepted; other texts can throw. */
 export const parsed = (text: string): unknown => JSON.parse(text)
 
 export const viewOf = (row: CommandRow): CommandView => ({

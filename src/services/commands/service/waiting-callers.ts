@@ -21,7 +21,7 @@ export function createWaitingCallers(bus: Pick<Bus, 'subscribe' | 'onReset'>): W
   const recheck = (callers: Iterable<WaitingCaller>) => {
     for (const caller of callers)
       caller.check().catch((error) => {
-        // A failing database ends no wait: the check before the response repeats it.
+        // The wait continues if the database fails: the permission is checked again before the response.
         if (error instanceof PlatformError && error.status < 500) caller.end(error)
       })
   }

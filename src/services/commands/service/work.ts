@@ -12,7 +12,7 @@ import { freshOf, insertAndSignal, outstandingMax } from './invocation.ts'
 
 interface CommandData {
   commandType: string
-  /** JSON text; null without payload. */
+  /** JSON text; null for a command without payload. */
   payload: string | null
   ttlMs: number
 }

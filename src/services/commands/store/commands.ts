@@ -1,6 +1,6 @@
 /** SQL that reads and deletes commands. The state is never stored: a command without a result is expired from `ends_at` on. */
 import type { Fragment, Sql } from '../../../kernel/db.ts'
-import type { CommandPlace } from './invocations.ts'
+import type { CommandKey } from './invocations.ts'
 
 export type CommandStatus = 'PENDING' | 'EXECUTED' | 'EXPIRED'
 
@@ -32,7 +32,7 @@ const columns = (sql: Sql) => sql`
 
 export async function findCommand(
   sql: Sql,
-  { tenantId, endpointId, commandId, type }: CommandPlace & { type: string },
+  { tenantId, endpointId, commandId, type }: CommandKey & { type: string },
 ): Promise<CommandRow | undefined> {
   const [row] = await sql<CommandRow[]>`
     select ${columns(sql)} from commands.commands c
@@ -41,24 +41,24 @@ export async function findCommand(
   return row
 }
 
-export interface StateRow extends CommandPlace {
+export interface StateRow extends CommandKey {
   status: CommandStatus
   /** JSON text of the result. */
   result: string | null
 }
 
-export async function findStates(sql: Sql, places: CommandPlace[]): Promise<StateRow[]> {
+export async function findStates(sql: Sql, keys: CommandKey[]): Promise<StateRow[]> {
   return await sql<StateRow[]>`
     select c.tenant_id, c.endpoint_id, c.command_id, ${statusOf(sql)} as status, c.result
-    from unnest(${places.map(({ tenantId }) => tenantId)}::text[], ${places.map(({ endpointId }) => endpointId)}::text[],
-      ${places.map(({ commandId }) => commandId)}::integer[]) as p(tenant_id, endpoint_id, command_id)
+    from unnest(${keys.map(({ tenantId }) => tenantId)}::text[], ${keys.map(({ endpointId }) => endpointId)}::text[],
+      ${keys.map(({ commandId }) => commandId)}::integer[]) as p(tenant_id, endpoint_id, command_id)
     join commands.commands c using (tenant_id, endpoint_id, command_id)`
 }
 
 /** Returns the node whose caller waits for the deleted command; undefined if there is no such command. */
 export async function deleteCommand(
   sql: Sql,
-  { tenantId, endpointId, commandId, type }: CommandPlace & { type: string },
+  { tenantId, endpointId, commandId, type }: CommandKey & { type: string },
 ): Promise<{ waitingNode: string | null } | undefined> {
   const [row] = await sql<{ waitingNode: string | null }[]>`
     delete from commands.commands
@@ -67,7 +67,7 @@ export async function deleteCommand(
   return row
 }
 
-/** Returns the command of each of these types whose result came last. */
+/** Returns, for each of these types, the command whose result arrived last. */
 export async function findLast(
   sql: Sql,
   { tenantId, endpointIds, types }: { tenantId: string; endpointIds: string[]; types: string[] },
@@ -86,19 +86,19 @@ export async function findLast(
 /** Returns commands of one endpoint, newest first: at most `limit`, and as many as fit `bytesMax`. */
 export async function findOfEndpoint(
   sql: Sql,
-  of: { tenantId: string; endpointId: string; types: string[]; limit: number; bytesMax: number },
+  query: { tenantId: string; endpointId: string; types: string[]; limit: number; bytesMax: number },
 ): Promise<{ rows: CommandRow[]; isCut: boolean; bytes: number }> {
   const rows = await sql<(CommandRow & { found: number; bytes: number })[]>`
     select ${columns(sql)}, c.found, c.bytes from (
       select f.*, count(*) over ()::integer as found, sum(f.bytes) over (order by f.command_id desc) as bytes_to_here from (
         select l.*, l.size + coalesce(octet_length(l.result), 0) as bytes
-        from unnest(${of.types}::text[]) as t(type)
+        from unnest(${query.types}::text[]) as t(type)
         cross join lateral (
           select * from commands.commands x
-          where x.tenant_id = ${of.tenantId} and x.endpoint_id = ${of.endpointId} and x.command_type = t.type
-          order by x.command_id desc limit ${of.limit}) l
-        order by l.command_id desc limit ${of.limit}) f) c
-    where c.bytes_to_here <= ${of.bytesMax}::bigint or c.bytes_to_here = c.bytes
+          where x.tenant_id = ${query.tenantId} and x.endpoint_id = ${query.endpointId} and x.command_type = t.type
+          order by x.command_id desc limit ${query.limit}) l
+        order by l.command_id desc limit ${query.limit}) f) c
+    where c.bytes_to_here <= ${query.bytesMax}::bigint or c.bytes_to_here = c.bytes
     order by c.command_id desc`
   return {
     rows: rows.map(({ found: _, bytes: __, ...row }) => row),
@@ -107,7 +107,7 @@ export async function findOfEndpoint(
   }
 }
 
-/** A status in which results of 400 or more are failures. */
+/** A command has failed if its result has a status code of 400 or more. */
 export type CommandState = 'PENDING' | 'SUCCEEDED' | 'FAILED' | 'EXPIRED'
 
 const stateOf = (sql: Sql) => sql`
@@ -142,7 +142,7 @@ export async function countOfApplication(sql: Sql, query: PageQuery): Promise<nu
   return row!.count
 }
 
-/** Counts commands by state, from the index of their ends alone. */
+/** Counts commands by state; reads only the index on `ends_at`. */
 export async function countStates(
   sql: Sql,
   query: ApplicationQuery,

@@ -11,13 +11,13 @@ interface Deleted {
 /** Deletes some commands that were created until `until`, and returns those for which callers may wait. */
 export async function deleteOfEndpoints(
   sql: Sql,
-  of: { tenantId: string; endpointIds: string[]; until: Date; limit: number },
+  endpoints: { tenantId: string; endpointIds: string[]; until: Date; limit: number },
 ): Promise<Deleted[]> {
   return await sql<Deleted[]>`
     delete from commands.commands where ctid = any(array(
       select ctid from commands.commands
-      where tenant_id = ${of.tenantId} and endpoint_id = any(${of.endpointIds}::text[]) and created_at <= ${of.until}
-      limit ${of.limit}))
+      where tenant_id = ${endpoints.tenantId} and endpoint_id = any(${endpoints.endpointIds}::text[]) and created_at <= ${endpoints.until}
+      limit ${endpoints.limit}))
     returning tenant_id, endpoint_id, command_id, waiting_node`
 }
 
@@ -86,14 +86,14 @@ export async function findApplications(sql: Sql): Promise<{ tenantId: string; ap
 /** Deletes some commands of an application that ended more than `days` ago; returns how many. */
 export async function deleteOld(
   sql: Sql,
-  of: { tenantId: string; applicationName: string; days: number; limit: number },
+  query: { tenantId: string; applicationName: string; days: number; limit: number },
 ): Promise<number> {
   const { count } = await sql`
     delete from commands.commands where ctid = any(array(
       select ctid from commands.commands
-      where tenant_id = ${of.tenantId} and application_name = ${of.applicationName}
-        and ends_at < statement_timestamp() - make_interval(days => ${of.days}::integer)
-      order by ends_at limit ${of.limit}))`
+      where tenant_id = ${query.tenantId} and application_name = ${query.applicationName}
+        and ends_at < statement_timestamp() - make_interval(days => ${query.days}::integer)
+      order by ends_at limit ${query.limit}))`
   return count
 }
 

@@ -6,12 +6,12 @@ export interface NewCommand {
   endpointId: string
   applicationName: string
   type: string
-  /** JSON text; null without one, or if the task has it. */
+  /** JSON text; null for a command without payload, or if the payload is stored with the task. */
   payload: string | null
   size: number
-  /** Milliseconds until it expires. */
+  /** Milliseconds until the command expires. */
   lifetimeMs: number
-  /** False: it is never given to a device that asks. */
+  /** False: the command is never in the response to a device that requests commands. */
   kept: boolean
   waitingNode: string | null
   taskId: string | null
@@ -23,7 +23,7 @@ export interface MadeCommand {
 }
 
 /**
- * Locks the endpoints until the end of the transaction and inserts commands with the next ids of each. Returns undefined in the place of
+ * Locks the endpoints until the end of the transaction and inserts commands with the next ids of each. Returns undefined instead of
  * a command whose endpoint has `outstandingMax` outstanding ones. Commands of tasks are inserted anyway, as expired.
  */
 export async function insertCommands(
@@ -60,7 +60,7 @@ export interface ExecutedCommand {
   applicationName: string
   commandType: string
   waitingNode: string | null
-  /** JSON text of the command, only `withPayload`. */
+  /** JSON text of the command's payload; null unless `withPayload` is set. */
   payload: string | null
 }
 
@@ -78,14 +78,14 @@ export async function updateResults(
       ${column('payload')}::text[], ${withPayload})`
 }
 
-export interface CommandPlace {
+export interface CommandKey {
   tenantId: string
   endpointId: string
   commandId: number
 }
 
 /** Ends an outstanding command as expired, now. */
-export async function expireCommand(sql: Sql, { tenantId, endpointId, commandId }: CommandPlace): Promise<void> {
+export async function expireCommand(sql: Sql, { tenantId, endpointId, commandId }: CommandKey): Promise<void> {
   await sql`
     update commands.commands set ends_at = statement_timestamp()
     where tenant_id = ${tenantId} and endpoint_id = ${endpointId} and command_id = ${commandId}
@@ -95,13 +95,13 @@ export async function expireCommand(sql: Sql, { tenantId, endpointId, commandId 
 /** Records the first hand-over of commands to their devices, and returns those for which it is the first. */
 export async function updateDispatched(
   sql: Sql,
-  places: CommandPlace[],
-): Promise<(CommandPlace & { applicationName: string; commandType: string; payload: string | null })[]> {
-  return await sql<(CommandPlace & { applicationName: string; commandType: string; payload: string | null })[]>`
+  keys: CommandKey[],
+): Promise<(CommandKey & { applicationName: string; commandType: string; payload: string | null })[]> {
+  return await sql<(CommandKey & { applicationName: string; commandType: string; payload: string | null })[]>`
     update commands.commands c set dispatched_at = statement_timestamp()
     from (
-      select distinct * from unnest(${places.map(({ tenantId }) => tenantId)}::text[],
-        ${places.map(({ endpointId }) => endpointId)}::text[], ${places.map(({ commandId }) => commandId)}::integer[])
+      select distinct * from unnest(${keys.map(({ tenantId }) => tenantId)}::text[],
+        ${keys.map(({ endpointId }) => endpointId)}::text[], ${keys.map(({ commandId }) => commandId)}::integer[])
         as p(tenant_id, endpoint_id, command_id)) p
     where c.tenant_id = p.tenant_id and c.endpoint_id = p.endpoint_id and c.command_id = p.command_id
       and c.dispatched_at is null

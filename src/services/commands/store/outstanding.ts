@@ -1,7 +1,7 @@
-/** SQL for what a device gets: the commands that wait for its result. */
+/** SQL that reads the outstanding commands of devices. */
 import type { Sql } from '../../../kernel/db.ts'
 
-export interface Place {
+export interface EndpointKey {
   tenantId: string
   endpointId: string
 }
@@ -12,18 +12,18 @@ export interface Position {
   isWaiting: boolean
 }
 
-/** Returns for each endpoint its greatest command id and whether commands wait; undefined if it never had one. */
-export async function findPositions(sql: Sql, places: Place[]): Promise<(Position | undefined)[]> {
-  const rows = await sql<(Position & { place: number })[]>`
-    select g.place::integer, e.last_id, exists (
+/** Returns for each endpoint its greatest command id and whether commands are outstanding; undefined if it never had a command. */
+export async function findPositions(sql: Sql, endpoints: EndpointKey[]): Promise<(Position | undefined)[]> {
+  const rows = await sql<(Position & { ordinal: number })[]>`
+    select g.ordinal::integer, e.last_id, exists (
       select 1 from commands.commands c
       where c.tenant_id = e.tenant_id and c.endpoint_id = e.endpoint_id and c.status_code is null
         and c.ends_at > statement_timestamp() and c.kept) as is_waiting
-    from unnest(${places.map(({ tenantId }) => tenantId)}::text[], ${places.map(({ endpointId }) => endpointId)}::text[])
-      with ordinality as g(tenant_id, endpoint_id, place)
+    from unnest(${endpoints.map(({ tenantId }) => tenantId)}::text[], ${endpoints.map(({ endpointId }) => endpointId)}::text[])
+      with ordinality as g(tenant_id, endpoint_id, ordinal)
     join commands.endpoints e on e.tenant_id = g.tenant_id and e.endpoint_id = g.endpoint_id`
-  const found = new Map(rows.map(({ place, lastId, isWaiting }) => [place, { lastId, isWaiting }]))
-  return places.map((_, index) => found.get(index + 1))
+  const found = new Map(rows.map(({ ordinal, lastId, isWaiting }) => [ordinal, { lastId, isWaiting }]))
+  return endpoints.map((_, index) => found.get(index + 1))
 }
 
 export interface OutstandingRow {
@@ -36,7 +36,7 @@ export interface OutstandingRow {
 /** Returns outstanding commands, oldest first: as many as fit `bytesMax`, and whether there are more. */
 export async function findOutstanding(
   sql: Sql,
-  { tenantId, endpointId }: Place,
+  { tenantId, endpointId }: EndpointKey,
   { type = null, after = 0, bytesMax }: { type?: string | null | undefined; after?: number; bytesMax: number },
 ): Promise<{ commands: OutstandingRow[]; hasMore: boolean }> {
   const rows = await sql<(OutstandingRow & { total: number })[]>`

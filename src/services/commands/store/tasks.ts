@@ -38,14 +38,14 @@ export async function insertTaskEndpoints(
     with given as (
       select * from unnest(${endpoints.map(({ endpointId }) => endpointId)}::text[],
         ${endpoints.map(({ applicationName }) => applicationName)}::text[])
-        with ordinality as g(endpoint_id, application_name, place)),
+        with ordinality as g(endpoint_id, application_name, ordinal)),
     applications as (
       insert into commands.task_applications (tenant_id, application_name, task_id, created_at)
       select distinct ${tenantId}, application_name, ${taskId}, (
         select created_at from commands.tasks where tenant_id = ${tenantId} and task_id = ${taskId})
       from given on conflict do nothing)
     insert into commands.task_endpoints (tenant_id, task_id, position, application_name, endpoint_id)
-    select ${tenantId}, ${taskId}, ${from} + place, application_name, endpoint_id from given`
+    select ${tenantId}, ${taskId}, ${from} + ordinal, application_name, endpoint_id from given`
 }
 
 export async function findTask(sql: Sql, tenantId: string, taskId: string): Promise<NewTask | undefined> {
@@ -61,16 +61,16 @@ export interface TaskEndpoint {
   applicationName: string
 }
 
-/** Removes and returns the next endpoints of a task; their commands are made in the same transaction. */
+/** Removes and returns the next endpoints of a task; the caller makes their commands in the same transaction. */
 export async function takeTaskEndpoints(
   sql: Sql,
-  of: { tenantId: string; taskId: string; after: number; limit: number },
+  page: { tenantId: string; taskId: string; after: number; limit: number },
 ): Promise<TaskEndpoint[]> {
   const rows = await sql<TaskEndpoint[]>`
-    delete from commands.task_endpoints where tenant_id = ${of.tenantId} and task_id = ${of.taskId} and position in (
+    delete from commands.task_endpoints where tenant_id = ${page.tenantId} and task_id = ${page.taskId} and position in (
       select position from commands.task_endpoints
-      where tenant_id = ${of.tenantId} and task_id = ${of.taskId} and position > ${of.after}
-      order by position limit ${of.limit})
+      where tenant_id = ${page.tenantId} and task_id = ${page.taskId} and position > ${page.after}
+      order by position limit ${page.limit})
     returning position, endpoint_id, application_name`
   return rows.sort((one, other) => one.position - other.position)
 }

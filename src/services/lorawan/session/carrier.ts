@@ -2,7 +2,7 @@
 import { createCache } from '../../../kernel/cache.ts'
 import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
-import type { CommandCarrier, EndpointPlace } from '../../commands/contract.ts'
+import type { CommandCarrier, EndpointKey } from '../../commands/contract.ts'
 import { DeviceIntegrationsChanged } from '../events.ts'
 import { downlinkFailed } from '../log-messages.ts'
 import { findHolders, type HeldEndpoint, hasDevices } from '../store/sessions.ts'
@@ -36,7 +36,7 @@ export function createCarrier(
     setTimeout(() => start(appIntegrationId, endpointIds), settleMs).unref()
   })
 
-  async function holdersOf(sql: Sql, endpoints: EndpointPlace[]): Promise<HeldEndpoint[]> {
+  async function holdersOf(sql: Sql, endpoints: EndpointKey[]): Promise<HeldEndpoint[]> {
     const found: HeldEndpoint[] = []
     for (const [tenantId, ofTenant] of Map.groupBy(endpoints, (endpoint) => endpoint.tenantId)) {
       const known =

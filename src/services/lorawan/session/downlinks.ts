@@ -1,7 +1,7 @@
 /** Turns commands into downlinks on the node that has the session, and reports of the network into results. */
 import type { Kit } from '../../../kernel/define-service.ts'
 import { createKeyedMutex } from '../../../kernel/keyed-mutex.ts'
-import type { Commands, EndpointPlace, OutstandingCommand } from '../../commands/contract.ts'
+import type { Commands, EndpointKey, OutstandingCommand } from '../../commands/contract.ts'
 import type { TrafficLog } from '../../traffic-log/contract.ts'
 import type { Codecs } from '../codecs.ts'
 import { downlinkFailed } from '../log-messages.ts'
@@ -34,7 +34,7 @@ export interface Downlinks {
   /** Publishes the downlinks of the integration's devices, after a connect. Does not wait. */
   startAll(publisher: Publisher): void
   /** Publishes a command with `commandTtl=0`. */
-  once(publisher: Publisher, endpoint: EndpointPlace, command: OutstandingCommand): Promise<boolean>
+  once(publisher: Publisher, endpoint: EndpointKey, command: OutstandingCommand): Promise<boolean>
   /** Handles a report of the network. Resolves when the result is durable. */
   report(publisher: Publisher, word: ReportWord, payload: Buffer): Promise<void>
   settled(): Promise<void>
