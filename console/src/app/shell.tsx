@@ -5,6 +5,7 @@ import { Router } from 'wouter'
 import { useSession } from '../api/client.ts'
 import { commandTexts } from '../api/commands.ts'
 import { usePermissionChanges } from '../api/live.ts'
+import { useMe } from '../api/me.ts'
 import { consolePath } from '../api/platform.ts'
 import { Button, IconButton } from '../parts/button.tsx'
 import { isMissingFile, lazyFile } from '../parts/lazy-file.tsx'
@@ -13,6 +14,7 @@ import { Banners } from './banners.tsx'
 import { Brand } from './brand.tsx'
 import { Navigation } from './navigation.tsx'
 import { PageView } from './page-view.tsx'
+import { findPage, mayOpen } from './routes.ts'
 import { texts } from './texts.ts'
 import { useShortcuts } from './use-shortcuts.ts'
 
@@ -26,7 +28,14 @@ const Palette = lazyFile(loadPalette)
 export function Shell() {
   const { session } = useSession()
   const base = `${consolePath}/${encodeURIComponent(session.tenant)}`
-  const services = useMemo(() => ({ commandTexts }), [])
+  const me = useMe().data
+  const services = useMemo(() => {
+    const mayOpenPath = (path: string) => {
+      const found = findPage(path.split(/[?#]/)[0]!)
+      return !me || !found || mayOpen(me, session.tenant, found.page)
+    }
+    return { commandTexts, mayOpen: mayOpenPath }
+  }, [me, session.tenant])
   return (
     <Router base={base}>
       <ServicesContext value={services}>

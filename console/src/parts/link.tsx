@@ -1,9 +1,14 @@
 import type { ReactNode } from 'react'
 import { Link as RouteLink } from 'wouter'
 import { Icon, type IconName } from './icons.tsx'
+import { useServices } from './services.tsx'
 
-/** A link within the console: `<Link to="/endpoints">…</Link>`; the tenant is added. */
+/**
+ * A link within the console: `<Link to="/endpoints">…</Link>`; the tenant is added. It is plain text for users who may not open the page.
+ */
 export function Link({ to, children, className }: { to: string; children: ReactNode; className?: string }) {
+  const { mayOpen } = useServices()
+  if (!mayOpen(to)) return <span className={className}>{children}</span>
   return (
     <RouteLink href={to} className={className ?? 'link'}>
       {children}
@@ -11,7 +16,7 @@ export function Link({ to, children, className }: { to: string; children: ReactN
   )
 }
 
-/** A link that looks like a button. */
+/** A link that looks like a button. Users who may not open the page do not see it. */
 export function LinkButton({
   to,
   look = 'plain',
@@ -23,6 +28,8 @@ export function LinkButton({
   icon?: IconName
   children: ReactNode
 }) {
+  const { mayOpen } = useServices()
+  if (!mayOpen(to)) return null
   return (
     <RouteLink href={to} className={`button button-${look}`}>
       {icon && <Icon name={icon} size={16} />}

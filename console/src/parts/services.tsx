@@ -11,10 +11,13 @@ export interface CommandTexts {
 export interface PartsServices {
   /** Returns an operation as commands. */
   commandTexts(operation: string, args: Record<string, unknown>): Promise<CommandTexts>
+  /** Returns whether the user may open the page of a path. */
+  mayOpen(path: string): boolean
 }
 
 export const ServicesContext = createContext<PartsServices>({
   commandTexts: () => Promise.reject(new Error('There is no provider of commands')),
+  mayOpen: () => true,
 })
 
 export const useServices = () => useContext(ServicesContext)

@@ -1,0 +1,103 @@
+/** The console for each built-in role: every page that is offered opens without a refused request, and every other one says why not. */
+import assert from 'node:assert/strict'
+import { before, test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { pages } from '../../console/src/pages/registry.ts'
+import { openBrowser } from '../harness/browser.ts'
+import { openConsole, settled, signIn, type TestConsole } from '../harness/console.ts'
+
+const roles = [
+  'tenant-admin',
+  'application-admin',
+  'application-reader',
+  'endpoint-admin',
+  'endpoint-reader',
+  undefined,
+]
+const password = 'a long password of a tester 1'
+const noPermission = 'You may not see this'
+
+let console_: TestConsole
+
+before(async () => {
+  console_ = await openConsole()
+  const { api } = console_
+  await api('POST /api/v1/applications', { name: 'meters', displayName: 'Meters' })
+  await api('POST /api/v1/applications/meters/app-versions', { nameSuffix: 'v1' })
+  await api('POST /epr/api/v1/endpoints', { endpointId: 'meter-1', appVersion: { name: 'meters-v1' } })
+})
+
+const tabs = [
+  'timeline',
+  'metadata',
+  'commands',
+  'history',
+  'configuration',
+  'software',
+  'files',
+  'relations',
+  'access',
+]
+/** Pages that need no object, and those of the application and the endpoint. */
+const paths = [
+  ...pages.filter(({ path, realm }) => !path.includes(':') && realm === undefined).map(({ path }) => path),
+  '/applications/meters',
+  '/applications/meters/edit',
+  '/endpoints/meter-1',
+  ...tabs.map((tab) => `/endpoints/meter-1?tab=${tab}`),
+]
+
+/** Returns the path of the registry that an address belongs to: `/users/:id`. */
+function registered(address: string): string | undefined {
+  const path = address.split('?')[0]!
+  const isSame = (pattern: string) => new RegExp(`^${pattern.replace(/:\w+/g, '[^/]+')}$`).test(path)
+  return pages.find((page) => page.path === path)?.path ?? pages.find((page) => isSame(page.path))?.path
+}
+
+/** Opens the console as a new user with this role. Refused requests are recorded. */
+async function openAs(role: string | undefined): Promise<{ page: Page; refused: string[] }> {
+  const username = `${role ?? 'no-role'}-user`
+  const made = await console_.api('POST /iam/api/v1/users', { username, password, roles: role ? [role] : [] })
+  assert.equal(made.status, 201, made.text)
+  const browser = await openBrowser()
+  const refused: string[] = []
+  browser.on('response', (response) => {
+    if (response.status() === 403) refused.push(`${response.request().method()} ${response.url()}`)
+  })
+  const page = await browser.newPage()
+  await page.goto(console_.address('/'))
+  await signIn(page, username, password)
+  return { page, refused }
+}
+
+/** Goes to a page within the console; returns false if the page says that the user may not see it. */
+async function visit(page: Page, path: string): Promise<boolean> {
+  await page.evaluate(`history.pushState(null, '', ${JSON.stringify(console_.address(path))})`)
+  await settled(page)
+  return !(await page.getByRole('heading', { name: noPermission }).isVisible())
+}
+
+/** Paths of the console that the page links to. */
+const linksOf = (page: Page) =>
+  page.evaluate<string[]>(`[...document.querySelectorAll('a[href^="/"]')].map((link) => new URL(link.href).pathname)`)
+
+for (const role of roles)
+  test(`${role ?? 'a user without a role'} sees what succeeds, and nothing else`, async () => {
+    const { page, refused } = await openAs(role)
+    const base = new URL(console_.address('')).pathname
+    const allowed = new Map<string, boolean>()
+    const linked = new Map<string, string>()
+    for (const path of paths) {
+      const isShown = await visit(page, path)
+      allowed.set(registered(path)!, isShown)
+      assert.deepEqual(refused.splice(0), [], `${path} makes requests that are refused`)
+      for (const link of await linksOf(page))
+        if (link.startsWith(base)) linked.set(link.slice(base.length) || '/', path)
+    }
+    const wrong = [...linked].filter(([link]) => allowed.get(registered(link) ?? '') === false)
+    assert.deepEqual(wrong, [], 'links to pages that are not allowed, each with the page that has it')
+    for (const { path, group, title } of pages)
+      if (group !== undefined && allowed.get(path))
+        assert.ok(linked.has(path), `${title} is allowed, but not in the navigation`)
+    await page.context().close()
+  })
