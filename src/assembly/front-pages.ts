@@ -6,6 +6,7 @@ import type { HealthReport } from '../kernel/health.ts'
 import { openapi } from '../kernel/http/openapi.ts'
 import type { Reply } from '../kernel/http/routes.ts'
 import type { HttpServer } from '../kernel/http/server.ts'
+import { escapeHtml, pathOf } from './console/pages.ts'
 import { version } from './version.ts'
 
 export const apiDocument = (http: HttpServer, baseUrl: string) =>
@@ -30,11 +31,20 @@ const logo =
   '<svg viewBox="0 0 24 24" fill="none" stroke="currentColor" stroke-width="2" stroke-linejoin="round" xmlns="http://www.w3.org/2000/svg">' +
   '<path d="M12 2v3M12 12v10M5 5h12l3 3.5L17 12H5z"/></svg>'
 
-const docsPage = page(
-  'Waypost API reference',
-  '<link rel="stylesheet" href="/docs/assets/swagger-ui.css">\n<link rel="stylesheet" href="/docs/assets/docs.css">',
-  '<div id="reference"></div>\n<script src="/docs/assets/swagger-ui-bundle.js"></script>\n<script src="/docs/assets/docs.js"></script>',
-)
+/** `signIn` is the path of the script that signs the page in; without a build of the console there is none, and Authorize takes a token. */
+const docsPage = (baseUrl: string, signIn: string | undefined) =>
+  page(
+    'Waypost API reference',
+    `<meta name="waypost-base" content="${escapeHtml(baseUrl)}">
+<link rel="stylesheet" href="/docs/assets/swagger-ui.css">
+<link rel="stylesheet" href="/docs/assets/docs.css">`,
+    `<div id="session" role="status"></div>
+<div id="reference"></div>
+<script src="/docs/assets/swagger-ui-bundle.js"></script>
+<script src="/docs/assets/docs.js"></script>${
+      signIn === undefined ? '' : `\n<script type="module" src="${escapeHtml(signIn)}"></script>`
+    }`,
+  )
 
 function frontPage({ status, checks }: HealthReport): string {
   const rows = checks.map(
@@ -63,7 +73,14 @@ const sendPage = (reply: Reply, text: string) =>
 
 const types: Record<string, string> = { css: 'text/css', js: 'text/javascript', svg: 'image/svg+xml' }
 
-export function mountFrontPages(http: HttpServer, platform: { baseUrl(): string; report(): Promise<HealthReport> }) {
+export interface FrontPagesPlatform {
+  baseUrl(): string
+  report(): Promise<HealthReport>
+  /** Name of the script of the console that signs the reference in; undefined while the console is not built. */
+  referenceScript(): Promise<string | undefined>
+}
+
+export function mountFrontPages(http: HttpServer, platform: FrontPagesPlatform) {
   const { app } = http
   const compressed = http.compression ? { onSend: http.compression.onSend } : {}
   const pagesDirectory = new URL('./pages/', import.meta.url)
@@ -89,10 +106,14 @@ export function mountFrontPages(http: HttpServer, platform: { baseUrl(): string;
   // Browsers are redirected to the console; other clients, such as curl and monitors, get the status page.
   app.get('/', async (request, reply) => {
     if (request.headers.accept?.includes('text/html'))
-      return reply.redirect(`${new URL(platform.baseUrl()).pathname.replace(/\/+$/, '')}/console`, 302)
+      return reply.redirect(`${pathOf(platform.baseUrl())}/console`, 302)
     return sendPage(reply, frontPage(await platform.report()))
   })
-  mountPage('/docs', () => docsPage)
+  mountPage('/docs', async () => {
+    const script = await platform.referenceScript()
+    const baseUrl = platform.baseUrl()
+    return docsPage(baseUrl, script && `${pathOf(baseUrl)}/console/@/${script}`)
+  })
   mountAsset('/assets/style.css', () => readFileSync(new URL('style.css', pagesDirectory)))
   mountAsset('/assets/icon.svg', () => logo.replace('currentColor', '#0b6e5f'))
   mountAsset('/docs/assets/docs.css', () => readFileSync(new URL('docs.css', pagesDirectory)))

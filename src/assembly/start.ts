@@ -88,8 +88,12 @@ export async function startPlatform(
     closers.push(async () => stopWatchingDisks())
 
     const http = createHttp(config, log, platformServices, () => baseUrl)
-    mountFrontPages(http, { baseUrl: () => baseUrl, report: management.report })
     const webConsole = createWebConsole(config, log, http, () => baseUrl, closers)
+    const referenceScript = async () => {
+      const state = await webConsole.state()
+      return state.kind === 'ready' ? state.manifest.reference : undefined
+    }
+    mountFrontPages(http, { baseUrl: () => baseUrl, report: management.report, referenceScript })
 
     await startBackground(kit, closers)
     await platformServices.reloadKeys()

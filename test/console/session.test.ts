@@ -58,6 +58,34 @@ test('a tenant that does not exist leads to a choice', async () => {
   await page.close()
 })
 
+test('the reference at /docs uses the session of the console, and keeps no token', async () => {
+  const { platform } = opened
+  const page = await opened.open('/')
+  const reference = await opened.browser.newPage()
+  await reference.goto(`${platform.baseUrl}/docs?tenant=default#/identity/me.get`)
+  await reference.getByText('You are signed in at the tenant default.').waitFor()
+  await reference.getByRole('button', { name: 'Execute' }).click()
+  await reference.locator('.live-responses-table .response-col_status', { hasText: '200' }).waitFor()
+  await reference
+    .locator('.live-responses-table')
+    .getByText(platform.bootstrap.default.admin.username)
+    .first()
+    .waitFor()
+  const kept = await reference.evaluate<string>(
+    'JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, location.href, document.body.innerText])',
+  )
+  assert.doesNotMatch(kept, /eyJ/, 'the token is neither stored nor shown')
+
+  await page.getByRole('button', { name: /your account/i }).click()
+  await page.getByRole('menuitem', { name: 'Sign out' }).click()
+  await reference.getByText('Sign in at the tenant default to try out requests').waitFor()
+  await reference.getByRole('button', { name: 'Execute' }).click()
+  await reference.locator('.live-responses-table .response-col_status', { hasText: '401' }).waitFor()
+  assert.deepEqual(opened.problems, [])
+  await reference.close()
+  await page.close()
+})
+
 test('when the session ends at the provider, the page says so and keeps what was typed', async () => {
   const { browser, platform, api } = opened
   const page = await opened.open('/applications/new')

@@ -39,7 +39,12 @@ export default function Account({ onShortcuts }: { onShortcuts(): void }) {
     })),
     'line',
     { id: 'shortcuts', icon: 'keyboard', label: texts.shortcuts, onAction: onShortcuts },
-    { id: 'reference', icon: 'code', label: texts.reference, onAction: () => void window.open(`${baseUrl}/docs`) },
+    {
+      id: 'reference',
+      icon: 'code',
+      label: texts.reference,
+      onAction: () => void window.open(`${baseUrl}/docs?${new URLSearchParams({ tenant: session.tenant })}`),
+    },
     {
       id: 'status',
       icon: 'activity',

@@ -48,7 +48,12 @@ export async function bundleConsole(directory: string): Promise<Manifest> {
   await mkdir(directory, { recursive: true })
   const { metafile } = await build({
     absWorkingDir: projectDirectory,
-    entryPoints: { app: 'console/src/app/main.tsx', worker: 'console/src/api/live-worker.ts', style: 'console:styles' },
+    entryPoints: {
+      app: 'console/src/app/main.tsx',
+      worker: 'console/src/api/live-worker.ts',
+      reference: 'console/src/app/reference.ts',
+      style: 'console:styles',
+    },
     outdir: directory,
     entryNames: '[name]-[hash]',
     chunkNames: '[name]-[hash]',
@@ -79,6 +84,7 @@ export async function bundleConsole(directory: string): Promise<Manifest> {
     script: nameOf(/main\.tsx$/, '.js'),
     style: nameOf(/^console:/, '.css'),
     worker: nameOf(/live-worker\.ts$/, '.js'),
+    reference: nameOf(/app\/reference\.ts$/, '.js'),
     files,
   }
   await writeFile(join(directory, manifestName), `${JSON.stringify(manifest, null, 1)}\n`)

@@ -114,7 +114,7 @@ suite('serving the console', async () => {
     mkdirSync(cache, { recursive: true })
     afterAllTests(() => rmSync(cache, { recursive: true, force: true }))
     const file = { type: 'text/javascript; charset=utf-8', sizes: { identity: 3 } }
-    const older = { script: '', style: '', worker: '', files: { 'old-ABCDEFGH.js': file } }
+    const older = { script: '', style: '', worker: '', reference: '', files: { 'old-ABCDEFGH.js': file } }
     writeFileSync(join(cache, 'manifest.json'), JSON.stringify(older))
     writeFileSync(join(cache, 'old-ABCDEFGH.js'), 'old')
     const app = await serve(createConsole({ ...options, directory: undefined }))

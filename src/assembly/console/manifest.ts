@@ -14,6 +14,8 @@ export interface Manifest {
   style: string
   /** Name of the worker script; all tabs share this worker. */
   worker: string
+  /** Name of the script that signs the API reference in. */
+  reference: string
   files: Record<string, BuiltFile>
 }
 

@@ -1,0 +1,71 @@
+/** Signs the API reference at `/docs` in with the session of the console: requests that are tried out carry its token. */
+import { baseUrl } from '../api/platform.ts'
+import { createSession, type Session } from '../api/session.ts'
+import { referenceTexts as texts } from './reference-texts.ts'
+import { recentTenants } from './tenants.ts'
+
+interface ReferenceRequest {
+  url: string
+  headers: Record<string, string>
+}
+
+/** docs.js calls it before each request. */
+declare global {
+  interface Window {
+    waypostReference?: { authorize(request: ReferenceRequest): Promise<ReferenceRequest> }
+  }
+}
+
+const query = new URLSearchParams(location.search)
+const session = createSession(query.get('tenant') ?? recentTenants()[0] ?? 'default')
+
+const isOwnApi = ({ url }: ReferenceRequest) =>
+  new URL(url, location.href).origin === location.origin && !url.endsWith('/openapi.json')
+
+/** Credentials that a person has entered under Authorize are used instead. */
+const hasCredentials = ({ headers }: ReferenceRequest) =>
+  Object.keys(headers).some((name) => /^(?:authorization|x-identity-api-key|x-auth-token)$/i.test(name))
+
+window.waypostReference = {
+  async authorize(request) {
+    if (!isOwnApi(request) || hasCredentials(request) || session.state().kind !== 'signed-in') return request
+    return { ...request, headers: { ...request.headers, Authorization: `Bearer ${await session.token()}` } }
+  },
+}
+
+function show(bar: HTMLElement, { tenant, state, signInAgain }: Session) {
+  const { kind } = state()
+  bar.replaceChildren()
+  const say = (text: string) => {
+    const paragraph = document.createElement('p')
+    paragraph.textContent = text
+    bar.append(paragraph)
+  }
+  const offer = (text: string, act: () => unknown) => {
+    const button = document.createElement('button')
+    button.textContent = text
+    button.addEventListener('click', act)
+    bar.append(button)
+  }
+  if (kind === 'signed-in') say(texts.signedIn(tenant))
+  if (kind === 'signed-out' || kind === 'expired') {
+    say(texts.signedOut(tenant))
+    offer(texts.signIn, () => signInAgain('new-tab'))
+  }
+  if (kind === 'no-tenant') say(texts.noTenant(tenant))
+  if (kind === 'failed') {
+    say(texts.failed)
+    offer(texts.tryAgain, () => session.start({ silent: true }))
+  }
+  const link = document.createElement('a')
+  link.href = `${baseUrl}/console`
+  link.textContent = texts.console
+  bar.append(link)
+}
+
+const bar = document.getElementById('session')
+if (bar) {
+  session.subscribe(() => show(bar, session))
+  show(bar, session)
+}
+void session.start({ silent: true })
