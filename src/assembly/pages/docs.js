@@ -1,3 +1,40 @@
+/**
+ * Swagger UI would parse the document as YAML and normalise all of it for each operation that is opened, which takes half a minute.
+ * The document is JSON with references to its own parts only.
+ */
+const ownDocument = () => ({
+  fn: {
+    async resolveSubtree(api, path) {
+      return { spec: resolved(api, valueAt(api, path)), errors: [] }
+    },
+  },
+  statePlugins: {
+    spec: {
+      wrapActions: {
+        parseToJson:
+          (_, { specActions, specSelectors }) =>
+          (text) =>
+            specActions.updateJsonSpec(JSON.parse(text ?? specSelectors.specStr())),
+      },
+    },
+  },
+})
+
+const valueAt = (api, path) => path.reduce((value, key) => value?.[key], api)
+const keyOf = (part) => decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~')
+
+/** Replaces references by what they name. A shape that contains itself keeps its reference there. */
+function resolved(api, value, above = []) {
+  if (Array.isArray(value)) return value.map((item) => resolved(api, item, above))
+  if (typeof value !== 'object' || value === null) return value
+  const { $ref } = value
+  if (typeof $ref !== 'string' || !$ref.startsWith('#/'))
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, resolved(api, item, above)]))
+  const target = valueAt(api, $ref.slice(2).split('/').map(keyOf))
+  if (target === undefined || above.includes($ref)) return value
+  return { ...resolved(api, target, [...above, $ref]), $$ref: $ref }
+}
+
 window.ui = SwaggerUIBundle({
   url: '/openapi.json',
   dom_id: '#reference',
@@ -10,6 +47,7 @@ window.ui = SwaggerUIBundle({
   tryItOutEnabled: true,
   validatorUrl: null,
   presets: [SwaggerUIBundle.presets.apis],
+  plugins: [ownDocument],
   layout: 'BaseLayout',
   requestInterceptor: (request) => window.waypostReference?.authorize(request) ?? request,
 })
