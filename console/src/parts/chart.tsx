@@ -131,11 +131,12 @@ function Plot(props: ChartProps & { height: number | 'fill' }) {
         onZoom: (from, to) => latest.current.onZoom?.(from, to),
       })
       plot.current = new uPlot(options, shown.current, element)
-      // uPlot lays out its legend later.
-      if (height === 'fill') requestAnimationFrame(() => plot.current?.setSize(sizeOf()))
+      // The plot has the height that the legend leaves, and the legend gets its lines later.
+      const legend = element.querySelector('.u-legend')
+      if (height === 'fill' && legend) resize.observe(legend)
     }
-    create()
     const resize = new ResizeObserver(() => plot.current?.setSize(sizeOf()))
+    create()
     resize.observe(element)
     const theme = new MutationObserver(create)
     theme.observe(document.documentElement, { attributeFilter: ['data-theme'] })

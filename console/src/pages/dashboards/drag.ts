@@ -32,6 +32,9 @@ const positionIn = (grid: HTMLElement, { clientX, clientY }: PointerEvent) => {
   return { x: clientX - left, y: clientY - top }
 }
 
+/** On a narrow screen widgets are one below the other, and places are changed by keyboard or number only. */
+const hasColumns = (grid: HTMLElement) => getComputedStyle(grid).gridTemplateColumns.split(' ').length === columns
+
 /** Returns the widget that is being moved, with the place that it would get. */
 export function useDrag(grid: RefObject<HTMLElement | null>, handlers: DragHandlers): Drag | undefined {
   const [drag, setDrag] = useState<Drag>()
@@ -63,7 +66,7 @@ export function useDrag(grid: RefObject<HTMLElement | null>, handlers: DragHandl
       const id = target.closest<HTMLElement>('[data-widget]')?.dataset.widget
       const rectangle = id === undefined ? undefined : latest.current.rectangleOf(id)
       const isControl = target.closest('button:not([data-handle]), a, input') !== null
-      if (id === undefined || !rectangle || event.button !== 0 || isControl) return
+      if (id === undefined || !rectangle || event.button !== 0 || isControl || !hasColumns(element)) return
       const isResize = target.closest('[data-resize]') !== null
       if (!isResize && target.closest('.widget-head') === null) return
       start = { id, isResize, rectangle, ...positionIn(element, event) }
