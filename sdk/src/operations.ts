@@ -8913,7 +8913,7 @@ export interface Nouns {
         state?: string | readonly string[] | undefined
       }, Command>
       counts: {
-        /** Count the commands of an application by state. */
+        /** Get the numbers of commands of an application by state. */
         get: Call<{
           /** Name of the application. */
           applicationName: string

@@ -235,7 +235,7 @@ export const listApplicationCommands = {
 
 export const countApplicationCommands = {
   name: 'commands.ofApplication.counts.get',
-  summary: 'Count the commands of an application by state',
+  summary: 'Get the numbers of commands of an application by state',
   params: ofApplication,
   query: Type.Object({ commandTypes: applicationTypes }),
   response: {
