@@ -113,6 +113,7 @@ async function createResources() {
   parameters.adx = parameters.application
   parameters.register = { applicationName: app, filterId, endpointId, key: 'city' }
   parameters.token = { endpointId, endpointTokenId: `${marker}-token` }
+  parameters.gateway = { endpointId }
   const filename = `${marker}-file`
   const upload = {
     'x-auth-token': await uploadTokenOf(platform.baseUrl, { version: `${app}-v1`, token: endpointToken }),
