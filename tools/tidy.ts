@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url'
 import { consoleProblems } from './console-rules.ts'
 import { lengthProblems } from './function-length.ts'
 import { operationProblems } from './operation-problems.ts'
-import { logTextProblems, proseProblems, proseWarnings } from './prose.ts'
+import { logTextProblems, nameProblems, proseProblems, proseWarnings } from './prose.ts'
 
 const linesMax = 400
 const generated = /^sdk\/src\/(?:operations|table|described)\.ts$/
@@ -99,6 +99,7 @@ export function findProblems(files: Map<string, string>): string[] {
   const graph = new Map<string, string[]>()
   for (const [file, text] of files) {
     problems.push(...lengthProblems(file, text), ...proseProblems(file, text))
+    if (!/^(?:test\/)?console\//.test(file)) problems.push(...nameProblems(file, text))
     if (!isTest(file) && !file.startsWith('src/') && !file.startsWith('console/')) continue
     const targets = [...text.matchAll(importLine)].map((match) =>
       normalize(join(dirname(file), (match[1] ?? match[2])!)),

@@ -77,7 +77,7 @@ export async function countDirectory(deps: CountDeps, ctx: Ctx, request: CountsR
   }
 }
 
-/** Returns whether counts suffice that are maintained. Those by connection and metadata are not kept for each version. */
+/** Returns whether the maintained counts suffice. Counts by connection and metadata are not maintained for each version. */
 async function isMaintained(deps: CountDeps, { scope, conditions }: DirectoryQuery, dimensions: Dimension[]) {
   if (hasConditions({ ...conditions, versionNames: undefined })) return false
   const others = dimensions.filter(({ field }) => field !== 'application' && field !== 'version')
@@ -128,7 +128,7 @@ async function addValues(
   if (left > 0) addValue(sums, index, isConnection ? 'never' : null, left)
 }
 
-/** Returns false if the time did not suffice. */
+/** Counts in steps. Returns false if the time did not suffice. */
 async function addCounted(
   deps: CountDeps,
   query: DirectoryQuery,
@@ -137,9 +137,9 @@ async function addCounted(
 ): Promise<boolean> {
   const { db, filters, limits } = deps
   if (query.scope.applicationNames.length === 0) return true
-  const of = { ...query, dimensions }
+  const grouped = { ...query, dimensions }
   for (const source of await sourcesOf(deps, { query, sort: byCreation }, limits.candidatesMax)) {
-    const counted = await store.countCandidates(db.sql, of, filters, source, limits.candidatesMax)
+    const counted = await store.countCandidates(db.sql, grouped, filters, source, limits.candidatesMax)
     if (!counted) continue
     add(sums, counted)
     return true
@@ -148,7 +148,7 @@ async function addCounted(
   const { from, to } = await store.findBounds(db.sql, query.scope.tenantId)
   for (let after = from - 1; after < to; after += limits.steps) {
     if (after >= from && monotonicMs() - began > limits.budgetMs) return false
-    add(sums, await store.countRange(db.sql, of, filters, { after, last: after + limits.steps }))
+    add(sums, await store.countRange(db.sql, grouped, filters, { after, last: after + limits.steps }))
   }
   return true
 }

@@ -2,7 +2,7 @@
 import { invalidField } from '../../../kernel/errors.ts'
 import type { Sort } from './query.ts'
 
-/** A place between two endpoints of a sorted list. Endpoints without a value come last, in the order of registration. */
+/** A position between two endpoints of a sorted list. Endpoints without a value come last, in the order of registration. */
 export interface Position {
   /** Undefined among the endpoints without a value, and if the list is in the order of registration. */
   value: string | undefined

@@ -55,7 +55,7 @@ register.noteActivity('pump-2', at(1))
 await waypost.built.get('register')!.stop!()
 
 suite('the directory', () => {
-  test('lists endpoints with connection and last activity, in the order of registration', async () => {
+  test('the directory lists endpoints with connection and last activity, in the order of registration', async () => {
     const answer = await list({ include: 'metadata' })
     assert.deepEqual(ids(answer), ['pump-1', 'pump-2', 'pump-3', 'valve-7', 'b-meter'])
     assert.equal(answer.body.nextCursor, undefined)
@@ -78,7 +78,7 @@ suite('the directory', () => {
     assert.equal((await list()).body.content[0].metadata, undefined)
   })
 
-  test('finds parts of ids and of indexed values, in any case and alphabet', async () => {
+  test('a search finds parts of ids and of indexed values, in any case and alphabet', async () => {
     const cases: [search: string, expected: string[]][] = [
       ['pump', ['pump-1', 'pump-2', 'pump-3']],
       ['PUMP-1', ['pump-1']],
@@ -108,7 +108,7 @@ suite('the directory', () => {
     }
   })
 
-  test('sorts by id, creation, last activity and metadata, and continues at the cursor', async () => {
+  test('the directory sorts by id, creation, last activity and metadata, and continues at the cursor', async () => {
     const cases: [parameters: object, expected: string[]][] = [
       [{ sort: 'endpointId' }, ['b-meter', 'pump-1', 'pump-2', 'pump-3', 'valve-7']],
       [{ sort: 'endpointId', sortOrder: 'desc' }, ['valve-7', 'pump-3', 'pump-2', 'pump-1', 'b-meter']],
@@ -130,7 +130,7 @@ suite('the directory', () => {
         assert.deepEqual(await all({ ...parameters, limit }), expected, JSON.stringify({ ...parameters, limit }))
   })
 
-  test('filters by application, version, connection, activity, filter and metadata', async () => {
+  test('the directory filters by application, version, connection, activity, filter and metadata', async () => {
     const filters = `${root}/applications/${a.app}/filters`
     const created = await admin(`POST ${filters}`, { name: 'x1', documentQuery: { 'metadata.model': 'X1' } })
     const filterId = created.body.filterId ?? created.body.id
@@ -158,37 +158,39 @@ suite('the directory', () => {
         assert.deepEqual((await all({ ...parameters, sort })).sort(), [...expected].sort(), JSON.stringify(parameters))
   })
 
-  test('follows changes: metadata, connectivity, deletion, configuration', async () => {
+  test('the directory follows changes of metadata, connectivity and configuration, and deletions', async () => {
     const { app, version } = await anApplication()
-    const of = { applicationName: app }
+    const selection = { applicationName: app }
     for (const endpointId of ['change-1', 'change-2'])
       await anEndpoint(version, {
         endpointId,
         metadata: { name: 'before', colour: endpointId === 'change-1' ? 'red' : 'blue' },
       })
     await update()
-    assert.deepEqual(await all({ ...of, search: 'before' }), ['change-1', 'change-2'])
+    assert.deepEqual(await all({ ...selection, search: 'before' }), ['change-1', 'change-2'])
     await admin(`PUT ${root}/endpoints/change-1/metadata/name`, '"After"')
     await register.setConnectivity([{ endpointId: 'change-1', connected: true, at: at(9), number: 1 }])
     await update()
-    assert.deepEqual(await all({ ...of, search: 'before' }), ['change-2'])
-    assert.deepEqual(await all({ ...of, search: 'after', connection: 'connected', sort: 'lastActivity' }), ['change-1'])
-    assert.deepEqual(await all({ ...of, sort: 'name' }), ['change-1', 'change-2'])
-    assert.deepEqual(await all({ ...of, search: 'red' }), [])
+    assert.deepEqual(await all({ ...selection, search: 'before' }), ['change-2'])
+    assert.deepEqual(await all({ ...selection, search: 'after', connection: 'connected', sort: 'lastActivity' }), [
+      'change-1',
+    ])
+    assert.deepEqual(await all({ ...selection, sort: 'name' }), ['change-1', 'change-2'])
+    assert.deepEqual(await all({ ...selection, search: 'red' }), [])
     const configured = await configure(app, { directory: { keys: ['colour'] } })
     assert.ok(configured.status < 300, configured.text)
     await eventually(
       async () => {
         await update()
-        assert.deepEqual(await all({ ...of, search: 'red' }), ['change-1'])
+        assert.deepEqual(await all({ ...selection, search: 'red' }), ['change-1'])
       },
       { withinMs: 15_000 },
     )
-    assert.deepEqual(await all({ ...of, search: 'after' }), [])
-    assert.deepEqual(await all({ ...of, sort: 'colour' }), ['change-2', 'change-1'])
+    assert.deepEqual(await all({ ...selection, search: 'after' }), [])
+    assert.deepEqual(await all({ ...selection, sort: 'colour' }), ['change-2', 'change-1'])
     await admin(`DELETE ${root}/endpoints/change-1`)
-    assert.deepEqual(await all({ ...of, search: 'red' }), [], 'a deleted endpoint must not be listed')
-    assert.deepEqual(await all({ ...of, sort: 'colour' }), ['change-2'])
+    assert.deepEqual(await all({ ...selection, search: 'red' }), [], 'a deleted endpoint must not be listed')
+    assert.deepEqual(await all({ ...selection, sort: 'colour' }), ['change-2'])
     await update()
     const sql = waypost.kit.db.sql
     for (const table of ['documents', 'sort_values', 'activity'])
@@ -200,23 +202,23 @@ suite('the directory', () => {
       )
   })
 
-  test('a cursor is stable while endpoints come, change and go', async () => {
+  test('a cursor is stable while endpoints are registered, changed and deleted', async () => {
     const { app, version } = await anApplication()
     for (const n of [1, 3, 5, 7]) await anEndpoint(version, { endpointId: `stable-${n}` })
     await update()
-    const of = { applicationName: app, sort: 'endpointId', limit: 2 }
-    const first = await list(of)
+    const selection = { applicationName: app, sort: 'endpointId', limit: 2 }
+    const first = await list(selection)
     assert.deepEqual(ids(first), ['stable-1', 'stable-3'])
     await anEndpoint(version, { endpointId: 'stable-2' })
     await anEndpoint(version, { endpointId: 'stable-4' })
     await admin(`DELETE ${root}/endpoints/stable-3`)
     await update()
-    const second = await list({ ...of, cursor: first.body.nextCursor })
+    const second = await list({ ...selection, cursor: first.body.nextCursor })
     assert.deepEqual(ids(second), ['stable-4', 'stable-5'])
-    assert.deepEqual(ids(await list({ ...of, cursor: second.body.nextCursor })), ['stable-7'])
+    assert.deepEqual(ids(await list({ ...selection, cursor: second.body.nextCursor })), ['stable-7'])
   })
 
-  test('rejects invalid input', async () => {
+  test('a list with invalid input is rejected', async () => {
     const { nextCursor } = (await list({ limit: 1, sort: 'name' })).body
     const crafted = (fields: unknown) => Buffer.from(JSON.stringify(fields)).toString('base64url')
     const cases: [parameters: Record<string, unknown>, field: string][] = [
@@ -250,7 +252,7 @@ suite('the directory', () => {
     }
   })
 
-  test('shows only what the caller may read', async () => {
+  test('the directory shows only what the caller may read', async () => {
     const read = ['endpoint:read']
     const reader = (on: Record<string, string[]>) => waypost.as(aCaller({ on }))
     const mixed = reader({ [`application-${b.app}`]: read, 'endpoint-pump-2': read, 'endpoint-b-meter': read })
@@ -279,10 +281,10 @@ suite('the directory', () => {
 suite('counts of endpoints', () => {
   const counts = (parameters: Record<string, unknown> = {}, ask = admin) =>
     ask(`GET ${root}/directory/counts${query(parameters)}`)
-  const of = { applicationName: `${a.app},${b.app}` }
+  const selection = { applicationName: `${a.app},${b.app}` }
 
-  test('by application, version, connection and metadata', async () => {
-    const { status, body, text } = await counts({ ...of, by: 'version,application,connection,model,deep' })
+  test('endpoints are counted by application, version, connection and metadata', async () => {
+    const { status, body, text } = await counts({ ...selection, by: 'version,application,connection,model,deep' })
     assert.equal(status, 200, text)
     assert.deepEqual([body.total, body.complete], [5, true])
     const byName = Object.fromEntries(body.counts.map((one: { by: string }) => [one.by, one]))
@@ -292,12 +294,12 @@ suite('counts of endpoints', () => {
     assert.deepEqual(byName.connection.values, [value('never', 3), value('connected', 1), value('disconnected', 1)])
     assert.deepEqual([byName.model.values, byName.model.missing], [[value('X1', 2), value('X2', 2)], 1])
     assert.deepEqual([byName.deep.values, byName.deep.missing], [[], 5])
-    const maintained = await counts({ ...of, by: 'version,application' })
+    const maintained = await counts({ ...selection, by: 'version,application' })
     assert.deepEqual(maintained.body.counts, body.counts.slice(0, 2))
-    assert.deepEqual((await counts(of)).body, { total: 5, complete: true, counts: [] })
+    assert.deepEqual((await counts(selection)).body, { total: 5, complete: true, counts: [] })
   })
 
-  test('in advance equals counting each endpoint, after registrations, changes and deletions', async () => {
+  test('maintained counts equal those of each endpoint, after registrations, changes and deletions', async () => {
     const c = await anApplication(admin, ['v1'])
     await configure(c.app, { directory: { 'counted-keys': ['floor', 'model'] } })
     const ids: string[] = []
@@ -309,9 +311,9 @@ suite('counts of endpoints', () => {
       waypost.ask(Register).setConnectivity([{ endpointId: ids[n]!, connected, at: new Date(), number }])
     const check = async (expected: Record<string, number>) => {
       await update()
-      const of = { applicationName: c.app, by: 'floor,model,connection' }
-      const { body } = await counts(of)
-      const each = await counts({ ...of, by: `${of.by},deep` })
+      const grouping = { applicationName: c.app, by: 'floor,model,connection' }
+      const { body } = await counts(grouping)
+      const each = await counts({ ...grouping, by: `${grouping.by},deep` })
       assert.deepEqual([body.total, body.counts], [each.body.total, each.body.counts.slice(0, 3)])
       const stored = await waypost.kit.db.sql`
         select key || '=' || value as name, count from register.value_counts where application_name = ${c.app} order by 1`
@@ -334,10 +336,10 @@ suite('counts of endpoints', () => {
     await check({})
   })
 
-  test('returns the most frequent values and adds up the others', async () => {
-    const { body } = await counts({ ...of, by: 'floor', top: 1, search: 'pump' })
+  test('counts have the most frequent values and add up the others', async () => {
+    const { body } = await counts({ ...selection, by: 'floor', top: 1, search: 'pump' })
     assert.deepEqual(body.counts, [{ by: 'floor', values: [{ value: -1, count: 1 }], others: 2, missing: 0 }])
-    const searched = await counts({ ...of, by: 'version', search: 'zq' })
+    const searched = await counts({ ...selection, by: 'version', search: 'zq' })
     assert.deepEqual(searched.body, {
       total: 0,
       complete: true,
@@ -345,7 +347,7 @@ suite('counts of endpoints', () => {
     })
   })
 
-  test('counts only what the caller may read', async () => {
+  test('only endpoints that the caller may read are counted', async () => {
     const read = ['endpoint:read']
     const mixed = waypost.as(
       aCaller({ on: { [`application-${b.app}`]: read, 'endpoint-pump-2': read, 'endpoint-b-meter': read } }),
@@ -360,7 +362,7 @@ suite('counts of endpoints', () => {
     assert.equal((await counts({ tenantId: 'other' })).status, 403)
   })
 
-  test('rejects invalid input', async () => {
+  test('counts with invalid input are rejected', async () => {
     for (const parameters of [{ by: 'a-b' }, { by: 'a,b,c,d,e,f' }, { top: 0 }, { top: 1001 }, { connection: 'x' }])
       assert.equal((await counts(parameters)).status, 400, JSON.stringify(parameters))
   })

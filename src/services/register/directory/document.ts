@@ -11,7 +11,7 @@ export interface DirectorySettings {
   series: PlaceSeries | undefined
 }
 
-/** In millionths of a degree. */
+/** A place on earth, in millionths of a degree. */
 export interface Place {
   latitude: number
   longitude: number
@@ -172,7 +172,10 @@ export function gramsOfWords(words: string[], sample: Set<number>[]): number[] {
     const size = Math.min(gramSize, characters.length)
     const parts = new Set<number>()
     for (let start = 0; start + size <= characters.length; start++) parts.add(gramOf(characters, start, size))
-    const counted = Array.from(parts, (gram) => ({ gram, count: sample.filter((of) => of.has(gram)).length }))
+    const counted = Array.from(parts, (gram) => ({
+      gram,
+      count: sample.filter((textGrams) => textGrams.has(gram)).length,
+    }))
     counted.sort((one, other) => one.count - other.count)
     const rare = counted.filter(({ count }, index) => index === 0 || count * 2 < sample.length)
     for (const { gram } of (sample.length === 0 ? counted : rare).slice(0, gramsPerWord)) grams.add(gram)

@@ -4,7 +4,7 @@
  */
 import type { Place } from './document.ts'
 
-/** In degrees. If `west` is greater than `east`, the rectangle crosses the antimeridian. */
+/** A rectangle in degrees. If `west` is greater than `east`, the rectangle crosses the antimeridian. */
 export interface Rectangle {
   south: number
   west: number

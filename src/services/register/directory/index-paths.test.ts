@@ -108,7 +108,7 @@ suite('lists of the directory', () => {
   ]
 
   for (const by of sorts)
-    test(`are the same by index and by walk, sorted by ${'key' in by ? by.key : by.field}`, async () => {
+    test(`lists are the same by index and by walk, sorted by ${'key' in by ? by.key : by.field}`, async () => {
       for (const descending of [false, true])
         for (const [selection, wanted] of selections) {
           const sort = { by, descending }
@@ -123,7 +123,7 @@ suite('lists of the directory', () => {
         }
     })
 
-  test('by a key that is not indexed are rejected if there are too many endpoints', async () => {
+  test('a list that is sorted by a key without index is rejected if there are too many endpoints', async () => {
     const sort = { by: { key: 'name' }, descending: false }
     await assert.rejects(all(limitSets[2]!, { sort }, false), /directory\.keys/)
     assert.equal((await all(limitSets[2]!, { sort, words: ['zq'] }, false)).length, 0)
@@ -151,7 +151,7 @@ suite('counts of the directory', () => {
       },
     )
 
-  test('are the same in steps and by index', async () => {
+  test('counts are the same in steps and by index', async () => {
     for (const word of ['pump', 'e']) {
       const complete = await counts({ budgetMs: 1000, steps: 1000, candidatesMax: 1000 }, [word])
       assert.equal(complete.complete, true)
@@ -159,7 +159,7 @@ suite('counts of the directory', () => {
     }
   })
 
-  test('say when they were ended', async () => {
+  test('counts that ended early say so', async () => {
     const cut = await counts({ budgetMs: 0, steps: 7, candidatesMax: 0 }, [])
     assert.deepEqual([cut.complete, cut.total], [false, 7])
     assert.equal(

@@ -15,7 +15,7 @@ export interface Indexing {
   /** Updates the directory until the queue is empty. */
   run(): Promise<void>
   /** Enqueues all endpoints of an application, after its configuration has changed. */
-  enqueueApplication(sql: Sql, of: { tenantId: string; applicationName: string }): Promise<void>
+  enqueueApplication(sql: Sql, application: { tenantId: string; applicationName: string }): Promise<void>
   periodic: PeriodicTask
 }
 
@@ -24,7 +24,7 @@ interface Deps {
   settingsOf: DirectorySettingsOf
 }
 
-/** Metadata of so many endpoints is in memory at once: 16 MB at most. */
+/** Number of endpoints whose metadata is in memory at once: 16 MB at most. */
 const endpointsPerStep = 250
 const periodSeconds = 2
 /** A run ends after this time; the next one continues. */
@@ -40,23 +40,26 @@ const enqueueDelaySeconds = 3
 
 export function createIndexing({ db, jobs }: Kit, settingsOf: DirectorySettingsOf): Indexing {
   const deps: Deps = { db, settingsOf }
-  jobs.handle(EnqueueApplication, async (of, { signal }) => {
+  jobs.handle(EnqueueApplication, async (application, { signal }) => {
     for (let after: number | undefined = -1; after !== undefined; ) {
       signal.throwIfAborted()
       const position: number = after
-      after = await db.tx((sql) => store.enqueueAll(sql, { ...of, after: position, limit: endpointsPerEnqueue }))
+      after = await db.tx((sql) =>
+        store.enqueueAll(sql, { ...application, after: position, limit: endpointsPerEnqueue }),
+      )
     }
   })
   return {
     async run() {
       while (await step(deps));
     },
-    enqueueApplication: (sql, of) => jobs.send(sql, EnqueueApplication, of, { startAfter: enqueueDelaySeconds }),
+    enqueueApplication: (sql, application) =>
+      jobs.send(sql, EnqueueApplication, application, { startAfter: enqueueDelaySeconds }),
     periodic: { name: 'register.update-directory', everySeconds: periodSeconds, run: () => runForAWhile(deps) },
   }
 }
 
-/** Pauses longer than it works, because a document takes more of the database's time than a registration. */
+/** Updates the directory in steps, and pauses longer than a step takes, because a document takes more of the database's time than a registration. */
 async function runForAWhile(deps: Deps) {
   const began = monotonicMs()
   for (;;) {
@@ -68,7 +71,7 @@ async function runForAWhile(deps: Deps) {
   }
 }
 
-/** Returns whether the queue may have more. */
+/** Updates some endpoints. Returns whether the queue may have more. */
 async function step({ db, settingsOf }: Deps): Promise<boolean> {
   return await db.tx(async (sql) => {
     const queued = distinct(await store.takeFromQueue(sql, endpointsPerStep))

@@ -168,7 +168,7 @@ async function partOfApplications(deps: ListDeps, listing: Listing): Promise<Par
   return cutPart(listing, part)
 }
 
-/** One more than the page shows that another page follows. */
+/** One endpoint more than the page has, which shows that another page follows. */
 function cutPart({ limit }: Listing, { items, reached }: Part): Part {
   return items.length > limit ? { items: items.slice(0, limit), reached: items[limit - 1] } : { items, reached }
 }
@@ -178,7 +178,7 @@ async function walk(deps: ListDeps, listing: Listing, before: Part, steps: numbe
   const { db, filters } = deps
   const { query, sort, limit, includeMetadata } = listing
   const isRest = before.reached?.isRest ?? false
-  const of: Walk = {
+  const step: Walk = {
     ...query,
     sort,
     after: before.reached,
@@ -186,7 +186,7 @@ async function walk(deps: ListDeps, listing: Listing, before: Part, steps: numbe
     limit: limit + 1 - before.items.length,
     includeMetadata,
   }
-  const walked = await (isRest ? walkRest : walkValues)(db.sql, of, filters)
+  const walked = await (isRest ? walkRest : walkValues)(db.sql, step, filters)
   const toPosition = ({ seq, value }: { seq: number; value: string | null }): Position => ({
     seq,
     value: value ?? undefined,
@@ -203,7 +203,7 @@ async function walk(deps: ListDeps, listing: Listing, before: Part, steps: numbe
 /** With more candidates, walking in the order of the list finds a page sooner than sorting them. */
 const orderedMax = 3000
 
-/** Answers by the index of a condition that few endpoints meet; undefined if there is none. */
+/** Answers by the index of a condition that few endpoints meet; returns undefined if there is no such condition. */
 async function byIndex(deps: ListDeps, listing: Listing, part: Part, isOver: () => boolean): Promise<Part | undefined> {
   const { query, sort } = listing
   if (query.conditions.words.length > 0 && 'field' in sort.by && sort.by.field === 'createdDate')
@@ -235,18 +235,23 @@ export async function sourcesOf(
   candidatesMax: number,
 ): Promise<Fragment[]> {
   const { conditions } = query
-  const [sql, of, limit] = [db.sql as Sql, { ...query, sort }, candidatesMax + 1]
+  const [sql, sorted, limit] = [db.sql as Sql, { ...query, sort }, candidatesMax + 1]
   const sources: Fragment[] = []
   if (conditions.filters.length > 0 && conditions.filters[0]!.members < limit)
-    sources.push(candidates.membersSql(sql, of, filters))
+    sources.push(candidates.membersSql(sql, sorted, filters))
   if (conditions.words.length > 0 && query.words !== 'common')
     sources.push(
-      candidates.searchSql(sql, of, { ...(await candidates.findBounds(sql, query.scope)), descending: false }, limit),
+      candidates.searchSql(
+        sql,
+        sorted,
+        { ...(await candidates.findBounds(sql, query.scope)), descending: false },
+        limit,
+      ),
     )
-  if (conditions.metadata.length > 0) sources.push(candidates.metadataSql(sql, of, limit))
+  if (conditions.metadata.length > 0) sources.push(candidates.metadataSql(sql, sorted, limit))
   // Endpoints that were never active have no row there.
   const { connections: wanted, activeAfter } = conditions
-  if (activeAfter || (wanted && !wanted.includes('never'))) sources.push(candidates.activitySql(sql, of, limit))
+  if (activeAfter || (wanted && !wanted.includes('never'))) sources.push(candidates.activitySql(sql, sorted, limit))
   return sources
 }
 
@@ -262,9 +267,9 @@ async function searchInOrder(deps: ListDeps, listing: Listing, part: Part, isOve
       : { from: Math.max(bounds.from, reached.seq + 1), to: bounds.to, descending }
     if (range.from > range.to) return { items, reached: undefined }
     const stopAfter = limit + 1 - items.length
-    const of = { ...query, sort }
-    const source = candidates.searchSql(deps.db.sql, of, range, stopAfter)
-    const found = await candidates.findCandidates(deps.db.sql, of, deps.filters, source, Number.MAX_SAFE_INTEGER)
+    const sorted = { ...query, sort }
+    const source = candidates.searchSql(deps.db.sql, sorted, range, stopAfter)
+    const found = await candidates.findCandidates(deps.db.sql, sorted, deps.filters, source, Number.MAX_SAFE_INTEGER)
     const next = found.found.map((one) => positionIn(sort, one))
     items = [...items, ...next.sort((one, other) => comparePositions(one, other, descending))]
     if (found.examined < stopAfter) return { items, reached: undefined }
@@ -278,13 +283,19 @@ async function searchInOrder(deps: ListDeps, listing: Listing, part: Part, isOve
 async function sortedInMemory(deps: ListDeps, listing: Listing): Promise<Part> {
   const { query, sort, limit } = listing
   const { candidatesMax } = deps.limits
-  const of = { ...query, sort }
+  const sorted = { ...query, sort }
   const sources = [
     ...(await sourcesOf(deps, listing, candidatesMax)),
-    candidates.scopeSql(deps.db.sql, of, candidatesMax + 1),
+    candidates.scopeSql(deps.db.sql, sorted, candidatesMax + 1),
   ]
   for (const source of sources) {
-    const { examined, found } = await candidates.findCandidates(deps.db.sql, of, deps.filters, source, candidatesMax)
+    const { examined, found } = await candidates.findCandidates(
+      deps.db.sql,
+      sorted,
+      deps.filters,
+      source,
+      candidatesMax,
+    )
     if (examined > candidatesMax) continue
     const items = behind(
       listing,

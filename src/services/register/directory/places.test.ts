@@ -29,7 +29,7 @@ async function places(parameters: Record<string, unknown> = world, ask = admin) 
 }
 
 const { app, version } = await anApplication()
-const of = { applicationName: app }
+const selection = { applicationName: app }
 const metadata: Record<string, object> = {
   kyiv: { latitude: 50.45, longitude: 30.52, name: 'Kyiv' },
   lviv: { location: { lat: '49.84', lon: '24.03' } },
@@ -45,33 +45,33 @@ const metadata: Record<string, object> = {
   text: { lat: '1e1', lon: '2' },
   nothing: {},
 }
-for (const [endpointId, of] of Object.entries(metadata)) await anEndpoint(version, { endpointId, metadata: of })
+for (const [endpointId, values] of Object.entries(metadata)) await anEndpoint(version, { endpointId, metadata: values })
 const foreign = await anApplication(other)
 await anEndpoint(foreign.version, { endpointId: 'foreign', metadata: { lat: 50.4, lon: 30.5 } }, other)
 await update()
 
 suite('places of endpoints', () => {
-  test('come from the usual metadata keys', async () => {
-    const found = await places({ south: 45, west: 20, north: 52, east: 35, ...of, limit: 2000 })
+  test('places are read from the usual metadata keys', async () => {
+    const found = await places({ south: 45, west: 20, north: 52, east: 35, ...selection, limit: 2000 })
     assert.deepEqual(found.ids, ['kyiv', 'lviv', 'odesa'])
-    const pacific = await places({ south: -20, west: 175, north: -10, east: -170, ...of, limit: 2000 })
+    const pacific = await places({ south: -20, west: 175, north: -10, east: -170, ...selection, limit: 2000 })
     assert.deepEqual(pacific.ids, ['apia', 'suva', 'taveuni'])
-    assert.equal((await places({ ...world, ...of })).count, 8)
+    assert.equal((await places({ ...world, ...selection })).count, 8)
     assert.deepEqual(
       found.content.find(({ endpointId }) => endpointId === 'kyiv'),
       { latitude: 50.45, longitude: 30.52, count: 1, endpointId: 'kyiv', name: 'Kyiv' },
     )
   })
 
-  test('become clusters of at most the limit', async () => {
+  test('places become at most as many clusters as the limit', async () => {
     for (const limit of [1, 2, 3, 7, 2000]) {
-      const found = await places({ ...world, ...of, limit })
+      const found = await places({ ...world, ...selection, limit })
       assert.ok(found.content.length <= limit, `${found.content.length} of ${limit}`)
       assert.equal(found.count, 8)
     }
   })
 
-  test('are those of the rectangle, also across the antimeridian and at the poles', async () => {
+  test('places are those of the rectangle, also across the antimeridian and at the poles', async () => {
     const cases: [south: number, west: number, north: number, east: number, expected: string[]][] = [
       [45, 20, 52, 35, ['kyiv', 'lviv', 'odesa']],
       [50.44, 30.51, 50.46, 30.53, ['kyiv']],
@@ -90,13 +90,13 @@ suite('places of endpoints', () => {
     ]
     for (const [south, west, north, east, expected] of cases)
       assert.deepEqual(
-        (await places({ south, west, north, east, ...of, limit: 2000 })).ids,
+        (await places({ south, west, north, east, ...selection, limit: 2000 })).ids,
         expected,
         JSON.stringify([south, west, north, east]),
       )
   })
 
-  test('agree on all levels', async () => {
+  test('the clusters of all levels agree', async () => {
     const { app, version } = await anApplication()
     const random = seededRandom(3)
     const points = Array.from({ length: 120 }, (_, n) => ({
@@ -131,21 +131,21 @@ suite('places of endpoints', () => {
     }
   })
 
-  test('follow changes and deletions, and leave nothing behind', async () => {
+  test('places follow changes and deletions, and no row is left', async () => {
     const { app, version } = await anApplication()
-    const of = { applicationName: app, limit: 2000 }
+    const selection = { applicationName: app, limit: 2000 }
     for (const endpointId of ['move-1', 'move-2'])
       await anEndpoint(version, { endpointId, metadata: { lat: 1, lon: 1 } })
     await update()
-    assert.deepEqual((await places({ ...world, ...of })).content, [{ latitude: 1, longitude: 1, count: 2 }])
+    assert.deepEqual((await places({ ...world, ...selection })).content, [{ latitude: 1, longitude: 1, count: 2 }])
     await admin(`PUT ${root}/endpoints/move-1/metadata/lat`, '-40')
     await update()
-    assert.deepEqual((await places({ ...world, ...of })).ids, ['move-1', 'move-2'])
+    assert.deepEqual((await places({ ...world, ...selection })).ids, ['move-1', 'move-2'])
     await admin(`PUT ${root}/endpoints/move-2/metadata/lat`, '"nowhere"')
     await admin(`DELETE ${root}/endpoints/move-1`)
-    assert.deepEqual((await places({ ...world, ...of })).ids, ['move-2'], 'a deleted endpoint must not be shown')
+    assert.deepEqual((await places({ ...world, ...selection })).ids, ['move-2'], 'a deleted endpoint must not be shown')
     await update()
-    assert.equal((await places({ ...world, ...of })).count, 0)
+    assert.equal((await places({ ...world, ...selection })).count, 0)
     const sql = waypost.kit.db.sql
     for (const table of ['places', 'place_cells'])
       assert.equal(
@@ -155,7 +155,7 @@ suite('places of endpoints', () => {
       )
   })
 
-  test('are at the configured keys', async () => {
+  test('places are read from the configured keys', async () => {
     const { app, version } = await anApplication()
     const config = { directory: { place: { latitude: 'site.y', longitude: 'site.x' } } }
     const answer = await admin(`PUT /api/v1/app-configs/applications/${app}`, {
@@ -172,7 +172,7 @@ suite('places of endpoints', () => {
     assert.equal(invalid.status, 400, invalid.text)
   })
 
-  test('show only what the caller may read', async () => {
+  test('only places of endpoints that the caller may read are shown', async () => {
     const read = ['endpoint:read']
     const single = waypost.as(
       aCaller({ on: { 'endpoint-kyiv': read, 'endpoint-foreign': read, 'endpoint-lviv': ['endpoint:update'] } }),
@@ -184,12 +184,12 @@ suite('places of endpoints', () => {
       'kyiv',
     ])
     assert.deepEqual((await places({ ...ukraine, applicationName: 'x' }, single)).ids, [])
-    assert.deepEqual((await places({ ...ukraine, ...of }, whole)).ids, ['kyiv', 'lviv', 'odesa'])
+    assert.deepEqual((await places({ ...ukraine, ...selection }, whole)).ids, ['kyiv', 'lviv', 'odesa'])
     assert.deepEqual((await places({ ...world, limit: 2000 }, other)).ids, ['foreign'])
     assert.equal((await admin(`GET ${root}/directory/places${query({ ...world, tenantId: 'other' })}`)).status, 403)
   })
 
-  test('reject invalid rectangles', async () => {
+  test('an invalid rectangle is rejected', async () => {
     const cases: Record<string, unknown>[] = [
       {},
       { ...world, north: 91 },

@@ -19,7 +19,7 @@ export interface PlaceCluster {
   latitude: number
   longitude: number
   count: number
-  /** Only if the cluster is one endpoint. */
+  /** Present only if the cluster is one endpoint. */
   endpointId?: string
   name?: string
 }
@@ -74,7 +74,7 @@ async function countedClusters(
   return await withSingles(db, scope, rectangle, level, clusters)
 }
 
-/** Adds endpoints on which the caller has a grant of their own. */
+/** Adds endpoints on which the caller has a grant for this endpoint alone. */
 async function withSingles(db: Db, scope: Scope, rectangle: Rectangle, level: number, clusters: store.Cluster[]) {
   if (!scope.singles) return clusters
   const ranges = cellRanges(rectangle, level)

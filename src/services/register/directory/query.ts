@@ -12,7 +12,7 @@ export interface Sort {
 /** A field or metadata key that endpoints are counted by. */
 export type Dimension = { field: 'application' | 'version' | 'connection' } | { field: 'metadata'; key: string }
 
-/** The endpoints that the caller may read and asks for: whole applications, and single endpoints of others. */
+/** The endpoints that the caller requests and may read: whole applications, and single endpoints of others. */
 export interface Scope {
   tenantId: string
   /** Requested applications whose endpoints the caller may all read. */

@@ -51,7 +51,7 @@ export async function queryOf(deps: QueryDeps, ctx: Ctx, request: SelectionReque
   return { scope, conditions, ...(await searchOf(deps, scope, words)) }
 }
 
-/** With more endpoints, their index does not help a list in another order. */
+/** If more endpoints have the words, the index of words does not help a list in another order. */
 const commonCount = 6000
 
 async function searchOf({ sampleOf }: QueryDeps, scope: Scope, words: string[]) {

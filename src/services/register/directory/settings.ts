@@ -33,8 +33,14 @@ export const createHasKey =
   async (tenantId: string, applicationNames: string[], key: string): Promise<boolean> => {
     const configured = new Set<string>()
     for (let after = ''; ; ) {
-      const of = { tenantId, instance: directoryInstance, names: applicationNames, after, limit: applicationsPerPage }
-      const page = await applications.configurationPage(of)
+      const request = {
+        tenantId,
+        instance: directoryInstance,
+        names: applicationNames,
+        after,
+        limit: applicationsPerPage,
+      }
+      const page = await applications.configurationPage(request)
       for (const { applicationName, configurations } of page) {
         const keys = configurations.flatMap(({ directory }) => (directory ? [directory[list] ?? defaults[list]] : []))
         if (keys.some((one) => !one.includes(key))) return false

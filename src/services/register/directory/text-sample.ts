@@ -10,7 +10,7 @@ export interface TextSample {
   texts: string[]
   /** The parts of each text. */
   grams: Set<number>[]
-  /** About the number of all texts. */
+  /** Approximate number of all texts. */
   size: number
 }
 export type TextSampleOf = (scope: Scope) => Promise<TextSample>

@@ -14,12 +14,12 @@ export const connectionSql = (sql: Sql): Fragment =>
 
 export const numberOfConnection = (connection: Connection) => connections.indexOf(connection)
 
-/** Joins what the conditions need to `e`. */
+/** Joins the tables that the conditions need to `e`. */
 export const joinsSql = (sql: Sql, { words }: Pick<Conditions, 'words'>): Fragment => sql`
   ${words.length > 0 ? sql`join register.documents d on d.tenant_id = e.tenant_id and d.application_name = e.application_name and d.seq = e.seq` : sql``}
   left join register.activity a on a.tenant_id = e.tenant_id and a.application_name = e.application_name and a.seq = e.seq`
 
-/** The same, without the activity if no condition needs it. */
+/** Joins the same tables, or none if no condition needs them. */
 export const neededJoinsSql = (sql: Sql, { words, activeAfter, activeBefore }: Conditions): Fragment =>
   words.length > 0 || activeAfter || activeBefore ? joinsSql(sql, { words }) : sql``
 

@@ -167,16 +167,16 @@ export async function saveActivity(sql: Sql, active: { endpointId: string; at: D
 /** Enqueues all endpoints of an application or version behind a number. Returns the last number; undefined if none is left. */
 export async function enqueueAll(
   sql: Sql,
-  of: { tenantId: string; applicationName: string; after: number; limit: number },
+  page: { tenantId: string; applicationName: string; after: number; limit: number },
 ): Promise<number | undefined> {
   const [row] = await sql<[{ last: number | null }]>`
     with page as (
-      select seq from register.endpoints where tenant_id = ${of.tenantId} and application_name >= ${of.applicationName}
-        and application_name <= ${of.applicationName} and seq > ${of.after}
-      order by application_name, seq limit ${of.limit}),
+      select seq from register.endpoints where tenant_id = ${page.tenantId} and application_name >= ${page.applicationName}
+        and application_name <= ${page.applicationName} and seq > ${page.after}
+      order by application_name, seq limit ${page.limit}),
     queued as (
       insert into register.directory_queue (tenant_id, application_name, seq, whole)
-      select ${of.tenantId}, ${of.applicationName}, seq, true from page)
+      select ${page.tenantId}, ${page.applicationName}, seq, true from page)
     select max(seq) as last from page`
   return row.last ?? undefined
 }

@@ -14,7 +14,7 @@ export interface Cluster {
   /** Sums in millionths of a degree. */
   latitudes: number
   longitudes: number
-  /** The number of the endpoint, if there is one; otherwise meaningless. */
+  /** The number of the endpoint if the cluster is one endpoint; otherwise meaningless. */
   seqs: number
 }
 

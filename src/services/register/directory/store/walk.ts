@@ -72,7 +72,7 @@ function valuesSql(sql: Sql, walk: Walk): Fragment {
   return by.field === 'createdDate' ? endpointsSql(sql, walk, sql``) : activitySql(sql, walk)
 }
 
-/** One scan for each application, then the first of all. The planner must not scan the whole tenant, so the name is part of the order. */
+/** Scans once for each application, and takes the first endpoints of all scans. The planner must not scan the whole tenant, so the name is part of the order. */
 function endpointsSql(sql: Sql, { scope, sort, after, steps }: Walk, also: Fragment): Fragment {
   const { descending } = sort
   const behind = after ? (descending ? sql`and o.seq < ${after.seq}` : sql`and o.seq > ${after.seq}`) : sql``
@@ -103,7 +103,7 @@ function sortValuesSql(sql: Sql, { scope, sort, after, steps }: Walk): Fragment 
     order by part.value ${direction}, part.seq ${direction} limit ${steps}`
 }
 
-/** The index has the connection before the time, so that both can be asked for. */
+/** The index has the connection before the time, so that a query can restrict both. */
 function activitySql(sql: Sql, { scope, sort, conditions, after, steps }: Walk): Fragment {
   const { descending } = sort
   const states = (conditions.connections ?? connections).map(numberOfConnection)
