@@ -25,7 +25,7 @@ export type StreamEvent =
   | { type: 'items'; subscription: string; topic: string; items: Record<string, unknown>[] }
   /** Something was left out: read it with the operation that lists it. */
   | { type: 'gap'; subscription: string; topic: string; reason: string }
-  /** The subscription ended, for example because a permission was taken away. */
+  /** The subscription ended, for example because a permission was revoked. */
   | { type: 'ended'; subscription: string; topic: string; status: number; code: string; message: string }
   /** The permissions of the caller have changed: `me.get` has the present ones. */
   | { type: 'permissions' }

@@ -17,7 +17,6 @@ interface Deps {
 
 export function createRecheckQueue({ logFailure, stopping, times = recheckTimes }: Deps): RecheckQueue {
   const waiting = new Map<unknown, () => Promise<void>>()
-  const checking = new Set<unknown>()
   /** Subjects that are being checked; their next check waits for this one. */
   const active = new Set<unknown>()
   let running = false
@@ -36,10 +35,8 @@ export function createRecheckQueue({ logFailure, stopping, times = recheckTimes 
           outcome.succeeded++
         } catch (error) {
           outcome.error = error
-          // At the end, so that a check that always fails does not block the others.
+          // The check is added at the end, so that one that always fails does not block the others.
           if (!waiting.has(subject)) waiting.set(subject, check)
-        } finally {
-          checking.delete(subject)
         }
         active.delete(subject)
       }
@@ -66,7 +63,7 @@ export function createRecheckQueue({ logFailure, stopping, times = recheckTimes 
       waiting.set(subject, check)
       if (running) return
       running = true
-      // Later, so that many checks that are added together run together.
+      // The start is delayed, so that many checks that are added together run together.
       queueMicrotask(run)
     },
   }

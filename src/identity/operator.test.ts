@@ -31,7 +31,7 @@ describe('commands of the operator', () => {
     assert.equal((await waypost.api.findUsers('acme', { offset: 0, limit: null })).count, 1)
   })
 
-  test('create API keys, only with scopes that their owner has', async () => {
+  test('an API key is created only with scopes that its owner has', async () => {
     const id = await waypost.user('acme', 'rita', ['endpoint-reader'])
     const keyOf = (scopes?: string[]) =>
       operator.createApiKey('acme', { type: 'user', id }, { name: 'k', ...(scopes && { scopes }) })

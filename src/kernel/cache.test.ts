@@ -40,7 +40,7 @@ suite('a cache', () => {
     const cache = aCache()
     await assert.rejects(
       cache.read('a', async () => {
-        throw new Error('away')
+        throw new Error('unreachable')
       }),
     )
     assert.equal(await cache.read('a', async () => undefined), undefined)

@@ -118,7 +118,7 @@ suite('JSON Patch', () => {
   })
 })
 
-test('agrees with a well-known library where that one follows RFC 6902', () => {
+test('patches have the results of a well-known library where that one follows RFC 6902', () => {
   const name = fc.constantFrom('a', 'b', 'c')
   const step = fc.oneof(name, fc.constantFrom('0', '1', '2', '-'))
   const pointer = fc.array(step, { minLength: 1, maxLength: 3 }).map((steps) => `/${steps.join('/')}`)

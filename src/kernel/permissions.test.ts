@@ -112,7 +112,7 @@ test('a list shows everything to a caller with the scope on the tenant or above'
   assert.equal(visibleResources(reader('platform-system'), 'endpoint:read', 'b', 'endpoint-'), 'all')
 })
 
-test('otherwise a list shows only the resources with a permission', () => {
+test('without a permission on the tenant, a list shows only the resources with a permission', () => {
   const some = holder('a', {
     'endpoint-1': ['endpoint:read'],
     'endpoint-2': ['endpoint:update'],

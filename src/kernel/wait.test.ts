@@ -166,8 +166,8 @@ suite('a wait for a row', () => {
     })
     const wait = (limitMs: number) => failing.wait(aCaller().ctx, '1', { until: (state) => state === 'done', limitMs })
     await assert.rejects(wait(60_000), /a mistake/)
-    failure = new ConnectionError('CONNECTION_CLOSED', 'away')
-    await assert.rejects(wait(1), /away/, 'a wait must reject if the state is still unknown at the limit')
+    failure = new ConnectionError('CONNECTION_CLOSED', 'unreachable')
+    await assert.rejects(wait(1), /unreachable/, 'a wait must reject if the state is still unknown at the limit')
     const before = reads
     const waiting = wait(60_000)
     await eventually(() => assert.ok(reads > before + 1))

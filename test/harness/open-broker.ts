@@ -134,7 +134,7 @@ export async function startOpenBroker(port = 0, { level = 'silent', limits = {} 
     store: createMemoryStore(all, systemClock),
     log: pino({ level }),
     limits: all,
-    // Without reason strings, because suites compare responses byte by byte.
+    // Responses have no reason strings, because suites compare responses byte by byte.
     offers: { retainedMessages: true, sharedSubscriptions: true, reasonStrings: false },
   })
   const server = createServer((accepted) => {

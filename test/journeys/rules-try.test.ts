@@ -47,7 +47,7 @@ test('`rules try` prints what the actions of a rule would do', async () => {
   assert.equal(code, 0)
 })
 
-test('says where a script fails, and what is wrong with the arguments', async () => {
+test('a trial says where a script fails, and what is wrong with the arguments', async () => {
   const event = aFile('empty.json', '{}')
   const broken = await tryRule(aFile('broken.js', 'const a = 1\nreturn ctx.endpoint.endpointId'), '--event', event)
   assert.match(broken.stdout, /^failed: RULE \(EXPRESSION_EVALUATION\): .*line 2, column \d+/)

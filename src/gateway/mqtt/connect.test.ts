@@ -15,7 +15,7 @@ test('the server accepts MQTT 3.1, 3.1.1 and 5', async () => {
   }
 })
 
-test('announces its limits and features to MQTT 5 clients', async () => {
+test('the server announces its limits and features to MQTT 5 clients', async () => {
   const { port } = await openMqttServer({ limits: { keepAliveMaxSeconds: 30, sessionExpiryMaxSeconds: 100 } })
   const { connack } = await connected(port, {
     protocolVersion: 5,
@@ -49,7 +49,7 @@ test('the server sends response information to clients that request it', async (
   assert.equal((await connected(port, { protocolVersion: 5 })).connack.properties!.responseInformation, undefined)
 })
 
-test('assigns a client id only if the protocol allows it', async () => {
+test('the server assigns a client id only if the protocol allows it', async () => {
   const { port, refused } = await openMqttServer()
   assert.equal((await connected(port, { clientId: '' })).connack.returnCode, 0)
   for (const options of [{ clientId: '', clean: false }, { clientId: 'x'.repeat(600) }]) {

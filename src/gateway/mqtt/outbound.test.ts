@@ -99,7 +99,7 @@ test('an acknowledgement of the wrong type ends the connection, an acknowledgeme
   assert.equal(waypost.disconnected.length, 1)
 })
 
-test('drops messages above the maximum packet size of the client', async () => {
+test('the server drops messages above the maximum packet size of the client', async () => {
   const { client, connection } = await withClient({ protocolVersion: 5, properties: { maximumPacketSize: 40 } })
   connection.send(message('large', 1, { payload: Buffer.alloc(40) }))
   connection.send(message('large', 0, { payload: Buffer.alloc(40) }))
@@ -130,7 +130,7 @@ test('the server uses as many topic aliases as the client allows', async () => {
   ])
 })
 
-test('drops messages that expire in the queue, and sends the remaining expiry of the others', async () => {
+test('the server drops messages that expire in the queue, and sends the remaining expiry of the others', async () => {
   const { client, connection } = await withClient({ protocolVersion: 5, properties: { receiveMaximum: 1 } })
   const expiring = (topic: string, messageExpiryInterval: number) =>
     connection.send(message(topic, 1, { properties: { messageExpiryInterval } }))

@@ -157,7 +157,7 @@ test('a message that the host fails to handle is not acknowledged, and the conne
       host: {
         publish() {
           if (fail === 'throw') throw new Error('a bug')
-          return Promise.reject(new Error('the database is away'))
+          return Promise.reject(new Error('the database is unreachable'))
         },
       },
     })

@@ -340,17 +340,17 @@ test('a client cannot take over the session of another owner', async () => {
 
 test('a client whose session cannot be loaded is refused with "unavailable"', async () => {
   const broken: SessionStore = {
-    claim: () => Promise.reject(new Error('away')),
-    load: () => Promise.reject(new Error('away')),
-    save: () => Promise.reject(new Error('away')),
-    leave: () => Promise.reject(new Error('away')),
-    discard: () => Promise.reject(new Error('away')),
+    claim: () => Promise.reject(new Error('unreachable')),
+    load: () => Promise.reject(new Error('unreachable')),
+    save: () => Promise.reject(new Error('unreachable')),
+    leave: () => Promise.reject(new Error('unreachable')),
+    discard: () => Promise.reject(new Error('unreachable')),
     removeHolder() {},
     release() {},
-    restoreHolders: () => Promise.reject(new Error('away')),
-    enqueue: () => Promise.reject(new Error('away')),
+    restoreHolders: () => Promise.reject(new Error('unreachable')),
+    enqueue: () => Promise.reject(new Error('unreachable')),
     deleteMessage() {},
-    touch: () => Promise.reject(new Error('away')),
+    touch: () => Promise.reject(new Error('unreachable')),
     close: async () => {},
   }
   const { port, sessions } = await openMqttServer({ store: broken })

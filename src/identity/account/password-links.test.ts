@@ -87,7 +87,7 @@ suite('a link to choose a password', () => {
     assert.equal((await choose(overtaken.token)).status, 400)
   })
 
-  test('of two uses at the same time, one wins', async () => {
+  test('of two uses of a link at the same time, one succeeds', async () => {
     const { token } = await aLink('eve')
     const answers = await Promise.all([choose(token), choose(token, 'a third good phrase'), choose(token)])
     assert.deepEqual(answers.map(({ status }) => status).toSorted(), [303, 400, 400])

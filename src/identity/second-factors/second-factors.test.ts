@@ -332,7 +332,7 @@ suite('administrators', () => {
     assert.match((await post({ username, password })).text, /Add a second factor/)
   })
 
-  test('above the caller keep theirs', async () => {
+  test('an administrator with more permissions than the caller keeps its second factors', async () => {
     const { id } = await withApp('required')
     const holder = (...scopes: string[]) =>
       waypost.as(aCaller({ tenantId: 'required', on: { 'tenant-system': scopes } }))

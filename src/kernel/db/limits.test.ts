@@ -236,7 +236,7 @@ suite('prepared statements', () => {
 })
 
 suite('many callers', () => {
-  test('share few connections, and each gets its own answer', async () => {
+  test('many callers share few connections, and each gets its own result', async () => {
     const pool = connect(connection, { max: 4, name: 'shared' })
     afterAllTests(() => pool.end())
     const rows = await Promise.all(

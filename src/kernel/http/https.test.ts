@@ -91,7 +91,7 @@ async function secureSocket(port: number, options: ConnectionOptions = {}) {
   let text = ''
   socket.on('data', (data) => (text += data))
   await once(socket, 'secureConnect')
-  // Only now, so that a failed handshake rejects.
+  // The listener is added after the handshake, so that a failed handshake rejects.
   socket.on('error', () => {})
   return { socket, text: () => text, serial: socket.getPeerCertificate().serialNumber }
 }

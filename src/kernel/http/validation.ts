@@ -110,7 +110,7 @@ export function compileLazily(app: FastifyInstance) {
 
 /** Creates the error, such as `admin.email: expected a string`, from which each error format takes what it needs. */
 function invalidRequest(errors: ErrorObject[], part: string): PlatformError {
-  // Without a prototype, because a body may have a field such as `constructor`.
+  // The object has no prototype, because a body may have a field such as `constructor`.
   const fields: NonNullable<ErrorExtra['fields']> = Object.create(null)
   for (const error of withoutOtherAlternatives(errors)) {
     const problem = expectation(error)

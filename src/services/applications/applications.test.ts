@@ -442,7 +442,7 @@ suite('versions', () => {
 })
 
 suite('other services', () => {
-  test('check whether the tenant has an application, and find the owner of a version', async () => {
+  test('other services check whether the tenant has an application, and find the owner of a version', async () => {
     const name = await anApplication()
     const version = await aVersion(name)
     const ask = waypost.ask(Applications)

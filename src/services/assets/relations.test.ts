@@ -11,7 +11,7 @@ const [linkUrl, unlinkUrl] = [`POST ${am}/relations/link`, `POST ${am}/relations
 const v2 = 'GET /am/api/v2/relations'
 
 suite('relations', () => {
-  test('link assets and endpoints, seen from both ends', async () => {
+  test('relations link assets and endpoints, and both ends list them', async () => {
     const [site, room, sensor, gateway] = [await anAsset(), await anAsset(), await aThing(), await aThing()]
     await expect(204, linkUrl, relation('contains', site, room))
     await link(
@@ -153,7 +153,7 @@ suite('relations', () => {
     await waypost.kit.db.sql`delete from assets.relations where from_id = ${entityId} and to_id like 'bulk-%'`
   })
 
-  test('refuse a wrong query', async () => {
+  test('a wrong query of relations is refused', async () => {
     for (const [url, field] of [
       [v2, 'entityIds'],
       [`${v2}?entityIds=`, 'entityIds'],

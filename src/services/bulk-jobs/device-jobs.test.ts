@@ -21,10 +21,10 @@ async function ended(answer: Awaited<ReturnType<typeof admin>>) {
 }
 
 test('a job sends a command to each endpoint, and connected devices get it at once', async () => {
-  const [here, away] = [await aThing(), await aThing()]
+  const [reachable, offline] = [await aThing(), await aThing()]
   const connected = await device()
-  await here.connect(connected)
-  const select = { endpointIds: [here.endpointId, 'nowhere', away.endpointId] }
+  await reachable.connect(connected)
+  const select = { endpointIds: [reachable.endpointId, 'unknown', offline.endpointId] }
   const job = await ended(
     await admin(`POST ${root}/commands`, {
       select,
@@ -36,13 +36,13 @@ test('a job sends a command to each endpoint, and connected devices get it at on
   assert.deepEqual([job.kind, job.counts], ['commands.send', { total: 3, succeeded: 2, failed: 1, pending: 0 }])
   assert.deepEqual(job.parameters, { commandType: 'reboot', commandTtl: 3_600_000 })
   const byId = new Map(job.items.map((item: { endpointId: string }) => [item.endpointId, item]))
-  for (const { endpointId } of [here, away]) {
+  for (const { endpointId } of [reachable, offline]) {
     const { commandId } = byId.get(endpointId) as { commandId: number }
     const { body } = await admin(`GET /cex/api/v1/endpoints/${endpointId}/commands/reboot/${commandId}`)
     assert.deepEqual([body.status, body.requestPayload], ['PENDING', { delay: 5 }])
   }
-  assert.match((byId.get('nowhere') as { reason: string }).reason, /There is no endpoint nowhere/)
-  const push = await connected.receives(`kp1/${here.version}/cex/${here.token}/command/reboot/status`)
+  assert.match((byId.get('unknown') as { reason: string }).reason, /There is no endpoint unknown/)
+  const push = await connected.receives(`kp1/${reachable.version}/cex/${reachable.token}/command/reboot/status`)
   assert.deepEqual(push.json, [{ id: 1, payload: { delay: 5 } }])
 })
 

@@ -53,7 +53,7 @@ export function defineTopic({ live, bulk, db, log, now }: Pick<Kit, 'live' | 'bu
     readAt = began
   }
 
-  /** Reaches back before the last successful read, so that no end of a job is missed while the database is away. */
+  /** Reaches back before the last successful read, so that no end of a job is missed while the database is unreachable. */
   const endedSecondsOf = (at: number) => endedSecondsMin + (readAt === undefined ? 0 : (at - readAt) / 1000)
 }
 

@@ -19,7 +19,7 @@ const countIn = async (table: (typeof tables)[number], column: string, value: st
 const sweepAll = () => sweepContents(sql, new Date(waypost.kit.now().getTime() + 1000), 10_000)
 const system = (path: string) => admin(`POST ${ecr}/system/${path}/configs`, { name: 'a', config: '1' })
 
-test('with the endpoint, but not those of an endpoint that was registered again', async () => {
+test('configurations are deleted with their endpoint, but not those of an endpoint that was registered again', async () => {
   const { endpointId, app, version, put, post } = await aThing()
   const first = await put(1)
   await post('/config/json')

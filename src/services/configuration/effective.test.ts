@@ -158,6 +158,6 @@ async function run(steps: Step[]) {
   await sensor?.end()
 }
 
-test('what is effective, pushed and shown follows the model', { timeout: 240_000 }, () =>
+test('the effective, the pushed and the shown configuration equal those of the model', { timeout: 240_000 }, () =>
   fc.assert(fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 14 }), run), { numRuns: 8 }),
 )

@@ -33,6 +33,6 @@ export const engineRefused = defineLogMessage({
 export const queueIsFull = defineLogMessage({
   level: 'error',
   text: 'too many documents wait for the search engine; further ones are in PostgreSQL only and are not sent',
-  cause: 'The search engine was away for long, and WAYPOST_SEARCH_QUEUE_DOCUMENTS is reached.',
+  cause: 'The search engine was unreachable for long, and WAYPOST_SEARCH_QUEUE_DOCUMENTS is reached.',
   action: 'Check the search engine, or raise the limit. Samples are stored and acknowledged as usual.',
 })

@@ -216,7 +216,7 @@ suite('documents of a pipeline', () => {
     assert.equal((await outsider(`POST ${asf}/${endpoint.index}/_search`)).body.hits.total.value, 0)
   })
 
-  test('what PostgreSQL cannot store is an error of the document', async () => {
+  test('a value that PostgreSQL cannot store is an error of the document', async () => {
     await expectOk(`PUT ${pipelines}/nul`, { processors: [{ script: { source: 'ctx.text = "a" + (char) 0 + "b"' } }] })
     const endpoint = await aCollectingEndpoint({ settings: { index: { default_pipeline: 'nul' } } })
     await send(endpoint, { n: 1 })

@@ -79,7 +79,7 @@ suite('all applications', () => {
   })
 })
 
-suite('what is deleted', () => {
+suite('deletions', () => {
   test('template and documents are deleted with their application, and a new application of this name has none', async () => {
     const endpoint = await aCollectingEndpoint()
     await send(endpoint, { n: 1 })

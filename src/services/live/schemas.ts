@@ -97,7 +97,7 @@ const eventsText =
   'The response consists of server-sent events until the token expires. `open`: the stream has the id `streamId`. `subscribed`: a ' +
   'subscription is active; what is stored from now on is delivered. An event with the name of a topic has `subscription` and `items`, in ' +
   'the form of the operation that lists them. `gap`: something was left out; read it with that operation. `permissions`: the permissions of the ' +
-  'caller have changed. `ended`: a subscription ended, with `status`, `code` and `message`, such as a permission that was taken away. `position`: everything before its id was delivered. ' +
+  'caller have changed. `ended`: a subscription ended, with `status`, `code` and `message`, such as a permission that was revoked. `position`: everything before its id was delivered. ' +
   '`end`: the last event, with its `reason`: `unauthenticated`, `too_slow` (nothing was read for a minute) or `stopping`.\n\n' +
   'Reasons of a `gap`: `missed` (nodes lost contact with each other, or one died), `too_slow` (more waited for the client than fits), ' +
   '`too_old`, `too_many` and `no_history` (what happened since Last-Event-ID cannot be delivered).'

@@ -201,7 +201,7 @@ suite('topics', () => {
 })
 
 suite('permissions', () => {
-  test('what a caller may not read ends with the reason, and the other subscriptions continue', async () => {
+  test('a subscription that the caller may not read ends with the reason, and the others continue', async () => {
     const [mine, hidden] = [await anEndpoint(), await anEndpoint()]
     const foreign = await anEndpoint(other)
     const { headers } = aReplaceableCaller(
@@ -278,7 +278,7 @@ suite('permissions', () => {
     platform.close()
   })
 
-  test('rights that are taken away end a subscription within a second; other rights take effect', async () => {
+  test('a revoked permission ends a subscription within a second; a new permission takes effect', async () => {
     const [first, second] = [await anEndpoint(), await anEndpoint()]
     const rights = (...endpoints: { endpointId: string }[]) =>
       aCaller({

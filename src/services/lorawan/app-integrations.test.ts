@@ -244,10 +244,10 @@ suite('devices of the network', () => {
       assert.ok(!text.includes(key))
     })
 
-  test('a network that does not answer is 502 after 10 seconds, one that is away at once', async () => {
+  test('a network that does not answer gets 502 after 10 seconds, one that is unreachable at once', async () => {
     const silent = await aNetworkApi(() => 'never')
-    const away = await anIntegration({ netIdentityServerHost: 'http://127.0.0.1:1' })
-    assert.match((await must(502, `GET ${away.path}/net-devices`)).body.message, /cannot be reached/)
+    const unreachable = await anIntegration({ netIdentityServerHost: 'http://127.0.0.1:1' })
+    assert.match((await must(502, `GET ${unreachable.path}/net-devices`)).body.message, /cannot be reached/)
     const { path } = await anIntegration({ netIdentityServerHost: silent.host })
     assert.match((await must(502, `GET ${path}/net-devices`)).body.message, /within 10 s/)
   })

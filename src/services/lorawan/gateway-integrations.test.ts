@@ -143,7 +143,7 @@ suite('gateway integrations', () => {
     assert.equal(request.body.gateway.schedule_anytime_delay, '0.53s')
   })
 
-  test('gateway integrations of a network that is away fail with the reason, without waiting for each', async () => {
+  test('gateway integrations of an unreachable network fail with the reason, without waiting for each', async () => {
     const { link } = await anAccount({ netIdentityServerHost: 'http://127.0.0.1:1' })
     const gateways = Array.from({ length: 50 }, (_, n) => ({ netGatewayId: `g${n}`, name: 'g', netGatewayInfo: info }))
     const { createdCount, failed } = await link(gateways, { registerGatewaysOnNet: true })

@@ -115,7 +115,7 @@ suite('changes of endpoints', () => {
 })
 
 suite('lists by filters', () => {
-  test('contain the members of all given filters, in list order, that the caller may read', async () => {
+  test('lists by filters contain the members of all given filters that the caller may read, in list order', async () => {
     for (const id of ['m1', 'm2', 'm3', 'm4']) await anEndpoint(id, { city: id === 'm2' ? 'Kyiv' : 'Lviv' })
     for (const [filterId, ...members] of [['f1', 'm3', 'm1', 'm2'], ['f2', 'm2', 'm3'], ['slow']] as string[][]) {
       await sql`

@@ -12,7 +12,7 @@ const { admin, anApplication, anEndpoint } = await openRegister({
 
 // Two is the minimum: one for transactions, one for all else.
 suite('requests over a single connection', { timeout: 20_000 }, () => {
-  test('move an endpoint to a version that is not cached', async () => {
+  test('one connection suffices to move an endpoint to a version that is not cached', async () => {
     const { app, version } = await anApplication(admin, ['v1', 'v2'])
     const endpointId = await anEndpoint(version)
     const url = `PUT ${root}/endpoints/${endpointId}/app-version`
@@ -20,7 +20,7 @@ suite('requests over a single connection', { timeout: 20_000 }, () => {
     assert.equal((await admin(url, { name: `${app}-v2` })).status, 204)
   })
 
-  test('create a filter while the application changes', async () => {
+  test('one connection suffices to create a filter while the application changes', async () => {
     const { app } = await anApplication()
     const answers = await Promise.all(
       Array.from({ length: 6 }, async (_, index) => {

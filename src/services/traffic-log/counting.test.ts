@@ -6,7 +6,7 @@ import { openTrafficLog, root } from '../../../test/harness/traffic-log.ts'
 import { partsOf } from './search/totals.ts'
 
 suite('the parts of a time span', () => {
-  test('cover it without a gap and without overlap, in whole hours, whole five minutes and the rest', () => {
+  test('the parts of a time span cover it without gap and overlap, in whole hours, whole five minutes and the rest', () => {
     const number = fc.integer({ min: 0, max: 40 * 3_600_000_000 })
     fc.assert(
       fc.property(number, number, (from, length) => {

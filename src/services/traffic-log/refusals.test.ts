@@ -123,15 +123,15 @@ suite('a flood of refusals', () => {
 
   test('a failed write is retried', async () => {
     const written: CountedRefusal[] = []
-    let away = true
+    let isUnreachable = true
     const refusals = await collected(async (rows) => {
-      if (away) throw new Error('away')
+      if (isUnreachable) throw new Error('unreachable')
       written.push(...rows)
     })
     refusals.add(refusal)
     refusals.add(refusal)
     await refusals.flush()
-    away = false
+    isUnreachable = false
     refusals.add(refusal)
     await refusals.flush()
     assert.deepEqual(
@@ -145,7 +145,7 @@ suite('a flood of refusals', () => {
     let writes = 0
     const refusals = await collected(async () => {
       writes++
-      throw new Error('away')
+      throw new Error('unreachable')
     })
     refusals.add(refusal)
     await refusals.stop()

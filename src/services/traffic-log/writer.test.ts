@@ -70,7 +70,7 @@ suite('group commit', () => {
     const writer = aWriter({
       async write(batches, isRetry) {
         attempts.push([isRetry, batches.finish()[0]!.batchId])
-        if (attempts.length < 3) throw Object.assign(new Error('away'), { code: 'ECONNREFUSED' })
+        if (attempts.length < 3) throw Object.assign(new Error('unreachable'), { code: 'ECONNREFUSED' })
       },
     })
     await writer.add(aRecord({ correlationId: 'c-1' }))
@@ -87,7 +87,7 @@ suite('group commit', () => {
       timeoutMs: 200,
       async write() {
         attempts++
-        throw new Error('away')
+        throw new Error('unreachable')
       },
     })
     await assert.rejects(writer.add(aRecord()), { status: 503 })

@@ -93,7 +93,7 @@ export function createWriter(options: WriterOptions): Writer {
   })
 
   return {
-    // Not async, because all records of a commit share one promise.
+    // This function is not async, because all records of a commit share one promise.
     add(record) {
       let records: Records
       try {

@@ -190,7 +190,7 @@ suite('preferences', () => {
     assert.equal((await ask('PUT /me/preferences', {}, { 'if-match': etag })).status, 200)
   })
 
-  test('of two writers with the same ETag, one wins', async () => {
+  test('of two writers of preferences with the same ETag, one succeeds', async () => {
     const { ask } = await aUser('jana')
     const etag = (await ask('GET /me/preferences')).headers.get('etag')!
     const put = (theme: string) => ask('PUT /me/preferences', { theme }, { 'if-match': etag })

@@ -8,7 +8,7 @@ const endpoints = `${root}/endpoints`
 const numbers = Array.from({ length: 60 }, (_, index) => index)
 
 suite('endpoints registered at the same time', () => {
-  test('share transactions, each in its own version and with its own token', async () => {
+  test('concurrent registrations share transactions, each in its own version and with its own token', async () => {
     const { app } = await anApplication(admin, ['v1', 'v2'])
     const versionOf = (n: number) => `${app}-v${1 + (n % 2)}`
     const answers = await Promise.all(
@@ -53,7 +53,7 @@ suite('endpoints registered at the same time', () => {
     assert.equal(list.body.totalElements, numbers.length + 2)
   })
 
-  test('into a version that is being deleted do not fail those into other versions', async () => {
+  test('registrations into a version that is being deleted do not fail those into other versions', async () => {
     const { app } = await anApplication(admin, ['v1', 'v2'])
     const register = (n: number) => admin(`POST ${endpoints}`, { appVersion: { name: `${app}-v${1 + (n % 2)}` } })
     const [deleted, ...answers] = await Promise.all([
@@ -86,7 +86,7 @@ suite('shared transactions', () => {
     return { run, groups }
   }
 
-  test('contain requests of one key with distinct ids, in order', async () => {
+  test('shared transactions contain requests of one key with distinct ids, in order', async () => {
     const { run, groups } = open(async (group) => group.map((request) => `shared ${request}`))
     const answers = await Promise.all(requests.map(run))
     assert.deepEqual(answers, ['alone a1', 'shared a2', 'shared a3', 'shared a1', 'alone b1'])

@@ -261,7 +261,7 @@ suite('permissions of the caller', () => {
   const reader = (on: Record<string, string[]>) => waypost.as(aCaller({ on }))
   const read = ['endpoint:read']
 
-  test('restrict the content and the total of a list', async () => {
+  test('permissions restrict the content and the total of a list', async () => {
     const both = reader({ 'endpoint-e2': read, 'endpoint-e4': read, [`application-${b.app}`]: read })
     const single = reader({ 'endpoint-e3': read, 'endpoint-f1': read, 'endpoint-e1': ['endpoint:update'] })
     const nothing = reader({ 'tenant-system': ['application:read'] })
@@ -282,7 +282,7 @@ suite('permissions of the caller', () => {
     assert.deepEqual([ids(page), page.body.totalElements], [['e4'], 2])
   })
 
-  test('allow lists of another tenant only with the scope on the platform', async () => {
+  test('lists of another tenant need the scope on the platform', async () => {
     assert.equal((await list({ tenantId: 'other' })).status, 403)
     assert.equal((await list({ tenantId: 'default' })).status, 200)
     assert.deepEqual(await idsOf({ tenantId: 'other' }, platform), ['f1'])

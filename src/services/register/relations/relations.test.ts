@@ -15,7 +15,7 @@ const related = async (id: string, relation = 'contains', ask = admin) =>
   (await ask(`GET ${root}/endpoints/${id}/relations?relation=${relation}`)).body
 
 suite('linking many endpoints', () => {
-  test('below many levels of wide hierarchies is fast', { timeout: 20_000 }, async () => {
+  test('linking many endpoints below many levels of wide hierarchies is fast', { timeout: 20_000 }, async () => {
     const batch = { appVersion: { name: version }, endpoints: Array.from({ length: 400 }, () => ({})) }
     const { taskId } = (await admin(`POST ${root}/endpoints/batch`, batch)).body
     const ids = await eventually(async () => {
@@ -192,7 +192,7 @@ suite('relations of a registration', () => {
     )
   })
 
-  test('prevent the registration if one endpoint does not exist or the caller may not update it', async () => {
+  test('a registration fails if a related endpoint does not exist or the caller may not update it', async () => {
     const [a] = (await some(1)) as [string]
     const foreign = await anEndpoint((await anApplication(other)).version, {}, other)
     for (const [index, from] of ['nobody', foreign].entries()) {

@@ -169,7 +169,7 @@ suite('alert actions', () => {
   const alertsOf = async (entityId: string) =>
     (await admin(`GET /re/api/v1/alerts?entityIds=${entityId}&sortOrder=asc`)).body.content
 
-  test('open and resolve the alert of the endpoint', async () => {
+  test('alert actions open and resolve the alert of the endpoint', async () => {
     const endpoint = await anEndpointRef({ room: 'n' })
     const outcome = await run('alert-activation', {
       endpoint,

@@ -69,7 +69,7 @@ suite('historical points', () => {
     assert.deepEqual(whole(await search(endpoint, { timeSeriesNames: ['auto~x', 'auto~y'] })), second)
   })
 
-  test('combine the values of a series and leave out missing ones', async () => {
+  test('historical points combine the values of a series and leave out missing ones', async () => {
     const values = ['a', 'b'].map((name) => ({ path: name, name }))
     const endpoint = await unregisteredEndpoint({ 'time-series': { 'auto-extract': false, names: { s: { values } } } })
     await collect(endpoint, [sample(1, { a: 'on', b: true }), sample(2, { b: null }), sample(3, { a: 3 })])
@@ -88,7 +88,7 @@ suite('historical points', () => {
     }
   })
 
-  test('include the dates that includeTime names, to the millisecond and finer', async () => {
+  test('historical points include the dates that includeTime names, to the millisecond and finer', async () => {
     const endpoint = await unregisteredEndpoint()
     await collect(
       endpoint,

@@ -48,7 +48,7 @@ suite('the last points', () => {
     assert.deepEqual(await read(endpoint, { endpointId: 'no-such' }), {})
   })
 
-  test('combine values of the same time, even from different samples', async () => {
+  test('last points combine values of the same time, even from different samples', async () => {
     const values = ['a', 'b'].map((name) => ({ path: name, name }))
     const endpoint = await unregisteredEndpoint({ 'time-series': { 'auto-extract': false, names: { s: { values } } } })
     await collect(endpoint, [{ timestamp: today, a: 1, b: null }])

@@ -108,7 +108,7 @@ export interface SlotRow {
 
 /** Reads the samples of a slot by endpoint, time and number, in pages, in a transaction. */
 export async function* readSlot(sql: Sql, slot: number, pageSize: number): AsyncGenerator<SlotRow[]> {
-  // In the order of the index, so that each page costs the same; a sort would read and order the whole slot before the first page.
+  // The cursor reads in the order of the index, so that each page costs the same; a sort would read and order the whole slot before the first page.
   await sql`
     select set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
       set_config('max_parallel_workers_per_gather', '0', true)`

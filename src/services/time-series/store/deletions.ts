@@ -3,7 +3,7 @@ import type { Sql } from '../../../kernel/db.ts'
 import { holdOpenSlot } from './samples.ts'
 import { findOpenSlot } from './slots.ts'
 
-/** Takes away the numbers of endpoints, so that their data cannot be read; chunks are deleted later. */
+/** Deletes the numbers of endpoints, so that their data cannot be read; chunks are deleted later. */
 export async function moveToDeleted(sql: Sql, endpointIds: string[], cutoff: number, at: Date): Promise<number[]> {
   const deleted = await sql<{ endpointNo: number; endpointId: string }[]>`
     delete from time_series.endpoints where endpoint_id = any(${endpointIds}::text[])

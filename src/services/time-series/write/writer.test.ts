@@ -48,7 +48,7 @@ test('a later write still wins over a delayed one that got into a later slot', a
       async run(_, rows) {
         if (!isFirst(rows) || !isHeld) return
         attempts++
-        throw new Error('away')
+        throw new Error('unreachable')
       },
     },
   })
@@ -118,19 +118,19 @@ test('a time that is used in an older slot is detected', async () => {
 })
 
 test('callers get an error while the database is unavailable, and later ones are served', async () => {
-  let away = true
+  let isUnreachable = true
   const writer = aWriter({
     timeoutMs: 300,
     duringCommit: {
       isNeeded: () => true,
       async run() {
-        if (away) throw Object.assign(new Error('away'), { code: 'ECONNREFUSED' })
+        if (isUnreachable) throw Object.assign(new Error('unreachable'), { code: 'ECONNREFUSED' })
       },
     },
   })
   const { endpoint, write } = await ready(writer)
   await assert.rejects(write(5), { status: 503 })
-  away = false
+  isUnreachable = false
   await eventually(() => write(6))
   assert.deepEqual(await points(endpoint.endpointId), { 'auto~a/value': [[1, 6]] })
   const before = await order.position()

@@ -220,7 +220,7 @@ suite('blocks', () => {
 })
 
 suite('rows of an earlier version', () => {
-  test('become blocks with the same records, and are counted once', async () => {
+  test('rows of an earlier version become blocks with the same records, and are counted once', async () => {
     await sql.unsafe('create table traffic_log.records_rest partition of traffic_log.records default')
     const at = new Date(base / 1000)
     await sql`

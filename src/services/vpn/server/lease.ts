@@ -10,7 +10,7 @@ export interface LeaseWatch {
 
 /** A holder without a heartbeat for this long counts as dead. The lease is read every second, so another process takes over within 10 seconds. */
 export const silentMs = 7000
-/** After a longer pause between two reads the database was away, perhaps for the holder too. Its silence is then measured from the start again. */
+/** After a longer pause between two reads the database was unreachable, perhaps for the holder too. The time without a heartbeat is then measured from the start again. */
 const gapMs = 3000
 
 /** Measures silence by this process's own clock, and only while the database answers, so that a restart of the database does not count as the holder's death. */

@@ -39,7 +39,7 @@ suite('the management interface', () => {
   })
 })
 
-suite('who may connect', () => {
+suite('permission to connect', () => {
   const id = '0b9f4f0e-0c2f-4c5e-9c41-6f7f0f6f3a55'
   const row: store.VerificationRow = {
     ...{ tenantId: 'a', protocol: 'udp', state: 'active', address: '10.80.16.5' },
@@ -114,13 +114,13 @@ suite('who may connect', () => {
   test('while the database is unreachable, no client connects; clients wait until it is reachable again', async () => {
     let failures = 3
     const { connections, sent } = open(async () => {
-      if (failures-- > 0) throw new Error('away')
+      if (failures-- > 0) throw new Error('unreachable')
       return row
     })
     connections.take(notice('CONNECT'))
     await eventually(() => assert.equal(sent.length, 1))
     assert.equal(failures, -1)
-    const away = open(() => Promise.reject(new Error('away')))
+    const unreachable = open(() => Promise.reject(new Error('unreachable')))
     let attempts = 0
     const never = createConnections({
       ...({
@@ -131,12 +131,12 @@ suite('who may connect', () => {
         report() {},
       } as never as object),
       find: () => Promise.reject(new Error(String(++attempts))),
-      send: (command: string) => void away.sent.push(command),
+      send: (command: string) => void unreachable.sent.push(command),
       sleep: async () => {},
     } as never)
     never.take(notice('CONNECT'))
     await eventually(() => assert.ok(attempts >= 50))
-    assert.deepEqual(away.sent, [])
+    assert.deepEqual(unreachable.sent, [])
   })
 })
 
@@ -146,7 +146,7 @@ suite('the lease', () => {
     takeLease: (claim: Parameters<typeof store.takeLease>[1]) => store.takeLease(sql, claim),
   }
 
-  test('one process has the lease; another takes over when the heartbeat stops, but not after the database was away', async () => {
+  test('one process has the lease; another takes over when the heartbeat stops, but not after the database was unreachable', async () => {
     let nowMs = 0
     const [first, second, third] = ['one', 'two', 'three'].map((holder) =>
       createLeaseWatch({ holder, host: `host-${holder}` }, () => nowMs),
@@ -163,7 +163,7 @@ suite('the lease', () => {
     await stepTo(20_000, true)
     assert.deepEqual(await store.findServerState(sql), { running: true })
     await stepTo(20_000 + silentMs - 1000, false)
-    nowMs += 15_000 // the database was away for both
+    nowMs += 15_000 // the database was unreachable for both
     await stepTo(nowMs + silentMs - 1000, false)
     await stepTo(nowMs + 1000, false)
     assert.deepEqual(await waiting.look(data), { mine: true })
@@ -174,8 +174,8 @@ suite('the lease', () => {
   })
 })
 
-suite('what is missing', () => {
-  test('programs, rights and the system are named', () => {
+suite('problems of the machine', () => {
+  test('missing programs, missing rights and a wrong system are named', () => {
     assert.deepEqual(missingParts({}, 'darwin'), ['The VPN server runs on Linux only, this is darwin'])
     const [openvpn, nft, ip] = missingParts({})
     for (const [problem, name] of [

@@ -155,7 +155,7 @@ export async function revokeClients(
   sql: Sql,
   { tenantId, ids, at }: { tenantId: string; ids: string[]; at: Date },
 ): Promise<number> {
-  // Before the clients, because their creation locks the tenant first, too.
+  // The tenant is locked before its clients, because the creation of a client locks them in this order, too.
   await sql`update vpn.tenants set revision = revision + 1 where tenant_id = ${tenantId}`
   const { count } = await sql`
     with revoked as (
