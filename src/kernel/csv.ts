@@ -1,4 +1,4 @@
-/** Lines of CSV (RFC 4180) that spreadsheets can open without running formulas of strangers. */
+/** Lines of CSV (RFC 4180) that spreadsheets can open without running formulas in the values. */
 
 /** A value of a cell: objects and arrays become JSON, null and undefined an empty cell. */
 export type CsvValue = unknown

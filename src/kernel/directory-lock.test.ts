@@ -21,7 +21,7 @@ function script(directory: string, then: string): string[] {
   ]
 }
 
-/** Returns whether another process gets the lock. */
+/** Tries to take the lock in another process. */
 function tryFromOutside(directory: string): string {
   return spawnSync(process.execPath, script(directory, `console.log('locked')`), { encoding: 'utf8' }).stdout.trim() ===
     'locked'

@@ -249,7 +249,7 @@ const groups: Record<string, Entry[]> = {
   ],
 }
 
-/** The watchdog ends these; each costs a thread. */
+/** The watchdog ends these scripts by terminating their thread. */
 const watchdogScripts = [
   'const a = "x".repeat(1e7); let n = 0; while (n < 1e9) n += a.indexOf("y") + 2; return n',
   'const a = new Float64Array(5e5).map(Math.random); for (;;) { a.sort(); a.reverse(); a.fill(1) }',

@@ -48,7 +48,7 @@ export interface Link {
   /** Handles an error that the server returned. */
   handleServerError(error: Error): void
   isIdleOutsideTransaction(): boolean
-  /** The server's process for this connection; undefined if it has not told it. */
+  /** The process id of the server for this connection; undefined if the server has not sent it. */
   processId(): number | undefined
   /** Stops reading answers until `resume`. */
   pause(): void

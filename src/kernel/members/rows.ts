@@ -8,7 +8,7 @@ export interface NodeRow extends Member {
   secondsSinceHeartbeat: number
   sweptBy: string | null
   sweepEnded: boolean
-  /** False if the connection on which the node listened is gone, or it never told its process. */
+  /** False if the connection on which the node listened has ended, or if the node has not stored its process id. */
   isListening: boolean
   /** True if the heartbeat of this node was written; false if others sweep its rows. The same in all rows. */
   isWritten: boolean

@@ -19,7 +19,7 @@ interface Tree {
 const sizeOf = ({ children }: Tree): number => children.reduce((sum, child) => sum + sizeOf(child), 1)
 const depthOf = ({ children }: Tree): number => Math.max(0, ...children.map((child) => 1 + depthOf(child)))
 
-/** Inserts relations between assets of the tenant that are named by these numbers, and the assets. */
+/** Inserts assets that are named by these numbers, and the relations between them. Returns the asset 0. */
 async function insertTree(prefix: string, edges: [from: number, to: number][]): Promise<EntityName> {
   const { body } = await expect(201, `POST ${am}/asset-types`, { displayName: prefix, definitionJsonSchema: '{}' })
   const ids = [...new Set([0, ...edges.flat()])]
@@ -107,7 +107,7 @@ suite('a tree of relations', () => {
     )
   })
 
-  test('a tree of relations shows an entity that is managed from below once more, without children', async () => {
+  test('a tree shows an entity that is managed by an entity below it once more, without children', async () => {
     const [a, b] = [await anAsset(), await aThing()]
     await link(relation('MANAGES', a, b), relation('MANAGES', b, a))
     const tree: Tree = await treeOf(a)
@@ -132,8 +132,8 @@ suite('a tree of relations', () => {
     assert.deepEqual([sizeOf(cut), depthOf(cut), cut.truncated], [10_000, 1, true])
   })
 
-  test('a tree of relations of many ways between few entities is cut too, and costs little', async () => {
-    // Two entities on each level, each of which contains both of the next: 2^32 ways.
+  test('a tree with many paths between few entities is cut too, and costs little', async () => {
+    // Two entities on each level, each of which contains both entities of the next level: 2^32 paths.
     const edges = Array.from({ length: 32 }, (_, level) =>
       [2 * level - 1, 2 * level].flatMap((from) =>
         [2 * level + 1, 2 * level + 2].map((to): [number, number] => [Math.max(0, from), to]),
@@ -144,7 +144,7 @@ suite('a tree of relations', () => {
     assert.deepEqual([sizeOf(tree), tree.truncated], [10_000, true])
   })
 
-  test('a tree of relations of too many requests at the same time is 429 for the tenant, and not for other tenants', async () => {
+  test('too many simultaneous requests for trees get 429, but those of other tenants do not', async () => {
     const root = await insertTree('busy-', [[0, 1]])
     const url = `GET ${am}/relation-trees?entityType=ASSET&entityId=${entity(root).entityId}`
     const [locked, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]

@@ -46,7 +46,7 @@ suite('alerts', () => {
     })
   const types = (items: Record<string, unknown>[]) => items.map(({ eventType }) => eventType)
 
-  test('a stream has the changes of alerts that it filters by severity, application and rights', async () => {
+  test('a stream has the changes of alerts that match its severity, its application and the permissions of the caller', async () => {
     const [first, second] = [await live.aProvisionedEndpoint(), await live.aProvisionedEndpoint()]
     const reader = aCaller({ on: { [`endpoint-${first.endpointId}`]: ['alert:read'] } })
     const source = await stream([
@@ -84,7 +84,7 @@ suite('alerts', () => {
     for (const one of [source, limited, otherTenant, forbidden]) one.close()
   })
 
-  test('a stream that resumes gets the changes since', async () => {
+  test('a stream that resumes gets the changes since its last position', async () => {
     const endpoint = await live.aProvisionedEndpoint()
     const subscriptions = [{ id: 'all', topic: 'alerts', endpointIds: [endpoint.endpointId] }]
     const first = await stream(subscriptions)
