@@ -10849,7 +10849,7 @@ export interface Nouns {
       /** Id of the VPN client, a UUID. */
       vpnclientID: string
     }, { 200: WrappedVpnClient }>
-    /** Revoke a VPN client, or delete the record of a revoked one. An active client is revoked: its certificate gets on the revocation list, its connection ends within 10 seconds, and its address becomes free. Deleting a revoked client removes its record. */
+    /** Revoke a VPN client, or delete the record of a revoked one. An active client is revoked: its certificate is added to the revocation list, its connection ends within 10 seconds, and its address becomes free. Deleting a revoked client removes its record. */
     delete: Call<{
       /** Id of the VPN client, a UUID. */
       vpnclientID: string

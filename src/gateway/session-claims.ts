@@ -12,8 +12,8 @@ import { type Claim, MessagesQueued, SessionsClaimed, SessionsReleased } from '.
 export interface SessionClaims {
   nodeId: string
   /** Returns true if this is another node that is alive. */
-  isElsewhere(nodeId: string | null | undefined): nodeId is string
-  /** `announce`, `release` and `queued` send signals with the commit of `sql`, each entry to its node. */
+  isOtherNode(nodeId: string | null | undefined): nodeId is string
+  /** The functions `announce…` send signals with the commit of `sql`, each entry to its node. */
   announceClaims(sql: Sql, claims: { to: string; claim: Claim }[]): Promise<void>
   announceReleases(sql: Sql, sessions: { to: string; key: string }[]): Promise<void>
   announceQueued(sql: Sql, sessions: { to: string; key: string }[]): Promise<void>
@@ -63,7 +63,7 @@ export function createSessionClaims(
 
   return {
     nodeId,
-    isElsewhere: (other): other is string => typeof other === 'string' && other !== nodeId && members.isAlive(other),
+    isOtherNode: (other): other is string => typeof other === 'string' && other !== nodeId && members.isAlive(other),
     announceClaims: (sql, all) =>
       signals.sendEach(
         sql,
@@ -103,7 +103,7 @@ export function createSessionClaims(
 /** Creates the claims of a node that is the only one on its database, for tests. */
 export const singleNodeClaims = (nodeId: string): SessionClaims => ({
   nodeId,
-  isElsewhere: (_other): _other is string => false,
+  isOtherNode: (_other): _other is string => false,
   async announceClaims() {},
   async announceReleases() {},
   async announceQueued() {},

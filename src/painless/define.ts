@@ -23,9 +23,9 @@ export interface Definition {
   supers?: string[]
   /** Constants by name: type and value as the type holds it. */
   constants?: Record<string, [type: string, value: unknown]>
-  /** By parameter list: `(int,String)`. */
+  /** Constructors by parameter list, such as `(int,String)`. */
   constructors?: Record<string, Body>
-  /** By signature: `int indexOf(String,int)`, `static int parseInt(String)`. */
+  /** Methods by signature, such as `int indexOf(String,int)` or `static int parseInt(String)`. */
   methods?: Methods
   /** Signature of the abstract method, for a functional interface. */
   functional?: string

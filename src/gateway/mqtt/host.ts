@@ -28,7 +28,7 @@ export interface Message {
   properties?: MessageProperties
   /** Id of the recipient, in the terms of the host. It is stored for `mayDeliver` and never sent. */
   recipientId?: string
-  /** Not sent on a later connection of the session. */
+  /** True if the message is not sent on a later connection of the session. */
   transient?: boolean
 }
 

@@ -20,7 +20,7 @@ export interface SessionState {
   subscriptions: Subscription[]
   /** Packet ids of QoS 2 messages from the client that it has not released, each with a hash of the topic. */
   received: [packetId: number, topicHash: number][]
-  /** In the order in which they are to be sent. */
+  /** Messages in the order in which they are to be sent. */
   messages: SessionMessage[]
 }
 

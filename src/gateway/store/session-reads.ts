@@ -19,7 +19,7 @@ export async function load(sql: Sql, deps: SessionStoreDeps, steps: StepOf<'load
     from gateway.sessions s
     where s.session_key = any(${keys}) and (s.expires_at is null or s.expires_at > ${now})`
   const states = new Map<string, SessionState>()
-  const { isElsewhere } = deps.claims
+  const { isOtherNode } = deps.claims
   const holders = new Map(rows.map((row) => [row.sessionKey as string, row.heldBy as string | null]))
   for (const { sessionKey, expirySeconds, subscriptions, received, receivedTopics } of rows) {
     const opened = openSubscriptions(deps, subscriptions)
@@ -37,7 +37,7 @@ export async function load(sql: Sql, deps: SessionStoreDeps, steps: StepOf<'load
   ))
     for (const row of await findMessages(sql, part, now))
       states.get(row.sessionKey)!.messages.push(toSessionMessage(deps.secrets, row))
-  const otherNode = (nodeId: string | null | undefined) => (isElsewhere(nodeId) ? nodeId : null)
+  const otherNode = (nodeId: string | null | undefined) => (isOtherNode(nodeId) ? nodeId : null)
   for (const step of steps)
     answers.set(step, { state: states.get(step.key), heldBy: otherNode(holders.get(step.key)) } satisfies Loaded)
 }

@@ -18,7 +18,7 @@ export async function claim(
   const claimed = await claimHolders(sql, claims.nodeId, [...byKey.keys()], relaxed)
   for (const { key, claim: number } of claimed) answers.set(byKey.get(key)!, number)
   const announcements = claimed.flatMap(({ key, claim: number, previousNodeId: to }) =>
-    claims.isElsewhere(to) ? [{ to, claim: { key, claim: number, clean: byKey.get(key)!.clean } }] : [],
+    claims.isOtherNode(to) ? [{ to, claim: { key, claim: number, clean: byKey.get(key)!.clean } }] : [],
   )
   if (announcements.length > 0) await claims.announceClaims(sql, announcements)
 }
@@ -121,7 +121,7 @@ export async function enqueue(
   if (added.length === 0) return
   await insertMessages(sql, added)
   const onOtherNodes = sessions.flatMap(({ sessionKey: key, nodeId: to }) =>
-    deps.claims.isElsewhere(to) && added.some(({ sessionKey }) => sessionKey === key)
+    deps.claims.isOtherNode(to) && added.some(({ sessionKey }) => sessionKey === key)
       ? [{ to, key: key as string }]
       : [],
   )

@@ -181,7 +181,7 @@ test('a response that is not read is ended; one that is sent or read slowly is n
     limitReadTime(response, 100)
     const endless = Readable.from(
       (async function* () {
-        // Longer than the time limit, but the reader has read everything so far.
+        // This takes longer than the time limit, but the reader has read everything so far.
         for (let round = 0; incoming.url === '/slow' && round < 5; round++) {
           yield Buffer.from('x')
           await sleep(60)

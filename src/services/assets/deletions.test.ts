@@ -19,7 +19,7 @@ test('relations of an unregistered endpoint end, and are not back when its id is
   )
   const { entityId } = entity(thing)
   await expect(204, `DELETE /epr/api/v1/endpoints/${entityId}`)
-  // At once, before the event is handled.
+  // The relations are missing at once, before the event is handled.
   assert.deepEqual(await relationsOf(site), [`CONTAINS ${sensor}`])
   assert.equal((await treeOf(site)).children.length, 1)
   const { version } = await anApplication()

@@ -49,7 +49,7 @@ const update = { scope: 'endpoint:update', anyJson: true }
 const ofApplication = (action: string) => ({ scope: `application:endpoint-config:${action}`, anyJson: true })
 
 export function routes(http: Http, service: ConfigurationService) {
-  // Before the paths with parameters: fixed path segments win (document 5, 1.4).
+  // These routes precede the paths with parameters: fixed path segments take precedence (document 5, 1.4).
   batchRoutes(http, service)
   endpointRoutes(http, service)
   defaultRoutes(http, service)

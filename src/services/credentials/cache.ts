@@ -15,9 +15,9 @@ import type { Login } from './store/basic.ts'
 import type { CertificateForVerification } from './store/certificates.ts'
 
 export interface Caches {
-  /** By tenant and username. */
+  /** Logins by tenant and username. */
   logins: Cache<Login>
-  /** By tenant and serial number. */
+  /** Certificates by tenant and serial number. */
   certificates: Cache<CertificateForVerification>
 }
 

@@ -87,8 +87,8 @@ export function createCodecs(onError: (error: unknown) => void): Codecs {
     if (!declared[entry].test(formatter)) return await run(tenantId, formatter + searching[entry], input)
     const outcome = await sandbox().run({ tenantId, world: 'lorawan', input, script: formatter, entry, limits })
     // The name was in a comment or inside of another function.
-    const isElsewhere = !outcome.ok && failureText(outcome).includes(`${entry} is not defined`)
-    return isElsewhere ? await run(tenantId, formatter + searching[entry], input) : outcome
+    const isNotDefined = !outcome.ok && failureText(outcome).includes(`${entry} is not defined`)
+    return isNotDefined ? await run(tenantId, formatter + searching[entry], input) : outcome
   }
 
   return {

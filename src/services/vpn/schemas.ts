@@ -32,7 +32,7 @@ const description = Text({
   maxLength: 1000,
   description: 'Description for people: up to 1000 characters. An empty text clears it.',
 })
-/** Longer than any id, because an id that cannot exist is answered as one that does not exist. */
+/** Accepts texts that are longer than any id, because they get 404 like an unknown id. */
 const vpnclientID = Type.String({ minLength: 1, maxLength: 4000, description: 'Id of the VPN client, a UUID.' })
 
 // ── resources
@@ -185,7 +185,7 @@ export const deleteClient = {
   name: 'vpnClients.delete',
   summary: 'Revoke a VPN client, or delete the record of a revoked one',
   description:
-    'An active client is revoked: its certificate gets on the revocation list, its connection ends within 10 seconds, and its address ' +
+    'An active client is revoked: its certificate is added to the revocation list, its connection ends within 10 seconds, and its address ' +
     'becomes free. Deleting a revoked client removes its record.',
   params: ofClient,
   response: none,

@@ -123,7 +123,7 @@ async function update(
   const permitted = (found: store.AssetTypeRow | undefined) =>
     requireAssetType(ctx, assetTypeId, found, assetTypeScopes.update)
   const { tenantId, definitionJsonSchema } = permitted(await store.findType(db.sql, assetTypeId))
-  // Before the transaction: a schema can take two seconds.
+  // The schema is checked before the transaction, because this can take two seconds.
   if (input.definitionJsonSchema !== definitionJsonSchema) await checkSchema(tenantId, input.definitionJsonSchema)
   return await db.tx(async (sql) => {
     const old = permitted(await store.lockType(sql, assetTypeId))

@@ -37,7 +37,7 @@ export interface EndpointQuery {
   /** The number of members of the first filter. */
   membersOfFirst?: number | undefined
   conditions: Condition[]
-  /** In PostgreSQL's dialect. */
+  /** A pattern in PostgreSQL's dialect. */
   regex?: string | undefined
   /** Conditions on what the directory stores about an endpoint. */
   directory?: DirectoryConditions | undefined

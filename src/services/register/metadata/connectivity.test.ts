@@ -32,7 +32,7 @@ async function aNamedApplication(keys: object = { state: 'online', 'state-ts': '
   return created
 }
 
-/** As they are in force where this configuration is stored, however it came there. */
+/** Returns the keys that are in force where this configuration is stored. */
 const keysIn = (stored: object) =>
   createConnectivityKeys({
     derivedConfiguration: (instance, read) => (version) =>

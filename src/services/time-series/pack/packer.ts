@@ -110,7 +110,7 @@ export function createPacker({
     await createMonths(db, monthsFor([], now()))
     await slots.rotate()
     const slotRows = await store.findSlots(db.sql)
-    // In order, since later slots win over earlier ones.
+    // Slots are packed in order, since values of later slots replace those of earlier ones.
     for (const { slot } of slotRows.filter(({ state }) => state === 'closed')) {
       check()
       if (!(await pack(slot))) break

@@ -45,7 +45,7 @@ export function createConfiguredSeries({ db, applications }: { db: Db; applicati
         for (const { applicationName, configurations } of page)
           byApplicationName.set(applicationName, seriesNames(configurations, byApplication.get(applicationName) ?? []))
       }
-      // From a Map: a name such as `constructor` exists on every object.
+      // The object is made from a Map: in a plain object, a name such as `constructor` would exist already.
       return Object.fromEntries(byApplicationName)
     },
   }

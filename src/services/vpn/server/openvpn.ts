@@ -15,7 +15,7 @@ export interface OpenVpn {
 
 const logLinesKept = 5
 const stopMs = 5000
-/** Less than the heartbeat may be silent. */
+/** Shorter than the time without a heartbeat after which another process takes the lease. */
 const startMs = 5000
 
 export interface OpenVpnOptions {

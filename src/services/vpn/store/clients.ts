@@ -150,7 +150,7 @@ export async function updateClient(
   return count === 1
 }
 
-/** Revokes active clients: their certificates get on the revocation list, their addresses become free. */
+/** Revokes active clients: their certificates are added to the revocation list, and their addresses become free. */
 export async function revokeClients(
   sql: Sql,
   { tenantId, ids, at }: { tenantId: string; ids: string[]; at: Date },
