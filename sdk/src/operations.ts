@@ -9391,7 +9391,7 @@ export interface Nouns {
         /** Semantic version (SemVer 2.0.0), such as `1.2.3` or `2.0.0-rc.1`. */
         softwareVersion: string
       }, { 204: undefined }>
-      /** Offer a software version again to endpoints that failed. Endpoints that reported that they could not apply the version wait for it again; those that are connected are pushed it at once. Without `endpointIds` all of them do, and reports before this do not count for the failure threshold any more. A rollout that is paused or halted stays so. */
+      /** Retry a software version on endpoints that failed. Endpoints that reported that they could not apply the version wait for it again; those that are connected are pushed it at once. Without `endpointIds` all of them do, and reports before this do not count for the failure threshold any more. A rollout that is paused or halted stays so. */
       retry: Call<{
         /** Name of the application. */
         appName: string

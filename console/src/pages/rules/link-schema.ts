@@ -3,6 +3,7 @@ import { useMemo } from 'react'
 import { type BodySchema, useBodySchema } from '../../api/body-schema.ts'
 import { useList } from '../../api/query.ts'
 import type { Problem } from '../../parts/problem.ts'
+import { collapsed } from '../../parts/schema/schema.ts'
 import { fieldTexts as texts } from './field-texts.ts'
 import { type ActionType, nounOf, type TriggerType } from './kinds.ts'
 
@@ -36,6 +37,10 @@ const scriptSentence = / A text that parses as a JavaScript function body.*$/
 const choicesOf = (values: { const: string; title: string }[]) =>
   values.length > 0 && values.length <= choicesMax ? { type: undefined, oneOf: values } : {}
 
+/** Required fields first, then constants, then scripts; the description last. */
+const rankOf = (name: string, required: string[], isScript: boolean) =>
+  required.includes(name) ? 0 : name === 'description' ? 3 : isScript ? 2 : 1
+
 export function useLinkSchema(kind: 'trigger' | 'action', type: TriggerType | ActionType): BodySchema | undefined {
   const body = useBodySchema(`${nounOf(kind, type)}.create`)
   const applications = useList('applications.list', {})
@@ -51,14 +56,20 @@ export function useLinkSchema(kind: 'trigger' | 'action', type: TriggerType | Ac
       ),
       ruleId: choicesOf(rules.items.map(({ id, name }) => ({ const: id, title: name }))),
     }
-    const shown = Object.entries(body.properties).filter(([name]) => !hidden.has(name))
+    const isScript = ({ description }: Record<string, unknown>) => scriptSentence.test(String(description))
+    const shown = Object.entries(body.properties)
+      .filter(([name]) => !hidden.has(name))
+      .sort(
+        ([one, first], [other, second]) =>
+          rankOf(one, body.required, isScript(first)) - rankOf(other, body.required, isScript(second)),
+      )
     return {
       type: 'object',
       required: body.required.filter((name) => !hidden.has(name)),
       properties: Object.fromEntries(
         shown.map(([name, property]) => {
-          const description = String(property.description ?? '')
-          const isScript = scriptSentence.test(description)
+          const description = String(property.description ?? '').replaceAll('`', '')
+          const isOptionalScript = isScript(property) && !body.required.includes(name)
           return [
             name,
             {
@@ -66,8 +77,11 @@ export function useLinkSchema(kind: 'trigger' | 'action', type: TriggerType | Ac
               ...shapes[name],
               ...choices[name],
               ...(texts.titles[name] !== undefined && { title: texts.titles[name] }),
-              ...(isScript && { format: 'textarea' }),
-              description: isScript ? `${description.replace(scriptSentence, '')} ${texts.script}` : description,
+              ...(isScript(property) && { format: 'textarea' }),
+              ...(isOptionalScript && { [collapsed]: true }),
+              description: isScript(property)
+                ? `${description.replace(scriptSentence, '')} ${texts.script}`
+                : description,
             },
           ]
         }),

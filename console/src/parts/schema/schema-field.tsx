@@ -7,6 +7,7 @@ import { Segments } from '../segments.tsx'
 import { type FieldProps, notesOf, shownLabel } from './field-props.ts'
 import {
   type Control,
+  collapsed,
   type Field,
   fieldOf,
   fits,
@@ -26,7 +27,18 @@ const depthMax = 8
 export function SchemaField(props: FieldProps) {
   const { root, schema, value, onChange, depth } = props
   const field = useMemo(() => fieldOf(root, schema), [root, schema])
-  if (field.control.kind === 'text' || depth > depthMax) return <OptionalText {...props} field={field} />
+  const [isOpen, setOpen] = useState(false)
+  const isText = field.control.kind === 'text' || depth > depthMax
+  // An editor is large, so that of an absent key opens by a button.
+  if ((isText || field.schema[collapsed] === true) && value === undefined && !props.isRequired && !isOpen)
+    return (
+      <div>
+        <Button icon="plus" onPress={() => setOpen(true)}>
+          {texts.add(shownLabel(props.label, 60))}
+        </Button>
+      </div>
+    )
+  if (isText) return <TextValue {...props} notes={notesOf(field.schema)} note={texts.asText} />
   if (!fits(field, value)) return <TextValue {...props} notes={notesOf(field.schema)} note={texts.otherKind} />
   if (!field.isNullable) return <ControlField {...props} field={field} />
   const isNull = value === null
@@ -56,20 +68,6 @@ export function SchemaField(props: FieldProps) {
       />
     </div>
   )
-}
-
-/** An editor is large, so that of an absent key opens by a button. */
-function OptionalText({ field, ...props }: FieldProps & { field: Field }) {
-  const [isOpen, setOpen] = useState(false)
-  if (props.value === undefined && !props.isRequired && !isOpen)
-    return (
-      <div>
-        <Button icon="plus" onPress={() => setOpen(true)}>
-          {texts.add(shownLabel(props.label, 60))}
-        </Button>
-      </div>
-    )
-  return <TextValue {...props} notes={notesOf(field.schema)} note={texts.asText} />
 }
 
 /** Containers get it as a property, because they and their fields would import each other. */

@@ -24,6 +24,9 @@ export interface Field {
   isNullable: boolean
 }
 
+/** A keyword for schemas that the console makes: while the key is absent, its field is a button that opens it. */
+export const collapsed = 'x-console-collapsed'
+
 const hopsMax = 20
 const mergesMax = 50
 /** Longer lists of values or alternatives are no help in a menu. */

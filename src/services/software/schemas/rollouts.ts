@@ -23,7 +23,7 @@ export const resumeRollout = {
 
 export const retryRollout = {
   name: 'software.rollout.retry',
-  summary: 'Offer a software version again to endpoints that failed',
+  summary: 'Retry a software version on endpoints that failed',
   description:
     'Endpoints that reported that they could not apply the version wait for it again; those that are connected are pushed it at once. ' +
     'Without `endpointIds` all of them do, and reports before this do not count for the failure threshold any more. ' +
