@@ -8,8 +8,10 @@ export const problem = (text: string | undefined) =>
 export const notice = (text: string | undefined) =>
   text === undefined ? '' : `<p class="notice" role="status">${escapeHtml(text)}</p>`
 
-export const newPasswordFields = (lengthMin: number) => `<label for="new">New password</label>
-<input id="new" name="new" type="password" autocomplete="new-password" minlength="${lengthMin}" maxlength="256" required>
+export const newPasswordFields = (lengthMin: number, { isFirst = false } = {}) => `<label for="new">New password</label>
+<input id="new" name="new" type="password" autocomplete="new-password" minlength="${lengthMin}" maxlength="256" required
+ aria-describedby="rule"${isFirst ? ' autofocus' : ''}>
+<p class="soft" id="rule">At least ${lengthMin} characters, and not a common password.</p>
 <label for="again">New password again</label>
 <input id="again" name="again" type="password" autocomplete="new-password" maxlength="256" required>`
 
@@ -89,7 +91,8 @@ export const newPasswordPage = (view: {
 ${problem(view.error)}
 <form method="post" action="${escapeHtml(view.action)}">
 <input type="hidden" name="token" value="${escapeHtml(view.token)}">
-${newPasswordFields(view.passwordLengthMin)}
+<input type="hidden" name="username" value="${escapeHtml(view.username)}" autocomplete="username">
+${newPasswordFields(view.passwordLengthMin, { isFirst: true })}
 <button type="submit">Set the password</button>
 </form>`,
     sameSite,
