@@ -28,7 +28,7 @@ export function placeInMetadata(metadata: Record<string, unknown> | undefined) {
   return undefined
 }
 
-const pixels = 420
+const pixels = 220
 const zoomMax = 11
 
 /** The endpoints of a cluster of the whole world are up to so many degrees apart. */
