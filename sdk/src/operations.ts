@@ -3104,7 +3104,7 @@ export interface IngestSimulation {
 
 /** The outcome for each document. */
 export interface IngestSimulationResult {
-  /** For each document, in order: `{doc: {_index, _type, _id, _source}, _ingest: {timestamp}}`; `{error: {root_cause, type, reason}}` if its pipeline failed; null if it was dropped. */
+  /** For each document, in order: `{doc: {_index, _type, _id, _source}, _ingest: {timestamp}}`; `{error: {root_cause, type, reason}}` if its pipeline failed; null if it was dropped. With `verbose`: `{processor_results: [{processor_type, tag?, status, doc?, error?, ignored_error?}]}`, where `status` is success, skipped, dropped, error or error_ignored. Documents beyond 2 MiB together have `doc_omitted` instead of `doc`. */
   docs: unknown[]
 }
 
@@ -3398,6 +3398,38 @@ export interface ListedEndpointTokenPage {
   totalElements: number
   /** The items of this page. */
   content: ListedEndpointToken[]
+}
+
+/** A replay without its differences. */
+export interface ListedReplay {
+  /** Id of the replay. */
+  replayId: string
+  /** Start of the time, in UTC. */
+  from: string
+  /** End of the time, in UTC. */
+  to: string
+  /** When it was started, in UTC. */
+  createdAt: string
+  /** RUNNING, COMPLETED, FAILED or CANCELED. */
+  status: string
+  /** Why it failed. */
+  reason?: string
+  /** Part of the time that is done, from 0 to 1. */
+  progress: number
+  /** Number of messages that the rule ran for. */
+  eventsCount: number
+  /** Number of messages without a complete payload. */
+  skippedCount: number
+  /** Number of differences that are kept, at most 1,000. */
+  differencesCount: number
+}
+
+/** One page of a list, with the number of all matching items. */
+export interface ListedReplayPage {
+  /** Number of all matching items that the caller may read, on all pages. */
+  totalElements: number
+  /** The items of this page. */
+  content: ListedReplay[]
 }
 
 /** Endpoints on a map. */
@@ -4876,7 +4908,15 @@ export interface RelationTreeNode {
 
 /** A replay and its differences. */
 export interface Replay {
-  /** RUNNING, COMPLETED or FAILED. */
+  /** Id of the replay. */
+  replayId: string
+  /** Start of the time, in UTC. */
+  from: string
+  /** End of the time, in UTC. */
+  to: string
+  /** When it was started, in UTC. */
+  createdAt: string
+  /** RUNNING, COMPLETED, FAILED or CANCELED. */
   status: string
   /** Why it failed. */
   reason?: string
@@ -6463,6 +6503,14 @@ export interface UplinkStatistics {
   duplicates: number
   /** Uplinks without a usable payload, or while the device integration was suspended. */
   dropped: number
+}
+
+/** A token that permits uploads of one endpoint. */
+export interface UploadToken {
+  /** The token. Keep it secret; no other answer has it. */
+  token: string
+  /** When it expires, in UTC. */
+  expiresDate: string
 }
 
 /** A user of the tenant. */
@@ -8597,6 +8645,70 @@ export interface Nouns {
       list: BareListCall<Record<never, never>, DeviceAddress>
     }
   }
+  files: {
+    uploadTokens: {
+      /** Create an upload token for an endpoint. For a caller who uploads a file or blob in the place of the device: send it as `X-Auth-Token` of the upload. The endpoint needs a token that is neither suspended nor revoked. */
+      create: Call<{
+        /** Name of the application. */
+        appName: string
+        /** Id of the endpoint. */
+        endpointId: string
+      }, { 201: UploadToken }>
+    }
+    /** Upload a file as an endpoint. Stores a file of the endpoint that the upload token belongs to, or replaces it as a whole. The device gets the token from the extension `bcx`. */
+    upload: Call<{
+      /** Name of the file: 1 to 255 characters without slashes, backslashes and control characters. */
+      filename: string
+      /** Checksum of the content as `sha-256=:<base64>:` (RFC 9530). If it does not match, the answer is 400 and nothing is stored. */
+      'content-digest'?: string | undefined
+      /** The same as `Content-Digest`. */
+      'repr-digest'?: string | undefined
+      /** The token that permits this request. */
+      'X-Auth-Token': string
+      body: Upload
+    }, { 204: undefined }>
+    /** Download a file. */
+    download: Call<{
+      /** Name of the application. */
+      appName: string
+      /** Id of the endpoint. */
+      endpointId: string
+      /** Name of the file: 1 to 255 characters without slashes, backslashes and control characters. */
+      filename: string
+      /** Part of the content to return, in bytes, such as `bytes=0-99`. Default: all of it. */
+      range?: string | undefined
+      /** ETag: `Range` counts only while the content has this ETag, else all of it is returned. */
+      'if-range'?: string | undefined
+    }, { 200: Download; 206: Download }>
+    /** Delete a file. */
+    delete: Call<{
+      /** Name of the application. */
+      appName: string
+      /** Id of the endpoint. */
+      endpointId: string
+      /** Name of the file: 1 to 255 characters without slashes, backslashes and control characters. */
+      filename: string
+    }, { 204: undefined }>
+    /** List files of endpoints. */
+    list: ListCall<{
+      /** Name of the application. */
+      appName: string
+      /** Only items of these endpoints (ids). Default: all that the caller may read. */
+      endpointId?: string | readonly string[] | undefined
+      /** Only items whose name contains this text. Default: all. */
+      name?: string | undefined
+      /** Only items created at this date and time or later. ISO 8601 (UTC if it has no time zone), `now`, `now-<n><unit>` with the unit s, m, h, d, w, M (months) or y, or milliseconds since 1970. */
+      fromDate?: string | undefined
+      /** Only items created at this date and time or earlier. ISO 8601 (UTC if it has no time zone), `now`, `now-<n><unit>` with the unit s, m, h, d, w, M (months) or y, or milliseconds since 1970. */
+      toDate?: string | undefined
+      /** Number of items to skip. Default: 0. */
+      offset?: number | undefined
+      /** Maximum number of items to return; 0 returns all. Default: 20. */
+      limit?: number | undefined
+      /** Order by `createdDate`. ASC: oldest first. DESC: newest first. Default: ASC. */
+      sort?: 'ASC' | 'DESC' | undefined
+    }, File>
+  }
   blobs: {
     /** Upload a blob as an endpoint. Stores a new blob of the endpoint that the upload token belongs to. The device gets the token from the extension `bcx`. */
     upload: Call<{
@@ -8688,61 +8800,6 @@ export interface Nouns {
         sort?: 'ASC' | 'DESC' | undefined
       }, BlobsByEndpoint>
     }
-  }
-  files: {
-    /** Upload a file as an endpoint. Stores a file of the endpoint that the upload token belongs to, or replaces it as a whole. The device gets the token from the extension `bcx`. */
-    upload: Call<{
-      /** Name of the file: 1 to 255 characters without slashes, backslashes and control characters. */
-      filename: string
-      /** Checksum of the content as `sha-256=:<base64>:` (RFC 9530). If it does not match, the answer is 400 and nothing is stored. */
-      'content-digest'?: string | undefined
-      /** The same as `Content-Digest`. */
-      'repr-digest'?: string | undefined
-      /** The token that permits this request. */
-      'X-Auth-Token': string
-      body: Upload
-    }, { 204: undefined }>
-    /** Download a file. */
-    download: Call<{
-      /** Name of the application. */
-      appName: string
-      /** Id of the endpoint. */
-      endpointId: string
-      /** Name of the file: 1 to 255 characters without slashes, backslashes and control characters. */
-      filename: string
-      /** Part of the content to return, in bytes, such as `bytes=0-99`. Default: all of it. */
-      range?: string | undefined
-      /** ETag: `Range` counts only while the content has this ETag, else all of it is returned. */
-      'if-range'?: string | undefined
-    }, { 200: Download; 206: Download }>
-    /** Delete a file. */
-    delete: Call<{
-      /** Name of the application. */
-      appName: string
-      /** Id of the endpoint. */
-      endpointId: string
-      /** Name of the file: 1 to 255 characters without slashes, backslashes and control characters. */
-      filename: string
-    }, { 204: undefined }>
-    /** List files of endpoints. */
-    list: ListCall<{
-      /** Name of the application. */
-      appName: string
-      /** Only items of these endpoints (ids). Default: all that the caller may read. */
-      endpointId?: string | readonly string[] | undefined
-      /** Only items whose name contains this text. Default: all. */
-      name?: string | undefined
-      /** Only items created at this date and time or later. ISO 8601 (UTC if it has no time zone), `now`, `now-<n><unit>` with the unit s, m, h, d, w, M (months) or y, or milliseconds since 1970. */
-      fromDate?: string | undefined
-      /** Only items created at this date and time or earlier. ISO 8601 (UTC if it has no time zone), `now`, `now-<n><unit>` with the unit s, m, h, d, w, M (months) or y, or milliseconds since 1970. */
-      toDate?: string | undefined
-      /** Number of items to skip. Default: 0. */
-      offset?: number | undefined
-      /** Maximum number of items to return; 0 returns all. Default: 20. */
-      limit?: number | undefined
-      /** Order by `createdDate`. ASC: oldest first. DESC: newest first. Default: ASC. */
-      sort?: 'ASC' | 'DESC' | undefined
-    }, File>
   }
   timeSeries: {
     /** List the time series of applications. Series that are configured for an application or one of its versions, and series that have points. */
@@ -9662,11 +9719,15 @@ export interface Nouns {
       preview: Call<{
         /** Id of the pipeline: 1 to 255 letters, digits, `_`, `.` and `-`; not `simulate`. */
         pipelineID: string
+        /** Returns what each processor made of each document, as `processor_results`; then the body has at most 10 documents. Default: false. */
+        verbose?: boolean | undefined
         body: IngestSimulation
       }, { 200: IngestSimulationResult }>
       inline: {
         /** Try a pipeline of the request with documents. Nothing is stored. Integers keep their 64 bits. */
         preview: Call<{
+          /** Returns what each processor made of each document, as `processor_results`; then the body has at most 10 documents. Default: false. */
+          verbose?: boolean | undefined
           body: IngestInlineSimulation
         }, { 200: IngestSimulationResult }>
       }
@@ -9886,8 +9947,24 @@ export interface Nouns {
         ruleId: string
         body: ReplayRequest
       }, { 202: ReplayStarted }>
+      /** List the replays of a rule. Newest first. Replays are kept for 7 days. */
+      list: ListCall<{
+        /** Id of the rule. */
+        ruleId: string
+        /** Number of the page, counted from 0. Default: 0. */
+        page?: number | undefined
+        /** Maximum number of items on a page. Default: 100. */
+        size?: number | undefined
+      }, ListedReplay>
       /** Get a replay. Replays are kept for 7 days. */
       get: Call<{
+        /** Id of the rule. */
+        ruleId: string
+        /** Id of the replay. */
+        replayId: string
+      }, { 200: Replay }>
+      /** Cancel a replay. A running replay stops after at most 200 further messages, and keeps the differences that it found. */
+      cancel: Call<{
         /** Id of the rule. */
         ruleId: string
         /** Id of the replay. */

@@ -290,6 +290,12 @@ export const refusals = `list GET /api/v1/al/refusals pp,q,page,size,0,100,conte
 export const devices = `messages.send POST /kp1/{appVersionName}/{extension}/{token}/{+resource} n
 addresses.list GET /kpc/api/v1/addresses pn,,,,0,0,content`
 
+export const files = `uploadTokens.create POST /bcx/api/v1/applications/{appName}/endpoints/{endpointId}/upload-tokens
+upload POST /bcx/api/v1/files/{filename} n bo hcontent-digest hrepr-digest hX-Auth-Token
+download GET /bcx/api/v1/applications/{appName}/endpoints/{endpointId}/files/{filename} ab hrange hif-range
+delete DELETE /bcx/api/v1/applications/{appName}/endpoints/{endpointId}/files/{filename}
+list GET /bcx/api/v1/applications/{appName}/files po,q,offset,limit,0,20,content,totalElements`
+
 export const blobs = `upload POST /bcx/api/v1/binary-data n bo hcontent-digest hrepr-digest hX-Auth-Token
 get GET /bcx/api/v1/applications/{appName}/endpoints/{endpointId}/binary-data/{blobId}
 delete DELETE /bcx/api/v1/applications/{appName}/endpoints/{endpointId}/binary-data/{blobId}
@@ -297,11 +303,6 @@ download GET /bcx/api/v1/applications/{appName}/endpoints/{endpointId}/binary-da
 latest.download GET /bcx/api/v1/applications/{appName}/endpoints/{endpointId}/binary-data/data/last ab hrange hif-range
 list GET /bcx/api/v1/applications/{appName}/binary-data/list po,q,offset,limit,0,20,content,totalElements
 byEndpoint.list GET /bcx/api/v1/applications/{appName}/binary-data pn,,,,0,0`
-
-export const files = `upload POST /bcx/api/v1/files/{filename} n bo hcontent-digest hrepr-digest hX-Auth-Token
-download GET /bcx/api/v1/applications/{appName}/endpoints/{endpointId}/files/{filename} ab hrange hif-range
-delete DELETE /bcx/api/v1/applications/{appName}/endpoints/{endpointId}/files/{filename}
-list GET /bcx/api/v1/applications/{appName}/files po,q,offset,limit,0,20,content,totalElements`
 
 export const timeSeries = `list GET /epts/api/v1/time-series/config
 data.get GET /epts/api/v1/applications/{applicationName}/time-series/data
@@ -444,7 +445,9 @@ traces.list GET /re/api/v1/traces pp,q,page,size,0,100,content,totalElements
 traces.delete DELETE /re/api/v1/traces
 try POST /re/api/v1/rules/{ruleId}/try
 replays.create POST /re/api/v1/rules/{ruleId}/replays
+replays.list GET /re/api/v1/rules/{ruleId}/replays pp,q,page,size,0,100,content,totalElements
 replays.get GET /re/api/v1/rules/{ruleId}/replays/{replayId}
+replays.cancel POST /re/api/v1/rules/{ruleId}/replays/{replayId}/cancel
 deadLetters.list GET /re/api/v1/dead-letters pp,q,page,size,0,100,content,totalElements
 deadLetters.retry POST /re/api/v1/dead-letters/{deadLetterId}/retry
 deadLetters.delete DELETE /re/api/v1/dead-letters/{deadLetterId}`
@@ -668,8 +671,8 @@ export const table = {
   traffic,
   refusals,
   devices,
-  blobs,
   files,
+  blobs,
   timeSeries,
   commands,
   configurations,

@@ -1,4 +1,4 @@
-/** A developer automates a greenhouse: writes a rule, links its trigger and action, tries it, and reads why it ran. */
+/** A developer automates a greenhouse: writes a rule, tries and replays it, keeps snippets and secrets, and sets alerts. */
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import type { Page } from 'playwright-core'
@@ -141,6 +141,141 @@ test('a run of a real sample is shown with its reason, and its event can be trie
   await page.getByRole('textbox', { name: /^Chain/ }).waitFor()
   await page.getByRole('button', { name: 'Try', exact: true }).click()
   await page.getByText('The script returned false.').waitFor()
+})
+
+test('a replay compares a changed script with what happened, and one that has ended is not canceled', async () => {
+  const { id } = await onlyRule()
+  const replays = `/re/api/v1/rules/${id}/replays`
+  await page.goto(console_.address(`/rules/${id}?tab=replay`))
+  await settled(page)
+  await typeInto(/^Script/, 'return ctx.trigger.endpointDataSamplesReceived.dataSamples[0].temperature > 10')
+  await page.getByRole('button', { name: 'Start', exact: true }).click()
+  await page.getByText('Completed').first().waitFor()
+  const row = page.getByRole('row', { name: /room-1/ })
+  assert.match(await row.innerText(), /false\s+true/)
+  await checkAccessibility(page, 'replay')
+  const { content } = (await console_.api(`GET ${replays}`)).body
+  assert.deepEqual([content.length, content[0].status, content[0].differencesCount], [1, 'COMPLETED', 1])
+  // The page learns from the platform that a replay has ended while it showed it as running.
+  await page.route(`**${replays}/*`, async (route) => {
+    const response = await route.fetch()
+    await route.fulfill({ response, json: { ...(await response.json()), status: 'RUNNING', progress: 0.5 } })
+  })
+  await page.reload()
+  console_.expect(/409.*cancel/)
+  await page.getByRole('button', { name: 'Cancel the replay' }).click()
+  await page.getByText('The replay has ended').waitFor()
+  await page.unrouteAll({ behavior: 'wait' })
+})
+
+test('a snippet is written, edited by two people, and deleted', async () => {
+  const list = async () => (await console_.api('GET /re/api/v1/snippets')).body.content
+  await page.goto(console_.address('/rules?tab=snippets'))
+  await settled(page)
+  await page.getByRole('link', { name: 'New snippet' }).first().click()
+  await page.getByRole('textbox', { name: /^Name/ }).fill(hostile)
+  await typeInto(/^Text/, 'first line\nsecond line')
+  await page.getByRole('button', { name: 'Create' }).click()
+  await page.getByRole('heading', { level: 1, name: 'too hot <img' }).waitFor()
+  const [snippet] = await list()
+  assert.deepEqual([snippet.name, snippet.code], [hostile, 'first line\nsecond line'])
+  await page.getByRole('link', { name: 'Edit' }).click()
+  await page.getByRole('textbox', { name: /^Description/ }).fill('mine')
+  const theirs = { name: 'theirs', code: 'first line\nanother line' }
+  assert.equal((await console_.api(`PUT /re/api/v1/snippets/${snippet.id}`, theirs)).status, 204)
+  console_.expect(/412/)
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByRole('alertdialog').getByText('another line').waitFor()
+  await page.getByRole('button', { name: 'Save mine' }).click()
+  await page.getByRole('heading', { level: 1, name: 'too hot <img' }).waitFor()
+  const [kept] = await list()
+  assert.deepEqual([kept.name, kept.code, kept.description], [hostile, 'first line\nsecond line', 'mine'])
+  await page.getByRole('button', { name: 'More actions' }).click()
+  await page.getByRole('menuitem', { name: 'Delete' }).click()
+  console_.expect(/404.*snippets/)
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click()
+  await page.getByText('No snippets yet').waitFor()
+  assert.deepEqual(await list(), [])
+})
+
+test('the value of a secret is sent and never shown', async () => {
+  const value = 'hush-hush-7c1'
+  const answers: string[] = []
+  page.on('response', async (response) => {
+    if (response.url().includes('/secrets') && response.request().method() === 'GET')
+      answers.push(await response.text())
+  })
+  await page.goto(console_.address('/rules?tab=secrets'))
+  await settled(page)
+  await page.getByRole('button', { name: 'New secret' }).first().click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByRole('textbox', { name: /^Name/ }).fill('no spaces')
+  await dialog.getByLabel(/^Value/).fill(value)
+  console_.expect(/400.*secrets/)
+  await dialog.getByRole('button', { name: 'Create' }).click()
+  await dialog
+    .getByText(/expected|pattern|letters/i)
+    .last()
+    .waitFor()
+  assert.equal(await dialog.getByLabel(/^Value/).inputValue(), value)
+  await dialog.getByRole('textbox', { name: /^Name/ }).fill('weather')
+  await checkAccessibility(page, 'a secret')
+  await dialog.getByRole('button', { name: 'Create' }).click()
+  await page.getByRole('button', { name: 'Change secret weather' }).click()
+  assert.equal(await dialog.getByLabel(/^Value/).inputValue(), '')
+  await dialog.getByRole('textbox', { name: /^Description/ }).fill('of the forecast')
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('Secret saved').waitFor()
+  const { content } = (await console_.api('GET /re/api/v1/secrets')).body
+  assert.deepEqual([content[0].name, content[0].description], ['weather', 'of the forecast'])
+  assert.ok(!(await page.content()).includes(value))
+  assert.ok(answers.length > 0 && !answers.join().includes(value))
+  await page.getByRole('button', { name: 'Delete secret weather' }).click()
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click()
+  await page.getByText('No secrets yet').waitFor()
+})
+
+test('an alert setting opens an alert for a sample; it is disabled and deleted, and the alert stays', async () => {
+  const settings = '/re/api/v1/alert-settings'
+  const only = async () => (await console_.api(`GET ${settings}`)).body.content[0]
+  await page.goto(console_.address('/alerts?tab=settings'))
+  await settled(page)
+  await page.keyboard.press('c')
+  await page.getByRole('heading', { level: 1, name: 'New alert setting' }).waitFor()
+  await page.getByRole('textbox', { name: /^Name/ }).fill(hostile)
+  await page.getByRole('textbox', { name: /^Type/ }).fill('two words')
+  await page.getByRole('button', { name: /Application appName/ }).click()
+  await page.getByRole('option', { name: 'rooms' }).click()
+  console_.expect(/400.*alert-settings/)
+  await page.getByRole('button', { name: 'Create' }).click()
+  await page.locator('.field-error').first().waitFor()
+  assert.equal(await only(), undefined)
+  await page.getByRole('textbox', { name: /^Type/ }).fill('TOO_HOT')
+  await page.getByRole('button', { name: 'Create' }).click()
+  await page.getByRole('heading', { level: 1, name: 'too hot <img' }).waitFor()
+  const { id, appName, alertType } = await only()
+  assert.deepEqual([appName, alertType], ['rooms', 'TOO_HOT'])
+  const send = () =>
+    fetch(`${console_.platform.baseUrl}/kp1/rooms-v1/dcx/${token}/json`, {
+      ...{ method: 'POST', body: '{"temperature": 45}', headers: { 'content-type': 'application/json' } },
+    })
+  const open = async () => (await console_.api('GET /re/api/v1/alerts?alertType=TOO_HOT')).body.totalElements
+  assert.equal((await send()).status, 200)
+  await eventually(async () => assert.equal(await open(), 1))
+  await page.getByRole('link', { name: 'Edit' }).click()
+  await page.getByRole('switch', { name: /^Watching/ }).focus()
+  await page.keyboard.press('Space')
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('Alert setting saved').waitFor()
+  assert.equal((await only()).state, 'DISABLED')
+  await page.getByRole('button', { name: 'More actions' }).click()
+  await page.getByRole('menuitem', { name: 'Delete' }).click()
+  await page.getByText('1 open alerts of this type, which stay open').waitFor()
+  console_.expect(/404.*alert-settings/)
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click()
+  await page.getByText('No alert settings yet').waitFor()
+  assert.equal((await console_.api(`GET ${settings}/${id}`)).status, 404)
+  assert.equal(await open(), 1)
 })
 
 test('a disabled rule says so, a version shows its changes, and deletion counts the links', async () => {

@@ -42,6 +42,7 @@ before(async () => {
   await api('PUT /epts/api/v1/app-versions/meters-v1/time-series/data', {
     'meter-1': { 'auto~power': points((at) => 140 + 60 * Math.sin(at / 9) + 6 * Math.sin(at)) },
   })
+  await makeData(api)
   page = await console_.open('/')
 })
 
@@ -98,6 +99,52 @@ const dashboard = {
       },
     ],
   },
+}
+
+/** Pipelines, documents, files, snippets, secrets and alert settings. */
+async function makeData(api: TestConsole['api']) {
+  const idOf = (answer: { headers: Headers }) => answer.headers.get('location')!.split('/').at(-1)!
+  await api('PUT /asf/api/v1/_ingest/pipeline/to-fahrenheit', {
+    description: 'Adds Fahrenheit, and marks what is hot',
+    processors: [
+      {
+        script: {
+          if: 'ctx.dataSample.celsius != null',
+          source: 'ctx.dataSample.fahrenheit = ctx.dataSample.celsius * 1.8 + 32',
+        },
+      },
+      { set: { tag: 'hot', if: 'ctx.dataSample.celsius > 90', field: 'hot', value: true } },
+      { rename: { field: 'dataSample.t', target_field: 'dataSample.temperature', ignore_missing: true } },
+    ],
+    on_failure: [{ set: { field: 'reason', value: '{{_ingest.on_failure_message}}' } }],
+  })
+  await api('PUT /asf/api/v1/default-meters/_template', {
+    settings: { index: { default_pipeline: 'to-fahrenheit', retention_days: 90 } },
+  })
+  const { token } = (await api('POST /bcx/api/v1/applications/meters/endpoints/meter-1/upload-tokens')).body
+  for (const [name, content] of [
+    ['night.log', '2026-01-01 00:00:00 all quiet\n'.repeat(40)],
+    ['settings.json', '{"interval": 60}'],
+  ] as const)
+    await fetch(`${console_.platform.baseUrl}/bcx/api/v1/files/${name}`, {
+      ...{ method: 'POST', body: content, headers: { 'x-auth-token': token } },
+    })
+  const code = "ctx.endpoint.getTimeSeries('auto~power').last().values.value"
+  ids.snippet = idOf(await api('POST /re/api/v1/snippets', { name: 'Last power', code, description: 'In watts' }))
+  await api('POST /re/api/v1/secrets', {
+    name: 'weather-key',
+    value: 'hush',
+    description: 'Key of the weather service',
+  })
+  ids.setting = idOf(
+    await api('POST /re/api/v1/alert-settings', {
+      ...{ name: 'Power too high', alertType: 'HIGH_POWER', severityLevel: 'HIGH', appName: 'meters' },
+      activationExpression: 'return ctx.trigger.endpointDataSamplesReceived.dataSamples[0].power > 3000',
+      ...{ message: 'The meter draws too much.', emailRecipients: ['ops@example.com'] },
+    }),
+  )
+  const replay = { from: 'now-1h', to: 'now' }
+  ids.replay = (await api(`POST /re/api/v1/rules/${ids.rule}/replays`, replay)).body.replayId
 }
 
 /** An integration whose host cannot be resolved. */
@@ -170,7 +217,22 @@ const pages: [path: string, heading: string | RegExp][] = [
   ['/rules/{rule}?tab=runs', 'Too hot'],
   ['/rules/{rule}?tab=versions', 'Too hot'],
   ['/rules/{rule}/edit', /Edit/],
+  ['/rules?tab=snippets', 'Rules'],
+  ['/rules?tab=secrets', 'Rules'],
+  ['/rules/snippets/new', 'New snippet'],
+  ['/rules/snippets/{snippet}', 'Last power'],
+  ['/rules/{rule}?tab=replay&replay={replay}', 'Too hot'],
   ['/alerts', 'Alerts'],
+  ['/alerts?tab=settings', 'Alerts'],
+  ['/alerts/settings/new', 'New alert setting'],
+  ['/alerts/settings/{setting}', 'Power too high'],
+  ['/pipelines', 'Pipelines'],
+  ['/pipelines?tab=documents', 'Pipelines'],
+  ['/pipelines/new', 'New pipeline'],
+  ['/pipelines/to-fahrenheit', 'to-fahrenheit'],
+  ['/pipelines/to-fahrenheit?tab=try', 'to-fahrenheit'],
+  ['/files', 'Files'],
+  ['/files?kind=blobs', 'Files'],
   ['/alerts?state=OPEN&severity=HIGH', 'Alerts'],
   ['/connect', 'Connect a device'],
   ['/connect?endpoint=meter-1&with=curl', 'Connect meter-1'],

@@ -109,6 +109,11 @@ export const pages: PageEntry[] = [
     keywords: 'charts series history csv',
     load: () => import('./explore/explore.tsx'),
   },
+  {
+    ...{ path: '/files', title: 'Files', group: 'Data', icon: 'file', scope: 'endpoint:read' },
+    keywords: 'blobs binary data uploads downloads photos logs',
+    load: () => import('./files/list.tsx'),
+  },
 
   {
     ...{ path: '/dashboards', title: 'Dashboards', group: 'Data', icon: 'dashboard', scope: 'dashboard:read' },
@@ -167,7 +172,7 @@ export const pages: PageEntry[] = [
   // Automation
   {
     ...{ path: '/rules', title: 'Rules', group: 'Automation', icon: 'zap', scope: 'rule:read' },
-    keywords: 'scripts triggers actions traces dead letters',
+    keywords: 'scripts triggers actions traces dead letters snippets secrets replay',
     load: () => import('./rules/list.tsx'),
   },
   {
@@ -178,13 +183,54 @@ export const pages: PageEntry[] = [
     ...{ path: '/rules/:ruleId/edit', title: 'Edit rule', scope: 'rule:update' },
     load: () => import('./rules/edit.tsx'),
   },
+  {
+    ...{ path: '/rules/snippets/new', title: 'New snippet', scope: 'tenant:snippet:create', icon: 'plus' },
+    load: () => import('./rules/snippet-edit.tsx'),
+  },
+  {
+    ...{ path: '/rules/snippets/:snippetId/edit', title: 'Edit snippet', scope: 'snippet:update' },
+    load: () => import('./rules/snippet-edit.tsx'),
+  },
+  {
+    ...{ path: '/rules/snippets/:snippetId', title: 'Snippet', scope: 'snippet:read' },
+    load: () => import('./rules/snippet.tsx'),
+  },
   { path: '/rules/:ruleId', title: 'Rule', scope: 'rule:read', load: () => import('./rules/detail.tsx') },
   {
     ...{ path: '/alerts', title: 'Alerts', group: 'Automation', icon: 'bell', scope: 'alert:read' },
-    keywords: 'alarms severity acknowledge',
+    keywords: 'alarms severity acknowledge settings notices thresholds',
     load: () => import('./alerts/list.tsx'),
   },
+  {
+    ...{ path: '/alerts/settings/new', title: 'New alert setting', scope: 'tenant:alert-setting:create', icon: 'plus' },
+    load: () => import('./alerts/setting-edit.tsx'),
+  },
+  {
+    ...{ path: '/alerts/settings/:alertSettingId/edit', title: 'Edit alert setting', scope: 'alert-setting:update' },
+    load: () => import('./alerts/setting-edit.tsx'),
+  },
+  {
+    ...{ path: '/alerts/settings/:alertSettingId', title: 'Alert setting', scope: 'alert-setting:read' },
+    load: () => import('./alerts/setting.tsx'),
+  },
   { path: '/alerts/:alertId', title: 'Alert', scope: 'alert:read', load: () => import('./alerts/detail.tsx') },
+  {
+    ...{ path: '/pipelines', title: 'Pipelines', group: 'Automation', icon: 'fork', scope: 'application:read' },
+    keywords: 'ingest processors documents search painless templates',
+    load: () => import('./pipelines/list.tsx'),
+  },
+  {
+    ...{ path: '/pipelines/new', title: 'New pipeline', scope: 'application:update', icon: 'plus' },
+    load: () => import('./pipelines/edit.tsx'),
+  },
+  {
+    ...{ path: '/pipelines/:pipelineId/edit', title: 'Edit pipeline', scope: 'application:update' },
+    load: () => import('./pipelines/edit.tsx'),
+  },
+  {
+    ...{ path: '/pipelines/:pipelineId', title: 'Pipeline', scope: 'application:read' },
+    load: () => import('./pipelines/detail.tsx'),
+  },
 
   // Connect
   {

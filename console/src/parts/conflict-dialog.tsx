@@ -1,5 +1,6 @@
 import { Button } from './button.tsx'
 import { Dialog } from './dialog.tsx'
+import { Difference } from './difference.tsx'
 import { Text } from './text.tsx'
 import { texts } from './texts.ts'
 
@@ -11,6 +12,10 @@ export interface ConflictDialogProps {
   onTakeTheirs(): void
   onClose(): void
 }
+
+const textOf = (value: unknown) => (value === undefined || value === null ? '' : String(value))
+/** Texts of several lines are compared line by line. */
+const isLong = (value: unknown) => typeof value === 'string' && value.includes('\n')
 
 /** Shows both sides after another caller changed the object (status 412). Nothing typed is lost. */
 export function ConflictDialog({ isOpen, fields, onKeepYours, onTakeTheirs, onClose }: ConflictDialogProps) {
@@ -47,12 +52,20 @@ export function ConflictDialog({ isOpen, fields, onKeepYours, onTakeTheirs, onCl
                 <th scope="row">
                   <code>{name}</code>
                 </th>
-                <td>
-                  <Text value={theirs} />
-                </td>
-                <td>
-                  <Text value={yours} />
-                </td>
+                {isLong(theirs) || isLong(yours) ? (
+                  <td colSpan={2}>
+                    <Difference label={name} before={textOf(theirs)} after={textOf(yours)} />
+                  </td>
+                ) : (
+                  <>
+                    <td>
+                      <Text value={theirs} />
+                    </td>
+                    <td>
+                      <Text value={yours} />
+                    </td>
+                  </>
+                )}
               </tr>
             ))}
           </tbody>

@@ -21,6 +21,11 @@ export const NoApplication = defineError<{ appName: string }>(
   404,
   'There is no application {appName}, or the caller may not read it',
 )
+export const NoEndpoint = defineError<{ endpointId: string; appName: string }>(
+  'no_such_endpoint_of_binary_data',
+  404,
+  'There is no endpoint {endpointId} in application {appName}, or the caller may not read it',
+)
 export const ContentLost = defineError(
   'content_lost',
   404,

@@ -10,7 +10,7 @@ import { uploadTokens } from './device.ts'
 import { registerEventHandlers } from './event-handlers.ts'
 import { downloadRoutes } from './routes/downloads.ts'
 import { listRoutes } from './routes/lists.ts'
-import { uploadRoutes } from './routes/uploads.ts'
+import { uploadRoutes, uploadTokenRoutes } from './routes/uploads.ts'
 import { createBinaryData } from './service.ts'
 import { binaryDataSettings } from './settings.ts'
 
@@ -43,6 +43,7 @@ export default defineService({
           title: 'Files and blobs that endpoints upload',
           roots: ['/bcx/api/v1'],
           routes(http) {
+            uploadTokenRoutes(http, service)
             uploadRoutes(http, service, kit.baseUrl)
             downloadRoutes(http, service, kit.baseUrl)
             listRoutes(http, service, kit.baseUrl)

@@ -189,6 +189,27 @@ const uploadFails = {
   503: 'The database or the blob store does not work at the moment; nothing was stored. Try again later.',
 }
 
+export const createUploadToken = {
+  name: 'files.uploadTokens.create',
+  summary: 'Create an upload token for an endpoint',
+  description:
+    'For a caller who uploads a file or blob in the place of the device: send it as `X-Auth-Token` of the upload. The endpoint needs a token ' +
+    'that is neither suspended nor revoked.',
+  params: ofEndpoint,
+  response: {
+    201: Type.Object(
+      {
+        token: Type.String({ description: 'The token. Keep it secret; no other answer has it.' }),
+        expiresDate: DateTime({ description: 'When it expires, in UTC.' }),
+      },
+      { title: 'UploadToken', description: 'A token that permits uploads of one endpoint.' },
+    ),
+  },
+  fails: {
+    404: 'There is no such endpoint in this application, or the caller may not read it.',
+    429: 'The endpoint has 10,000 valid upload tokens. `Retry-After` holds the seconds to wait.',
+  },
+}
 export const uploadBlob = {
   name: 'blobs.upload',
   summary: 'Upload a blob as an endpoint',

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { connect } from 'node:net'
 import { before, test } from 'node:test'
 import { bytesOf, type Endpoint, openBinaryData, root } from '../../../test/harness/binary-data.ts'
+import { aCaller } from '../../../test/harness/builders.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
 import { tokensMax } from './service/tokens.ts'
 
@@ -32,6 +33,25 @@ test('a blob is stored and its Location is the full link', async () => {
   assert.equal(body.size, 6)
   assert.equal(body.url, `${answer.headers.location}/data`)
   assert.match(body.createdDate, /^\d{4}-.*Z$/)
+})
+
+test('a caller who may update the endpoint gets an upload token for it; nobody else does', async () => {
+  const path = `POST ${root}${endpoint.path}/upload-tokens`
+  const { status, body } = await fixture.admin(path)
+  assert.equal(status, 201)
+  assert.ok(Date.parse(body.expiresDate) > Date.now())
+  const headers = { 'x-auth-token': body.token }
+  assert.equal((await fixture.send(`POST ${root}/files/by-hand.txt`, headers, 'by hand')).status, 204)
+  assert.equal((await fixture.admin(`GET ${root}${endpoint.path}/files/by-hand.txt`)).text, 'by hand')
+  const as = (on: Record<string, string[]>) => fixture.waypost.as(aCaller({ on }))
+  const resource = `endpoint-${endpoint.endpointId}`
+  assert.equal((await as({ [resource]: ['endpoint:read', 'endpoint:update'] })(path)).status, 201)
+  assert.equal((await as({ [resource]: ['endpoint:read'] })(path)).status, 403)
+  assert.equal((await as({ 'endpoint-other': ['endpoint:read', 'endpoint:update'] })(path)).status, 404)
+  assert.equal((await fixture.adminOf('other')(path)).status, 404)
+  const elsewhere = path.replace(app, await fixture.anApplication())
+  assert.equal((await fixture.admin(elsewhere)).status, 404)
+  assert.equal((await fixture.admin(path.replace(endpoint.endpointId, 'none'))).status, 404)
 })
 
 test('the same paths are served without the prefix, and the Location stays the full link', async () => {

@@ -28,6 +28,23 @@ suite('pipelines', () => {
     assert.equal((await admin(`DELETE ${pipelines}/first`)).status, 404)
   })
 
+  test('pipelines with If-Match of a version that is gone are neither replaced nor deleted', async () => {
+    const path = `${pipelines}/matched`
+    assert.equal((await admin(`PUT ${path}`, toFahrenheit, { 'if-match': '"x"' })).status, 412)
+    assert.equal((await admin(`GET ${path}`)).status, 404)
+    await expectOk(`PUT ${path}`, toFahrenheit)
+    const { etag = '' } = (await admin(`GET ${path}`)).headers
+    assert.equal((await admin(`GET ${path}`, undefined, { 'if-none-match': etag })).status, 304)
+    assert.equal((await admin(`PUT ${path}`, { processors: [] }, { 'if-match': etag })).status, 200)
+    for (const operation of [`PUT ${path}`, `DELETE ${path}`]) {
+      const late = await admin(operation, operation.startsWith('PUT') ? toFahrenheit : undefined, { 'if-match': etag })
+      assert.equal(late.status, 412, late.text)
+    }
+    assert.deepEqual(await expectOk(`GET ${path}`), { 'default-matched': { processors: [] } })
+    const now = (await admin(`GET ${path}`)).headers.etag ?? ''
+    assert.equal((await admin(`DELETE ${path}`, undefined, { 'if-match': now })).status, 200)
+  })
+
   test('pipelines keep integers of 64 bits', async () => {
     const text = '{"processors":[{"set":{"field":"a","value":9223372036854775807}}]}'
     assert.equal((await admin(`PUT ${pipelines}/large`, text, json)).status, 200)
@@ -110,6 +127,52 @@ suite('simulation', () => {
     const answer = await admin(`POST ${pipelines}/simulate/`, body, json)
     assert.equal(answer.status, 200, answer.text)
     assert.match(answer.text, /"copy":9223372036854775807/)
+  })
+
+  test('verbose: what each processor made of the document, to its failure and through its handlers', async () => {
+    const pipeline = {
+      processors: [
+        { set: { tag: 'first', field: 'a', value: 1 } },
+        { set: { if: 'ctx.a == 2', field: 'b', value: 2 } },
+        { rename: { field: 'none', target_field: 'c', ignore_failure: true } },
+        { pipeline: { name: 'inner', if: 'ctx.inner == true' } },
+        { drop: { if: 'ctx.gone == true' } },
+        { script: { source: 'ctx.n = ctx.n * 2' } },
+        { set: { field: 'never', value: true } },
+      ],
+      on_failure: [{ set: { field: 'why', value: '{{_ingest.on_failure_processor_type}}' } }],
+    }
+    await expectOk(`PUT ${pipelines}/inner`, {
+      processors: [{ set: { if: 'false', field: 'x', value: 1 } }, { set: { field: '_index', value: 'other' } }],
+    })
+    const docs = [{ _source: { n: 'x', inner: true } }, { _source: { gone: true } }]
+    const { docs: results } = await expectOk(`POST ${pipelines}/simulate/?verbose=true`, { pipeline, docs })
+    const [first, second] = results.map(
+      ({ processor_results }: { processor_results: { processor_type: string; status: string }[] }) =>
+        processor_results.map(({ processor_type, status }) => `${processor_type} ${status}`),
+    )
+    const before = ['set success', 'set skipped', 'rename error_ignored']
+    assert.deepEqual(first, [...before, 'pipeline success', 'drop skipped', 'script error', 'set success'])
+    assert.deepEqual(second, [...before, 'pipeline skipped', 'drop dropped'])
+    const [set, , rename, inner, , script, handler] = results[0].processor_results
+    assert.deepEqual([set.tag, set.doc._source], ['first', { n: 'x', inner: true, a: 1 }])
+    assert.match(rename.ignored_error.error.reason, /none/)
+    assert.deepEqual([set.doc._index, inner.doc._index], ['_index', 'other'])
+    assert.ok(script.error.reason)
+    assert.deepEqual(handler.doc._source, { n: 'x', inner: true, a: 1, why: 'script' })
+    const stored = await expectOk(`POST ${pipelines}/simulate/inner?verbose=true`, { docs: [{ _source: {} }] })
+    assert.equal(stored.docs[0].processor_results.length, 2)
+  })
+
+  test('verbose: an answer that would be too large omits documents, and more than 10 documents are rejected', async () => {
+    const pipeline = { processors: Array.from({ length: 6 }, () => ({ set: { field: 'a', value: 1 } })) }
+    const large = [{ _source: { text: 'x'.repeat(500_000) } }]
+    const { docs } = await expectOk(`POST ${pipelines}/simulate/?verbose=true`, { pipeline, docs: large })
+    const omitted = docs[0].processor_results.map((one: object) => 'doc_omitted' in one)
+    assert.deepEqual(omitted, [false, false, false, false, true, true])
+    const many = { pipeline, docs: Array.from({ length: 11 }, () => ({ _source: {} })) }
+    assert.match((await admin(`POST ${pipelines}/simulate/?verbose=true`, many)).body.message, /docs/)
+    assert.equal((await admin(`POST ${pipelines}/simulate/?verbose=perhaps`, many)).status, 400)
   })
 
   const wrong: [what: string, path: string, body: unknown, status: number, problem: RegExp][] = [

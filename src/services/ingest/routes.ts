@@ -1,4 +1,5 @@
 import { InvalidRequest, UnsupportedMediaType } from '../../kernel/errors.ts'
+import { notModified } from '../../kernel/etag.ts'
 import { parseJson } from '../../kernel/http/body.ts'
 import type { Http, Reply } from '../../kernel/http/routes.ts'
 import { sendText } from '../../kernel/http/send.ts'
@@ -19,15 +20,17 @@ const indexOf = ({ tenantID, applicationName }: { tenantID: string; applicationN
 const jsonType = /^application\/(?:[\w.+-]+\+)?(?:json|x-ndjson)\b/i
 
 /** Checks a body and returns its text, in which integers have all their digits. */
-function textOf(body: unknown, contentType: string | undefined, shape: TSchema): string {
+function textOf(body: unknown, contentType: string | undefined, ...shapes: TSchema[]): string {
   const bytes = body as Buffer
   if (bytes.length > 0 && !jsonType.test(contentType ?? ''))
     throw UnsupportedMediaType({ given: (contentType ?? 'none').slice(0, 100), accepted: 'application/json' })
   const value = parseJson(bytes, { plainData: 'inside', roundIntegers: true })
   if (value === undefined) throw InvalidRequest({ problem: 'body: expected JSON' })
-  checkShape(shape, value, 'body')
+  for (const shape of shapes) checkShape(shape, value, 'body')
   return bytes.toString('utf8')
 }
+
+const limitsOf = ({ verbose }: { verbose?: boolean | undefined }) => (verbose ? [schemas.FewDocuments] : [])
 
 const acknowledged = { acknowledged: true }
 const rawJson = { rawBody: true, anyJson: true } as const
@@ -55,37 +58,42 @@ function pipelineRoutes(http: Http, { pipelines: operations }: IngestService) {
     `${pipelines}/:pipelineID`,
     { schema: schemas.putPipeline, config: { scope: updateScope, on: 'tenant', ...rawJson } },
     async ({ ctx, params, body, headers }) => {
-      await operations.put(ctx, params.pipelineID, textOf(body, headers['content-type'], schemas.Pipeline))
+      const definition = textOf(body, headers['content-type'], schemas.Pipeline)
+      await operations.put(ctx, params.pipelineID, definition, headers['if-match'])
       return acknowledged
     },
   )
   http.get(
     `${pipelines}/:pipelineID`,
     { schema: schemas.getPipeline, config: { scope: readScope, on: 'tenant' } },
-    async ({ ctx, params }, reply) => sendJson(reply, await operations.get(ctx, params.pipelineID)),
+    async (request, reply) => {
+      const { body, etag } = await operations.get(request.ctx, request.params.pipelineID)
+      reply.header('etag', etag)
+      return notModified(request.headers, etag) ? reply.code(304).send() : sendJson(reply, body)
+    },
   )
   http.delete(
     `${pipelines}/:pipelineID`,
     { schema: schemas.deletePipeline, config: { scope: deleteScope, on: 'tenant' } },
-    async ({ ctx, params }) => {
-      await operations.delete(ctx, params.pipelineID)
+    async ({ ctx, params, headers }) => {
+      await operations.delete(ctx, params.pipelineID, headers['if-match'])
       return acknowledged
     },
   )
   http.post(
     `${pipelines}/simulate/:pipelineID`,
     { schema: schemas.simulateStored, config: { scope: updateScope, on: 'tenant', ...rawJson } },
-    async ({ ctx, params, body, headers }, reply) => {
-      const text = textOf(body, headers['content-type'], schemas.Simulation)
-      return sendJson(reply, await operations.simulate(ctx, params.pipelineID, text))
+    async ({ ctx, params, query, body, headers }, reply) => {
+      const text = textOf(body, headers['content-type'], schemas.Simulation, ...limitsOf(query))
+      return sendJson(reply, await operations.simulate(ctx, params.pipelineID, text, query.verbose))
     },
   )
   http.post(
     `${pipelines}/simulate/`,
     { schema: schemas.simulateInline, config: { scope: updateScope, on: 'tenant', ...rawJson } },
-    async ({ ctx, body, headers }, reply) => {
-      const text = textOf(body, headers['content-type'], schemas.InlineSimulation)
-      return sendJson(reply, await operations.simulate(ctx, undefined, text))
+    async ({ ctx, query, body, headers }, reply) => {
+      const text = textOf(body, headers['content-type'], schemas.InlineSimulation, ...limitsOf(query))
+      return sendJson(reply, await operations.simulate(ctx, undefined, text, query.verbose))
     },
   )
 }

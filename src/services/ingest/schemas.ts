@@ -1,4 +1,4 @@
-import { AnyJson, JsonObject, Name, Text, Type } from '../../kernel/schema.ts'
+import { AnyJson, Empty, ifMatchFails, JsonObject, Name, Text, Type } from '../../kernel/schema.ts'
 
 const pipelineID = Name({
   pattern: '^[A-Za-z0-9_.-]+$',
@@ -55,7 +55,7 @@ export const putPipeline = {
   params: ofPipeline,
   body: Pipeline,
   response: { 200: Acknowledgement },
-  fails: unusable,
+  fails: { ...unusable, ...ifMatchFails },
 }
 export const getPipeline = {
   name: 'ingest.pipelines.get',
@@ -63,6 +63,7 @@ export const getPipeline = {
   params: ofPipeline,
   response: {
     200: pipelinesByKey('IngestPipelineByKey', 'The pipeline as it was sent, under the key `{tenantID}-{pipelineID}`.'),
+    304: Empty(),
   },
   fails: noPipeline,
 }
@@ -78,7 +79,7 @@ export const deletePipeline = {
   summary: 'Delete a pipeline',
   params: ofPipeline,
   response: { 200: Acknowledgement },
-  fails: { ...noPipeline, 400: 'A template names the pipeline as its `default_pipeline`.' },
+  fails: { ...noPipeline, 400: 'A template names the pipeline as its `default_pipeline`.', ...ifMatchFails },
 }
 
 const SimulatedDocument = Type.Object(
@@ -107,12 +108,27 @@ export const InlineSimulation = Type.Object(
     description: 'A pipeline that is not stored, and documents for it.',
   },
 )
+/** With `verbose` the answer has a document for each processor. */
+export const FewDocuments = Type.Object(
+  { docs: Type.Array(AnyJson(), { maxItems: 10 }) },
+  { additionalProperties: true },
+)
+const simulationQuery = Type.Object({
+  verbose: Type.Optional(
+    Type.Boolean({
+      description:
+        'Returns what each processor made of each document, as `processor_results`; then the body has at most 10 documents. Default: false.',
+    }),
+  ),
+})
 const SimulationResult = Type.Object(
   {
     docs: Type.Array(AnyJson(), {
       description:
         'For each document, in order: `{doc: {_index, _type, _id, _source}, _ingest: {timestamp}}`; `{error: {root_cause, type, ' +
-        'reason}}` if its pipeline failed; null if it was dropped.',
+        'reason}}` if its pipeline failed; null if it was dropped. With `verbose`: `{processor_results: [{processor_type, tag?, status, doc?, ' +
+        'error?, ignored_error?}]}`, where `status` is success, skipped, dropped, error or error_ignored. Documents beyond 2 MiB together have ' +
+        '`doc_omitted` instead of `doc`.',
     }),
   },
   { title: 'IngestSimulationResult', description: 'The outcome for each document.' },
@@ -122,6 +138,7 @@ export const simulateStored = {
   summary: 'Try a stored pipeline with documents',
   description: 'Nothing is stored. Integers keep their 64 bits.',
   params: ofPipeline,
+  query: simulationQuery,
   body: Simulation,
   response: { 200: SimulationResult },
   fails: noPipeline,
@@ -130,6 +147,7 @@ export const simulateInline = {
   name: 'ingest.pipelines.inline.preview',
   summary: 'Try a pipeline of the request with documents',
   description: 'Nothing is stored. Integers keep their 64 bits.',
+  query: simulationQuery,
   body: InlineSimulation,
   response: { 200: SimulationResult },
   fails: unusable,

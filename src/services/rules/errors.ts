@@ -68,6 +68,7 @@ export const NoDeadLetter = defineError<{ id: string }>(
   'There is no dead letter {id}, or the caller may not read its rule',
 )
 export const NoReplay = defineError<{ id: string }>('no_such_replay', 404, 'There is no replay {id} of this rule')
+export const ReplayEnded = defineError('replay_ended', 409, 'The replay has ended; it cannot be canceled')
 export const TooManyReplays = defineError(
   'too_many_replays',
   429,

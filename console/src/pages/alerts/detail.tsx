@@ -8,12 +8,11 @@ import { useChange, useGet, useList } from '../../api/query.ts'
 import { AsCommand } from '../../parts/as-command.tsx'
 import { Button } from '../../parts/button.tsx'
 import { Card, Facts, Loading } from '../../parts/card.tsx'
-import { ConfirmDelete } from '../../parts/confirm-delete.tsx'
+import { DeleteMenu } from '../../parts/delete-menu.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { TextField } from '../../parts/fields.tsx'
 import { JsonView } from '../../parts/json-view.tsx'
 import { Link } from '../../parts/link.tsx'
-import { Menu } from '../../parts/menu.tsx'
 import { ErrorNote } from '../../parts/notes.tsx'
 import { PageHeader } from '../../parts/page-header.tsx'
 import { AlertState, Severity } from '../../parts/severity.tsx'
@@ -91,6 +90,16 @@ const factsOf = (alert: Alert): [string, React.ReactNode][] => [
       </Link>
     ),
   ],
+  ...(alert.alertSettingId === undefined
+    ? []
+    : [
+        [
+          texts.facts.setting,
+          <Link key="setting" to={`/alerts/settings/${encodeURIComponent(alert.alertSettingId)}`}>
+            <Text value={alert.alertSettingId} mono />
+          </Link>,
+        ] as [string, React.ReactNode],
+      ]),
   [texts.facts.started, <Time key="started" value={alert.startedAt} style="full" />],
   [texts.facts.active, <Time key="active" value={alert.lastActiveAt} />],
   [texts.facts.resolved, <Time key="resolved" value={alert.resolvedAt} style="full" />],
@@ -191,7 +200,6 @@ function Resolve({ alertId }: { alertId: string }) {
 }
 
 function DeleteAlert({ alert: { id, alertType } }: { alert: Alert }) {
-  const [isOpen, setOpen] = useState(false)
   const change = useChange('alerts.delete')
   const [, navigate] = useLocation()
   const toast = useToast()
@@ -202,18 +210,11 @@ function DeleteAlert({ alert: { id, alertType } }: { alert: Alert }) {
     navigate('/alerts')
   }
   return (
-    <>
-      <Menu
-        entries={[{ id: 'delete', label: texts.delete, icon: 'trash', isDanger: true, onAction: () => setOpen(true) }]}
-      />
-      <ConfirmDelete
-        what={texts.what(alertType)}
-        isOpen={isOpen}
-        isBusy={change.isRunning}
-        problem={change.problem}
-        onConfirm={() => void remove()}
-        onClose={() => setOpen(false)}
-      />
-    </>
+    <DeleteMenu
+      what={texts.what(alertType)}
+      isBusy={change.isRunning}
+      problem={change.problem}
+      onConfirm={() => void remove()}
+    />
   )
 }

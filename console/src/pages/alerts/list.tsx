@@ -1,21 +1,24 @@
 /** The list of alerts. It is read again when the live stream says that an alert changed. */
 import { useLocation } from 'wouter'
 import { useLive } from '../../api/live.ts'
+import { useMay } from '../../api/me.ts'
 import type { ArgumentsOf, ItemOf } from '../../api/operation-types.ts'
 import { useList } from '../../api/query.ts'
 import { oneOf, text, useAddressState } from '../../parts/address-state.ts'
 import { AsCommand } from '../../parts/as-command.tsx'
-import { Button } from '../../parts/button.tsx'
 import { DataTable } from '../../parts/data-table.tsx'
 import type { Column } from '../../parts/data-table-types.ts'
+import { EmptyList } from '../../parts/empty-list.tsx'
 import { SelectField } from '../../parts/fields.tsx'
 import { FilterBar, SearchBox } from '../../parts/filter-bar.tsx'
-import { Link } from '../../parts/link.tsx'
-import { EmptyState } from '../../parts/notes.tsx'
+import { Link, LinkButton } from '../../parts/link.tsx'
 import { PageHeader } from '../../parts/page-header.tsx'
 import { AlertState, Severity, type SeverityLevel, severityLevels, severityTexts } from '../../parts/severity.tsx'
+import { Tabs } from '../../parts/tabs.tsx'
 import { Text } from '../../parts/text.tsx'
 import { Time } from '../../parts/time.tsx'
+import { settingTexts } from './setting-texts.ts'
+import { AlertSettings } from './settings.tsx'
 import { texts } from './texts.ts'
 
 type Alert = ItemOf<'alerts.list'>
@@ -84,23 +87,66 @@ function argumentsOf(values: { q: string; state: string; severity: string; ack: 
   }
 }
 
+const tabIds = ['alerts', 'settings'] as const
+
 export default function AlertsPage() {
-  const address = useAddressState({
+  const address = useView()
+  const { tab } = address.values
+  const [path] = useLocation()
+  const may = useMay()
+  const tabs = tabIds.filter((id) => id === 'alerts' || may('alert-setting:read'))
+  const args = argumentsOf(address.values)
+  return (
+    <>
+      <PageHeader
+        title={texts.title}
+        lead={tab === 'alerts' ? texts.lead : settingTexts.lead}
+        actions={
+          <>
+            {tab === 'alerts' ? (
+              <AsCommand operation="alerts.list" args={args} />
+            ) : (
+              <AsCommand operation="alertSettings.list" />
+            )}
+            {tab === 'settings' && may('tenant:alert-setting:create') && (
+              <span data-create="">
+                <LinkButton to="/alerts/settings/new" look="primary" icon="plus">
+                  {settingTexts.create}
+                </LinkButton>
+              </span>
+            )}
+          </>
+        }
+      />
+      <Tabs
+        label={texts.tabs.label}
+        current={tab}
+        tabs={tabs.map((id) => ({ id, title: texts.tabs[id], to: id === 'alerts' ? path : `${path}?tab=${id}` }))}
+      >
+        {tab === 'alerts' ? <AlertTable address={address} args={args} /> : <AlertSettings address={address} />}
+      </Tabs>
+    </>
+  )
+}
+
+const useView = () =>
+  useAddressState({
+    tab: oneOf(tabIds, 'alerts'),
     q: text(),
     state: oneOf(states, ''),
     severity: oneOf(severities as readonly ('' | SeverityLevel)[], ''),
     ack: oneOf(acknowledgements, ''),
     sort: oneOf(sortKeys, '-started'),
   })
+
+function AlertTable({ address, args }: { address: ReturnType<typeof useView>; args: Conditions }) {
   const { q, state, severity, ack, sort } = address.values
   const [, navigate] = useLocation()
-  const args = argumentsOf(address.values)
   const list = useList('alerts.list', args)
   useLive([{ topic: 'alerts' }], { onItems: list.reload, onGap: list.reload })
   const isFiltered = q.trim() !== '' || state !== '' || severity !== '' || ack !== ''
   return (
     <>
-      <PageHeader title={texts.title} lead={texts.lead} actions={<AsCommand operation="alerts.list" args={args} />} />
       <FilterBar address={address}>
         <SearchBox label={texts.search} value={q} onChange={(q) => address.set({ q })} />
         <Choice
@@ -135,19 +181,9 @@ export default function AlertsPage() {
         sort={sort}
         onSort={(sort) => address.set({ sort: sort as (typeof sortKeys)[number] })}
         empty={
-          isFiltered ? (
-            <EmptyState
-              icon="search"
-              title={texts.noMatchTitle}
-              actions={<Button onPress={address.reset}>{texts.clear}</Button>}
-            >
-              {texts.noMatchText}
-            </EmptyState>
-          ) : (
-            <EmptyState icon="bell" title={texts.emptyTitle}>
-              {texts.emptyText}
-            </EmptyState>
-          )
+          <EmptyList icon="bell" title={texts.emptyTitle} isFiltered={isFiltered} onClear={address.reset}>
+            {texts.emptyText}
+          </EmptyList>
         }
       />
     </>

@@ -1,6 +1,7 @@
 export const texts = {
   title: 'Alerts',
   lead: 'Alerts that rules and alert settings activated. Acknowledge one to show that somebody takes care of it.',
+  tabs: { label: 'Parts of this page', alerts: 'Alerts', settings: 'Settings' },
   columns: {
     severity: 'Severity',
     type: 'Type',
@@ -19,9 +20,6 @@ export const texts = {
   search: 'Endpoint id',
   emptyTitle: 'No alerts yet',
   emptyText: 'A rule with an alert action, or an alert setting, activates alerts. They appear here at once.',
-  noMatchTitle: 'Nothing matches',
-  noMatchText: 'No alert has this state, severity and endpoint.',
-  clear: 'Clear the conditions',
   rules: 'Rules',
   loading: 'Loading the alert',
   about: 'About',

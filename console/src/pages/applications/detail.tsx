@@ -1,14 +1,12 @@
 /** One application: facts, versions, deletion. */
-import { useState } from 'react'
 import { useLocation } from 'wouter'
 import { useMay } from '../../api/me.ts'
 import type { BodyOf } from '../../api/operation-types.ts'
 import { useChange, useGet, useList } from '../../api/query.ts'
 import { AsCommand } from '../../parts/as-command.tsx'
 import { Card, Facts, Loading } from '../../parts/card.tsx'
-import { ConfirmDelete } from '../../parts/confirm-delete.tsx'
+import { DeleteMenu } from '../../parts/delete-menu.tsx'
 import { Link, LinkButton } from '../../parts/link.tsx'
-import { Menu } from '../../parts/menu.tsx'
 import { ErrorNote } from '../../parts/notes.tsx'
 import { PageHeader } from '../../parts/page-header.tsx'
 import { Text } from '../../parts/text.tsx'
@@ -85,7 +83,6 @@ interface DeleteProps {
 }
 
 function DeleteApplication({ application: { name, versions }, etag, endpoints }: DeleteProps) {
-  const [isOpen, setOpen] = useState(false)
   const change = useChange('applications.delete')
   const [, navigate] = useLocation()
   const toast = useToast()
@@ -96,23 +93,16 @@ function DeleteApplication({ application: { name, versions }, etag, endpoints }:
     navigate('/applications')
   }
   return (
-    <>
-      <Menu
-        entries={[{ id: 'delete', label: texts.delete, icon: 'trash', isDanger: true, onAction: () => setOpen(true) }]}
-      />
-      <ConfirmDelete
-        what={texts.what(name)}
-        also={[
-          { name: texts.also.versions, count: versions.length },
-          { name: texts.also.endpoints, count: endpoints ?? 0 },
-        ]}
-        word={name}
-        isOpen={isOpen}
-        isBusy={change.isRunning}
-        problem={change.problem}
-        onConfirm={() => void remove()}
-        onClose={() => setOpen(false)}
-      />
-    </>
+    <DeleteMenu
+      what={texts.what(name)}
+      also={[
+        { name: texts.also.versions, count: versions.length },
+        { name: texts.also.endpoints, count: endpoints ?? 0 },
+      ]}
+      word={name}
+      isBusy={change.isRunning}
+      problem={change.problem}
+      onConfirm={() => void remove()}
+    />
   )
 }

@@ -5,12 +5,11 @@ import type { ItemOf } from '../../api/operation-types.ts'
 import { useList } from '../../api/query.ts'
 import { oneOf, text, useAddressState } from '../../parts/address-state.ts'
 import { AsCommand } from '../../parts/as-command.tsx'
-import { Button } from '../../parts/button.tsx'
 import { DataTable } from '../../parts/data-table.tsx'
 import type { Column } from '../../parts/data-table-types.ts'
+import { EmptyList } from '../../parts/empty-list.tsx'
 import { FilterBar, SearchBox } from '../../parts/filter-bar.tsx'
 import { Link, LinkButton } from '../../parts/link.tsx'
-import { EmptyState } from '../../parts/notes.tsx'
 import { PageHeader } from '../../parts/page-header.tsx'
 import { Text } from '../../parts/text.tsx'
 import { Time } from '../../parts/time.tsx'
@@ -64,6 +63,7 @@ export default function ApplicationsPage() {
   const { q, sort } = address.values
   const [, navigate] = useLocation()
   const may = useMay()
+  const mayCreate = may('tenant:application:create') || may('platform:application:create')
   const list = useList('applications.list', {})
   const items = shownOf(list.items, q, sort)
   return (
@@ -74,7 +74,7 @@ export default function ApplicationsPage() {
         actions={
           <>
             <AsCommand operation="applications.list" />
-            {(may('tenant:application:create') || may('platform:application:create')) && (
+            {mayCreate && (
               <span data-create="">
                 <LinkButton to="/applications/new" look="primary" icon="plus">
                   {texts.create}
@@ -96,27 +96,21 @@ export default function ApplicationsPage() {
         sort={sort}
         onSort={(sort) => address.set({ sort: sort as (typeof sortKeys)[number] })}
         empty={
-          q === '' ? (
-            <EmptyState
-              icon="layers"
-              title={texts.emptyTitle}
-              actions={
-                <LinkButton to="/applications/new" look="primary" icon="plus">
+          <EmptyList
+            icon="layers"
+            title={texts.emptyTitle}
+            isFiltered={q !== ''}
+            onClear={address.reset}
+            actions={
+              mayCreate && (
+                <LinkButton to="/applications/new" icon="plus">
                   {texts.create}
                 </LinkButton>
-              }
-            >
-              {texts.emptyText}
-            </EmptyState>
-          ) : (
-            <EmptyState
-              icon="search"
-              title={texts.noMatchTitle}
-              actions={<Button onPress={address.reset}>{texts.clear}</Button>}
-            >
-              {texts.noMatchText}
-            </EmptyState>
-          )
+              )
+            }
+          >
+            {texts.emptyText}
+          </EmptyList>
         }
       />
     </>

@@ -8,9 +8,6 @@ export const texts = {
   columns: { name: 'Name', displayName: 'Display name', versions: 'Versions', updated: 'Changed' },
   emptyTitle: 'No applications yet',
   emptyText: 'Create an application for a kind of device, such as “meters”, then a version for it.',
-  noMatchTitle: 'Nothing matches',
-  noMatchText: 'No application has this text in its name or description.',
-  clear: 'Clear the search',
   loading: 'Loading the application',
   // detail
   about: 'About',

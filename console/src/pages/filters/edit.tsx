@@ -1,16 +1,15 @@
 /** Creates or changes a filter: conditions with the number of endpoints that meet them now, or any query as JSON. */
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import { useLocation } from 'wouter'
 import type { BodyOf } from '../../api/operation-types.ts'
 import { useChange, useGet, useList } from '../../api/query.ts'
 import { AsCommand } from '../../parts/as-command.tsx'
 import { Button, IconButton } from '../../parts/button.tsx'
-import { Card, Loading } from '../../parts/card.tsx'
-import { ConflictDialog } from '../../parts/conflict-dialog.tsx'
+import { Loading } from '../../parts/card.tsx'
+import { EditForm } from '../../parts/edit-form.tsx'
 import { TextField } from '../../parts/fields.tsx'
 import { useForm } from '../../parts/form.ts'
 import { JsonField, parseJson } from '../../parts/json-field.tsx'
-import { LinkButton } from '../../parts/link.tsx'
 import { ErrorNote, Note } from '../../parts/notes.tsx'
 import { PageHeader } from '../../parts/page-header.tsx'
 import { Segments } from '../../parts/segments.tsx'
@@ -54,77 +53,66 @@ interface FormProps {
   read(): Promise<{ data: Filter | undefined; etag: string | undefined }>
 }
 
+const valuesOf = (filter: Filter | undefined) => ({
+  name: filter?.name ?? '',
+  description: filter?.description ?? '',
+  documentQuery: JSON.stringify(filter?.documentQuery ?? {}, null, 2),
+})
+
 function FilterForm({ applicationName, filter, etag, read }: FormProps) {
   const create = useChange('endpointFilters.create')
   const patch = useChange('endpointFilters.patch')
-  const problem = create.problem ?? patch.problem
-  const form = useForm({ name: filter?.name ?? '', description: filter?.description ?? '' }, problem)
-  const [typed, setTyped] = useState(() => JSON.stringify(filter?.documentQuery ?? {}, null, 2))
+  const form = useForm(valuesOf(filter), create.problem ?? patch.problem)
   const [wrong, setWrong] = useState<string>()
-  const [version, setVersion] = useState(etag)
-  const [theirs, setTheirs] = useState<Filter>()
+  const [taken, setTaken] = useState(0)
   const [, navigate] = useLocation()
   const toast = useToast()
+  const { documentQuery: typed, ...rest } = form.values
   const { value } = parseJson(typed)
   const query = typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as object) : undefined
-  const body = { ...form.values, documentQuery: (query ?? {}) as Record<string, unknown> }
+  const body = { ...rest, documentQuery: (query ?? {}) as Record<string, unknown> }
 
   async function save(ifMatch: string | undefined) {
     setWrong(query ? undefined : (parseJson(typed).problem ?? texts.notObject))
-    if (!query) return
+    if (!query) return 'failed'
     const outcome = filter
       ? await patch.run({ applicationName, filterId: filter.id, body }, { ifMatch })
       : await create.run({ applicationName, body })
-    if (outcome.kind === 'conflict') {
-      const now = await read()
-      setVersion(now.etag)
-      setTheirs(now.data)
-    } else if (outcome.kind === 'done') {
-      toast(texts.saved)
+    if (outcome.kind === 'done')
       navigate(`/filters/${encodeURIComponent(applicationName)}/${encodeURIComponent(outcome.body.id)}`)
-    }
+    return outcome.kind
   }
   return (
-    <Card>
-      <form
-        className="form"
-        onSubmit={(event: FormEvent) => {
-          event.preventDefault()
-          void save(version)
-        }}
-      >
-        <TextField label={texts.name} {...form.field('name')} isRequired autoFocus={!filter} />
-        <TextField label={texts.description} {...form.field('description')} />
-        <QueryField applicationName={applicationName} typed={typed} onChange={setTyped} problem={wrong} />
-        {form.otherProblem && <ErrorNote problem={form.otherProblem} />}
-        <div className="form-actions">
-          <AsCommand
-            operation={filter ? 'endpointFilters.patch' : 'endpointFilters.create'}
-            args={{ applicationName, ...(filter && { filterId: filter.id }), body }}
-          />
-          <LinkButton to={`/filters?application=${encodeURIComponent(applicationName)}`}>{texts.cancel}</LinkButton>
-          <Button look="primary" type="submit" isBusy={create.isRunning || patch.isRunning}>
-            {texts.save}
-          </Button>
-        </div>
-      </form>
-      <ConflictDialog
-        isOpen={theirs !== undefined}
-        fields={(['name', 'description', 'documentQuery'] as const).map((name) => ({
-          name,
-          theirs: theirs?.[name],
-          yours: body[name],
-        }))}
-        onClose={() => setTheirs(undefined)}
-        onTakeTheirs={() =>
-          navigate(`/filters/${encodeURIComponent(applicationName)}/${encodeURIComponent(filter!.id)}`)
-        }
-        onKeepYours={() => {
-          setTheirs(undefined)
-          void save(version)
-        }}
+    <EditForm
+      form={form}
+      etag={etag}
+      save={save}
+      readAgain={async () => {
+        const { data, etag } = await read()
+        return data && { values: valuesOf(data), etag }
+      }}
+      onTaken={() => setTaken(taken + 1)}
+      onDone={() => toast(texts.saved)}
+      isBusy={create.isRunning || patch.isRunning}
+      submit={texts.save}
+      cancelTo={`/filters?application=${encodeURIComponent(applicationName)}`}
+      command={
+        <AsCommand
+          operation={filter ? 'endpointFilters.patch' : 'endpointFilters.create'}
+          args={{ applicationName, ...(filter && { filterId: filter.id }), body }}
+        />
+      }
+    >
+      <TextField label={texts.name} {...form.field('name')} isRequired autoFocus={!filter} />
+      <TextField label={texts.description} {...form.field('description')} />
+      <QueryField
+        key={taken}
+        applicationName={applicationName}
+        typed={typed}
+        onChange={(documentQuery) => form.set({ documentQuery })}
+        problem={wrong ?? form.field('documentQuery').problem}
       />
-    </Card>
+    </EditForm>
   )
 }
 

@@ -1,11 +1,11 @@
 /** Creates an integration, or changes one. If another caller changed it meanwhile, both sides are shown. */
-import { type FormEvent, useState } from 'react'
+import type { FormEvent } from 'react'
 import { useLocation } from 'wouter'
 import { useChange, useGet, useList } from '../../api/query.ts'
 import { AsCommand } from '../../parts/as-command.tsx'
 import { Button } from '../../parts/button.tsx'
 import { Card, Loading } from '../../parts/card.tsx'
-import { ConflictDialog } from '../../parts/conflict-dialog.tsx'
+import { EditForm } from '../../parts/edit-form.tsx'
 import { SelectField, TextField } from '../../parts/fields.tsx'
 import { useForm } from '../../parts/form.ts'
 import { LinkButton } from '../../parts/link.tsx'
@@ -160,14 +160,14 @@ interface ChangeFormProps {
   readAgain(): Promise<Read>
 }
 
+const valuesOf = ({ name, description = '' }: Existing) => ({ name, description })
+
 function ChangeForm({ kind, id, first, firstEtag, readAgain }: ChangeFormProps) {
   const isApplication = kind === 'applications'
-  const [etag, setEtag] = useState(firstEtag)
-  const [theirs, setTheirs] = useState<{ data: Existing; etag: string | undefined }>()
   const app = useChange('appIntegrations.patch')
   const account = useChange('accountIntegrations.patch')
   const change = isApplication ? app : account
-  const form = useForm({ name: first.name, description: first.description ?? '', netApiKeyId: '' }, change.problem)
+  const form = useForm({ ...valuesOf(first), netApiKeyId: '' }, change.problem)
   const [, navigate] = useLocation()
   const toast = useToast()
   const { netApiKeyId, ...rest } = form.values
@@ -177,58 +177,33 @@ function ChangeForm({ kind, id, first, firstEtag, readAgain }: ChangeFormProps) 
     const outcome = isApplication
       ? await app.run({ appIntegrationId: id, body }, { ifMatch })
       : await account.run({ accountIntegrationId: id, body }, { ifMatch })
-    if (outcome.kind === 'done') {
-      toast(texts.saved)
-      navigate(page)
-    }
-    if (outcome.kind === 'conflict') {
-      const { data, etag } = await readAgain()
-      if (data) setTheirs({ data, etag })
-    }
-  }
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    void save(etag)
+    return outcome.kind
   }
   return (
-    <Card>
-      <form className="form" onSubmit={submit}>
-        <TextField label={texts.name} {...form.field('name')} isRequired autoFocus />
-        <TextField label={texts.description} {...form.field('description')} lines={2} />
-        <TextField
-          label={texts.apiKey}
-          {...form.field('netApiKeyId')}
-          description={texts.newApiKeyNote}
-          type="password"
-        />
-        {form.otherProblem && <ErrorNote problem={form.otherProblem} />}
-        <div className="form-actions">
-          <LinkButton to={page}>{texts.cancel}</LinkButton>
-          <Button look="primary" type="submit" isBusy={change.isRunning}>
-            {texts.save}
-          </Button>
-        </div>
-      </form>
-      <ConflictDialog
-        isOpen={theirs !== undefined}
-        fields={(['name', 'description'] as const).map((field) => ({
-          name: field,
-          theirs: theirs?.data[field] ?? '',
-          yours: form.values[field],
-        }))}
-        onKeepYours={() => {
-          const { etag } = theirs!
-          setTheirs(undefined)
-          void save(etag)
-        }}
-        onTakeTheirs={() => {
-          const { data, etag } = theirs!
-          form.set({ name: data.name, description: data.description ?? '' })
-          setEtag(etag)
-          setTheirs(undefined)
-        }}
-        onClose={() => setTheirs(undefined)}
+    <EditForm
+      form={form}
+      etag={firstEtag}
+      save={save}
+      readAgain={async () => {
+        const { data, etag } = await readAgain()
+        return data && { values: valuesOf(data), etag }
+      }}
+      onDone={() => {
+        toast(texts.saved)
+        navigate(page)
+      }}
+      isBusy={change.isRunning}
+      submit={texts.save}
+      cancelTo={page}
+    >
+      <TextField label={texts.name} {...form.field('name')} isRequired autoFocus />
+      <TextField label={texts.description} {...form.field('description')} lines={2} />
+      <TextField
+        label={texts.apiKey}
+        {...form.field('netApiKeyId')}
+        description={texts.newApiKeyNote}
+        type="password"
       />
-    </Card>
+    </EditForm>
   )
 }

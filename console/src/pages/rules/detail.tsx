@@ -22,13 +22,14 @@ import { Time } from '../../parts/time.tsx'
 import { useToast } from '../../parts/toast.tsx'
 import type { PageProps } from '../registry.ts'
 import { Actions, Triggers } from './links.tsx'
+import { Replay } from './replay.tsx'
 import { texts } from './texts.ts'
 import { outcomes, Traces } from './traces.tsx'
 import { Try } from './try.tsx'
 import { Versions } from './versions.tsx'
 
 type Rule = BodyOf<'rules.get'>
-const tabIds = ['rule', 'try', 'runs', 'versions'] as const
+const tabIds = ['rule', 'try', 'replay', 'runs', 'versions'] as const
 
 export default function RulePage({ params }: PageProps) {
   const ruleId = params.ruleId!
@@ -36,6 +37,7 @@ export default function RulePage({ params }: PageProps) {
   const address = useAddressState({
     tab: oneOf(tabIds, 'rule'),
     trace: text(),
+    replay: text(),
     outcome: oneOf(outcomes, ''),
     endpoint: text(),
   })
@@ -53,7 +55,7 @@ export default function RulePage({ params }: PageProps) {
     )
   const resource = `rule-${ruleId}`
   const mayChange = may('rule:update', resource)
-  const tabs = tabIds.filter((tab) => tab !== 'try' || may('rule:execute', resource))
+  const tabs = tabIds.filter((tab) => !['try', 'replay'].includes(tab) || may('rule:execute', resource))
   const { tab, trace } = address.values
   return (
     <>
@@ -96,6 +98,9 @@ export default function RulePage({ params }: PageProps) {
           </div>
         )}
         {tab === 'try' && <Try key={trace} rule={data} traceId={trace} />}
+        {tab === 'replay' && (
+          <Replay rule={data} replayId={address.values.replay} onShow={(replay) => address.set({ replay })} />
+        )}
         {tab === 'runs' && <Traces address={address} entityId={ruleId} />}
         {tab === 'versions' && <Versions ruleId={ruleId} />}
       </Tabs>

@@ -1,4 +1,5 @@
 /** Rules, what they did, and events that could not be run. */
+import { useState } from 'react'
 import { useLocation } from 'wouter'
 import { useMay } from '../../api/me.ts'
 import type { ArgumentsOf, ItemOf } from '../../api/operation-types.ts'
@@ -19,12 +20,17 @@ import { Text } from '../../parts/text.tsx'
 import { count } from '../../parts/texts.ts'
 import { Time } from '../../parts/time.tsx'
 import { DeadLetters } from './dead-letters.tsx'
+import { libraryTexts } from './library-texts.ts'
+import { Secrets } from './secrets.tsx'
+import { Snippets } from './snippets.tsx'
 import { texts } from './texts.ts'
 import { outcomes, Traces } from './traces.tsx'
 
 type Rule = ItemOf<'rules.list'>
 
-const tabIds = ['rules', 'runs', 'letters'] as const
+const tabIds = ['rules', 'runs', 'letters', 'snippets', 'secrets'] as const
+/** Tabs that need a scope of their own. */
+const scopes: Partial<Record<(typeof tabIds)[number], string>> = { snippets: 'snippet:read', secrets: 'secret:read' }
 const sortKeys = ['-updated', 'updated'] as const
 const origins = ['own', 'setting'] as const
 const addressOf = ({ id }: Rule) => `/rules/${encodeURIComponent(id)}`
@@ -69,6 +75,7 @@ export default function RulesPage() {
   const { tab, q, origin, sort } = address.values
   const [path] = useLocation()
   const may = useMay()
+  const [isCreating, setCreating] = useState(false)
   const args: ArgumentsOf<'rules.list'> = {
     ...(q.trim() !== '' && { name: q.trim() }),
     ...(origin === 'setting' && { include: 'ATTACHED_TO_ALERT_SETTING' }),
@@ -76,21 +83,27 @@ export default function RulesPage() {
     sortOrder: sort.startsWith('-') ? 'desc' : 'asc',
     size: 100,
   }
-  const operation = { rules: 'rules.list', runs: 'rules.traces.list', letters: 'rules.deadLetters.list' }[tab]
+  const tabs = tabIds.filter((id) => may(scopes[id] ?? 'rule:read'))
   return (
     <>
       <PageHeader
         title={texts.title}
-        lead={texts.lead}
+        lead={leads[tab] ?? texts.lead}
         actions={
           <>
-            <AsCommand operation={operation} args={tab === 'rules' ? args : {}} />
-            {may('tenant:rule:create') && (
+            <AsCommand operation={operations[tab]} args={tab === 'rules' ? args : {}} />
+            {tab === 'snippets' && may('tenant:snippet:create') && (
+              <Create to="/rules/snippets/new">{libraryTexts.newSnippet}</Create>
+            )}
+            {tab === 'secrets' && may('tenant:secret:create') && (
               <span data-create="">
-                <LinkButton to="/rules/new" icon="plus" look="primary">
-                  {texts.create}
-                </LinkButton>
+                <Button icon="plus" look="primary" onPress={() => setCreating(true)}>
+                  {libraryTexts.newSecret}
+                </Button>
               </span>
+            )}
+            {tab !== 'snippets' && tab !== 'secrets' && may('tenant:rule:create') && (
+              <Create to="/rules/new">{texts.create}</Create>
             )}
           </>
         }
@@ -98,15 +111,38 @@ export default function RulesPage() {
       <Tabs
         label={texts.tabs.label}
         current={tab}
-        tabs={tabIds.map((id) => ({ id, title: texts.tabs[id], to: id === 'rules' ? path : `${path}?tab=${id}` }))}
+        tabs={tabs.map((id) => ({ id, title: texts.tabs[id], to: id === 'rules' ? path : `${path}?tab=${id}` }))}
       >
         {tab === 'rules' && <RuleTable address={address} args={args} />}
         {tab === 'runs' && <Traces address={address} />}
         {tab === 'letters' && <DeadLetters />}
+        {tab === 'snippets' && <Snippets address={address} />}
+        {tab === 'secrets' && <Secrets address={address} isCreating={isCreating} onCreating={setCreating} />}
       </Tabs>
     </>
   )
 }
+
+const leads: Partial<Record<(typeof tabIds)[number], string>> = {
+  snippets: libraryTexts.noSnippetsText,
+  secrets: libraryTexts.noSecretsText,
+}
+
+const operations = {
+  rules: 'rules.list',
+  runs: 'rules.traces.list',
+  letters: 'rules.deadLetters.list',
+  snippets: 'snippets.list',
+  secrets: 'secrets.list',
+} as const
+
+const Create = ({ to, children }: { to: string; children: string }) => (
+  <span data-create="">
+    <LinkButton to={to} icon="plus" look="primary">
+      {children}
+    </LinkButton>
+  </span>
+)
 
 interface RuleTableProps {
   address: AddressState<{ q: string; origin: (typeof origins)[number]; sort: (typeof sortKeys)[number] }>

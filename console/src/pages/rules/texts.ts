@@ -5,7 +5,14 @@ export const texts = {
   lead: 'A rule is a script that a trigger starts. What it returns decides which actions run.',
   create: 'New rule',
   search: 'Search the name',
-  tabs: { label: 'Parts of this page', rules: 'Rules', runs: 'Runs', letters: 'Dead letters' },
+  tabs: {
+    label: 'Parts of this page',
+    rules: 'Rules',
+    runs: 'Runs',
+    letters: 'Dead letters',
+    snippets: 'Snippets',
+    secrets: 'Secrets',
+  },
   columns: {
     name: 'Name',
     state: 'State',
@@ -27,7 +34,14 @@ export const texts = {
   clear: 'Clear the conditions',
   loading: 'Loading the rule',
   // detail
-  detailTabs: { label: 'Parts of the rule', rule: 'Rule', try: 'Try', runs: 'Runs', versions: 'Versions' },
+  detailTabs: {
+    label: 'Parts of the rule',
+    rule: 'Rule',
+    try: 'Try',
+    replay: 'Replay',
+    runs: 'Runs',
+    versions: 'Versions',
+  },
   about: 'About',
   edit: 'Edit',
   delete: 'Delete',

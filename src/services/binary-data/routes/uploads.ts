@@ -6,6 +6,15 @@ import type { BinaryDataService } from '../service.ts'
 
 const config = { scope: 'none', keyHeader: 'X-Auth-Token', streamBody: true } as const
 
+/** For callers who upload in the place of a device. */
+export function uploadTokenRoutes(http: Http, { tokens }: BinaryDataService) {
+  http.post(
+    '/applications/:appName/endpoints/:endpointId/upload-tokens',
+    { schema: schemas.createUploadToken, config: { scope: 'endpoint:update' } },
+    async ({ ctx, params }, reply) => reply.code(201).send(await tokens.create(ctx, params)),
+  )
+}
+
 export function uploadRoutes(http: Http, { uploads }: BinaryDataService, baseUrl: () => string) {
   const uploadHeadersOf = ({ headers }: { headers: Record<string, string | string[] | undefined> }) => ({
     token: headers['x-auth-token']?.toString(),

@@ -1,17 +1,20 @@
 /** Issues and checks upload tokens. Endpoints use them for HTTP uploads instead of their own token. */
 import { createHash } from 'node:crypto'
 import type { Identity } from '../../../identity/contract.ts'
+import { authorizeOrNotFound, type Ctx } from '../../../kernel/contract.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { TooManyRequests } from '../../../kernel/errors.ts'
 import { newSecret } from '../../../kernel/ids.ts'
-import type { Register } from '../../register/contract.ts'
+import { endpointResource, type Register } from '../../register/contract.ts'
 import type { Tokens } from '../../tokens/contract.ts'
-import { UploadRejected } from '../errors.ts'
+import { NoEndpoint, UploadRejected } from '../errors.ts'
 import type { BinaryDataSettings } from '../settings.ts'
 import * as store from '../store/uploads.ts'
 
 export interface UploadTokenOperations {
   issue(endpoint: { tenantId: string; applicationName: string; endpointId: string }): Promise<string>
+  /** Issues a token for a caller who may update the endpoint. */
+  create(ctx: Ctx, address: { appName: string; endpointId: string }): Promise<{ token: string; expiresDate: Date }>
   /** Returns the endpoint of a token. Throws 403 if the token is not valid. */
   requireValid(token: string | undefined): Promise<store.TokenRow>
 }
@@ -26,15 +29,30 @@ export function createUploadTokenOperations(
   { db, now, settings }: Kit<BinaryDataSettings>,
   { identity, register, tokens }: { identity: Identity; register: Register; tokens: Tokens },
 ): UploadTokenOperations {
+  async function insert({ tenantId, applicationName, endpointId }: Parameters<UploadTokenOperations['issue']>[0]) {
+    const token = newSecret()
+    const issuedAt = now()
+    const expiresAt = new Date(issuedAt.getTime() + settings.uploadTokenSeconds * 1000)
+    const tokenHash = hashOf(token)
+    const row = { tokenHash, endpointId, tenantId, applicationName, issuedAt, expiresAt }
+    if (await store.insertToken(db.sql, row, tokensMax)) return { token, expiresDate: expiresAt }
+    throw TooManyRequests({ seconds: retrySeconds }, { headers: { 'retry-after': String(retrySeconds) } })
+  }
+
   return {
-    async issue({ tenantId, applicationName, endpointId }) {
-      const token = newSecret()
-      const issuedAt = now()
-      const expiresAt = new Date(issuedAt.getTime() + settings.uploadTokenSeconds * 1000)
-      const tokenHash = hashOf(token)
-      const row = { tokenHash, endpointId, tenantId, applicationName, issuedAt, expiresAt }
-      if (await store.insertToken(db.sql, row, tokensMax)) return token
-      throw TooManyRequests({ seconds: retrySeconds }, { headers: { 'retry-after': String(retrySeconds) } })
+    issue: async (endpoint) => (await insert(endpoint)).token,
+
+    async create(ctx, { appName, endpointId }) {
+      const notFound = () => NoEndpoint({ appName, endpointId })
+      const endpoint = await register.find(endpointId)
+      if (endpoint?.applicationName !== appName || endpoint.tenantId !== ctx.tenantId) throw notFound()
+      authorizeOrNotFound(
+        ctx,
+        { read: 'endpoint:read', scope: 'endpoint:update' },
+        endpointResource(endpoint),
+        notFound,
+      )
+      return await insert(endpoint)
     },
 
     async requireValid(token) {

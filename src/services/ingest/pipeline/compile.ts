@@ -1,11 +1,11 @@
 import { type Limits, startMeter, step } from '../../../painless/meter.ts'
 import { type Config, ConfigError, finishConfig, flag, openConfig, optionalText, takeValue } from './config.ts'
-import { closeDocument, ingestOf, openDocument } from './document.ts'
+import { closeDocument, ingestOf, openDocument, snapshotOf } from './document.ts'
 import { asProcessorError, type Failure, isFatal, ProcessorError } from './failure.ts'
 import type { Context, Run } from './processors/define.ts'
 import { findProcessor } from './processors/registry.ts'
 import { compileCondition, ScriptMistake, type ScriptSettings } from './scripts.ts'
-import type { CompileResult, Mistake, Outcome, Pipeline, PipelineInput } from './types.ts'
+import type { CompileResult, IngestDocument, Mistake, Outcome, Pipeline, PipelineInput, TracedStep } from './types.ts'
 
 /** Maximum processors of a pipeline, including those of `on_failure`. */
 const processorsMax = 1000
@@ -23,6 +23,14 @@ class PositionedError extends ProcessorError {
     this.processorType = processorType
     this.tag = tag
   }
+}
+
+/** A processor of a list, compiled. */
+interface Step {
+  run: Run
+  position: string
+  type: string
+  tag: string | undefined
 }
 
 interface Building {
@@ -47,12 +55,12 @@ export function compilePipeline(
   const processors = definition.get('processors')
   if (!Array.isArray(processors))
     return { mistakes: [mistake('processors', new ConfigError('required property is missing', 'processors'))] }
-  const main = compileList(processors, 'processors', building, 0)
+  const main = compileSteps(processors, 'processors', building, 0)
   const handlers: unknown = definition.get('on_failure')
   const onFailure =
     handlers === undefined || handlers === null ? undefined : compileHandlers(handlers, 'on_failure', building, 0)
   if (building.mistakes.length > 0) return { mistakes: building.mistakes }
-  return { pipeline: makePipeline(onFailure ? withHandlers(main, onFailure) : main) }
+  return { pipeline: makePipeline(main, onFailure) }
 }
 
 function mistake(position: string, error: ConfigError): Mistake {
@@ -66,10 +74,18 @@ function mistake(position: string, error: ConfigError): Mistake {
   }
 }
 
-function compileList(definitions: unknown[], path: string, building: Building, depth: number): Run {
-  const runs = definitions.map((definition, index) =>
-    compileProcessor(definition, `${path}[${index}]`, building, depth),
-  )
+function compileSteps(definitions: unknown[], path: string, building: Building, depth: number): Step[] {
+  return definitions.map((definition, index) => {
+    const run = compileProcessor(definition, `${path}[${index}]`, building, depth)
+    // A definition of another shape is a mistake, so that its step never runs.
+    const [type, options] = definition instanceof Map ? [...definition][0]! : ['', undefined]
+    const tag = options instanceof Map ? (options.get('tag') as string | null | undefined) : undefined
+    return { run, position: `${path}[${index}].${type}`, type: String(type), tag: tag ?? undefined }
+  })
+}
+
+function runOf(steps: Step[]): Run {
+  const runs = steps.map(({ run }) => run)
   return (document) => {
     for (let index = 0; index < runs.length; index++) {
       runs[index]!(document)
@@ -78,15 +94,14 @@ function compileList(definitions: unknown[], path: string, building: Building, d
   }
 }
 
-function compileHandlers(definitions: unknown, path: string, building: Building, depth: number): Run {
-  const ignored: Run = () => undefined
+function compileHandlers(definitions: unknown, path: string, building: Building, depth: number): Step[] {
   if (!Array.isArray(definitions) || definitions.length === 0) {
     building.mistakes.push(
       mistake(path, new ConfigError('must be a list of processors that is not empty', 'on_failure')),
     )
-    return ignored
+    return []
   }
-  return compileList(definitions, path, building, depth + 1)
+  return compileSteps(definitions, path, building, depth + 1)
 }
 
 /** Compiles one `{type: options}`; after a mistake it continues, so that all mistakes are reported at once. */
@@ -140,39 +155,46 @@ function compileCommon(config: Config, position: string, building: Building, dep
       // Processors of the pipeline itself are few; nested pipelines can run many times.
       if (document.pipelines.length > 0) step()
       try {
-        if (test && !test(document)) return
+        if (test && !test(document)) return note(document, position, undefined)
         run(document)
       } catch (error) {
         throw positioned(error, position, type, tag)
       }
     }
-    const handled = onFailure ? withHandlers(guarded, onFailure) : guarded
-    return ignoreFailure ? ignoring(handled) : handled
+    const handled = onFailure ? withHandlers(guarded, runOf(onFailure), position) : guarded
+    return ignoreFailure ? ignoring(handled, position) : handled
   }
 }
 
 const positioned = (error: unknown, position: string, type: string, tag: string | undefined): PositionedError =>
   error instanceof PositionedError ? error : new PositionedError(asProcessorError(error), position, type, tag)
 
+/** Notes for a traced run what a processor of the pipeline itself did. */
+function note(document: IngestDocument, position: string, error: ProcessorError | undefined) {
+  if (document.notes && document.pipelines.length === 0) document.notes.set(position, error)
+}
+
 const ignoring =
-  (run: Run): Run =>
+  (run: Run, position: string): Run =>
   (document) => {
     try {
       run(document)
     } catch (error) {
       if (!(error instanceof ProcessorError) || isFatal(error)) throw error
+      note(document, position, error)
     }
   }
 
 const failureFields = ['on_failure_message', 'on_failure_processor_type', 'on_failure_processor_tag'] as const
 
 /** Runs the handlers when the processors fail; they find the failure in `_ingest`. */
-function withHandlers(run: Run, handlers: Run): Run {
+function withHandlers(run: Run, handlers: Run, position?: string): Run {
   return (document) => {
     try {
       run(document)
     } catch (error) {
       if (!(error instanceof PositionedError) || isFatal(error)) throw error
+      if (position !== undefined) note(document, position, error)
       const ingest = ingestOf(document)
       ingest.set('on_failure_message', error.causedBy ? `${error.message}: ${error.causedBy.reason}` : error.message)
       ingest.set('on_failure_processor_type', error.processorType)
@@ -186,7 +208,8 @@ function withHandlers(run: Run, handlers: Run): Run {
   }
 }
 
-function makePipeline(main: Run): Pipeline {
+function makePipeline(steps: Step[], handlers: Step[] | undefined): Pipeline {
+  const main = handlers ? withHandlers(runOf(steps), runOf(handlers)) : runOf(steps)
   const run = (input: PipelineInput, limits?: Limits): Outcome => {
     startMeter(limits)
     const document = openDocument(input)
@@ -197,7 +220,42 @@ function makePipeline(main: Run): Pipeline {
     }
     return { document: document.dropped ? null : closeDocument(document) }
   }
-  return { run, runInside: main }
+  const trace: Pipeline['trace'] = (input, report) => {
+    startMeter()
+    const document = openDocument(input)
+    document.notes = new Map()
+    const traced: Run = () => traceSteps(steps, document, report)
+    const whole = handlers ? withHandlers(traced, () => traceSteps(handlers, document, report)) : traced
+    try {
+      whole(document)
+    } catch (error) {
+      // The failed step has been reported.
+      if (!(error instanceof PositionedError)) throw error
+    } finally {
+      closeDocument(document)
+    }
+  }
+  return { run, runInside: main, trace }
+}
+
+function traceSteps(steps: Step[], document: IngestDocument, report: (step: TracedStep) => void) {
+  for (const { run, position, type: processorType, tag } of steps) {
+    document.notes!.clear()
+    try {
+      run(document)
+    } catch (error) {
+      report({ processorType, tag, status: 'error', failure: failureOf(error), document: undefined })
+      throw error
+    }
+    const error = document.notes!.get(position)
+    const isSkipped = !error && document.notes!.has(position)
+    report({
+      ...{ processorType, tag, failure: error && failureOf(error) },
+      status: error ? 'error_ignored' : document.dropped ? 'dropped' : isSkipped ? 'skipped' : 'success',
+      document: document.dropped || isSkipped ? undefined : snapshotOf(document),
+    })
+    if (document.dropped) return
+  }
 }
 
 function failureOf(error: unknown): Failure {

@@ -37,6 +37,7 @@ export function openDocument({ source, index, type = '_doc', id, timestamp }: Pi
     ingest: undefined,
     dropped: false,
     pipelines: [],
+    notes: undefined,
   }
   setOverlay(source, (key) => metadata(document, key))
   return document
@@ -58,6 +59,18 @@ export function closeDocument({ ctx, index, type, id }: IngestDocument): Pipelin
     type: taken(ctx, '_type', type),
     id: taken(ctx, '_id', id),
     source: ctx,
+  }
+}
+
+/** Returns the document as it is now; its run goes on. */
+export function snapshotOf({ ctx, index, type, id }: IngestDocument): PipelineOutput {
+  const copy = new Map(ctx)
+  copy.delete('_ingest')
+  return {
+    index: taken(copy, '_index', index),
+    type: taken(copy, '_type', type),
+    id: taken(copy, '_id', id),
+    source: copy,
   }
 }
 

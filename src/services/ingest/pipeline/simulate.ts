@@ -1,26 +1,49 @@
 import { JsonError, parseDocument } from '../../../painless/json.ts'
 import { compilePipeline } from './compile.ts'
-import type { Pipeline } from './types.ts'
+import type { Pipeline, PipelineInput, PipelineOutput } from './types.ts'
 import { failureBody, mistakesBody, writeOutcome } from './write.ts'
 
 type DocumentMap = Map<unknown, unknown>
 
-/** Runs one document of a simulation and returns its part of the answer as JSON text; `null` for a dropped one. */
-export function simulateDocument(document: DocumentMap, pipeline: Pipeline, timestamp: string, limit?: number): string {
+function inputOf(document: DocumentMap, timestamp: string): PipelineInput {
   const text = (name: string, byDefault: string) => (document.get(name) as string | undefined) ?? byDefault
-  const input = {
+  return {
     index: text('_index', '_index'),
     type: text('_type', '_doc'),
     id: text('_id', '_id'),
     source: document.get('_source') as DocumentMap,
     timestamp,
   }
-  const written = writeOutcome(pipeline.run(input), limit)
+}
+
+/** Runs one document of a simulation and returns its part of the answer as JSON text; `null` for a dropped one. */
+export function simulateDocument(document: DocumentMap, pipeline: Pipeline, timestamp: string, limit?: number): string {
+  const written = writeOutcome(pipeline.run(inputOf(document, timestamp)), limit)
   if ('failure' in written) return JSON.stringify({ error: failureBody(written.failure) })
   if (written.document === null) return 'null'
-  const { index, type, id } = written.document
-  const head = JSON.stringify({ _index: index, _type: type, _id: id }).slice(0, -1)
-  return `{"doc":${head},"_source":${written.text}},"_ingest":${JSON.stringify({ timestamp })}}`
+  return `{"doc":${documentText(written.document, written.text)},"_ingest":${JSON.stringify({ timestamp })}}`
+}
+
+const documentText = ({ index, type, id }: PipelineOutput, source: string) =>
+  `${JSON.stringify({ _index: index, _type: type, _id: id }).slice(0, -1)},"_source":${source}}`
+
+/** Runs one document and returns what each processor made of it, as JSON text. `limit` counts all documents of the answer together. */
+export function simulateVerbosely(document: DocumentMap, pipeline: Pipeline, timestamp: string, limit: number): string {
+  const results: string[] = []
+  let remaining = limit
+  pipeline.trace(inputOf(document, timestamp), ({ processorType, tag, status, failure, document: after }) => {
+    const fields: Record<string, unknown> = { processor_type: processorType, ...(tag !== undefined && { tag }), status }
+    if (failure && status === 'error') fields.error = failureBody(failure)
+    if (failure && status === 'error_ignored') fields.ignored_error = { error: failureBody(failure) }
+    const written = after && writeOutcome({ document: after }, Math.max(1, remaining))
+    if (!written || !('text' in written)) {
+      results.push(JSON.stringify(written ? { ...fields, doc_omitted: true } : fields))
+      return
+    }
+    remaining -= written.text.length
+    results.push(`${JSON.stringify(fields).slice(0, -1)},"doc":${documentText(written.document, written.text)}}`)
+  })
+  return `{"processor_results":[${results.join()}]}`
 }
 
 /** The outcome of a simulation without a platform: the answer, or the reason why there is none. */

@@ -1,6 +1,8 @@
 /** Pipelines of a tenant and their simulation. */
 import type { Ctx } from '../../../kernel/contract.ts'
+import type { Sql } from '../../../kernel/db.ts'
 import { InvalidRequest, invalidField, TooManyRequests } from '../../../kernel/errors.ts'
+import { checkIfMatch, etagOf } from '../../../kernel/etag.ts'
 import { NoPipeline, PipelineInUse, PipelinesNotRun, PipelineUnusable, TooManyPipelines } from '../errors.ts'
 import { PipelinesChanged } from '../events.ts'
 import * as store from '../store/pipelines.ts'
@@ -10,13 +12,14 @@ import type { Deps } from './deps.ts'
 
 export interface PipelineOperations {
   /** `definition` is JSON text. */
-  put(ctx: Ctx, pipelineId: string, definition: string): Promise<void>
+  put(ctx: Ctx, pipelineId: string, definition: string, ifMatch?: string): Promise<void>
+  /** Returns JSON text and its ETag. */
+  get(ctx: Ctx, pipelineId: string): Promise<{ body: string; etag: string }>
   /** Returns JSON text. */
-  get(ctx: Ctx, pipelineId: string): Promise<string>
   list(ctx: Ctx): Promise<string>
-  delete(ctx: Ctx, pipelineId: string): Promise<void>
+  delete(ctx: Ctx, pipelineId: string, ifMatch?: string): Promise<void>
   /** `body` is JSON text; without an id it contains the pipeline. Returns JSON text. */
-  simulate(ctx: Ctx, pipelineId: string | undefined, body: string): Promise<string>
+  simulate(ctx: Ctx, pipelineId: string | undefined, body: string, isVerbose?: boolean): Promise<string>
 }
 
 const pipelinesMax = 1000
@@ -43,12 +46,13 @@ export function createPipelineOperations(deps: Deps): PipelineOperations {
   const keyOf = ({ tenantId }: Ctx, pipelineId: string) => JSON.stringify(`${tenantId}-${pipelineId}`)
 
   return {
-    async put(ctx, pipelineId, definition) {
+    async put(ctx, pipelineId, definition, ifMatch) {
       checkId(pipelineId)
       await run(ctx, { kind: 'check', definition })
       const { tenantId } = ctx
       await db.tx(async (sql) => {
         await store.lockTenant(sql, tenantId)
+        checkIfMatch(ifMatch, await etagNow(sql, tenantId, pipelineId))
         const others = await store.countOthers(sql, tenantId, pipelineId)
         if (others.count >= pipelinesMax) throw TooManyPipelines({ limit: pipelinesMax })
         if (others.bytes + Buffer.byteLength(definition) > bytesMax)
@@ -60,25 +64,33 @@ export function createPipelineOperations(deps: Deps): PipelineOperations {
     async get(ctx, pipelineId) {
       const definition = await store.findPipeline(db.sql, ctx.tenantId, pipelineId)
       if (definition === undefined) throw NoPipeline({ pipelineId })
-      return `{${keyOf(ctx, pipelineId)}:${definition}}`
+      return { body: `{${keyOf(ctx, pipelineId)}:${definition}}`, etag: etagOf(definition) }
     },
     async list(ctx) {
       const rows = await store.findPipelines(db.sql, ctx.tenantId)
       return `{${rows.map(({ pipelineId, definition }) => `${keyOf(ctx, pipelineId)}:${definition}`).join()}}`
     },
-    delete: ({ tenantId }, pipelineId) =>
+    delete: ({ tenantId }, pipelineId, ifMatch) =>
       db.tx(async (sql) => {
         await store.lockTenant(sql, tenantId)
+        const etag = await etagNow(sql, tenantId, pipelineId)
+        if (etag === undefined) throw NoPipeline({ pipelineId })
+        checkIfMatch(ifMatch, etag)
         const users = await findUsers(sql, tenantId, pipelineId)
         if (users.length > 0) throw PipelineInUse({ pipelineId, applications: users.join(', ') })
         if (!(await store.deletePipeline(sql, tenantId, pipelineId))) throw NoPipeline({ pipelineId })
         await bus.publish(sql, PipelinesChanged, { tenantId })
       }),
-    async simulate(ctx, pipelineId, body) {
-      const documents = await run(ctx, { kind: 'simulate', pipelineId, body })
+    async simulate(ctx, pipelineId, body, isVerbose = false) {
+      const documents = await run(ctx, { kind: 'simulate', pipelineId, body, isVerbose })
       return `{"docs":[${documents.join()}]}`
     },
   }
+}
+
+async function etagNow(sql: Sql, tenantId: string, pipelineId: string): Promise<string | undefined> {
+  const definition = await store.findPipeline(sql, tenantId, pipelineId)
+  return definition === undefined ? undefined : etagOf(definition)
 }
 
 const idPattern = /^[A-Za-z0-9_.-]{1,255}$/

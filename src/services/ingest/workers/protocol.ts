@@ -22,7 +22,7 @@ export type Work =
   /** Compiles a definition. */
   | { kind: 'check'; definition: string }
   /** Runs a stored pipeline, or the one in the body, over the documents of the body. */
-  | { kind: 'simulate'; pipelineId: string | undefined; body: string }
+  | { kind: 'simulate'; pipelineId: string | undefined; body: string; isVerbose: boolean }
   /** Runs a stored pipeline over documents: JSON texts, one in each line, because one text is copied faster than many. */
   | { kind: 'documents'; pipelineId: string; indexNo: number; count: number; documents: string }
 

@@ -5,7 +5,7 @@ import { parseDocument } from '../../../painless/json.ts'
 import { createKnownFields, type Field, type KnownFields } from '../documents/fields.ts'
 import { compilePipeline } from '../pipeline/compile.ts'
 import { failureSummary } from '../pipeline/failure.ts'
-import { simulateDocument } from '../pipeline/simulate.ts'
+import { simulateDocument, simulateVerbosely } from '../pipeline/simulate.ts'
 import type { CompileResult, Pipeline } from '../pipeline/types.ts'
 import { mistakesBody, writeOutcome } from '../pipeline/write.ts'
 import {
@@ -160,12 +160,12 @@ function runDocument(text: string, pipeline: Pipeline, timestamp: string, known:
   }
 }
 
-function runSimulation(message: ToThread, body: DocumentMap, pipeline: Pipeline) {
+function runSimulation(message: ToThread, body: DocumentMap, pipeline: Pipeline, isVerbose: boolean) {
   const documents = body.get('docs') as DocumentMap[]
   const timestamp = isoOf(message.now)
   const outcomes: string[] = []
-  const run = (index: number) =>
-    void outcomes.push(simulateDocument(documents[index]!, pipeline, timestamp, documentBytesMax))
+  const simulate = isVerbose ? simulateVerbosely : simulateDocument
+  const run = (index: number) => void outcomes.push(simulate(documents[index]!, pipeline, timestamp, documentBytesMax))
   const failed = (_index: number, { type, reason }: Problem) =>
     void outcomes.push(JSON.stringify({ error: { root_cause: [{ type, reason }], type, reason } }))
   const next = runSlice(message, documents.length, run, failed)
@@ -185,7 +185,7 @@ function handle(message: ToThread) {
   if (problem) return send({ type: 'problem', problem })
   const { pipeline } = result as { pipeline: Pipeline }
   if (work.kind === 'check') return send({ type: 'outcomes', outcomes: [], isLast: true })
-  if (work.kind === 'simulate') return runSimulation(message, body!, pipeline)
+  if (work.kind === 'simulate') return runSimulation(message, body!, pipeline, work.isVerbose)
   return runDocuments(message, work, pipeline)
 }
 

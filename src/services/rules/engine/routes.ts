@@ -65,6 +65,16 @@ function tryRoutes(http: Http, { tryRule, replays }: EngineOperations) {
     { schema: schemas.getReplay, config: { scope: 'rule:execute' } },
     ({ ctx, params }) => replays.read(ctx, params.ruleId, params.replayId),
   )
+  http.get(
+    '/rules/:ruleId/replays',
+    { schema: schemas.listReplays, config: { scope: 'rule:execute' } },
+    ({ ctx, params, query }) => replays.list(ctx, params.ruleId, query),
+  )
+  http.post(
+    '/rules/:ruleId/replays/:replayId/cancel',
+    { schema: schemas.cancelReplay, config: { scope: 'rule:execute' } },
+    async ({ ctx, params }, reply) => reply.send(await replays.cancel(ctx, params.ruleId, params.replayId)),
+  )
 }
 
 function deadLetterRoutes(http: Http, { deadLetters }: EngineOperations) {

@@ -160,6 +160,44 @@ suite('a replay', () => {
     await must(404, `GET ${path}/${started.replayId}`, undefined, other)
     await must(404, `GET ${path}/${newId()}`)
     await traces(4)
+    const { totalElements, content } = await get(`/rules/${ruleId}/replays`)
+    const { differences, ...summary } = replay
+    assert.deepEqual([totalElements, content], [1, [{ ...summary, differencesCount: differences.length }]])
+    await must(404, `GET ${path}`, undefined, other)
+    await must(409, `POST ${path}/${started.replayId}/cancel`)
+  })
+
+  test('that is canceled stops, and keeps its progress', async () => {
+    const ruleId = await aRule()
+    const path = `${rulesRoot}/rules/${ruleId}/replays`
+    // A replay of a node that is gone: no node changes it, so that its state is certain.
+    const id = newId()
+    const [fromTime, toTime] = [new Date('2026-01-01T00:00:00Z'), new Date('2026-01-02T00:00:00Z')]
+    await sql`insert into rules.replays ${sql({
+      ...{
+        id,
+        tenantId: 'default',
+        ruleId,
+        nodeId: newId(),
+        status: 'RUNNING',
+        expression: 'return 1',
+        fromTime,
+        toTime,
+      },
+      ...{
+        positionMicros: fromTime.getTime() * 1000 + 43_200_000_000,
+        eventsCount: 7,
+        callerType: 'user',
+        callerId: 'u',
+      },
+      ...{ createdAt: toTime, updatedAt: new Date() },
+    })}`
+    await must(404, `POST ${path}/${id}/cancel`, undefined, other)
+    await must(404, `POST ${path}/not-a-uuid/cancel`)
+    const { body } = await must(200, `POST ${path}/${id}/cancel`)
+    assert.deepEqual([body.status, body.progress, body.eventsCount, body.differences], ['CANCELED', 0.5, 7, []])
+    await must(409, `POST ${path}/${id}/cancel`)
+    assert.equal((await get(`/rules/${ruleId}/replays?size=1`)).content[0].status, 'CANCELED')
   })
 
   test('a replay with wrong fields is 400', async () => {

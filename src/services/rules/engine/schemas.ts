@@ -216,28 +216,60 @@ const Difference = Type.Object(
   { title: 'ReplayDifference', description: 'A message for which the rule returns something else.' },
 )
 
+const ofReplay = Type.Object({
+  ruleId: Name({ description: 'Id of the rule.' }),
+  replayId: Name({ description: 'Id of the replay.' }),
+})
+const missingReplay = 'The rule or the replay does not exist, or the caller may not read the rule.'
+const replaySummary = {
+  replayId: text('Id of the replay.'),
+  from: DateTime({ description: 'Start of the time, in UTC.' }),
+  to: DateTime({ description: 'End of the time, in UTC.' }),
+  createdAt: DateTime({ description: 'When it was started, in UTC.' }),
+  status: text('RUNNING, COMPLETED, FAILED or CANCELED.'),
+  reason: Type.Optional(text('Why it failed.')),
+  progress: Type.Unsafe<number>({ type: 'number', description: 'Part of the time that is done, from 0 to 1.' }),
+  eventsCount: Type.Integer({ description: 'Number of messages that the rule ran for.' }),
+  skippedCount: Type.Integer({ description: 'Number of messages without a complete payload.' }),
+}
+const Replay = Type.Object(
+  { ...replaySummary, differences: Type.Array(Difference, { description: 'The first 1,000 differences.' }) },
+  { title: 'Replay', description: 'A replay and its differences.' },
+)
+const ListedReplay = Type.Object(
+  {
+    ...replaySummary,
+    differencesCount: Type.Integer({ description: 'Number of differences that are kept, at most 1,000.' }),
+  },
+  { title: 'ListedReplay', description: 'A replay without its differences.' },
+)
+
 export const getReplay = {
   name: 'rules.replays.get',
   summary: 'Get a replay',
   description: 'Replays are kept for 7 days.',
-  params: Type.Object({
-    ruleId: Name({ description: 'Id of the rule.' }),
-    replayId: Name({ description: 'Id of the replay.' }),
-  }),
-  response: {
-    200: Type.Object(
-      {
-        status: text('RUNNING, COMPLETED or FAILED.'),
-        reason: Type.Optional(text('Why it failed.')),
-        progress: Type.Unsafe<number>({ type: 'number', description: 'Part of the time that is done, from 0 to 1.' }),
-        eventsCount: Type.Integer({ description: 'Number of messages that the rule ran for.' }),
-        skippedCount: Type.Integer({ description: 'Number of messages without a complete payload.' }),
-        differences: Type.Array(Difference, { description: 'The first 1,000 differences.' }),
-      },
-      { title: 'Replay', description: 'A replay and its differences.' },
-    ),
-  },
-  fails: { 404: 'The rule or the replay does not exist, or the caller may not read the rule.' },
+  params: ofReplay,
+  response: { 200: Replay },
+  fails: { 404: missingReplay },
+}
+
+export const listReplays = {
+  name: 'rules.replays.list',
+  summary: 'List the replays of a rule',
+  description: 'Newest first. Replays are kept for 7 days.',
+  params: ofRule,
+  query: Type.Object(pageQuery(100)),
+  response: { 200: contentPage(ListedReplay) },
+  fails: { 400: invalid, 404: missingRule },
+}
+
+export const cancelReplay = {
+  name: 'rules.replays.cancel',
+  summary: 'Cancel a replay',
+  description: 'A running replay stops after at most 200 further messages, and keeps the differences that it found.',
+  params: ofReplay,
+  response: { 200: Replay },
+  fails: { 404: missingReplay, 409: 'The replay has ended, so that it cannot be canceled.' },
 }
 
 const DeadLetter = Type.Object(

@@ -1,11 +1,12 @@
 /** Replays rules over recorded messages and returns the messages for which the result would differ from the recorded result. */
 import type { Caller, Ctx } from '../../../../kernel/contract.ts'
 import { invalidField } from '../../../../kernel/errors.ts'
+import { windowOfPage } from '../../../../kernel/paging.ts'
 import type { InboundMessage, TrafficLog } from '../../../traffic-log/contract.ts'
 import { isUuid } from '../../definitions/service/library.ts'
 import { checkScript } from '../../definitions/service/scripts.ts'
 import type { LinkedRule } from '../../definitions/store/load.ts'
-import { NoReplay, TooManyReplays } from '../../errors.ts'
+import { NoReplay, ReplayEnded, TooManyReplays } from '../../errors.ts'
 import { replayFailed } from '../../log-messages.ts'
 import { type TriggerDefinition, typeWord, type Writer } from '../../model.ts'
 import { derivedId } from '../derived-ids.ts'
@@ -24,18 +25,37 @@ export interface ReplayRequest {
   expression?: string | undefined
 }
 
-export interface ReplayView {
+export interface ReplaySummary {
+  replayId: string
+  from: Date
+  to: Date
+  createdAt: Date
   status: string
   reason?: string
   progress: number
   eventsCount: number
   skippedCount: number
+}
+
+export interface ReplayView extends ReplaySummary {
   differences: store.Difference[]
+}
+
+export interface ListedReplay extends ReplaySummary {
+  differencesCount: number
 }
 
 export interface Replays {
   create(ctx: Ctx, ruleId: string, request: ReplayRequest): Promise<string>
   read(ctx: Ctx, ruleId: string, replayId: string): Promise<ReplayView>
+  /** Returns replays of a rule, the newest first. */
+  list(
+    ctx: Ctx,
+    ruleId: string,
+    page: { page: number; size: number },
+  ): Promise<{ totalElements: number; content: ListedReplay[] }>
+  /** Stops a running replay; it keeps the differences that it found. */
+  cancel(ctx: Ctx, ruleId: string, replayId: string): Promise<ReplayView>
   /** Continues the replays of a node that has died. */
   takeOver(nodeId: string): Promise<void>
   stop(): Promise<void>
@@ -68,22 +88,43 @@ export function createReplays(deps: Deps): Replays {
     running.add(work)
   }
 
+  async function requireReplay(ctx: Ctx, ruleId: string, replayId: string): Promise<store.ReplayRow> {
+    const { id } = await requireRule(deps, ctx, ruleId)
+    const key = { tenantId: ctx.tenantId, ruleId: id, id: replayId }
+    const row = isUuid(replayId) ? await store.findReplay(db.sql, key) : undefined
+    if (!row) throw NoReplay({ id: replayId })
+    return row
+  }
+
   return {
     async create(ctx, ruleId, request) {
       const row = await newReplay(deps, ctx, ruleId, request)
       await db.tx(async (sql) => {
         if ((await store.countRunning(sql, ctx.tenantId)) >= runningMax) throw TooManyReplays()
-        await store.insertReplay(sql, row, kit.now())
+        await store.insertReplay(sql, row)
       })
       start({ ...row, status: 'RUNNING', reason: null, eventsCount: 0, skippedCount: 0, differences: [] })
       return row.id
     },
     async read(ctx, ruleId, replayId) {
+      const row = await requireReplay(ctx, ruleId, replayId)
+      return { ...summaryOf(row), differences: row.differences }
+    },
+    async list(ctx, ruleId, page) {
       const { id } = await requireRule(deps, ctx, ruleId)
-      const key = { tenantId: ctx.tenantId, ruleId: id, id: replayId }
-      const row = isUuid(replayId) ? await store.findReplay(db.sql, key) : undefined
-      if (!row) throw NoReplay({ id: replayId })
-      return viewOf(row)
+      const rule = { tenantId: ctx.tenantId, ruleId: id }
+      const [totalElements, rows] = await Promise.all([
+        store.countReplays(db.sql, rule),
+        store.findReplays(db.sql, rule, windowOfPage(page)),
+      ])
+      const content = rows.map((row) => ({ ...summaryOf(row), differencesCount: row.differencesCount }))
+      return { totalElements, content }
+    },
+    async cancel(ctx, ruleId, replayId) {
+      const { tenantId, ruleId: id, ...row } = await requireReplay(ctx, ruleId, replayId)
+      if (!(await store.cancelReplay(db.sql, { tenantId, ruleId: id, id: row.id }))) throw ReplayEnded()
+      const now = await requireReplay(ctx, ruleId, replayId)
+      return { ...summaryOf(now), differences: now.differences }
     },
     async takeOver(nodeId) {
       for (const row of await store.takeOverReplays(db.sql, nodeId, members.nodeId)) start(row)
@@ -116,6 +157,7 @@ async function newReplay(deps: Deps, ctx: Ctx, ruleId: string, request: ReplayRe
     positionMicros: from.getTime() * 1000 - 1,
     callerType: subject.type,
     callerId: subject.id,
+    createdAt: deps.kit.now(),
   }
 }
 
@@ -125,7 +167,9 @@ async function requireEndpoints({ register }: Deps, { tenantId }: Ctx, endpointI
   if (unknown !== undefined) throw invalidField('endpointIds', `there is no endpoint ${unknown}`)
 }
 
-function viewOf({
+function summaryOf({
+  id,
+  createdAt,
   status,
   reason,
   fromTime,
@@ -133,17 +177,19 @@ function viewOf({
   positionMicros,
   eventsCount,
   skippedCount,
-  differences,
-}: store.ReplayRow): ReplayView {
+}: Omit<store.ReplayRow, 'differences'>): ReplaySummary {
   const [from, to] = [fromTime.getTime(), toTime.getTime()]
   const part = (positionMicros / 1000 - from) / (to - from)
   return {
+    replayId: id,
+    from: fromTime,
+    to: toTime,
+    createdAt,
     status,
     ...(reason !== null && { reason }),
     progress: status === 'COMPLETED' ? 1 : Math.max(0, Math.min(1, Math.round(part * 1000) / 1000)),
     eventsCount,
     skippedCount,
-    differences,
   }
 }
 

@@ -1,5 +1,6 @@
 /** SQL of replays. */
 import type { Sql } from '../../../../kernel/db.ts'
+import type { Window } from '../../../../kernel/paging.ts'
 
 export interface Difference {
   eventId: string
@@ -15,7 +16,7 @@ export interface ReplayRow {
   tenantId: string
   ruleId: string
   nodeId: string
-  status: 'RUNNING' | 'COMPLETED' | 'FAILED'
+  status: 'RUNNING' | 'COMPLETED' | 'FAILED' | 'CANCELED'
   reason: string | null
   expression: string
   endpointIds: string[] | null
@@ -27,18 +28,19 @@ export interface ReplayRow {
   differences: Difference[]
   callerType: string
   callerId: string
+  createdAt: Date
 }
 
 const columns = (sql: Sql) => sql`
   id, tenant_id, rule_id, node_id, status, reason, expression, endpoint_ids, from_time, to_time,
-  position_micros::float8 as position_micros, events_count, skipped_count, differences, caller_type, caller_id`
+  position_micros::float8 as position_micros, events_count, skipped_count, differences, caller_type, caller_id,
+  created_at`
 
 export async function insertReplay(
   sql: Sql,
   row: Omit<ReplayRow, 'status' | 'reason' | 'eventsCount' | 'skippedCount' | 'differences'>,
-  at: Date,
 ): Promise<void> {
-  await sql`insert into rules.replays ${sql({ ...row, status: 'RUNNING', createdAt: at, updatedAt: at })}`
+  await sql`insert into rules.replays ${sql({ ...row, status: 'RUNNING', updatedAt: row.createdAt })}`
 }
 
 export async function findReplay(
@@ -51,7 +53,36 @@ export async function findReplay(
   return row
 }
 
-/** Stores the progress of a replay that this node runs; returns false if it was deleted or taken over. */
+interface RuleKey {
+  tenantId: string
+  ruleId: string
+}
+
+/** Returns replays of a rule, the newest first. */
+export const findReplays = (sql: Sql, rule: RuleKey, { limit, offset }: Window) => sql<
+  (Omit<ReplayRow, 'differences'> & { differencesCount: number })[]
+>`
+  select id, tenant_id, rule_id, node_id, status, reason, expression, endpoint_ids, from_time, to_time,
+    position_micros::float8 as position_micros, events_count, skipped_count, caller_type, caller_id, created_at,
+    jsonb_array_length(differences) as differences_count
+  from rules.replays where tenant_id = ${rule.tenantId} and rule_id = ${rule.ruleId}
+  order by created_at desc, id desc limit ${limit} offset ${offset}`
+
+export async function countReplays(sql: Sql, rule: RuleKey): Promise<number> {
+  const [row] = await sql<{ count: number }[]>`
+    select count(*)::integer as count from rules.replays where tenant_id = ${rule.tenantId} and rule_id = ${rule.ruleId}`
+  return row!.count
+}
+
+/** Cancels a running replay; its node stops at the next page of messages. Returns false if it has ended. */
+export async function cancelReplay(sql: Sql, replay: RuleKey & { id: string }): Promise<boolean> {
+  const { count } = await sql`
+    update rules.replays set status = 'CANCELED', updated_at = now()
+    where id = ${replay.id} and tenant_id = ${replay.tenantId} and rule_id = ${replay.ruleId} and status = 'RUNNING'`
+  return count > 0
+}
+
+/** Stores the progress of a replay that this node runs; returns false if it was canceled, deleted or taken over. */
 export async function updateReplay(
   sql: Sql,
   row: Pick<

@@ -1,0 +1,23 @@
+/** Reads the first bytes of a file, to show what it is. */
+import type { Arguments } from '../../../sdk/src/types.ts'
+import type { Problem } from '../parts/problem.ts'
+import { useSession } from './client.ts'
+import { problemOf } from './problems.ts'
+
+/** Returns a function that reads at most `max` bytes of an operation that supports ranges. */
+export function useFirstBytes(): (
+  name: string,
+  args: object,
+  max: number,
+) => Promise<{ bytes: Uint8Array<ArrayBuffer> } | { problem: Problem }> {
+  const { client } = useSession()
+  return async (name, args, max) => {
+    try {
+      const { body } = await client.call(name, { ...args, range: `bytes=0-${max - 1}` } as Arguments)
+      const stream = body as unknown as ReadableStream<Uint8Array<ArrayBuffer>>
+      return { bytes: new Uint8Array(await new Response(stream).arrayBuffer()) }
+    } catch (error) {
+      return { problem: problemOf(error) }
+    }
+  }
+}

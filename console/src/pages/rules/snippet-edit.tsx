@@ -1,0 +1,87 @@
+/** Creates a snippet, or changes one. */
+import { useLocation } from 'wouter'
+import type { BodyOf } from '../../api/operation-types.ts'
+import { type GetResult, useChange, useGet } from '../../api/query.ts'
+import { AsCommand } from '../../parts/as-command.tsx'
+import { Loading } from '../../parts/card.tsx'
+import { EditForm } from '../../parts/edit-form.tsx'
+import { TextField } from '../../parts/fields.tsx'
+import { useForm } from '../../parts/form.ts'
+import { JsonField } from '../../parts/json-field.tsx'
+import { ErrorNote } from '../../parts/notes.tsx'
+import { PageHeader } from '../../parts/page-header.tsx'
+import { useToast } from '../../parts/toast.tsx'
+import type { PageProps } from '../registry.ts'
+import { libraryTexts as texts } from './library-texts.ts'
+
+type Snippet = BodyOf<'snippets.get'>
+
+const above = [{ title: texts.snippets, to: '/rules?tab=snippets' }]
+const addressOf = (id: string) => `/rules/snippets/${encodeURIComponent(id)}`
+const valuesOf = (snippet?: Snippet) => ({
+  ...{ name: snippet?.name ?? '', description: snippet?.description ?? '', code: snippet?.code ?? '' },
+})
+
+export default function SnippetEditPage({ params: { snippetId } }: PageProps) {
+  const snippet = useGet('snippets.get', { snippetId: snippetId ?? '' }, { enabled: snippetId !== undefined })
+  if (snippet.isLoading) return <Loading label={texts.loading} />
+  if (snippetId === undefined)
+    return (
+      <>
+        <PageHeader title={texts.newSnippet} above={above} />
+        <SnippetForm first={undefined} read={snippet} />
+      </>
+    )
+  const name = snippet.data?.name ?? snippetId
+  return (
+    <>
+      <PageHeader title={texts.editTitle(name)} above={[...above, { title: name, to: addressOf(snippetId) }]} />
+      {snippet.data ? (
+        <SnippetForm first={snippet.data} read={snippet} />
+      ) : (
+        snippet.problem && <ErrorNote problem={snippet.problem} onRetry={() => void snippet.reload()} />
+      )}
+    </>
+  )
+}
+
+function SnippetForm({ first, read }: { first: Snippet | undefined; read: GetResult<Snippet> }) {
+  const create = useChange('snippets.create')
+  const update = useChange('snippets.update')
+  const form = useForm(valuesOf(first), create.problem ?? update.problem)
+  const [, navigate] = useLocation()
+  const toast = useToast()
+  const { description, ...rest } = form.values
+  const body = { ...rest, ...(description !== '' && { description }) }
+  async function save(ifMatch: string | undefined) {
+    const outcome = first ? await update.run({ snippetId: first.id, body }, { ifMatch }) : await create.run({ body })
+    if (outcome.kind === 'done') navigate(addressOf(first?.id ?? outcome.location?.split('/').at(-1) ?? ''))
+    return outcome.kind
+  }
+  return (
+    <EditForm
+      form={form}
+      etag={read.etag}
+      save={save}
+      readAgain={async () => {
+        const { data, etag } = await read.reload()
+        return data && { values: valuesOf(data), etag }
+      }}
+      onDone={() => toast(first ? texts.snippetSaved : texts.snippetCreated)}
+      isBusy={create.isRunning || update.isRunning}
+      submit={first ? texts.save : texts.create}
+      cancelTo={first ? addressOf(first.id) : '/rules?tab=snippets'}
+      command={
+        first ? (
+          <AsCommand operation="snippets.update" args={{ snippetId: first.id, body }} />
+        ) : (
+          <AsCommand operation="snippets.create" args={{ body }} />
+        )
+      }
+    >
+      <TextField label={texts.name} {...form.field('name')} isRequired autoFocus />
+      <TextField label={texts.description} {...form.field('description')} lines={2} />
+      <JsonField label={texts.code} {...form.field('code')} description={texts.codeNote} language="javascript" />
+    </EditForm>
+  )
+}

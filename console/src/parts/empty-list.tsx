@@ -1,0 +1,38 @@
+import type { ReactNode } from 'react'
+import { Button } from './button.tsx'
+import type { IconName } from './icons.tsx'
+import { EmptyState } from './notes.tsx'
+import { texts } from './texts.ts'
+
+export interface EmptyListProps {
+  /** Conditions are set, so that other items may exist. */
+  isFiltered: boolean
+  /** Clears the conditions. */
+  onClear(): void
+  icon: IconName
+  /** Says that there is nothing yet: `No snippets yet`. */
+  title: string
+  /** Says what to do. */
+  children: ReactNode
+  /** Creates the first one; false if the caller may not. */
+  actions?: ReactNode
+}
+
+/** The `empty` of a table: nothing matches the conditions, or there is nothing yet and what to do. */
+export function EmptyList({ isFiltered, onClear, icon, title, children, actions }: EmptyListProps) {
+  if (isFiltered)
+    return (
+      <EmptyState
+        icon="search"
+        title={texts.nothingMatches}
+        actions={<Button onPress={onClear}>{texts.clearFilters}</Button>}
+      >
+        {texts.nothingMatchesText}
+      </EmptyState>
+    )
+  return (
+    <EmptyState icon={icon} title={title} actions={actions || undefined}>
+      {children}
+    </EmptyState>
+  )
+}
