@@ -4,6 +4,7 @@ import { before, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { compacted, freePlace, placed } from '../../console/src/pages/dashboards/layout.ts'
 import { openBrowser } from '../harness/browser.ts'
+import { bearer, client, tokenOf } from '../harness/client.ts'
 import { checkAccessibility, checkNarrow, openConsole, settled, signIn, type TestConsole } from '../harness/console.ts'
 import { everyWidget } from '../harness/dashboards.ts'
 import { eventually } from '../harness/eventually.ts'
@@ -104,10 +105,6 @@ test('by mouse, a dashboard is built from nothing: widgets are added, moved and 
 })
 
 test('a point that a device sends appears by itself, over one stream for all widgets', async () => {
-  const streams: string[] = []
-  page.context().on('request', (request) => {
-    if (request.method() === 'POST' && request.url().endsWith('/live/api/v1/streams')) streams.push(request.url())
-  })
   const place = (x: number) => ({ x, y: 0, width: 6, height: 4 })
   const value = { series: { endpoint: '$device', timeSeries: 'auto~temperature' }, unit: '°C' }
   const made = await console_.api(`POST ${root}`, {
@@ -136,7 +133,8 @@ test('a point that a device sends appears by itself, over one stream for all wid
   await page.getByRole('link', { name: 'TOO_HOT' }).waitFor()
   const slider = page.getByRole('slider', { name: /^History/ })
   await eventually(async () => assert.match((await slider.getAttribute('aria-valuetext'))!, /34\.5/))
-  assert.ok(streams.length <= 1, `streams: ${streams.length}`)
+  const metrics = await (await fetch(`${console_.platform.managementUrl}/metrics`)).text()
+  assert.match(metrics, /^waypost_live_streams 1$/m)
 
   await page.getByRole('button', { name: 'Actions of History' }).click()
   await page.getByRole('menuitem', { name: 'Show as a table' }).click()
@@ -328,6 +326,17 @@ test('a reader sees a dashboard and cannot edit it: no button, and the API refus
   await reader.goto(console_.address(`/dashboards/${dashboardId}/edit`))
   await reader.getByText(/dashboard:update/).waitFor()
   assert.equal(await reader.getByRole('button', { name: 'Save' }).count(), 0)
+  const { baseUrl, bootstrap } = console_.platform
+  const { tenantId, frontendClient } = bootstrap.default
+  const login = {
+    grant_type: 'password',
+    client_id: frontendClient.id,
+    username: 'rita',
+    password: 'correct horse battery',
+  }
+  const asReader = client(baseUrl, bearer(await tokenOf(baseUrl, tenantId, login)))
+  const refused = await asReader(`PUT ${root}/${dashboardId}`, { name: 'Taken over', definition: { widgets: [] } })
+  assert.equal(refused.status, 403, refused.text)
   assert.deepEqual(console_.problems, [])
 })
 
