@@ -99,7 +99,7 @@ export function findProblems(files: Map<string, string>): string[] {
   const graph = new Map<string, string[]>()
   for (const [file, text] of files) {
     problems.push(...lengthProblems(file, text), ...proseProblems(file, text))
-    if (!/^(?:test\/)?console\//.test(file)) problems.push(...nameProblems(file, text))
+    problems.push(...nameProblems(file, text))
     if (!isTest(file) && !file.startsWith('src/') && !file.startsWith('console/')) continue
     const targets = [...text.matchAll(importLine)].map((match) =>
       normalize(join(dirname(file), (match[1] ?? match[2])!)),

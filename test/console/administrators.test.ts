@@ -70,7 +70,7 @@ test('two administrators change one user or role: the later sees both sides, and
   await conflict.getByText('theirs', { exact: true }).waitFor()
   await checkAccessibility(page, 'conflict of a role')
   await conflict.getByRole('button', { name: 'Save mine' }).click()
-  await page.getByRole('heading', { level: 1, name: 'night' }).waitFor()
+  await page.getByRole('heading', { level: 1, name: 'night', exact: true }).waitFor()
   assert.equal((await api('GET /iam/api/v1/roles/night')).body.description, 'mine')
 })
 

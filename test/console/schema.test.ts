@@ -79,12 +79,12 @@ test('a new value of a schema that requires itself, often, ends', () => {
 })
 
 test('an alternative is recognised by its constant, its type and its keys', () => {
-  const of = (kind: string, key: string) => ({
+  const withKind = (kind: string, key: string) => ({
     type: 'object',
     properties: { kind: { const: kind }, [key]: { type: 'string' } },
     required: ['kind', key],
   })
-  const options = [of('a', 'x'), of('b', 'y'), { type: 'string' }]
+  const options = [withKind('a', 'x'), withKind('b', 'y'), { type: 'string' }]
   assert.equal(optionOf({}, options, { kind: 'b', x: '1' }), 1)
   assert.equal(optionOf({}, options, { y: '1' }), 1)
   assert.equal(optionOf({}, options, 'text'), 2)

@@ -26,15 +26,20 @@ const recordsOf = async (query: Record<string, string>, client = ask): Promise<a
   return answer.body.content
 }
 
-/** Sends a request and returns its only record. */
+/** Sends a request and returns its only record. The address of a new object is added to the record after the answer. */
 async function recordOf(operation: string, body: unknown, status: number) {
   const answer = await ask(operation, body)
   assert.equal(answer.status, status, `${operation}: ${answer.text}`)
   const correlationId = answer.headers.get('x-correlation-id')!
-  const found = await recordsOf({ correlationId })
-  assert.equal(found.length, 1, `${operation} has ${found.length} records`)
-  assert.equal(found[0].status, status)
-  return { answer, record: found[0] }
+  const location = answer.headers.get('location')
+  const record = await eventually(async () => {
+    const found = await recordsOf({ correlationId })
+    assert.equal(found.length, 1, `${operation} has ${found.length} records`)
+    if (location) assert.equal(found[0].resource, new URL(location, baseUrl).pathname)
+    return found[0]
+  })
+  assert.equal(record.status, status)
+  return { answer, record }
 }
 
 test('a change is recorded with the caller, address, request, object and names of fields, and without values', async () => {

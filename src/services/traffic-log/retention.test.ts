@@ -45,9 +45,14 @@ suite('retention', () => {
       assert.equal(counted?.count, kept)
       time += dayMs
     }
-    assert.deepEqual(await days(), [12, 13, 14, 15, 16, 17])
+    time -= dayMs
+    // A partition that is being read, as by autovacuum, is dropped at the next run.
+    await eventually(async () => {
+      await run('partitions')
+      assert.deepEqual(await days(), [12, 13, 14, 15, 16, 17])
+    })
     // Ten seconds later the next day begins, before the task has run.
-    time += 5 * dayMs
+    time += 6 * dayMs
     await record([{ correlationId: 'late', createdAt: new Date(time) }])
     assert.equal((await admin(`${url}?requestId=42&size=1`)).body.content[0].correlationId, 'late')
   })

@@ -13,7 +13,7 @@ export const keyOfSeries = (endpointId: string, timeSeries: string) => `${endpoi
 export interface LivePoints {
   add(items: readonly Record<string, unknown>[]): void
   /** The points of a series, the oldest first. */
-  of(key: string): readonly Point[]
+  pointsOf(key: string): readonly Point[]
   versionOf(key: string): number
   subscribe(listener: () => void): () => void
 }
@@ -47,7 +47,7 @@ export function createLivePoints(): LivePoints {
       isScheduled = true
       setTimeout(flush, flushMs)
     },
-    of: (key) => kept.get(key)?.points ?? [],
+    pointsOf: (key) => kept.get(key)?.points ?? [],
     versionOf: (key) => kept.get(key)?.version ?? 0,
     subscribe(listener) {
       listeners.add(listener)
@@ -62,5 +62,5 @@ export const LivePointsContext = createContext<LivePoints>(createLivePoints())
 export function useLivePoints(keys: readonly string[]): readonly (readonly Point[])[] {
   const live = useContext(LivePointsContext)
   useSyncExternalStore(live.subscribe, () => keys.map((key) => live.versionOf(key)).join(' '))
-  return keys.map((key) => live.of(key))
+  return keys.map((key) => live.pointsOf(key))
 }

@@ -33,8 +33,8 @@ export default function FilesTab({ endpoint: { endpointId, appName }, mayUpdate 
     toast(texts.fileDeleted)
     setAsked(undefined)
   }
-  async function save(operation: 'files.download' | 'blobs.download', of: object, name: string) {
-    const problem = await download(operation, { appName, endpointId, ...of }, name)
+  async function save(operation: 'files.download' | 'blobs.download', file: object, name: string) {
+    const problem = await download(operation, { appName, endpointId, ...file }, name)
     if (problem) toast(problem === 'too-large' ? texts.tooLarge : problem.message, 'bad')
   }
   return (

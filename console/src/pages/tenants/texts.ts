@@ -54,7 +54,7 @@ export const texts = {
   deleted: 'Tenant deleted',
   usage: 'Usage',
   usageToday: 'Stored today',
-  usageOf: (used: string, of: string) => `${used} of ${of} a day`,
+  usageOf: (used: string, limit: string) => `${used} of ${limit} a day`,
   noLimit: (used: string) => `${used}, no limit`,
   usageDays: 'Last 30 days',
   usageColumns: { day: 'Day (UTC)', samples: 'Samples', traffic: 'Traffic log', refused: 'Refused' },
