@@ -90,7 +90,7 @@ const Condition = ({ setting: { activationExpression, resolutionExpression } }: 
 
 const factsOf = (setting: Setting): [string, React.ReactNode][] => [
   [texts.facts.type, <Text key="type" value={setting.alertType} mono />],
-  [texts.facts.of, <Watched key="of" setting={setting} />],
+  [texts.facts.endpoints, <Watched key="endpoints" setting={setting} />],
   [texts.facts.message, <Text key="message" value={setting.message} max={1000} />],
   [texts.facts.description, <Text key="description" value={setting.description} max={1000} />],
   [texts.facts.id, <Text key="id" value={setting.id} mono />],

@@ -60,7 +60,7 @@ const columns: Column<Setting>[] = [
     cell: ({ severityLevel }) => <Severity level={severityLevel} />,
   },
   {
-    ...{ id: 'of', title: texts.columns.of, width: 'minmax(10rem, 1.5fr)' },
+    ...{ id: 'endpoints', title: texts.columns.endpoints, width: 'minmax(10rem, 1.5fr)' },
     cell: (setting) => <Watched setting={setting} />,
   },
   {
