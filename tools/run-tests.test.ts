@@ -6,6 +6,7 @@ import { join, resolve } from 'node:path'
 import { describe, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { temporaryDirectory } from '../test/harness/database.ts'
+import { isAlive } from '../test/harness/processes.ts'
 import { type Running, readRunning, startTimeOf } from '../test/harness/timings.ts'
 
 const tests = (body: string) => `import { test } from 'node:test'\n${body}\n`
@@ -28,8 +29,12 @@ const broken: Record<string, [text: string, output: RegExp]> = {
     /Killed after 8 s: .*loads-for-ever/,
   ],
   'blocks.test.ts': [
-    tests("test('blocks', () => { Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0) })"),
-    /Killed after 8 s: .*blocks/,
+    tests(`import { spawn } from 'node:child_process'
+test('blocks', () => {
+  console.log('started ' + spawn('sleep', ['600']).pid)
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
+})`),
+    /Killed after 8 s: .*blocks[\s\S]*started \d+/,
   ],
   'waits.test.ts': [
     tests("test('waits', () => new Promise((done) => setTimeout(done, 60_000)))"),
@@ -82,6 +87,8 @@ describe('a run of tests', { concurrency: true }, () => {
       const { code, output } = await runFiles([...names, 'good.test.ts'], alone)
       assert.equal(code, 1, output)
       for (const name of names) assert.match(output, broken[name]![1], name)
+      for (const [, pid] of output.matchAll(/started (\d+)/g))
+        assert.ok(!isAlive(Number(pid)), 'programs of a killed file must be killed too')
       assert.match(output, /all is well|Not finished: .*good/)
     })
 

@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path'
 import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
 import { pathToFileURL } from 'node:url'
+import { processTree } from '../test/harness/processes.ts'
 import {
   readRunning,
   readTimings,
@@ -96,11 +97,16 @@ function killOverdue(directory: string, secondsMax: number) {
     if (Date.now() - since < secondsMax * 1000) continue
     removeRunning(directory, running)
     if (startTimeOf(pid) !== startTime) continue
-    try {
-      process.kill(pid, 'SIGKILL')
-      console.error(`Killed after ${secondsMax} s: ${file}`)
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
-    }
+    console.error(`Killed after ${secondsMax} s: ${file}`)
+    // With the programs that it started, which would slow the other tests. Parents come first, so that none starts another.
+    for (const descendant of processTree(pid)) kill(descendant)
+  }
+}
+
+function kill(pid: number) {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
   }
 }

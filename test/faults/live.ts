@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import { createClient } from '../../sdk/src/index.ts'
 import { sleep } from '../../src/kernel/clock.ts'
 import { newId } from '../../src/kernel/ids.ts'
+import { startCalmTime } from '../harness/calm-time.ts'
 import { eventually } from '../harness/eventually.ts'
 import { nodeDirectories, type RunningPlatform, startPlatform, usedDatabase } from '../harness/platform.ts'
 import { seededRandom } from '../harness/seeded-random.ts'
@@ -83,11 +84,11 @@ export async function killLiveNodes(options: { rounds: number; seed: number }): 
     await sleep(300 + random() * 500)
     const openedBefore = watched.opened
     await killAll(nodes[victim]!)
-    const killedAt = performance.now()
+    const calmMs = startCalmTime()
     if (killsServing) {
       serving = 1 - serving
       await eventually(() => assert.ok(watched.opened > openedBefore), { everyMs: 10 })
-      report.slowestResumptionSeconds = Math.max(report.slowestResumptionSeconds, (performance.now() - killedAt) / 1000)
+      report.slowestResumptionSeconds = Math.max(report.slowestResumptionSeconds, calmMs() / 1000)
     }
     await sleep(200)
     isOver = true

@@ -1,22 +1,23 @@
 import { sleep } from '../../src/kernel/clock.ts'
+import { startCalmTime } from './calm-time.ts'
 
 /** Longest pause between two attempts. A failed attempt often costs a request and the text of an error. */
 const longestPauseMs = 80
 
 /**
- * Repeats an assertion until it holds; rethrows its last error after `withinMs`. The pauses grow from 10 ms, because most conditions hold
- * soon or only after seconds; `everyMs` sets a fixed pause.
+ * Repeats an assertion until it holds; rethrows its last error after `withinMs` of calm time. The pauses grow from 10 ms, because most
+ * conditions hold soon or only after seconds; `everyMs` sets a fixed pause.
  */
 export async function eventually<T>(
   assertion: () => Promise<T> | T,
   { withinMs = 10_000, everyMs }: { withinMs?: number; everyMs?: number } = {},
 ): Promise<T> {
-  const deadline = Date.now() + withinMs
+  const calmMs = startCalmTime()
   for (let pauseMs = 10; ; pauseMs = Math.min(pauseMs * 1.3, longestPauseMs)) {
     try {
       return await assertion()
     } catch (error) {
-      if (Date.now() > deadline) throw error
+      if (calmMs() > withinMs) throw error
       await sleep(everyMs ?? pauseMs)
     }
   }

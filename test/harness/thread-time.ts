@@ -16,8 +16,8 @@ export function threadCpuMs(work: () => void, enoughMs = 0, runs = 3): number {
   return least
 }
 
-/** Returns the longest time for which the work blocks the event loop, within 1 ms. */
-export async function longestStallMs(work: () => Promise<unknown>): Promise<number> {
+/** Starts to watch the event loop. `longestMs` returns the longest time for which it was blocked since the last call, within 1 ms. */
+export function watchStalls() {
   let longest = 0
   let last = cpuMs()
   const tick = () => {
@@ -27,11 +27,24 @@ export async function longestStallMs(work: () => Promise<unknown>): Promise<numb
   }
   // The timer fires once per turn of the event loop, so the time between two ticks is the length of a stall.
   const timer = setInterval(tick, 1)
+  return {
+    longestMs(): number {
+      tick()
+      const found = longest
+      longest = 0
+      return found
+    },
+    stop: () => clearInterval(timer),
+  }
+}
+
+/** Returns the longest time for which the work blocks the event loop, within 1 ms. */
+export async function longestStallMs(work: () => Promise<unknown>): Promise<number> {
+  const stalls = watchStalls()
   try {
     await work()
+    return stalls.longestMs()
   } finally {
-    clearInterval(timer)
-    tick()
+    stalls.stop()
   }
-  return longest
 }

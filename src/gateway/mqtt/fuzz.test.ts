@@ -1,6 +1,6 @@
 /** Fuzz tests. FUZZ_RUNS sets the number of runs (a few hundred by default), FUZZ_SEED the seed. */
 import assert from 'node:assert/strict'
-import { type ChildProcess, fork } from 'node:child_process'
+import { fork } from 'node:child_process'
 import { type Duplex, duplexPair } from 'node:stream'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -66,46 +66,29 @@ test('random packets in random pieces cause no error, and no connection stays op
   await eventually(() => assert.equal(sessions.count(), 0), { withinMs: 15_000 })
 })
 
-async function startBroker() {
-  const path = fileURLToPath(new URL('../../../test/harness/open-broker.ts', import.meta.url))
-  const child = fork(path, ['0'], { silent: true })
+const harness = (file: string) => fileURLToPath(new URL(`../../../test/harness/${file}`, import.meta.url))
+
+/** Starts a harness file as a process. `ready` is its first message; `ask` returns its answer to a message. */
+async function startProcess<Ready, Answer>(file: string, parameters: string[] = []) {
+  const child = fork(harness(file), parameters)
   afterAllTests(() => void child.kill())
-  const port = await new Promise<number>((resolve, reject) => {
-    child.stdout!.once('data', (text) => resolve(Number(/port (\d+)/.exec(String(text))?.[1])))
-    child.once('exit', () => reject(new Error('the broker did not start')))
-  })
-  return { child, port }
+  const next = () =>
+    new Promise<unknown>((resolve, reject) => {
+      child.once('message', resolve)
+      child.once('exit', (code) => reject(new Error(`${file} has ended with ${code}`)))
+    })
+  const ready = (await next()) as Ready
+  const ask = () => {
+    child.send('?')
+    return next() as Promise<Answer>
+  }
+  return { ready, ask, pid: child.pid!, isAlive: () => child.exitCode === null }
 }
 
-async function startProbe(port: number) {
-  const path = fileURLToPath(new URL('../../../test/harness/mqtt-latency-probe.ts', import.meta.url))
-  const child: ChildProcess = fork(path, [String(port)])
-  afterAllTests(() => void child.kill())
-  const subscribe = () => new Promise<unknown>((resolve) => child.once('message', resolve))
-  await subscribe()
-  const times = () => {
-    child.send('how long?')
-    return subscribe() as Promise<number[]>
-  }
-  return {
-    alive: () => child.exitCode === null,
-    forget: times,
-    /** The 99th percentile of response times since the last call. */
-    async p99Ms() {
-      const all = (await times()).sort((a, b) => a - b)
-      assert.ok(all.length > 20, 'the other client must be served')
-      return all[Math.floor(all.length * 0.99)]!
-    },
-  }
-}
+let names = 0
+const name = (label: string) => `${label}${++names}`
 
-/** Measures response times at a broker under attack and at an idle one. */
-async function disturb(
-  port: number,
-  attacks: Attack[],
-  { attacked, quiet }: Record<'attacked' | 'quiet', Awaited<ReturnType<typeof startProbe>>>,
-) {
-  await Promise.all([attacked.forget(), quiet.forget()])
+async function disturb(port: number, attacks: Attack[]) {
   const kinds = Object.values(abusiveClients)
   for (const [index, one] of attacks.entries()) {
     await assault(openSocket(port), one, name('fuzz'))
@@ -113,39 +96,25 @@ async function disturb(
     // Paced, because the rate of new connections is not measured here.
     await sleep(10)
   }
-  const [p99Ms, calmMs] = await Promise.all([attacked.p99Ms(), quiet.p99Ms()])
-  return { p99Ms, calmMs }
 }
 
-let names = 0
-const name = (label: string) => `${label}${++names}`
-
-test('other clients are served while some misbehave, and the process neither crashes nor grows', async () => {
+test('other clients are served while some misbehave, and the process neither crashes nor grows', async (t) => {
   afterAllTests(destroyAll)
-  const [broker, twin] = await Promise.all([startBroker(), startBroker()])
-  const probes = { attacked: await startProbe(broker.port), quiet: await startProbe(twin.port) }
+  const broker = await startProcess<number, number>('watched-broker.ts')
+  const probe = await startProcess<string, number[]>('mqtt-latency-probe.ts', [String(broker.ready)])
   const attacks = fc.sample(attack, { seed, numRuns: runs })
-  const part = Math.ceil(runs / 4)
-  await sleep(300)
-  await disturb(broker.port, attacks.slice(0, part), probes)
-  const before = memoryMb([broker.child.pid!])
-  const rounds: { p99Ms: number; calmMs: number }[] = []
-  // Times of a few milliseconds measure the scheduler. If the idle broker is slow too, the processor is overloaded: then only a
-  // stall counts.
-  const isServed = ({ p99Ms, calmMs }: (typeof rounds)[0]) => p99Ms <= Math.max((calmMs < 5 ? 2 : 3) * calmMs, 10)
-  // Other work on this machine may disturb a round, but a fault of the layer shows in all of them.
-  for (let round = 0; round < 3 || (round < 9 && !rounds.some(isServed)); round++) {
-    const from = part * (1 + (round % 3))
-    rounds.push(await disturb(broker.port, attacks.slice(from, from + part), probes))
-  }
-  const served = rounds.some(isServed)
-  assert.ok(
-    probes.attacked.alive() && broker.child.exitCode === null,
-    'the attacked broker and its process must still run',
-  )
-  const figures = rounds.map(({ p99Ms, calmMs }) => `${p99Ms.toFixed(1)} (calm ${calmMs.toFixed(1)})`).join(', ')
-  assert.ok(served, `p99 in milliseconds: ${figures}`)
-  const grown = memoryMb([broker.child.pid!]) - before
+  const first = Math.ceil(runs / 4)
+  // The first attacks also compile the code.
+  await disturb(broker.ready, attacks.slice(0, first))
+  const before = memoryMb([broker.pid])
+  await Promise.all([broker.ask(), probe.ask()])
+  await disturb(broker.ready, attacks.slice(first))
+  assert.ok(probe.isAlive() && broker.isAlive(), 'the attacked broker and the other client must still run')
+  const [stallMs, answered] = await Promise.all([broker.ask(), probe.ask()])
+  const grown = memoryMb([broker.pid]) - before
+  t.diagnostic(`${answered.length} answers, longest stall ${stallMs.toFixed(1)} ms, ${grown.toFixed(0)} MB more`)
+  assert.ok(answered.length > runs / 4, `the other client got ${answered.length} answers`)
+  // Processor time, since elapsed time depends on what else this machine does.
+  assert.ok(stallMs < 60, `the broker was blocked for ${stallMs} ms`)
   assert.ok(grown < 100, `${Math.round(grown)} MB more`)
-  console.log(`p99 in milliseconds: ${figures}; ${grown.toFixed(0)} MB more`)
 })

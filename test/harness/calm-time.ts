@@ -1,0 +1,38 @@
+/**
+ * Measures elapsed time without the time in which programs waited for a processor or a disk. Tests share a machine with other
+ * tests, so a promise such as "within a second" is checked with this time.
+ */
+import { readFileSync } from 'node:fs'
+import { monotonicMs } from '../../src/kernel/clock.ts'
+
+/** At least this part of the elapsed time counts, so that a wait ends also on a machine that is always busy. */
+const leastShare = 0.1
+
+/** Returns for how long, since the machine started, at least one program has waited for this resource, if the system knows. */
+function waitedMs(resource: 'cpu' | 'io'): number | undefined {
+  try {
+    const microseconds = /^some .*total=(\d+)/m.exec(readFileSync(`/proc/pressure/${resource}`, 'utf8'))?.[1]
+    return microseconds === undefined ? undefined : Number(microseconds) / 1000
+  } catch (error) {
+    // Not every kernel counts it.
+    if (['ENOENT', 'EOPNOTSUPP'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined
+    throw error
+  }
+}
+
+const busyMs = () => {
+  const processor = waitedMs('cpu')
+  return processor === undefined ? undefined : processor + (waitedMs('io') ?? 0)
+}
+
+/** Starts measuring; the returned function gives the milliseconds since then. Without figures of the system, it gives the least share. */
+export function startCalmTime(): () => number {
+  const began = monotonicMs()
+  const busyBefore = busyMs()
+  return () => {
+    const elapsed = monotonicMs() - began
+    const busyNow = busyMs()
+    const busy = busyNow === undefined || busyBefore === undefined ? elapsed : busyNow - busyBefore
+    return Math.max(elapsed - busy, elapsed * leastShare)
+  }
+}
