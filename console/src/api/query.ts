@@ -44,6 +44,8 @@ export interface ListResult<T> {
   /** Number of all matching items; undefined if the operation does not count them. */
   total: number | undefined
   isLoading: boolean
+  /** The list was read; a later reading may have failed. */
+  isRead: boolean
   /** The items are those of other arguments, while the new ones are read. */
   isOld: boolean
   problem: Problem | undefined
@@ -79,6 +81,7 @@ export function useList<P extends ListName>(
     items,
     total: pages?.at(-1)?.total,
     isLoading: query.isPending && enabled,
+    isRead: pages !== undefined,
     isOld: query.isPlaceholderData,
     problem: query.error ? problemOf(query.error) : undefined,
     hasMore: query.hasNextPage,

@@ -1,4 +1,5 @@
-import { Dialog as AriaDialog, Modal, ModalOverlay } from 'react-aria-components'
+import { Dialog as AriaDialog } from 'react-aria-components/Dialog'
+import { Modal, ModalOverlay } from 'react-aria-components/Modal'
 import { IconButton } from '../parts/button.tsx'
 import { Brand } from './brand.tsx'
 import { Navigation } from './navigation.tsx'

@@ -1,17 +1,12 @@
 /** Finds pages, endpoints and actions by typing (Ctrl K). */
 import { type KeyboardEvent, useDeferredValue, useState } from 'react'
-import {
-  Dialog as AriaDialog,
-  Autocomplete,
-  Header,
-  Input,
-  Menu,
-  MenuItem,
-  MenuSection,
-  Modal,
-  ModalOverlay,
-  SearchField,
-} from 'react-aria-components'
+import { Autocomplete } from 'react-aria-components/Autocomplete'
+import { Dialog as AriaDialog } from 'react-aria-components/Dialog'
+import { Header } from 'react-aria-components/Header'
+import { Input } from 'react-aria-components/Input'
+import { Menu, MenuItem, MenuSection } from 'react-aria-components/Menu'
+import { Modal, ModalOverlay } from 'react-aria-components/Modal'
+import { SearchField } from 'react-aria-components/SearchField'
 import { useLocation } from 'wouter'
 import { useSession } from '../api/client.ts'
 import { useMay, useMe } from '../api/me.ts'

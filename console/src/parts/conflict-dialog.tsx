@@ -4,10 +4,16 @@ import { Difference } from './difference.tsx'
 import { Text } from './text.tsx'
 import { texts } from './texts.ts'
 
+/** A field of both sides: what the platform has now, and what was to be saved. */
+export interface ComparedField {
+  name: string
+  theirs: unknown
+  yours: unknown
+}
+
 export interface ConflictDialogProps {
   isOpen: boolean
-  /** Fields that differ: what the platform has now, and what was to be saved. */
-  fields: { name: string; theirs: unknown; yours: unknown }[]
+  fields: ComparedField[]
   onKeepYours(): void
   onTakeTheirs(): void
   onClose(): void
@@ -16,6 +22,10 @@ export interface ConflictDialogProps {
 const textOf = (value: unknown) => (value === undefined || value === null ? '' : String(value))
 /** Texts of several lines are compared line by line. */
 const isLong = (value: unknown) => typeof value === 'string' && value.includes('\n')
+const isSame = (theirs: unknown, yours: unknown) => theirs === yours || JSON.stringify(theirs) === JSON.stringify(yours)
+/** A list of names is read without quotes and brackets. */
+const shownOf = (value: unknown) =>
+  Array.isArray(value) && value.every((item) => typeof item === 'string') ? value.join(', ') : value
 
 /** Shows both sides after another caller changed the object (status 412). Nothing typed is lost. */
 export function ConflictDialog({ isOpen, fields, onKeepYours, onTakeTheirs, onClose }: ConflictDialogProps) {
@@ -48,7 +58,7 @@ export function ConflictDialog({ isOpen, fields, onKeepYours, onTakeTheirs, onCl
           </thead>
           <tbody>
             {fields.map(({ name, theirs, yours }) => (
-              <tr key={name} className={theirs === yours ? undefined : 'differs'}>
+              <tr key={name} className={isSame(theirs, yours) ? undefined : 'differs'}>
                 <th scope="row">
                   <code>{name}</code>
                 </th>
@@ -59,10 +69,10 @@ export function ConflictDialog({ isOpen, fields, onKeepYours, onTakeTheirs, onCl
                 ) : (
                   <>
                     <td>
-                      <Text value={theirs} />
+                      <Text value={shownOf(theirs)} />
                     </td>
                     <td>
-                      <Text value={yours} />
+                      <Text value={shownOf(yours)} />
                     </td>
                   </>
                 )}

@@ -1,26 +1,20 @@
 /** Fields of forms. Each shows the name of the field in the API beside its label. */
 import type { ReactNode } from 'react'
-import {
-  Button as AriaButton,
-  NumberField as AriaNumberField,
-  Select as AriaSelect,
-  Switch as AriaSwitch,
-  TextField as AriaTextField,
-  FieldError,
-  Group,
-  Input,
-  Label,
-  ListBox,
-  ListBoxItem,
-  Popover,
-  SelectValue,
-  Text as SlotText,
-  TextArea,
-} from 'react-aria-components'
+import { Button as AriaButton } from 'react-aria-components/Button'
+import { FieldError } from 'react-aria-components/FieldError'
+import { Input } from 'react-aria-components/Input'
+import { Label } from 'react-aria-components/Label'
+import { ListBox, ListBoxItem } from 'react-aria-components/ListBox'
+import { Popover } from 'react-aria-components/Popover'
+import { Select as AriaSelect, SelectValue } from 'react-aria-components/Select'
+import { Switch as AriaSwitch } from 'react-aria-components/Switch'
+import { Text as SlotText } from 'react-aria-components/Text'
+import { TextArea } from 'react-aria-components/TextArea'
+import { TextField as AriaTextField } from 'react-aria-components/TextField'
 import { Icon } from './icons.tsx'
 import { texts } from './texts.ts'
 
-interface Common<T> {
+export interface Common<T> {
   label: string
   /** Name of the field in the API. */
   name?: string
@@ -34,7 +28,7 @@ interface Common<T> {
   autoFocus?: boolean
 }
 
-const FieldLabel = ({ label, name, isRequired }: Pick<Common<unknown>, 'label' | 'name' | 'isRequired'>) => (
+export const FieldLabel = ({ label, name, isRequired }: Pick<Common<unknown>, 'label' | 'name' | 'isRequired'>) => (
   <Label className="field-label">
     {label}
     {name && <code className="field-name">{name}</code>}
@@ -42,7 +36,7 @@ const FieldLabel = ({ label, name, isRequired }: Pick<Common<unknown>, 'label' |
   </Label>
 )
 
-function FieldNotes({ description, problem }: Pick<Common<unknown>, 'description' | 'problem'>) {
+export function FieldNotes({ description, problem }: Pick<Common<unknown>, 'description' | 'problem'>) {
   return (
     <>
       {description && (
@@ -56,7 +50,13 @@ function FieldNotes({ description, problem }: Pick<Common<unknown>, 'description
 }
 
 /** `common` of React Aria: the validation is the platform's, so nothing is blocked by the browser. */
-const ariaOf = ({ name, isRequired = false, isDisabled = false, problem, autoFocus = false }: Common<never>) => ({
+export const ariaOf = ({
+  name,
+  isRequired = false,
+  isDisabled = false,
+  problem,
+  autoFocus = false,
+}: Common<never>) => ({
   ...(name !== undefined && { name }),
   isRequired,
   isDisabled,
@@ -108,38 +108,6 @@ export function TextField({
       )}
       <FieldNotes {...field} />
     </AriaTextField>
-  )
-}
-
-export interface NumberFieldProps extends Common<number> {
-  min?: number
-  max?: number
-  step?: number
-}
-
-/** NaN stands for an empty field. */
-export function NumberField({ min, max, step, ...field }: NumberFieldProps) {
-  return (
-    <AriaNumberField
-      {...ariaOf(field as Common<never>)}
-      value={field.value}
-      onChange={field.onChange}
-      {...(min !== undefined && { minValue: min })}
-      {...(max !== undefined && { maxValue: max })}
-      {...(step !== undefined && { step })}
-    >
-      <FieldLabel {...field} />
-      <Group className="number">
-        <Input className="input" />
-        <AriaButton slot="decrement" className="icon-button">
-          <Icon name="minus" size={14} />
-        </AriaButton>
-        <AriaButton slot="increment" className="icon-button">
-          <Icon name="plus" size={14} />
-        </AriaButton>
-      </Group>
-      <FieldNotes {...field} />
-    </AriaNumberField>
   )
 }
 

@@ -1,4 +1,5 @@
-import { DropZone, FileTrigger } from 'react-aria-components'
+import { DropZone } from 'react-aria-components/DropZone'
+import { FileTrigger } from 'react-aria-components/FileTrigger'
 import { Button } from './button.tsx'
 import { Icon } from './icons.tsx'
 

@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react'
 import { useEffect, useRef, useState } from 'react'
-import { Input, SearchField } from 'react-aria-components'
+import { Input } from 'react-aria-components/Input'
+import { SearchField } from 'react-aria-components/SearchField'
 import { Button, IconButton } from './button.tsx'
 import { Icon } from './icons.tsx'
 import { Note } from './notes.tsx'

@@ -1,5 +1,7 @@
 import type { ReactNode } from 'react'
-import { Menu as AriaMenu, MenuItem, MenuTrigger, Popover, Separator } from 'react-aria-components'
+import { Menu as AriaMenu, MenuItem, MenuTrigger } from 'react-aria-components/Menu'
+import { Popover } from 'react-aria-components/Popover'
+import { Separator } from 'react-aria-components/Separator'
 import { useLocation } from 'wouter'
 import { IconButton } from './button.tsx'
 import { Icon, type IconName } from './icons.tsx'

@@ -1,5 +1,8 @@
 /** Chooses several of many: a button that opens a list with a search. */
-import { Button as AriaButton, Dialog, DialogTrigger, ListBox, ListBoxItem, Popover } from 'react-aria-components'
+import { Button as AriaButton } from 'react-aria-components/Button'
+import { Dialog, DialogTrigger } from 'react-aria-components/Dialog'
+import { ListBox, ListBoxItem } from 'react-aria-components/ListBox'
+import { Popover } from 'react-aria-components/Popover'
 import { SearchBox } from './filter-bar.tsx'
 import { Icon } from './icons.tsx'
 import { Text } from './text.tsx'

@@ -1,4 +1,5 @@
-import { Label, ProgressBar } from 'react-aria-components'
+import { Label } from 'react-aria-components/Label'
+import { ProgressBar } from 'react-aria-components/ProgressBar'
 
 /** A bar for work with a known end: `<Progress label="Sending" value={3} max={10}>3 of 10 MB</Progress>`. */
 export function Progress({

@@ -25,6 +25,8 @@ const gzipBytes = (name: string) => {
   return sizes.gzip ?? sizes.identity
 }
 
+const kilobytes = (names: Iterable<string>) => [...names].reduce((sum, name) => sum + gzipBytes(name), 0) / 1024
+
 /** Files that a file imports before it runs. */
 function importsOf(name: string, seen = new Set<string>()): Set<string> {
   if (seen.has(name)) return seen
@@ -33,6 +35,17 @@ function importsOf(name: string, seen = new Set<string>()): Set<string> {
   for (const [, imported] of text.matchAll(/(?:from|import)"\.\/([\w.-]+\.js)"/g)) importsOf(imported!, seen)
   return seen
 }
+
+/** Files of pages: the first load imports them when their page is opened. */
+const pageFiles = (first: Iterable<string>) => [
+  ...new Set(
+    [...first].flatMap((name) =>
+      [...readFileSync(join(directory, name), 'utf8').matchAll(/import\("\.\/([\w.-]+\.js)"\)/g)].map(
+        ([, file]) => file!,
+      ),
+    ),
+  ),
+]
 
 suite('the build of the console', () => {
   test('the build of the console is the same in another folder, byte for byte', async () => {
@@ -44,12 +57,26 @@ suite('the build of the console', () => {
   })
 
   test('the build of the console keeps its budgets', () => {
-    const first = [...importsOf(manifest.script), manifest.style]
-    const firstKilobytes = first.reduce((sum, name) => sum + gzipBytes(name), 0) / 1024
+    const firstKilobytes = kilobytes([...importsOf(manifest.script), manifest.style])
     assert.ok(firstKilobytes <= 180, `the first load has ${firstKilobytes.toFixed(0)} KB`)
     const mapBytes = gzipSync(readFileSync('console/src/parts/world.ts')).length
-    const all = (Object.keys(manifest.files).reduce((sum, name) => sum + gzipBytes(name), 0) - mapBytes) / 1024
+    const all = kilobytes(Object.keys(manifest.files)) - mapBytes / 1024
     assert.ok(all <= 900, `all files have ${all.toFixed(0)} KB without the data of the map`)
+  })
+
+  test('every page keeps its budget, with all files that it loads beside those of most pages', () => {
+    const first = importsOf(manifest.script)
+    const filesOf = new Map(
+      pageFiles(first).map((name) => [name, [...importsOf(name)].filter((file) => !first.has(file))]),
+    )
+    assert.ok(filesOf.size > 60, `${filesOf.size} pages`)
+    const loaded = [...filesOf.values()].flat()
+    const common = new Set(loaded.filter((name) => loaded.filter((other) => other === name).length > filesOf.size / 2))
+    assert.ok(kilobytes(common) <= 60, `most pages share ${kilobytes(common).toFixed(0)} KB`)
+    const tooLarge = [...filesOf]
+      .map(([name, files]) => [name, kilobytes(files.filter((file) => !common.has(file)))] as const)
+      .filter(([, size]) => size > 60)
+    assert.deepEqual(tooLarge, [])
   })
 
   test('the build of the console has no inline script and no code from texts', () => {

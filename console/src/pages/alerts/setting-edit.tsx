@@ -109,16 +109,13 @@ function SettingForm({ first, read }: { first: Setting | undefined; read: GetRes
   return (
     <EditForm
       form={form}
-      etag={read.etag}
+      read={read}
       save={save}
-      readAgain={async () => {
-        const { data, etag } = await read.reload()
-        return data && { values: valuesOf(data), etag }
-      }}
+      valuesOf={valuesOf}
       onDone={() => toast(first ? texts.saved : texts.created)}
       isBusy={create.isRunning || update.isRunning}
       submit={first ? texts.save : texts.submit}
-      cancelTo={first ? addressOf(first.id) : '/alerts?tab=settings'}
+      cancel={first ? addressOf(first.id) : '/alerts?tab=settings'}
       command={
         first ? (
           <AsCommand operation="alertSettings.update" args={{ alertSettingId: first.id, body }} />

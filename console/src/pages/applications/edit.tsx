@@ -42,7 +42,7 @@ function NewApplication() {
         }}
         isBusy={create.isRunning}
         submit={texts.submit}
-        cancelTo="/applications"
+        cancel="/applications"
         command={<AsCommand operation="applications.create" args={{ body }} />}
       >
         <TextField label={texts.name} {...form.field('name')} description={texts.nameNote} isRequired mono autoFocus />
@@ -78,19 +78,16 @@ function ChangeForm({ first, read }: { first: Application; read: GetResult<Appli
   return (
     <EditForm
       form={form}
-      etag={read.etag}
+      read={read}
       save={async (ifMatch) => (await change.run({ appName: name, body: form.values }, { ifMatch })).kind}
-      readAgain={async () => {
-        const { data, etag } = await read.reload()
-        return data && { values: valuesOf(data), etag }
-      }}
+      valuesOf={valuesOf}
       onDone={() => {
         toast(texts.saved)
         navigate(addressOf(name))
       }}
       isBusy={change.isRunning}
       submit={texts.save}
-      cancelTo={addressOf(name)}
+      cancel={addressOf(name)}
       command={<AsCommand operation="applications.patch" args={{ appName: name, body: form.values }} />}
     >
       <TextField label={texts.displayName} {...form.field('displayName')} autoFocus />

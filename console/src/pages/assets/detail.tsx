@@ -8,8 +8,8 @@ import { AsCommand } from '../../parts/as-command.tsx'
 import { Button } from '../../parts/button.tsx'
 import { Card, Facts, Loading } from '../../parts/card.tsx'
 import { CodeView } from '../../parts/code-view.tsx'
+import { useConditionalSave } from '../../parts/conditional-save.tsx'
 import { ConfirmDelete } from '../../parts/confirm-delete.tsx'
-import { ConflictDialog } from '../../parts/conflict-dialog.tsx'
 import { parseJson } from '../../parts/json-field.tsx'
 import { Link } from '../../parts/link.tsx'
 import { Menu } from '../../parts/menu.tsx'
@@ -132,38 +132,42 @@ function Definition(props: DefinitionProps) {
 }
 
 function DefinitionForm({ asset, etag, schemaText, readAgain, onClose }: DefinitionProps & { onClose(): void }) {
-  const [base, setBase] = useState({ asset, etag })
-  const [theirs, setTheirs] = useState<{ asset: Asset; etag: string | undefined }>()
-  const before = prettyJson(base.asset.definition)
+  const [stored, setStored] = useState(asset)
+  const before = prettyJson(stored.definition)
   const draft = useJsonDraft(before)
   const schema = useMemo(() => (schemaText === undefined ? undefined : parseJson(schemaText).value), [schemaText])
   const [wrong, setWrong] = useState<string>()
   const change = useChange('assets.update')
   const toast = useToast()
-  const { uiJsonSchema } = base.asset
+  const { uiJsonSchema } = stored
   const args = {
     ...{ assetId: asset.id },
     body: { definition: draft.text, ...(uiJsonSchema !== undefined && { uiJsonSchema }) },
   }
-  async function save(ifMatch: string | undefined) {
-    setWrong(draft.problem)
-    if (draft.problem !== undefined) return
-    const outcome = await change.run(args, { ifMatch })
-    if (outcome.kind === 'conflict') {
-      const now = await readAgain()
-      if (now.data) setTheirs({ asset: now.data, etag: now.etag })
-    }
-    if (outcome.kind !== 'done') return
-    toast(texts.saved)
-    onClose()
-  }
+  const { save, dialog } = useConditionalSave<Asset>({
+    etag,
+    async save(ifMatch) {
+      setWrong(draft.problem)
+      return draft.problem === undefined ? (await change.run(args, { ifMatch })).kind : 'failed'
+    },
+    readAgain,
+    compare: (theirs) => differencesOf(theirs.definition, draft.text),
+    onTake: (theirs) => {
+      draft.reset()
+      setStored(theirs)
+    },
+    onDone: () => {
+      toast(texts.saved)
+      onClose()
+    },
+  })
   return (
     <Card title={texts.definition}>
       <form
         className="form"
         onSubmit={(event: FormEvent) => {
           event.preventDefault()
-          void save(base.etag)
+          void save()
         }}
       >
         <SchemaEditor
@@ -185,21 +189,7 @@ function DefinitionForm({ asset, etag, schemaText, readAgain, onClose }: Definit
           </Button>
         </div>
       </form>
-      <ConflictDialog
-        isOpen={theirs !== undefined}
-        fields={theirs ? differencesOf(theirs.asset.definition, draft.text) : []}
-        onClose={() => setTheirs(undefined)}
-        onTakeTheirs={() => {
-          draft.reset()
-          setBase(theirs!)
-          setTheirs(undefined)
-        }}
-        onKeepYours={() => {
-          setBase(theirs!)
-          setTheirs(undefined)
-          void save(theirs!.etag)
-        }}
-      />
+      {dialog}
     </Card>
   )
 }

@@ -1,15 +1,14 @@
 /** Creates, changes and deletes an asset type. The form that its schema makes is shown beside it. */
-import { type FormEvent, useMemo, useState } from 'react'
+import { useMemo, useState } from 'react'
 import { useLocation } from 'wouter'
 import { useMay } from '../../api/me.ts'
 import type { BodyOf } from '../../api/operation-types.ts'
-import { useChange, useGet } from '../../api/query.ts'
+import { type GetResult, useChange, useGet } from '../../api/query.ts'
 import { AsCommand } from '../../parts/as-command.tsx'
-import { Button } from '../../parts/button.tsx'
 import { Card, Loading } from '../../parts/card.tsx'
 import { CodeView } from '../../parts/code-view.tsx'
 import { ConfirmDelete } from '../../parts/confirm-delete.tsx'
-import { ConflictDialog } from '../../parts/conflict-dialog.tsx'
+import { EditForm } from '../../parts/edit-form.tsx'
 import { TextField } from '../../parts/fields.tsx'
 import { useForm } from '../../parts/form.ts'
 import { JsonField, parseJson } from '../../parts/json-field.tsx'
@@ -58,7 +57,7 @@ export default function AssetTypePage({ params: { assetTypeId } }: PageProps) {
         </Card>
       )}
       {(assetTypeId === undefined || (data && may('asset-type:update', `asset-type-${data.id}`))) && (
-        <TypeForm first={data} firstEtag={type.etag} readAgain={type.reload} />
+        <TypeForm read={type} />
       )}
     </>
   )
@@ -78,20 +77,11 @@ const valuesOf = (type: AssetType | undefined) => ({
   definitionJsonSchema: type ? prettyJson(type.definitionJsonSchema) : JSON.stringify(firstSchema, null, 2),
 })
 
-interface FormProps {
-  first: AssetType | undefined
-  firstEtag: string | undefined
-  readAgain(): Promise<{ data: AssetType | undefined; etag: string | undefined }>
-}
-
-function TypeForm({ first, firstEtag, readAgain }: FormProps) {
+function TypeForm({ read }: { read: GetResult<AssetType> }) {
+  const first = read.data
   const create = useChange('assetTypes.create')
   const update = useChange('assetTypes.update', { also: ['assets'] })
-  const problem = create.problem ?? update.problem
-  const form = useForm(valuesOf(first), problem)
-  // The version that was read when the form opened; later readings must not hide a change of another caller.
-  const [etag, setEtag] = useState(firstEtag)
-  const [theirs, setTheirs] = useState<{ type: AssetType; etag: string | undefined }>()
+  const form = useForm(valuesOf(first), create.problem ?? update.problem)
   const [wrong, setWrong] = useState<string>()
   const [, navigate] = useLocation()
   const toast = useToast()
@@ -103,71 +93,42 @@ function TypeForm({ first, firstEtag, readAgain }: FormProps) {
     ...(first?.uiJsonSchema !== undefined && { uiJsonSchema: first.uiJsonSchema }),
   }
   async function save(ifMatch: string | undefined) {
-    const parsed = parseJson(definitionJsonSchema)
-    setWrong(parsed.problem)
-    if (parsed.problem !== undefined) return
+    const { problem } = parseJson(definitionJsonSchema)
+    setWrong(problem)
+    if (problem !== undefined) return 'failed'
     const outcome = first ? await update.run({ assetTypeId: first.id, body }, { ifMatch }) : await create.run({ body })
-    if (outcome.kind === 'conflict') {
-      const now = await readAgain()
-      if (now.data) setTheirs({ type: now.data, etag: now.etag })
-    }
-    if (outcome.kind !== 'done') return
-    toast(first ? texts.typeSaved : texts.typeCreated)
-    navigate(listAddress)
+    return outcome.kind
   }
   const schemaField = form.field('definitionJsonSchema')
   const operation = first ? 'assetTypes.update' : 'assetTypes.create'
   return (
     <div className="columns">
-      <Card>
-        <form
-          className="form"
-          onSubmit={(event: FormEvent) => {
-            event.preventDefault()
-            void save(etag)
-          }}
-        >
-          <TextField label={texts.displayName} {...form.field('displayName')} isRequired autoFocus={!first} />
-          <TextField label={texts.typeKey} {...form.field('type')} description={texts.typeKeyNote} mono />
-          <TextField label={texts.description} {...form.field('description')} lines={2} />
-          <JsonField
-            label={texts.schemaText}
-            {...schemaField}
-            description={texts.schemaTextNote}
-            problem={wrong ?? schemaField.problem}
-          />
-          {first && <Note>{texts.typeStays}</Note>}
-          {form.otherProblem && <ErrorNote problem={form.otherProblem} />}
-          <div className="form-actions">
-            <AsCommand operation={operation} args={{ ...(first && { assetTypeId: first.id }), body }} />
-            <LinkButton to={listAddress}>{texts.cancel}</LinkButton>
-            <Button look="primary" type="submit" isBusy={create.isRunning || update.isRunning}>
-              {first ? texts.save : texts.submit}
-            </Button>
-          </div>
-        </form>
-      </Card>
+      <EditForm
+        form={form}
+        read={read}
+        valuesOf={valuesOf}
+        save={save}
+        onDone={() => {
+          toast(first ? texts.typeSaved : texts.typeCreated)
+          navigate(listAddress)
+        }}
+        isBusy={create.isRunning || update.isRunning}
+        submit={first ? texts.save : texts.submit}
+        cancel={listAddress}
+        command={<AsCommand operation={operation} args={{ ...(first && { assetTypeId: first.id }), body }} />}
+      >
+        <TextField label={texts.displayName} {...form.field('displayName')} isRequired autoFocus={!first} />
+        <TextField label={texts.typeKey} {...form.field('type')} description={texts.typeKeyNote} mono />
+        <TextField label={texts.description} {...form.field('description')} lines={2} />
+        <JsonField
+          label={texts.schemaText}
+          {...schemaField}
+          description={texts.schemaTextNote}
+          problem={wrong ?? schemaField.problem}
+        />
+        {first && <Note>{texts.typeStays}</Note>}
+      </EditForm>
       <FormPreview schemaText={definitionJsonSchema} />
-      <ConflictDialog
-        isOpen={theirs !== undefined}
-        fields={(['displayName', 'type', 'description', 'definitionJsonSchema'] as const).map((name) => ({
-          name,
-          theirs: valuesOf(theirs?.type)[name],
-          yours: form.values[name],
-        }))}
-        onClose={() => setTheirs(undefined)}
-        onTakeTheirs={() => {
-          form.set(valuesOf(theirs!.type))
-          setEtag(theirs!.etag)
-          setTheirs(undefined)
-        }}
-        onKeepYours={() => {
-          const { etag: now } = theirs!
-          setTheirs(undefined)
-          setEtag(now)
-          void save(now)
-        }}
-      />
     </div>
   )
 }

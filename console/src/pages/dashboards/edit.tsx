@@ -2,9 +2,9 @@
 import { useState } from 'react'
 import { useLocation } from 'wouter'
 import { useMay } from '../../api/me.ts'
-import { useChange, useGet } from '../../api/query.ts'
+import { type GetResult, useChange, useGet } from '../../api/query.ts'
 import { Loading } from '../../parts/card.tsx'
-import { ConflictDialog } from '../../parts/conflict-dialog.tsx'
+import { useConditionalSave } from '../../parts/conditional-save.tsx'
 import { ErrorNote, PermissionNote } from '../../parts/notes.tsx'
 import { PageHeader } from '../../parts/page-header.tsx'
 import { cut, withoutInvisible } from '../../parts/text.tsx'
@@ -56,16 +56,7 @@ function ExistingDashboard({ dashboardId }: { dashboardId: string }) {
   const dashboard = read.data as Dashboard | undefined
   if (read.isLoading) return <Loading label={pageTexts.loading} lines={8} />
   if (dashboard && may('dashboard:update', `dashboard-${dashboardId}`))
-    return (
-      <ChangeDashboard
-        first={dashboard}
-        firstEtag={read.etag}
-        readAgain={async () => {
-          const { data, etag } = await read.reload()
-          return { dashboard: data as Dashboard | undefined, etag }
-        }}
-      />
-    )
+    return <ChangeDashboard first={dashboard} read={read as GetResult<Dashboard>} />
   return (
     <>
       <PageHeader title={dashboard?.name ?? pageTexts.title} above={above} />
@@ -78,33 +69,25 @@ function ExistingDashboard({ dashboardId }: { dashboardId: string }) {
   )
 }
 
-interface ChangeProps {
-  first: Dashboard
-  firstEtag: string | undefined
-  readAgain(): Promise<{ dashboard: Dashboard | undefined; etag: string | undefined }>
-}
-
-function ChangeDashboard({ first, firstEtag, readAgain }: ChangeProps) {
-  // The version that was read when the editor opened; later readings must not hide a change of another caller.
-  const [etag, setEtag] = useState(firstEtag)
-  const [theirs, setTheirs] = useState<{ dashboard: Dashboard; etag: string | undefined }>()
+function ChangeDashboard({ first, read }: { first: Dashboard; read: GetResult<Dashboard> }) {
   const [firstContents] = useState(() => contentsOf(first))
   const history = useHistory(firstContents)
   const change = useChange('dashboards.update')
   const [, navigate] = useLocation()
   const toast = useToast()
   const { dashboardId } = first
-  async function save(ifMatch: string | undefined) {
-    const outcome = await change.run({ dashboardId, body: bodyOf(history.now) }, { ifMatch })
-    if (outcome.kind === 'done') {
+  const { save, dialog } = useConditionalSave<Dashboard>({
+    etag: read.etag,
+    save: async (ifMatch) => (await change.run({ dashboardId, body: bodyOf(history.now) }, { ifMatch })).kind,
+    readAgain: read.reload,
+    compare: (theirs) => differences(contentsOf(theirs), history.now),
+    // As a change: undo brings back what was made here.
+    onTake: (theirs) => history.change(() => contentsOf(theirs)),
+    onDone: () => {
       toast(texts.saved)
       navigate(addressOf(dashboardId))
-    }
-    if (outcome.kind === 'conflict') {
-      const { dashboard, etag } = await readAgain()
-      if (dashboard) setTheirs({ dashboard, etag })
-    }
-  }
+    },
+  })
   const name = withoutInvisible(cut(first.name, 80).shown)
   return (
     <>
@@ -112,28 +95,12 @@ function ChangeDashboard({ first, firstEtag, readAgain }: ChangeProps) {
         header={{ title: texts.editTitle(name), above: [...above, { title: name, to: addressOf(dashboardId) }] }}
         history={history}
         isChanged={history.now !== firstContents}
-        onSave={() => void save(etag)}
+        onSave={() => void save()}
         isSaving={change.isRunning}
         problem={change.problem}
         cancelTo={addressOf(dashboardId)}
       />
-      {theirs && (
-        <ConflictDialog
-          isOpen
-          fields={differences(contentsOf(theirs.dashboard), history.now)}
-          onKeepYours={() => {
-            setTheirs(undefined)
-            void save(theirs.etag)
-          }}
-          onTakeTheirs={() => {
-            // As a change: undo brings back what was made here.
-            history.change(() => contentsOf(theirs.dashboard))
-            setEtag(theirs.etag)
-            setTheirs(undefined)
-          }}
-          onClose={() => setTheirs(undefined)}
-        />
-      )}
+      {dialog}
     </>
   )
 }

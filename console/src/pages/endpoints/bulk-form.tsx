@@ -1,7 +1,8 @@
 /** Parameters of work over many endpoints. */
 import { useList } from '../../api/query.ts'
-import { NumberField, SelectField, TextField } from '../../parts/fields.tsx'
+import { SelectField, TextField } from '../../parts/fields.tsx'
 import { JsonField, parseJson } from '../../parts/json-field.tsx'
+import { NumberField } from '../../parts/number-field.tsx'
 import { bulkTexts as texts } from './texts.ts'
 
 export type BulkKind = 'command' | 'metadata' | 'version' | 'configuration' | 'deletion'

@@ -1,18 +1,18 @@
 /** The configuration of an endpoint against the one that the device has applied, with their difference. */
 import { useState } from 'react'
 import { useConfigurationSchema } from '../../api/configuration-schema.ts'
-import type { ItemOf } from '../../api/operation-types.ts'
-import { useChange, useGet, useList } from '../../api/query.ts'
+import type { BodyOf, ItemOf } from '../../api/operation-types.ts'
+import { type GetResult, useChange, useGet, useList } from '../../api/query.ts'
 import { text, useAddressState } from '../../parts/address-state.ts'
 import { AsCommand } from '../../parts/as-command.tsx'
 import { Badge, type Tone } from '../../parts/badge.tsx'
 import { Button } from '../../parts/button.tsx'
 import { Card, Facts, Loading } from '../../parts/card.tsx'
-import { ConflictDialog } from '../../parts/conflict-dialog.tsx'
+import { useConditionalSave } from '../../parts/conditional-save.tsx'
 import { parseJson } from '../../parts/json-field.tsx'
 import { JsonView } from '../../parts/json-view.tsx'
 import { EmptyState, ErrorNote, Note } from '../../parts/notes.tsx'
-import { SchemaEditor, useJsonDraft } from '../../parts/schema/schema-editor.tsx'
+import { prettyJson, SchemaEditor, useJsonDraft } from '../../parts/schema/schema-editor.tsx'
 import { Segments } from '../../parts/segments.tsx'
 import { Text } from '../../parts/text.tsx'
 import { Time } from '../../parts/time.tsx'
@@ -46,9 +46,11 @@ export default function ConfigurationTab(props: TabProps) {
   ]
   if (own.isLoading || statuses.isLoading) return <Loading label={texts.loading} />
   const problem = own.problem ?? statuses.problem
-  if (problem) return <ErrorNote problem={problem} onRetry={own.reload} />
+  const note = problem && <ErrorNote problem={problem} onRetry={own.reload} />
+  if (!own.isRead || !statuses.isRead) return note
   return (
     <>
+      {note}
       {names.length > 1 && (
         <Segments
           label={texts.names}
@@ -202,38 +204,54 @@ function Comparison({
   )
 }
 
-function Editor({
-  endpoint: { endpointId, appName, appVersion },
-  name,
-  own,
-  config,
-  onClose,
-}: TabProps & { name: string; own: Own | undefined; config: string | undefined; onClose(): void }) {
-  const args = { endpointId, appVersionName: appVersion.name, name }
+interface EditorProps extends TabProps {
+  name: string
+  own: Own | undefined
+  config: string | undefined
+  onClose(): void
+}
+
+function Editor(props: EditorProps) {
+  const { endpointId, appVersion } = props.endpoint
+  const args = { endpointId, appVersionName: appVersion.name, name: props.name }
   // Its version is known only if the endpoint has a configuration of its own.
-  const read = useGet('configurations.endpoints.get', args, { enabled: own !== undefined })
-  const [before] = useState(() => JSON.stringify(valueOfConfig(config) ?? {}, null, 2))
+  const [hasOwn] = useState(props.own !== undefined)
+  const read = useGet('configurations.endpoints.get', args, { enabled: hasOwn })
+  if (read.isLoading) return <Loading label={texts.loading} />
+  if (hasOwn && !read.data)
+    return read.problem && <ErrorNote problem={read.problem} onRetry={() => void read.reload()} />
+  return <ConfigurationForm {...props} args={args} read={read} />
+}
+
+type Configuration = BodyOf<'configurations.endpoints.get'>
+
+interface FormProps extends EditorProps {
+  args: { endpointId: string; appVersionName: string; name: string }
+  read: GetResult<Configuration>
+}
+
+function ConfigurationForm({ endpoint: { appName, appVersion }, name, config, onClose, args, read }: FormProps) {
+  const [before] = useState(() => JSON.stringify(valueOfConfig(read.data?.config ?? config) ?? {}, null, 2))
   const draft = useJsonDraft(before)
   const schema = useConfigurationSchema(appName, appVersion.name)
-  const [etag, setEtag] = useState<string>()
-  const [theirs, setTheirs] = useState<string>()
   const [wrong, setWrong] = useState<string>()
-  const save = useChange('configurations.endpoints.update')
+  const change = useChange('configurations.endpoints.update')
   const toast = useToast()
-  async function run() {
-    const { value, problem } = draft
-    setWrong(problem)
-    if (problem !== undefined) return
-    const outcome = await save.run({ ...args, body: value }, { ifMatch: etag ?? (own ? read.etag : undefined) })
-    if (outcome.kind === 'conflict') {
-      const now = await read.reload()
-      setEtag(now.etag)
-      setTheirs(now.data?.config ?? '')
-    } else if (outcome.kind === 'done') {
+  const { save, dialog } = useConditionalSave<Configuration>({
+    etag: read.etag,
+    async save(ifMatch) {
+      setWrong(draft.problem)
+      if (draft.problem !== undefined) return 'failed'
+      return (await change.run({ ...args, body: draft.value }, { ifMatch })).kind
+    },
+    readAgain: read.reload,
+    compare: (theirs) => [{ name, theirs: prettyJson(theirs.config), yours: draft.text }],
+    onTake: onClose,
+    onDone: () => {
       toast(texts.saved)
       onClose()
-    }
-  }
+    },
+  })
   return (
     <Card title={texts.configured}>
       <div className="form">
@@ -244,28 +262,19 @@ function Editor({
           draft={draft}
           before={before}
           description={texts.configNote}
-          violations={save.problem?.violations}
+          violations={change.problem?.violations}
           problem={wrong}
         />
-        {save.problem && <ErrorNote problem={save.problem} />}
+        {change.problem && <ErrorNote problem={change.problem} />}
         <div className="form-actions">
           <AsCommand operation="configurations.endpoints.update" args={{ ...args, body: draft.value ?? {} }} />
           <Button onPress={onClose}>{texts.cancel}</Button>
-          <Button look="primary" onPress={() => void run()} isBusy={save.isRunning}>
+          <Button look="primary" onPress={() => void save()} isBusy={change.isRunning}>
             {texts.save}
           </Button>
         </div>
       </div>
-      <ConflictDialog
-        isOpen={theirs !== undefined}
-        fields={[{ name, theirs, yours: draft.text }]}
-        onClose={() => setTheirs(undefined)}
-        onTakeTheirs={onClose}
-        onKeepYours={() => {
-          setTheirs(undefined)
-          void run()
-        }}
-      />
+      {dialog}
     </Card>
   )
 }

@@ -4,7 +4,7 @@ import { useChange, useGet } from '../../api/query.ts'
 import { AsCommand } from '../../parts/as-command.tsx'
 import { Button, IconButton } from '../../parts/button.tsx'
 import { Card, Facts, Loading } from '../../parts/card.tsx'
-import { ConflictDialog } from '../../parts/conflict-dialog.tsx'
+import { useConditionalSave } from '../../parts/conditional-save.tsx'
 import { TextField } from '../../parts/fields.tsx'
 import { JsonField, parseJson } from '../../parts/json-field.tsx'
 import { EmptyState, ErrorNote, Note } from '../../parts/notes.tsx'
@@ -90,7 +90,7 @@ interface EditorProps {
   endpointId: string
   initial: Metadata
   etag: string | undefined
-  read(): Promise<{ data: unknown; etag: string | undefined }>
+  read(): Promise<{ data: object | undefined; etag: string | undefined }>
   onClose(): void
 }
 
@@ -98,25 +98,24 @@ function Editor({ endpointId, initial, etag, read, onClose }: EditorProps) {
   const [view, setView] = useState<'form' | 'json'>(Object.keys(initial).length > formKeysMax ? 'json' : 'form')
   const [typed, setTyped] = useState(() => JSON.stringify(initial, null, 2))
   const [wrong, setWrong] = useState<string>()
-  const [version, setVersion] = useState(etag)
-  const [theirs, setTheirs] = useState<Metadata>()
   const change = useChange('endpoints.metadata.update')
   const toast = useToast()
   const parsed = objectOf(typed)
 
-  async function save(ifMatch: string | undefined) {
-    setWrong(parsed.problem)
-    if (!parsed.value) return
-    const outcome = await change.run({ endpointId, body: parsed.value }, { ifMatch })
-    if (outcome.kind === 'conflict') {
-      const now = await read()
-      setVersion(now.etag)
-      setTheirs(withoutPlatform((now.data ?? {}) as Metadata))
-    } else if (outcome.kind === 'done') {
+  const { save, dialog } = useConditionalSave<object>({
+    etag,
+    async save(ifMatch) {
+      setWrong(parsed.problem)
+      return parsed.value ? (await change.run({ endpointId, body: parsed.value }, { ifMatch })).kind : 'failed'
+    },
+    readAgain: read,
+    compare: (theirs) => differencesOf(withoutPlatform({ ...theirs }), parsed.value ?? {}),
+    onTake: onClose,
+    onDone: () => {
       toast(texts.metadataSaved)
       onClose()
-    }
-  }
+    },
+  })
   const isForm = view === 'form' && parsed.value !== undefined
   return (
     <Card
@@ -153,21 +152,12 @@ function Editor({ endpointId, initial, etag, read, onClose }: EditorProps) {
         <div className="form-actions">
           <AsCommand operation="endpoints.metadata.update" args={{ endpointId, body: parsed.value ?? {} }} />
           <Button onPress={onClose}>{texts.cancel}</Button>
-          <Button look="primary" onPress={() => void save(version)} isBusy={change.isRunning}>
+          <Button look="primary" onPress={() => void save()} isBusy={change.isRunning}>
             {texts.save}
           </Button>
         </div>
       </div>
-      <ConflictDialog
-        isOpen={theirs !== undefined}
-        fields={differencesOf(theirs ?? {}, parsed.value ?? {})}
-        onClose={() => setTheirs(undefined)}
-        onTakeTheirs={onClose}
-        onKeepYours={() => {
-          setTheirs(undefined)
-          void save(version)
-        }}
-      />
+      {dialog}
     </Card>
   )
 }

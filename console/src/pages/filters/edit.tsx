@@ -2,7 +2,7 @@
 import { useState } from 'react'
 import { useLocation } from 'wouter'
 import type { BodyOf } from '../../api/operation-types.ts'
-import { useChange, useGet, useList } from '../../api/query.ts'
+import { type GetResult, useChange, useGet, useList } from '../../api/query.ts'
 import { AsCommand } from '../../parts/as-command.tsx'
 import { Button, IconButton } from '../../parts/button.tsx'
 import { Loading } from '../../parts/card.tsx'
@@ -40,7 +40,7 @@ export default function EditFilterPage({ params }: PageProps) {
       {filterId !== undefined && !filter.data ? (
         filter.problem && <ErrorNote problem={filter.problem} onRetry={() => void filter.reload()} />
       ) : (
-        <FilterForm applicationName={applicationName} filter={filter.data} etag={filter.etag} read={filter.reload} />
+        <FilterForm applicationName={applicationName} read={filter} />
       )}
     </>
   )
@@ -48,9 +48,7 @@ export default function EditFilterPage({ params }: PageProps) {
 
 interface FormProps {
   applicationName: string
-  filter: Filter | undefined
-  etag: string | undefined
-  read(): Promise<{ data: Filter | undefined; etag: string | undefined }>
+  read: GetResult<Filter>
 }
 
 const valuesOf = (filter: Filter | undefined) => ({
@@ -59,7 +57,8 @@ const valuesOf = (filter: Filter | undefined) => ({
   documentQuery: JSON.stringify(filter?.documentQuery ?? {}, null, 2),
 })
 
-function FilterForm({ applicationName, filter, etag, read }: FormProps) {
+function FilterForm({ applicationName, read }: FormProps) {
+  const filter = read.data
   const create = useChange('endpointFilters.create')
   const patch = useChange('endpointFilters.patch')
   const form = useForm(valuesOf(filter), create.problem ?? patch.problem)
@@ -85,17 +84,14 @@ function FilterForm({ applicationName, filter, etag, read }: FormProps) {
   return (
     <EditForm
       form={form}
-      etag={etag}
+      read={read}
       save={save}
-      readAgain={async () => {
-        const { data, etag } = await read()
-        return data && { values: valuesOf(data), etag }
-      }}
+      valuesOf={valuesOf}
       onTaken={() => setTaken(taken + 1)}
       onDone={() => toast(texts.saved)}
       isBusy={create.isRunning || patch.isRunning}
       submit={texts.save}
-      cancelTo={`/filters?application=${encodeURIComponent(applicationName)}`}
+      cancel={`/filters?application=${encodeURIComponent(applicationName)}`}
       command={
         <AsCommand
           operation={filter ? 'endpointFilters.patch' : 'endpointFilters.create'}

@@ -1,7 +1,7 @@
 /** Creates an integration, or changes one. If another caller changed it meanwhile, both sides are shown. */
 import type { FormEvent } from 'react'
 import { useLocation } from 'wouter'
-import { useChange, useGet, useList } from '../../api/query.ts'
+import { type GetResult, useChange, useGet, useList } from '../../api/query.ts'
 import { AsCommand } from '../../parts/as-command.tsx'
 import { Button } from '../../parts/button.tsx'
 import { Card, Loading } from '../../parts/card.tsx'
@@ -128,11 +128,6 @@ interface Existing {
   description?: string
 }
 
-interface Read {
-  data: Existing | undefined
-  etag: string | undefined
-}
-
 function ExistingIntegration({ kind, id }: { kind: Kind; id: number }) {
   const isApplication = kind === 'applications'
   const app = useGet('appIntegrations.get', { appIntegrationId: id }, { enabled: isApplication })
@@ -144,7 +139,7 @@ function ExistingIntegration({ kind, id }: { kind: Kind; id: number }) {
     <>
       <PageHeader title={data?.name ?? texts.edit} above={[{ title: texts.title, to: listOf(kind) }]} />
       {data ? (
-        <ChangeForm kind={kind} id={id} first={data} firstEtag={read.etag} readAgain={read.reload} />
+        <ChangeForm kind={kind} id={id} first={data} read={read} />
       ) : (
         read.problem && <ErrorNote problem={read.problem} onRetry={() => void read.reload()} />
       )}
@@ -156,13 +151,12 @@ interface ChangeFormProps {
   kind: Kind
   id: number
   first: Existing
-  firstEtag: string | undefined
-  readAgain(): Promise<Read>
+  read: GetResult<Existing>
 }
 
 const valuesOf = ({ name, description = '' }: Existing) => ({ name, description })
 
-function ChangeForm({ kind, id, first, firstEtag, readAgain }: ChangeFormProps) {
+function ChangeForm({ kind, id, first, read }: ChangeFormProps) {
   const isApplication = kind === 'applications'
   const app = useChange('appIntegrations.patch')
   const account = useChange('accountIntegrations.patch')
@@ -182,19 +176,16 @@ function ChangeForm({ kind, id, first, firstEtag, readAgain }: ChangeFormProps) 
   return (
     <EditForm
       form={form}
-      etag={firstEtag}
+      read={read}
       save={save}
-      readAgain={async () => {
-        const { data, etag } = await readAgain()
-        return data && { values: valuesOf(data), etag }
-      }}
+      valuesOf={valuesOf}
       onDone={() => {
         toast(texts.saved)
         navigate(page)
       }}
       isBusy={change.isRunning}
       submit={texts.save}
-      cancelTo={page}
+      cancel={page}
     >
       <TextField label={texts.name} {...form.field('name')} isRequired autoFocus />
       <TextField label={texts.description} {...form.field('description')} lines={2} />

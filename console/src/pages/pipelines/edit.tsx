@@ -116,19 +116,16 @@ function PipelineForm({ pipelineId, read }: FormProps) {
     <div className="columns">
       <EditForm
         form={form}
-        etag={read.etag}
+        read={read}
         save={save}
-        readAgain={async () => {
-          const { data, etag } = await read.reload()
-          return data && { values: valuesOf(definitionOf(data)), etag }
-        }}
+        valuesOf={(data) => valuesOf(definitionOf(data))}
         onDone={() => {
           toast(pipelineId === undefined ? texts.created : texts.saved)
           navigate(addressOf(pipelineID))
         }}
         isBusy={change.isRunning}
         submit={pipelineId === undefined ? texts.submit : texts.save}
-        cancelTo={pipelineId === undefined ? '/pipelines' : addressOf(pipelineId)}
+        cancel={pipelineId === undefined ? '/pipelines' : addressOf(pipelineId)}
         command={<AsCommand operation="ingest.pipelines.update" args={{ pipelineID, body }} />}
       >
         {pipelineId === undefined && (

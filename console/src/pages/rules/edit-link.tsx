@@ -1,10 +1,10 @@
 /** Changes a trigger or an action by a form. All rules that have it use the changed one. */
 import { type FormEvent, useState } from 'react'
-import { useChange, useGet } from '../../api/query.ts'
+import { type GetResult, useChange, useGet } from '../../api/query.ts'
 import { AsCommand } from '../../parts/as-command.tsx'
 import { Button } from '../../parts/button.tsx'
 import { Loading } from '../../parts/card.tsx'
-import { ConflictDialog } from '../../parts/conflict-dialog.tsx'
+import { useConditionalSave } from '../../parts/conditional-save.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { TextField } from '../../parts/fields.tsx'
 import { ErrorNote } from '../../parts/notes.tsx'
@@ -43,7 +43,7 @@ export function EditLink(props: Props) {
     <Dialog title={texts.editTitle[kind]} isOpen onClose={onClose} size="wide">
       {item.isLoading && <Loading label={texts.loading} />}
       {item.problem && <ErrorNote problem={item.problem} onRetry={() => void item.reload()} />}
-      {item.data && <LinkForm {...props} first={item.data} firstEtag={item.etag} readAgain={item.reload} />}
+      {item.data && <LinkForm {...props} first={item.data} read={item} />}
     </Dialog>
   )
 }
@@ -54,42 +54,46 @@ interface Item {
 
 interface FormProps extends Props {
   first: Item
-  firstEtag: string | undefined
-  readAgain(): Promise<{ data: Item | undefined; etag: string | undefined }>
+  read: GetResult<Item>
 }
 
-function LinkForm({ kind, type, id, onClose, first, firstEtag, readAgain }: FormProps) {
-  // The version that was read when the form opened; later readings must not hide a change of another caller.
-  const [base, setBase] = useState({ item: first, etag: firstEtag })
-  const [theirs, setTheirs] = useState<{ item: Item; etag: string | undefined }>()
+function LinkForm({ kind, type, id, onClose, first, read }: FormProps) {
+  const [stored, setStored] = useState(first)
   const [name, setName] = useState(first.name)
   const [wrong, setWrong] = useState<string>()
-  const before = fieldsOf(base.item)
+  const before = fieldsOf(stored)
   const draft = useJsonDraft(before)
   const schema = useLinkSchema(kind, type)
   const operation = `${nounOf(kind, type)}.update` as 'cronTriggers.update'
   const change = useChange(operation, { also: ['rules'] })
   const toast = useToast()
   const body = { ...(isObject(draft.value) ? draft.value : {}), name }
-  async function save(ifMatch: string | undefined) {
-    const problem = draft.problem ?? (isObject(draft.value) ? undefined : texts.notObject)
-    setWrong(problem)
-    if (problem !== undefined) return
-    const outcome = await change.run({ ...argsOf(kind, id), body: body as never }, { ifMatch })
-    if (outcome.kind === 'conflict') {
-      const now = await readAgain()
-      if (now.data) setTheirs({ item: now.data, etag: now.etag })
-    }
-    if (outcome.kind !== 'done') return
-    toast(texts.changed)
-    onClose()
-  }
+  const { save, dialog } = useConditionalSave<Item>({
+    etag: read.etag,
+    async save(ifMatch) {
+      const problem = draft.problem ?? (isObject(draft.value) ? undefined : texts.notObject)
+      setWrong(problem)
+      if (problem !== undefined) return 'failed'
+      return (await change.run({ ...argsOf(kind, id), body: body as never }, { ifMatch })).kind
+    },
+    readAgain: read.reload,
+    compare: (theirs) => differencesOf({ ...theirs }, body),
+    onTake: (theirs) => {
+      setName(cut(theirs.name, 1000).shown)
+      draft.reset()
+      setStored(theirs)
+    },
+    onDone: () => {
+      toast(texts.changed)
+      onClose()
+    },
+  })
   return (
     <form
       className="form"
       onSubmit={(event: FormEvent) => {
         event.preventDefault()
-        void save(base.etag)
+        void save()
       }}
     >
       <TextField label={texts.name} name="name" value={name} onChange={setName} isRequired />
@@ -115,22 +119,7 @@ function LinkForm({ kind, type, id, onClose, first, firstEtag, readAgain }: Form
           {texts.save}
         </Button>
       </div>
-      <ConflictDialog
-        isOpen={theirs !== undefined}
-        fields={theirs ? differencesOf({ ...theirs.item }, body) : []}
-        onClose={() => setTheirs(undefined)}
-        onTakeTheirs={() => {
-          setName(cut(theirs!.item.name, 1000).shown)
-          draft.reset()
-          setBase(theirs!)
-          setTheirs(undefined)
-        }}
-        onKeepYours={() => {
-          setBase(theirs!)
-          setTheirs(undefined)
-          void save(theirs!.etag)
-        }}
-      />
+      {dialog}
     </form>
   )
 }

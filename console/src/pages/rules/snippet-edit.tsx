@@ -61,16 +61,13 @@ function SnippetForm({ first, read }: { first: Snippet | undefined; read: GetRes
   return (
     <EditForm
       form={form}
-      etag={read.etag}
+      read={read}
       save={save}
-      readAgain={async () => {
-        const { data, etag } = await read.reload()
-        return data && { values: valuesOf(data), etag }
-      }}
+      valuesOf={valuesOf}
       onDone={() => toast(first ? texts.snippetSaved : texts.snippetCreated)}
       isBusy={create.isRunning || update.isRunning}
       submit={first ? texts.save : texts.create}
-      cancelTo={first ? addressOf(first.id) : '/rules?tab=snippets'}
+      cancel={first ? addressOf(first.id) : '/rules?tab=snippets'}
       command={
         first ? (
           <AsCommand operation="snippets.update" args={{ snippetId: first.id, body }} />

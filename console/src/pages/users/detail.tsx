@@ -77,7 +77,7 @@ export default function UserPage({ params }: PageProps) {
       >
         {tab === 'profile' && (
           <div className="columns">
-            <Profile user={data} etag={user.etag} readAgain={user.reload} mayChange={may('identity:user:update')} />
+            <Profile user={data} read={user} mayChange={may('identity:user:update')} />
             <Roles user={data} />
             <SecondFactors user={data} />
             {may('identity:api-key:read') && <ApiKeysOfUser userId={id} />}

@@ -1,0 +1,67 @@
+/** Saves an object with If-Match. If another caller changed it meanwhile, a dialog shows both sides, and nothing typed is lost. */
+import { type ReactNode, useState } from 'react'
+import { type ComparedField, ConflictDialog } from './conflict-dialog.tsx'
+
+/** An object as the platform has it, as `useGet` and its `reload` return it. */
+export interface Version<T> {
+  data: T | undefined
+  etag: string | undefined
+}
+
+export type SaveOutcome = 'done' | 'failed' | 'conflict'
+
+export interface ConditionalSaveOptions<T> {
+  /** ETag of the object when editing began; undefined for a new object. Later values are ignored: they would hide a change of another caller. */
+  etag: string | undefined
+  /** Saves what was typed. Returns how the change ended: `(await change.run(…, { ifMatch })).kind`. */
+  save(ifMatch: string | undefined): Promise<SaveOutcome>
+  /** Reads the object again after a conflict. */
+  readAgain?: (() => Promise<Version<T>>) | undefined
+  /** Both sides of the fields. */
+  compare(theirs: T): ComparedField[]
+  /** Replaces what was typed by the version of the other caller. */
+  onTake(theirs: T): void
+  onDone(): void
+}
+
+export interface ConditionalSave {
+  save(): Promise<void>
+  /** The dialog of a conflict; the page renders it. */
+  dialog: ReactNode
+}
+
+export function useConditionalSave<T>(options: ConditionalSaveOptions<T>): ConditionalSave {
+  const { save, readAgain, compare, onTake, onDone } = options
+  const [etag, setEtag] = useState(options.etag)
+  const [theirs, setTheirs] = useState<Version<T> & { data: T }>()
+  async function run(ifMatch: string | undefined) {
+    const outcome = await save(ifMatch)
+    if (outcome === 'done') onDone()
+    if (outcome !== 'conflict') return
+    const now = await readAgain?.()
+    if (now?.data !== undefined) setTheirs({ data: now.data, etag: now.etag })
+  }
+  /** Closes the dialog; what is saved from now on replaces the version of the other caller. */
+  function decide({ etag }: Version<T>) {
+    setEtag(etag)
+    setTheirs(undefined)
+  }
+  return {
+    save: () => run(etag),
+    dialog: theirs && (
+      <ConflictDialog
+        isOpen
+        fields={compare(theirs.data)}
+        onKeepYours={() => {
+          decide(theirs)
+          void run(theirs.etag)
+        }}
+        onTakeTheirs={() => {
+          decide(theirs)
+          onTake(theirs.data)
+        }}
+        onClose={() => setTheirs(undefined)}
+      />
+    ),
+  }
+}
