@@ -12,7 +12,7 @@ import { removeDirectory } from './platform.ts'
 import { quantile } from './register/measure.ts'
 import type { Figure } from './report.ts'
 
-/** Set these for a quick run. */
+/** BENCH_SECONDS and BENCH_CALLERS make a quick run possible. */
 const seconds = Number(process.env.BENCH_SECONDS ?? 6)
 const callersThatWait = Number(process.env.BENCH_CALLERS ?? 10_000)
 const rounds = seconds * 100
@@ -54,7 +54,10 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
 }
 
 interface RoundTrips {
-  /** A request of a device and its answer at the gateway alone: without traffic log, and with an extension that does nothing. */
+  /**
+   * A request of a device and its response, measured at the gateway alone: without the traffic log, and with an extension that
+   * does nothing.
+   */
   request: number[]
   commit: number[]
   /** The sum of `request` and `commit`. */
@@ -62,7 +65,7 @@ interface RoundTrips {
   command: number[]
 }
 
-/** Alternates commands with the least work that they need: a request of a device, and one commit. */
+/** Alternates commands with the least work that a command needs: a request of a device and one commit. */
 async function roundTrip({ node, tokens, token }: BenchNodes, sql: Pool, prepared: PreparedData): Promise<RoundTrips> {
   const gateway = await startCore(prepared, 'answered', { core: 'any' })
   const bareDevice = await openBareDevice(gateway.port, prepared.tokens[0]!)

@@ -7,9 +7,9 @@ import { type HttpConnection, openHttpConnection } from './register/http-connect
 import { quantile } from './register/measure.ts'
 import type { Figure } from './report.ts'
 
-/** Set fewer for a quick run. */
+/** BENCH_ENDPOINTS sets fewer endpoints for a quick run. */
 const endpoints = Number(process.env.BENCH_ENDPOINTS ?? 1_000_000)
-/** A directory for the data of several runs. */
+/** Directory that keeps the data for further runs; without it each run fills a new database. */
 const keptDirectory = process.env.BENCH_KEPT_DIRECTORY
 const rounds = 100
 const warmUps = 10

@@ -7,7 +7,7 @@ import { withTemporaryDirectory } from './platform.ts'
 import type { Figure } from './report.ts'
 
 const requiredRounds = 30
-/** Fewer rounds for a quick run, which then misses its limit. */
+/** BENCH_ROUNDS sets fewer rounds for a quick run, which then misses its limit. */
 const rounds = Number(process.env.BENCH_ROUNDS ?? requiredRounds)
 const seed = Number(process.env.BENCH_SEED ?? 1)
 const limit = { min: requiredRounds }

@@ -4,7 +4,7 @@ import { withTemporaryDirectory } from './platform.ts'
 import type { Figure } from './report.ts'
 
 const requiredRounds = 30
-/** Fewer rounds for a quick run, which then misses its limit. */
+/** BENCH_ROUNDS sets fewer rounds for a quick run, which then misses its limit. */
 const rounds = Number(process.env.BENCH_ROUNDS ?? requiredRounds)
 
 export async function faultsControl(): Promise<Figure[]> {

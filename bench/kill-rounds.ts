@@ -1,9 +1,9 @@
-/** The number of rounds and the seed of benches with kill -9, and the figure for their result. */
+/** Reads how many rounds a bench with kill -9 has and its seed, and builds the figure of its result. */
 import { withTemporaryDirectory } from './platform.ts'
 import type { Figure } from './report.ts'
 
 const requiredRounds = 50
-/** Fewer rounds for a quick run, which then misses its limit. */
+/** BENCH_ROUNDS sets fewer rounds for a quick run, which then misses its limit. */
 const rounds = Number(process.env.BENCH_ROUNDS ?? requiredRounds)
 const seed = Number(process.env.BENCH_SEED ?? 1)
 

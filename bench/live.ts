@@ -7,7 +7,7 @@ import { type LoadFigures, measure } from './gateway/measure.ts'
 import { removeDirectory } from './platform.ts'
 import { type Figure, median } from './report.ts'
 
-/** Duration of one turn; set a shorter one for a quick run. */
+/** Duration of one measurement. BENCH_SECONDS sets a shorter one for a quick run. */
 const seconds = Number(process.env.BENCH_SECONDS ?? 9)
 const turns = 5
 const consoleCount = 200
@@ -33,7 +33,7 @@ export async function live(): Promise<Figure[]> {
     const watched: LoadFigures[] = []
     let [bytes, gaps] = [0, 0]
     await measure(generator, bench, load, seconds)
-    // Alternating turns, because the machine is not equally busy all the time.
+    // The two cases alternate, because the load of the machine changes over time.
     for (let turn = 0; turn < turns; turn++) {
       without.push(await measure(generator, bench, load, seconds))
       const consoles = await openConsoles(bench.platform.baseUrl, await bench.token(), prepared.tokens)

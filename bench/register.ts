@@ -13,7 +13,7 @@ import { getById, pagesOf } from './register/pages.ts'
 import type { Figure } from './report.ts'
 
 const small = 10_000
-/** Set fewer for a quick run. */
+/** BENCH_ENDPOINTS sets fewer endpoints for a quick run. */
 const large = Number(process.env.BENCH_ENDPOINTS ?? 1_000_000)
 const batches = 2
 const singles = 1000

@@ -6,7 +6,7 @@ import { measure } from './register/measure.ts'
 import { getById, pagesOf } from './register/pages.ts'
 import type { Figure } from './report.ts'
 
-/** Endpoints that exist before; set fewer for a quick run. */
+/** Number of endpoints that are registered before the measurement. BENCH_ENDPOINTS sets fewer for a quick run. */
 const size = Number(process.env.BENCH_ENDPOINTS ?? 200_000)
 const batches = 20
 const singles = 6000

@@ -10,7 +10,7 @@ import { connect, publish } from './gateway/packets.ts'
 import { quantile } from './register/measure.ts'
 import type { Figure } from './report.ts'
 
-/** Set this for a quick run. */
+/** BENCH_SECONDS sets a shorter duration for a quick run. */
 const seconds = Number(process.env.BENCH_SECONDS ?? 15)
 const warmUpSeconds = 5
 const perSecond = 1000

@@ -7,12 +7,12 @@ import { type Figure, median } from './report.ts'
 
 const requiredRounds = 1000
 const rounds = Number(process.env.BENCH_ROUNDS ?? requiredRounds)
-/** Many short turns: the median is then hardly changed by other programs. */
+/** Many short measurements, because other programs then hardly change the median. */
 const turns = Number(process.env.BENCH_TURNS ?? 201)
 const callsPerTurn = 100
 const warmUpCalls = 2000
 
-/** Measures calls one after the other, in turns, so that both see the same machine. */
+/** Alternates calls of the SDK with calls of `fetch`, so that both run under the same load of the machine. */
 async function overhead(): Promise<number> {
   const endpoint = {
     endpointId: 'thermo-1',

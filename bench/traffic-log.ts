@@ -6,7 +6,7 @@ import { fill } from './traffic-log/fill.ts'
 import { pagesOf, plainTotal, sizes } from './traffic-log/pages.ts'
 import { writing } from './traffic-log/writing.ts'
 
-/** Set fewer for a quick run. */
+/** BENCH_RECORDS sets fewer records for a quick run. */
 const records = Number(process.env.BENCH_RECORDS ?? 2_000_000)
 
 /**

@@ -339,7 +339,7 @@ export function loadConfig(environment: Environment = process.env) {
     /** APIs without authentication: all, or the named ones. */
     withoutAuthentication: parseApisWithoutAuthentication(value.AUTH),
     rateLimit: { perCredential: value.RATE_LIMIT_PER_CREDENTIAL, perAddress: value.RATE_LIMIT_PER_ADDRESS },
-    /** For commands that call the API. */
+    /** Settings of commands that call the API. */
     commandLine: { url: value.URL, tenant: value.TENANT, apiKey: value.API_KEY },
     log: { level: value.LOG_LEVEL, format: value.LOG_FORMAT as 'auto' | 'json' | 'pretty' },
     /** All settings for people, with secrets masked. */

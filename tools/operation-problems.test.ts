@@ -18,7 +18,7 @@ test('a complete operation has no problem', () => assert.deepEqual(problemsOf({}
 const json = (schema: object) => ({ content: { 'application/json': { schema } } })
 const faults: [what: string, change: object, problem: RegExp][] = [
   ['without a name', { operationId: undefined }, /no name/],
-  ['with a name that is no noun and verb', { operationId: 'create' }, /no name/],
+  ['with a name that is not a noun and a verb', { operationId: 'create' }, /no name/],
   ['without a summary', { summary: '' }, /no summary/],
   ['with a summary of two lines', { summary: 'a\nb' }, /no summary/],
   [

@@ -54,7 +54,7 @@ for (const code of [
     assert.match(nameProblems('a.ts', code).join(), /^a\.ts:\d+: something is called "of"/)
   })
 
-test('the keyword, calls of Array.of and comments are no declarations called "of"', () => {
+test('the keyword, calls of Array.of and comments do not count as declarations called "of"', () => {
   const code =
     "for (const [a] of Array.of(b)) {}\n// A list (of, say, rows).\n/** The id, of: a row. */\nconst idOf = (a) => 'of: a'\n"
   assert.deepEqual(nameProblems('a.ts', code), [])

@@ -8,7 +8,7 @@ import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { aStrangersProject, packSdk, typeErrors, worlds } from './sdk/package.ts'
+import { createSdkProject, packSdk, typeErrors, worlds } from './sdk/package.ts'
 
 const runtime = `node-${process.platform}-${process.arch}`
 const packages = [
@@ -43,7 +43,7 @@ const report = (what: string, isGood: boolean, more = '') => {
 }
 
 try {
-  const project = aStrangersProject(folder, packSdk(folder))
+  const project = createSdkProject(folder, packSdk(folder))
   // npm would remove the package that it did not install.
   const installed = join(folder, 'tools')
   writeFileSync(join(project, 'main.mjs'), program)

@@ -32,7 +32,7 @@ export const importRules: ((from: string, to: string) => string | undefined)[] =
     /^src\/(services|identity|gateway)\//.test(to) &&
     !publicFiles.test(to) &&
     !/^src\/assembly\//.test(from)
-      ? 'of another service only contract.ts and events.ts can be imported'
+      ? 'only contract.ts and events.ts of another service can be imported'
       : undefined,
   (from, to) =>
     isRole(from, 'store') && isRole(to, 'service', 'routes', 'device')

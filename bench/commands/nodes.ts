@@ -1,4 +1,4 @@
-/** One database with a node, to which a second one can be added; an application with endpoints. */
+/** Starts a node on a database of its own, with an application and its endpoints. A second node can be added. */
 import { join } from 'node:path'
 import { connect, type Pool } from '../../src/kernel/db.ts'
 import { startEmbeddedPostgres } from '../../src/kernel/embedded-postgres.ts'

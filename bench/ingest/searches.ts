@@ -4,7 +4,7 @@ import { type HttpConnection, openHttpConnection } from '../register/http-connec
 import { quantile } from '../register/measure.ts'
 import type { Figure } from '../report.ts'
 
-/** Set fewer for a quick run. */
+/** BENCH_DOCUMENTS sets fewer documents for a quick run. */
 const documents = Number(process.env.BENCH_DOCUMENTS ?? 10_000_000)
 const aggregated = Math.min(1_000_000, documents)
 const endpoints = Math.max(100, documents / 1000)

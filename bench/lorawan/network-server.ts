@@ -1,4 +1,4 @@
-/** Plays the MQTT server of a network for one process: measures the time from an uplink to its acknowledgement. */
+/** Simulates the MQTT server of a network for one process, and measures the time from an uplink to its acknowledgement. */
 import { createServer, type Socket } from 'node:net'
 import mqtt from 'mqtt-packet'
 

@@ -35,8 +35,8 @@ export async function openBenchPlatform(
     client(platform.baseUrl, bearer(await token()))(operation, body, headers)
   const create = async (path: string, body: object) => {
     const answer = await ask(`POST /api/v1/applications${path}`, body)
-    const isThere = keptDirectory !== undefined && answer.status === 409
-    if (answer.status !== 201 && !isThere) throw new Error(`${answer.status} ${answer.text}`)
+    const exists = keptDirectory !== undefined && answer.status === 409
+    if (answer.status !== 201 && !exists) throw new Error(`${answer.status} ${answer.text}`)
   }
   await create('', { name: applicationName })
   for (const name of versionNames)

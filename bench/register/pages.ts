@@ -150,7 +150,7 @@ export function pagesOf(bench: BenchPlatform, reader: Readable): PageKind[] {
       plain: (round) => readMembers(bench, reader.filter, round % 10),
     },
     {
-      // It scans endpoints for at most 10 s; a third of a million is enough to measure the cost of one.
+      // The statement scans endpoints for at most 10 s; a third of a million is enough to measure the cost of one.
       name: 'Regular expression in a version',
       path: (round) => list({ applicationVersionName: versionNames[round % 3], regex: `^SN-0*${inVersion(round)}$` }),
       plain: (round) =>

@@ -3,7 +3,7 @@ import { bearer, client } from '../../test/harness/client.ts'
 import { type Figure, median } from '../report.ts'
 import type { BenchPlatform } from '../time-series/bench-platform.ts'
 
-/** Set fewer for a quick run. */
+/** BENCH_ALERTS sets fewer alerts for a quick run. */
 const stored = Number(process.env.BENCH_ALERTS ?? 1_000_000)
 const perStatement = 50_000
 const rounds = 60

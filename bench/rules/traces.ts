@@ -12,7 +12,7 @@ import { bearer, client } from '../../test/harness/client.ts'
 import { type Figure, median } from '../report.ts'
 import type { BenchPlatform } from '../time-series/bench-platform.ts'
 
-/** Traces of the page's figure; set another number for a quick or a longer run. */
+/** Number of stored traces while a page is measured. BENCH_TRACES sets another number. */
 const stored = Number(process.env.BENCH_TRACES ?? 4_000_000)
 const rounds = Number(process.env.BENCH_ROUNDS ?? 5)
 const count = 40_000

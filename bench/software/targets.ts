@@ -7,7 +7,7 @@ import { applicationName, type BenchPlatform } from '../register/bench-platform.
 import { type Figure, median } from '../report.ts'
 import { must } from './must.ts'
 
-/** Set fewer for a quick run. */
+/** BENCH_ENDPOINTS sets fewer endpoints for a quick run. */
 const endpoints = Number(process.env.BENCH_ENDPOINTS ?? 1_000_000)
 /** Endpoints that one statement inserts. */
 const batchSize = 50_000

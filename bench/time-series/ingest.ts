@@ -48,7 +48,7 @@ export async function ingest(prepared: PreparedData, seconds: number): Promise<F
   const generator = startGenerator('any')
   try {
     const all: IngestRun[] = []
-    let aside: UnlimitedFigures | undefined
+    let unlimited: UnlimitedFigures | undefined
     for (let turn = 0; turn < runs; turn++) {
       const limits = {
         echo: await echo(generator, several, { seconds }),
@@ -59,12 +59,12 @@ export async function ingest(prepared: PreparedData, seconds: number): Promise<F
       try {
         const ours = await measureRun(generator, bench, seconds)
         all.push({ ...limits, ...ours })
-        aside ??= await measureUnlimited(generator, bench, seconds, ours.highest.perSecond * 0.7)
+        unlimited ??= await measureUnlimited(generator, bench, seconds, ours.highest.perSecond * 0.7)
       } finally {
         await bench.stop()
       }
     }
-    return figuresOf(all, aside!)
+    return figuresOf(all, unlimited!)
   } finally {
     generator.stop()
   }

@@ -67,7 +67,7 @@ async function startInflux(): Promise<Peer> {
     pid: child.pid!,
     async fill(dataset) {
       await write(`${url}/write?db=bench&precision=ms`, dataset)
-      // It merges when nothing was written for a second (see the settings); its log is empty then.
+      // The database merges when nothing was written for a second (see the settings); its log is empty then.
       await settled(
         () => size(folders[0]!),
         () => size(folders[1]!) < 1_000_000,

@@ -142,7 +142,7 @@ export async function aggregation(bench: BenchPlatform, peers: Peers, dataset: D
     victoriaHourly(peers.victoria, dataset),
     influxHourly(peers.influx, dataset),
   ]
-  // The hours of the databases have different boundaries, so a point at the boundary counts elsewhere.
+  // The databases begin an hour at different milliseconds, so a point on the boundary belongs to different hours.
   const [own, victoria, influx] = await measureAlternately(all, rounds, hours * series, 1e-3)
   const name = `${valuesOf(dataset)} points of ${series} series by hour`
   return [

@@ -60,7 +60,7 @@ const runFor = (generator: Generator, bench: BenchPlatform) =>
     }),
   )
 
-/** Changes slots more often than their size would, as another node does. */
+/** Starts new slots every BENCH_SLOT_SECONDS, before they are full. Another node could do the same. */
 function startSlotChanges({ db }: BenchPlatform): () => void {
   if (slotSeconds === 0) return () => {}
   const slots = createSlots({ db, now: () => new Date() })

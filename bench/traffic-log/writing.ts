@@ -24,7 +24,7 @@ const inBatches: Write = (db, records) => {
   return insertBatches(db, pending.finish())
 }
 
-/** As a row for each record, with the indexes that pages need. */
+/** Writes a row for each record, with the indexes that pages need. */
 const asRows: Write = ({ sql }, records) => {
   const texts = (textOf: (record: TrafficRecord) => string) => sql`${records.map(textOf)}::text[]`
   return sql`
@@ -44,7 +44,7 @@ const sample = { temperature: 21.5, humidity: 48, battery: 3.71 }
 const payload = Buffer.from(JSON.stringify(Array.from({ length: 5 }, () => sample)))
 
 const aRecord = (number: number): TrafficRecord => ({
-  // As the gateway makes them.
+  // The gateway creates correlation ids of this form.
   correlationId: `abcdef0123456789-${(1_000_000 + number).toString(36)}`,
   direction: number % 2 === 0 ? 'INBOUND' : 'OUTBOUND',
   tenantId: `tenant-${number % 10}`,

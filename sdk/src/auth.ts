@@ -166,7 +166,7 @@ async function login(auth: Login, tokens: Tokens | undefined, transport: Transmi
       const form = { grant_type: 'refresh_token', client_id: clientId, refresh_token: tokens.refresh }
       return await requestTokens(transport, tenant, form)
     } catch (error) {
-      // A refresh token that was used or has expired is rejected; the password still counts.
+      // A refresh token that was used or has expired is rejected; the password is still valid.
       if (!(error instanceof WaypostError) || (error.status !== 400 && error.status !== 401)) throw error
     }
   return requestTokens(transport, tenant, { grant_type: 'password', client_id: clientId, username, password })

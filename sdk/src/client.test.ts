@@ -7,7 +7,7 @@ import { type ClientOptions, createClient, WaypostError } from './index.ts'
 
 type Answer = (request: IncomingMessage & { text: string }, response: ServerResponse) => unknown
 
-/** Starts a server that answers the requests one after the other; the last answer counts for all further ones. */
+/** Starts a server that sends these answers one after the other, and the last one for all further requests. */
 async function aServer(...answers: Answer[]) {
   const requests: { method: string; url: string; headers: IncomingMessage['headers']; text: string }[] = []
   const server = createServer(async (request, response) => {
@@ -90,7 +90,7 @@ suite('retries', () => {
     assert.equal(requests.length, 1)
   })
 
-  test('a write is repeated while the server is not there, because nothing was sent', async () => {
+  test('a write is repeated while the server is unreachable, because nothing was sent', async () => {
     const { url } = await aServer(empty(204))
     let calls = 0
     const refused = Object.assign(new TypeError('fetch failed'), { cause: { code: 'ECONNREFUSED' } })
@@ -103,7 +103,7 @@ suite('retries', () => {
     assert.equal(calls, 3)
   })
 
-  test('Retry-After is kept', async () => {
+  test('the next attempt waits as long as Retry-After says', async () => {
     const { client } = await aServer(empty(503, { 'retry-after': '1' }), read)
     const start = performance.now()
     await client.endpoints.get(endpoint)
@@ -139,7 +139,7 @@ suite('retries', () => {
 })
 
 suite('answers', () => {
-  test('a read gives the ETag, and 304 is a value', async () => {
+  test('a read returns the ETag, and a 304 is returned instead of thrown', async () => {
     const { client, requests } = await aServer(read, empty(304, { etag: '"1"' }))
     const { etag } = await client.endpoints.get(endpoint)
     assert.equal(etag, '"1"')
@@ -148,14 +148,14 @@ suite('answers', () => {
     assert.equal(requests[1]!.headers['if-none-match'], '"1"')
   })
 
-  test('a write takes the ETag, and 412 is a value', async () => {
+  test('a write takes the ETag, and a 412 is returned instead of thrown', async () => {
     const { client, requests } = await aServer(json(412, { message: 'changed' }))
     const answer = await client.assets.update({ assetId: 'a', body: { definition: '{}' } }, { ifMatch: '"1"' })
     assert.equal(answer.status, 412)
     assert.equal(requests[0]!.headers['if-match'], '"1"')
   })
 
-  test('412 without a condition is an error', async () => {
+  test('a 412 without a condition is thrown', async () => {
     const { client } = await aServer(json(412, { message: 'changed' }))
     const error = await failureOf(client.assets.update({ assetId: 'a', body: { definition: '{}' } }))
     assert.deepEqual([error.status, error.message], [412, 'changed'])
@@ -179,7 +179,7 @@ suite('answers', () => {
     'a field name that is not encoded well': json(400, { message: 'x' }, { 'x-waypost-field': '%E0%A4%A' }),
   }
   for (const [what, answer] of Object.entries(strange))
-    test(`${what} is an error with one clean line`, async () => {
+    test(`${what} is an error with a message of one line`, async () => {
       const { open } = await aServer(answer)
       const { message } = await failureOf(open({ attempts: 1 }).endpoints.list().page())
       // biome-ignore lint/suspicious/noControlCharactersInRegex: they must not reach a terminal
@@ -271,7 +271,7 @@ suite('lists', () => {
     assert.deepEqual(sizes(requests), ['limit=10', 'limit=3&offset=10'])
   })
 
-  test('pages that are counted from 1 are the same', async () => {
+  test('lists whose pages are counted from 1 are read in the same way', async () => {
     const { client } = await aServer(numberedPages)
     const ids: unknown[] = []
     for await (const one of client.vpnClients.list({ pageSize: 10 })) ids.push(one)
@@ -291,7 +291,7 @@ suite('lists', () => {
     assert.equal(await page.next(), undefined)
   })
 
-  test('a page that the caller has is 304', async () => {
+  test('a page that the caller already has is answered with 304', async () => {
     const { client } = await aServer(empty(304, { etag: '"p"' }))
     assert.equal((await client.endpoints.list().page({ ifNoneMatch: '"p"' })).status, 304)
   })

@@ -1,10 +1,10 @@
-/** Streams the bytes of an answer. A download that breaks continues where it stopped, if the platform has the same version still. */
+/** Streams the bytes of an answer. A download that breaks continues where it stopped, if the platform still has the same version. */
 import { failureOf } from './failures.ts'
 import type { send } from './request.ts'
 import type { Limit, Running } from './running.ts'
 import type { Download } from './types.ts'
 
-/** How often in a row a download that delivers nothing is continued. */
+/** Maximum number of consecutive attempts that deliver no byte. */
 const resumptionsMax = 5
 
 export function downloadOf(running: Running, response: Response, limit: Limit, again: typeof send): Download {

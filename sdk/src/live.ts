@@ -42,7 +42,7 @@ const watch = readOperation(
   'live.watch GET /epts/api/v1/applications/{applicationName}/time-series/live ae hlast-event-id',
 )
 
-/** Events that wait for a slow reader; beyond, streams are not read until it has caught up. */
+/** Maximum number of events that wait for a slow reader; beyond it, streams are not read until the reader has caught up. */
 const waitingMax = 100
 
 export function createLive(call: Call): Live {

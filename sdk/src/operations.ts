@@ -2856,7 +2856,7 @@ export interface Execution {
   traces: Trace[]
 }
 
-/** The file of a finished export. Absent: the job is no export, has not finished, or its file has expired. */
+/** The file of a finished export. Absent: the job is not an export, has not finished, or its file has expired. */
 export interface ExportFile {
   /** Name of the file. */
   name: string
@@ -5403,7 +5403,7 @@ export interface SendEmailAction {
   recipientsExpression: string
   /** The subject. A text that parses as a JavaScript function body with a `return` of its own is a script. */
   subjectExpression: string
-  /** The text of the e-mail. Values that are no text are sent as JSON. A text that parses as a JavaScript function body with a `return` of its own is a script. */
+  /** The text of the e-mail. Values that are not text are sent as JSON. A text that parses as a JavaScript function body with a `return` of its own is a script. */
   textExpression: string
   /** An attachment: an object, or its JSON, with `fileName`, `type` (MIME type) and `payload` (base64). A text that parses as a JavaScript function body with a `return` of its own is a script. */
   attachmentExpression?: string
@@ -5432,7 +5432,7 @@ export interface SendEmailActionFields {
   recipientsExpression: string
   /** The subject. A text that parses as a JavaScript function body with a `return` of its own is a script. */
   subjectExpression: string
-  /** The text of the e-mail. Values that are no text are sent as JSON. A text that parses as a JavaScript function body with a `return` of its own is a script. */
+  /** The text of the e-mail. Values that are not text are sent as JSON. A text that parses as a JavaScript function body with a `return` of its own is a script. */
   textExpression: string
   /** An attachment: an object, or its JSON, with `fileName`, `type` (MIME type) and `payload` (base64). A text that parses as a JavaScript function body with a `return` of its own is a script. */
   attachmentExpression?: string
@@ -9774,7 +9774,7 @@ export interface Nouns {
         applicationName: string
         /** Hits to leave out. Default: 0. */
         from?: number | undefined
-        /** Greatest number of hits. Default: 10. */
+        /** Maximum number of hits. Default: 10. */
         size?: number | undefined
         /** Fields to sort by, such as `@timestamp:desc`. */
         sort?: string | undefined

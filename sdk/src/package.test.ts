@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path'
 import { before, suite, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { temporaryDirectory } from '../../test/harness/database.ts'
-import { aStrangersProject, packSdk, typeErrors } from '../../tools/sdk/package.ts'
+import { createSdkProject, packSdk, typeErrors } from '../../tools/sdk/package.ts'
 
 const bundleBytesMax = 12 * 1024
 
@@ -40,7 +40,7 @@ suite('the packed SDK', () => {
   before(() => {
     const folder = temporaryDirectory()
     mkdirSync(folder, { recursive: true })
-    project = aStrangersProject(folder, packSdk(folder))
+    project = createSdkProject(folder, packSdk(folder))
     cpSync(resolve('node_modules/@types/node'), join(project, 'node_modules/@types/node'), { recursive: true })
     cpSync(resolve('node_modules/undici-types'), join(project, 'node_modules/undici-types'), { recursive: true })
   })
@@ -60,7 +60,7 @@ suite('the packed SDK', () => {
     assert.equal(output, 'true unreachable\n')
   })
 
-  test('a page with ten operations has at most 12 KB of the SDK', () => {
+  test('a page with ten operations loads at most 12 KB of the SDK', () => {
     const bytes = bundleBytes(project, page)
     assert.ok(bytes <= bundleBytesMax, `${bytes} bytes`)
   })

@@ -37,7 +37,7 @@ export const waitMsOf = ({ awaitTimeout }: Arguments) => (typeof awaitTimeout ==
 export interface Limit {
   signal: AbortSignal
   aborted(): boolean
-  /** Stops the clock; the caller's signal still counts. */
+  /** Stops the clock; the caller's signal can still end the attempt. */
   stopClock(): void
   /** Ends the attempt after this time without data. */
   restartClock(): void

@@ -85,7 +85,7 @@ suite('uploads', () => {
     assert.deepEqual(received, Array(6).fill('one two three'))
   })
 
-  test('an upload is repeated with the word of the caller, but not a stream that was read', async () => {
+  test('an upload is repeated if the caller permits it, but not a stream that was read', async () => {
     let count = 0
     const client = await aServer(async (request, response) => {
       for await (const _ of request);
@@ -102,7 +102,7 @@ suite('uploads', () => {
 })
 
 suite('events', () => {
-  test('events are read whatever the pieces and line ends are', async () => {
+  test('events are parsed whatever their line ends are and however the bytes are split', async () => {
     const text =
       ': comment\r\n\r\nevent: points\r\nid: 7\r\ndata: {"a":\r\ndata: 1}\r\n\r\ndata:x\n\nevent: none\n\nevent: end\rdata: é\r\r'
     const client = await aServer(async (_, response) => {

@@ -67,7 +67,7 @@ type Conditional<O> =
   | (O extends { ifMatch: string } ? Changed : never)
 type Accepted<R, O> = O extends { accept: string } ? AnswerOf<keyof R, Download> : Answers<R>
 
-/** Names the types of an operation, for programs that know it by its name only; no value has it. */
+/** For the compiler only: carries the types of an operation. No value has this property. */
 declare const shape: unique symbol
 export interface Shaped<A, R> {
   readonly [shape]?: { arguments: A; answers: R }

@@ -6,7 +6,7 @@ import type { Sql } from '../kernel/db.ts'
 import { newSecret } from '../kernel/ids.ts'
 import { Tenants } from '../services/tenants/contract.ts'
 import type { BuiltServices } from './build.ts'
-import { adminName, vaultName } from './first-password.ts'
+import { adminName, passwordName } from './first-password.ts'
 
 export interface RealmSecrets {
   tenantId: string
@@ -58,7 +58,7 @@ async function ensureAdmin(
   tenantId: string,
   roles: string[],
 ): Promise<{ password: string | undefined; isNew: boolean }> {
-  const name = vaultName(tenantId)
+  const name = passwordName(tenantId)
   const read = async (sql: Sql) => (await sql`select sealed from kernel.vault where name = ${name}`)[0]
   return await kit.db.tx(async (sql) => {
     let known = await read(sql)

@@ -15,7 +15,7 @@ Creates and changes what the documents describe. It shows the plan, does exactly
 
   -f <path>      file or folder of YAML documents; can be repeated; - is standard input
   --yes          do not ask
-  --prune        also delete what an earlier apply made and no document names any more
+  --prune        also delete the objects of an earlier apply that no document contains any more
   --set <name>   name of the set that the objects belong to; default: default
 `
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { pagePath, pages } from './open.ts'
 
-/** Not a plain import: the console has settings of TypeScript of its own. */
+/** The import is dynamic, because the console has TypeScript settings of its own. */
 const registry = new URL('../../console/src/pages/registry.ts', import.meta.url).href
 const { pages: consolePages } = (await import(registry)) as { pages: { path: string; realm?: string }[] }
 

@@ -73,7 +73,7 @@ async function rotate(config: Config, services: BuiltServices) {
   const { db, bus } = services.kit
   const masterKey = findMasterKey(config.masterKey, config.dataDirectory)!
   const before = await readDataKeys(db.sql, masterKey)
-  // Interrupted after the new key file was put in place.
+  // An earlier run was interrupted after it had put the new key file in place.
   if (before?.rotation?.phase === 'sealed' && before.rotation.opensWith === 'new') return await finish(config, services)
   const next = nextMasterKeyOf(config)
   if (next.equals(masterKey)) throw new UsageError('the new master key is the present one')

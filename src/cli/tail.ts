@@ -51,11 +51,11 @@ const topicsOf = (endpointId: string, since: string) =>
   ['traffic', 'refusals'].map((topic) => ({ id: topic, topic, endpointIds: [endpointId], since }))
 
 async function show(event: StreamEvent, isJson: boolean) {
-  const say = (text: string) => process.stderr.write(`waypost: ${visible(text)}\n`)
-  if (event.type === 'interrupted') say(`interrupted: ${event.reason}; reconnecting`)
-  else if (event.type === 'gap') say(`some ${event.topic} was left out: ${event.reason}`)
+  const printNotice = (text: string) => process.stderr.write(`waypost: ${visible(text)}\n`)
+  if (event.type === 'interrupted') printNotice(`interrupted: ${event.reason}; reconnecting`)
+  else if (event.type === 'gap') printNotice(`some ${event.topic} was left out: ${event.reason}`)
   else if (event.type === 'ended' && event.topic === 'traffic') throw new CommandError(event.message)
-  else if (event.type === 'ended') say(`refusals are not shown: ${event.message}`)
+  else if (event.type === 'ended') printNotice(`refusals are not shown: ${event.message}`)
   else if (event.type === 'items')
     for (const item of event.items)
       await print(event.topic === 'traffic' ? messageEntry(item as never) : refusalEntry(item as never), isJson)

@@ -81,7 +81,7 @@ function publicUrl(): string {
     const { baseUrl: written } = JSON.parse(readFileSync(join(dataDirectory, 'bootstrap.json'), 'utf8'))
     if (typeof written === 'string') return written
   } catch {
-    // Not written yet, or on another machine.
+    // The file is not written yet, or the platform runs on another machine.
   }
   return `http://${host}:${port}`
 }

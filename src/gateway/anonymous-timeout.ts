@@ -39,7 +39,7 @@ export function createAnonymousTimeout(
         extended.push([connection, extensions + 1])
       else onTimeout(connection)
     }
-    // They are appended to the end of the map, so they may be checked later than `until`, with the connections before them.
+    // Extended connections go to the end of the map, so they may be checked later than `until`, with the connections before them.
     for (const [connection, extensions] of extended) waiting.set(connection, { until: now + extendByMs, extensions })
     startTimer()
   }

@@ -117,7 +117,7 @@ async function verifyCertificate(
   if (!verified) {
     const issuingTenant = await credentials.tenantOfCertificate(certificate)
     return issuingTenant === undefined
-      ? badCredentials('the certificate is not one of ours')
+      ? badCredentials('no authority of this platform issued the certificate')
       : badCredentials('the certificate was suspended or revoked, or has expired', issuingTenant)
   }
   const { tenantId, credentialId } = verified

@@ -3,7 +3,12 @@ import { defaulted, type Static, Type } from '../kernel/schema.ts'
 
 const method = Type.Optional(
   Type.Object({
-    required: defaulted(Type.Boolean({ description: 'Clients without it are refused', default: false })),
+    required: defaulted(
+      Type.Boolean({
+        description: 'Whether clients that do not authenticate with this method are refused',
+        default: false,
+      }),
+    ),
   }),
 )
 const transport = Type.Optional(Type.Object({ 'basic-auth': method, 'x509-auth': method }))

@@ -40,7 +40,7 @@ export interface Arrival {
 export interface Reply {
   statusCode: number
   payload: Buffer
-  /** For the traffic log, if it differs. */
+  /** Payload in the traffic log, if it differs from `payload`. */
   recordedPayload?: Buffer
   /** Headers of an error, for devices that use HTTP. */
   headers?: Record<string, string>

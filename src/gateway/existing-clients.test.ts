@@ -33,7 +33,7 @@ test('a client without a client id and subscription that sends before CONNACK ge
   assert.deepEqual([topic, String(payload), qos], [`${prefix}/command/blink/status`, '["on"]', 0])
 })
 
-test('a client that sends CONNECT, PUBLISH and DISCONNECT at once: its message is stored', async () => {
+test('the message of a client that sends CONNECT, PUBLISH and DISCONNECT at once is stored', async () => {
   const { prefix, endpointId } = await aProvisionedEndpoint()
   const device = await rawClient(port)
   device.send(connectPacket({ clientId: '' }), publish(`${prefix}/json`, 'last words'), { cmd: 'disconnect' })
@@ -45,7 +45,7 @@ test('a client that sends CONNECT, PUBLISH and DISCONNECT at once: its message i
   )
 })
 
-test('many clients with the same id: the last one has the session, and each endpoint its last connection', async () => {
+test('of many clients with the same id the last one has the session, and each endpoint is bound to its last connection', async () => {
   const [one, two] = [await aProvisionedEndpoint(), await aProvisionedEndpoint()]
   const first = await connected(port, { clientId: 'counter' })
   first.send(publish(`${one.prefix}/json`))
@@ -65,7 +65,7 @@ test('many clients with the same id: the last one has the session, and each endp
 })
 
 test('CONNACK arrives within a second, also while hundreds of clients connect at once', async () => {
-  const crowd = (round: number) =>
+  const connectMany = (round: number) =>
     Promise.all(
       Array.from({ length: 200 }, async (_, index) => {
         const client = await rawClient(port)
@@ -79,6 +79,6 @@ test('CONNACK arrives within a second, also while hundreds of clients connect at
   // Other work on this machine may disturb a round, but not all of them.
   const longest: number[] = []
   for (let round = 0; round < 5 && !longest.some((ms) => ms < 1000); round++)
-    longest.push(Math.max(...(await crowd(round))))
+    longest.push(Math.max(...(await connectMany(round))))
   assert.ok(Math.min(...longest) < 1000, `${longest} ms`)
 })

@@ -49,7 +49,7 @@ test('POST is a message, whatever its Content-Type says, and the answer is exact
   assert.deepEqual((await post(`kp1/${version}/reading/${token}/get/7`)).json, { echo: '', requestId: 7 })
 })
 
-test('a message is the last activity of its endpoint', async () => {
+test('a message updates the last activity of its endpoint', async () => {
   const { prefix, endpointId } = await aProvisionedEndpoint()
   const before = Date.now()
   assert.equal((await post(`${prefix}/json`, '{}')).status, 200)
@@ -116,7 +116,7 @@ test('control characters are refused, as over MQTT', async () => {
   for (const fine of ['%20', '%C2%A0', '%e2%82%ac']) assert.equal((await post(`${prefix}/a${fine}b`)).status, 200, fine)
 })
 
-test('other methods are 405', async () => {
+test('other methods are answered with 405', async () => {
   const { prefix, endpointId } = await aProvisionedEndpoint()
   const ask = (path: string, method: string, body = '') =>
     new Promise<{ status: number | undefined; allow: string | undefined; text: string }>((resolve, reject) => {
@@ -186,7 +186,7 @@ test('messages above the rate of a tenant are rejected with 429', async () => {
   assert.ok(statuses.includes(200) && statuses.includes(429), statuses.join())
 })
 
-test('MQTT over WebSocket at /mqtt and /ws; any other upgrade is 404', async () => {
+test('MQTT over WebSocket is served at /mqtt and /ws; any other upgrade is answered with 404', async () => {
   const { prefix } = await aProvisionedEndpoint()
   for (const [path, options] of [
     ['/mqtt', {}],

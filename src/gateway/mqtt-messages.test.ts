@@ -140,12 +140,12 @@ test('messages on other topics are dropped; MQTT 5 clients get a reason code, an
   const listener = await device({ protocolVersion: 5 })
   const [granted] = await listener.client.subscribeAsync('#', { qos: 2 })
   assert.equal(granted!.qos, 1)
-  const talker = await device({ protocolVersion: 5 })
+  const publisher = await device({ protocolVersion: 5 })
   const codes: unknown[] = []
-  talker.client.on('packetreceive', (packet) => codes.push(packet.cmd === 'puback' && packet.reasonCode))
+  publisher.client.on('packetreceive', (packet) => codes.push(packet.cmd === 'puback' && packet.reasonCode))
   const mistyped = ['home/kitchen', 'kpl/app-v1/dcx/token/json', '/kp1/app-v1/dcx/token/json']
   for (const topic of mistyped)
-    await assert.rejects(talker.publish(topic, 'hello'), (error: { code?: number }) => error.code === 0x90, topic)
+    await assert.rejects(publisher.publish(topic, 'hello'), (error: { code?: number }) => error.code === 0x90, topic)
   assert.deepEqual(codes, [0x90, 0x90, 0x90])
   const old = await device({ protocolVersion: 4 })
   await old.publish('kpl/app-v1/dcx/token/json', 'acknowledged, because MQTT 3.1.1 has no other response')
@@ -156,9 +156,9 @@ test('messages on other topics are dropped; MQTT 5 clients get a reason code, an
     assert.match(body.content[0].detail, /begin with kp1/)
   })
   const { prefix } = await aProvisionedEndpoint()
-  await talker.publish(`${prefix}/json/1`, '1')
-  await talker.receives(`${prefix}/json/1/status`)
-  await talker.receivesNothing()
+  await publisher.publish(`${prefix}/json/1`, '1')
+  await publisher.receives(`${prefix}/json/1/status`)
+  await publisher.receivesNothing()
   await listener.receivesNothing(0)
 })
 
@@ -225,7 +225,7 @@ test('an application says which extensions its versions may use', async () => {
   const { app, version } = await anApplication(['v1', 'v2'])
   const { token } = await anEndpoint(version)
   const sensor = await device()
-  const say = async (extensionName: string, versionName = version) => {
+  const statusOf = async (extensionName: string, versionName = version) => {
     const topic = `kp1/${versionName}/${extensionName}/${token}/json/5`
     await sensor.publish(topic, '1')
     return Promise.race([
@@ -233,13 +233,13 @@ test('an application says which extensions its versions may use', async () => {
       sensor.receives(`${topic}/error`).then(({ json }) => json.statusCode as number),
     ])
   }
-  assert.equal(await say('second'), 200)
+  assert.equal(await statusOf('second'), 200)
   const put = await admin(`PUT /api/v1/app-configs/applications/${app}`, {
     kpc: { platform: { applications: { [app]: { 'allowed-extension-instances': ['dcx'] } } } },
   })
   assert.equal(put.status, 204, put.text)
-  assert.equal(await say('second'), 404)
-  assert.equal(await say('dcx'), 200)
+  assert.equal(await statusOf('second'), 404)
+  assert.equal(await statusOf('dcx'), 200)
 })
 
 test('an endpoint follows the version that its device names', async () => {
@@ -280,12 +280,12 @@ test('clients with the same id and different owners have separate sessions', asy
     device({ clientId: 'counter-2', username: `${username}@${tenantId}`, password })
   const first = await as(mine, 'default')
   const otherClient = await device({ clientId: 'counter-2' })
-  const foreigner = await as(theirs, 'other')
+  const clientOfOtherTenant = await as(theirs, 'other')
   await first.receivesNothing(50)
-  assert.ok(first.client.connected && otherClient.client.connected && foreigner.client.connected)
+  assert.ok(first.client.connected && otherClient.client.connected && clientOfOtherTenant.client.connected)
   const again = await as(mine, 'default')
   await first.closed()
-  assert.ok(otherClient.client.connected && foreigner.client.connected && again.client.connected)
+  assert.ok(otherClient.client.connected && clientOfOtherTenant.client.connected && again.client.connected)
 })
 
 test('a client of one tenant cannot represent endpoints of another', async () => {
@@ -364,8 +364,8 @@ test('a connection without credentials and a valid token is closed after the tim
   const { prefix } = await strict.aProvisionedEndpoint()
   const { username, password } = await strict.aBasicCredential()
   const known = await strict.device({ username: `${username}@default`, password })
-  const speaker = await strict.device()
-  await speaker.publish(`${prefix}/json`, '1')
+  const identified = await strict.device()
+  await identified.publish(`${prefix}/json`, '1')
   const listener = await strict.device()
   // The endpoint has a connection already, but this one has presented its token too.
   await listener.client.subscribeAsync(`${prefix}/#`)
@@ -378,7 +378,7 @@ test('a connection without credentials and a valid token is closed after the tim
   await silent.closed(5000)
   await guessing.closed(5000)
   assert.deepEqual(codes, [0x87])
-  for (const { client } of [known, speaker, listener]) assert.ok(client.connected)
+  for (const { client } of [known, identified, listener]) assert.ok(client.connected)
   await eventually(async () => {
     // Refusals of one address within a second are one row.
     const refusals = await strict.waypost.kit.db.sql`
@@ -392,8 +392,8 @@ test('a connection without credentials and a valid token is closed after the tim
   // Its endpoint has moved to another connection, but it was identified once and stays open.
   const moved = await strict.device()
   await moved.publish(`${prefix}/json`, '1')
-  await speaker.publish(`${prefix}/json/1`, '1')
-  await speaker.receives(`${prefix}/json/1/status`)
+  await identified.publish(`${prefix}/json/1`, '1')
+  await identified.receives(`${prefix}/json/1/status`)
 })
 
 test('messages and refusals are recorded in the traffic log', async () => {

@@ -183,9 +183,9 @@ suite('behind a proxy', () => {
   })
 })
 
-suite('a header that is malformed closes the connection', () => {
+suite('malformed headers', () => {
   const cases: [string, Buffer][] = [
-    ['none', Buffer.concat([connectBytes(), Buffer.alloc(16)])],
+    ['no header', Buffer.concat([connectBytes(), Buffer.alloc(16)])],
     ['version 1', Buffer.from('PROXY TCP4 192.0.2.1 10.0.0.1 50000 1883\r\n')],
     ['another version', header([192, 0, 2, 1, 10, 0, 0, 1, ...ports], { command: 0x11 })],
     ['an unknown command', header([192, 0, 2, 1, 10, 0, 0, 1, ...ports], { command: 0x22 })],
@@ -197,7 +197,7 @@ suite('a header that is malformed closes the connection', () => {
     ['random bytes', Buffer.from('f'.repeat(64))],
   ]
   for (const [name, bytes] of cases)
-    test(name, async () => {
+    test(`a connection with ${name} instead of a valid header is closed`, async () => {
       const { sum: before } = await refusals('proxy_header')
       const socket = await open()
       socket.write(bytes)
@@ -205,7 +205,7 @@ suite('a header that is malformed closes the connection', () => {
       await eventually(async () => assert.equal((await refusals('proxy_header')).sum, before + 1))
     })
 
-  test('a header that never ends', async () => {
+  test('a connection whose header never ends is closed', async () => {
     const socket = await open()
     socket.write(from4(192, 0, 2, 1).subarray(0, 20))
     await isClosed(socket)
@@ -233,7 +233,7 @@ test('the setting without trusted proxies stops the start', async () => {
   )
 })
 
-test('without the setting a header is no MQTT', async () => {
+test('without the setting, a header is rejected like any bytes that are not MQTT', async () => {
   const plain = await openGateway({ environment: { WAYPOST_TRUST_PROXY: '127.0.0.1' } })
   const port = portOf(plain.mqttUrl)
   const socket = await open('127.0.0.1', port)

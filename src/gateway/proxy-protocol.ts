@@ -8,10 +8,10 @@ import { type IsProxy, plainAddress } from '../kernel/client-address.ts'
 
 const signature = Buffer.from('0d0a0d0a000d0a515549540a', 'hex')
 const headLength = 16
-/** Addresses take 36 bytes at most; the rest is for extensions, which are ignored. */
+/** Maximum length of the header after its fixed part: addresses take 36 bytes at most, the rest is for extensions, which are ignored. */
 const restMax = 4096
 const headerMs = 5000
-/** Connections whose header is not read yet. Only trusted proxies can have any. */
+/** Maximum number of connections whose header is not read yet. Only trusted proxies can open such connections. */
 const pendingMax = 1000
 
 export type HeaderProblem = 'malformed' | 'too slow' | 'too many at once'

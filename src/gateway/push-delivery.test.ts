@@ -152,14 +152,15 @@ test('a push that arrives twice by signals is sent once', async () => {
   const device = await one.device()
   await device.publish(`${prefix}/json`, '1')
   const { signals, members, secrets, newId } = two.waypost.kit
-  const parcel = {
+  const forwardedPush = {
     id: newId(),
     endpointId,
     sealed: secrets.seal(JSON.stringify(push)),
     sender: members.nodeId,
     hops: 0,
   }
-  for (let n = 0; n < 3; n++) await signals.sendNow(`node/${one.waypost.kit.members.nodeId}`, PushForwarded, parcel)
+  for (let n = 0; n < 3; n++)
+    await signals.sendNow(`node/${one.waypost.kit.members.nodeId}`, PushForwarded, forwardedPush)
   await device.receives(`${prefix}/command/reboot/status`)
   await device.receivesNothing(100)
   await device.end()

@@ -24,7 +24,7 @@ async function aHub() {
   const { version } = await anApplication()
   const [first, second] = [await anEndpoint(version), await anEndpoint(version)]
   const hub = await device()
-  const say = async ({ token }: { token: string }) => {
+  const sendMessage = async ({ token }: { token: string }) => {
     const topic = `kp1/${version}/test/${token}/json/1`
     await hub.publish(topic, '1')
     return Promise.race([
@@ -32,24 +32,24 @@ async function aHub() {
       hub.receives(`${topic}/error`).then(({ json }) => json.statusCode as number),
     ])
   }
-  assert.deepEqual([await say(first), await say(second)], [200, 200])
-  return { hub, first, second, say }
+  assert.deepEqual([await sendMessage(first), await sendMessage(second)], [200, 200])
+  return { hub, first, second, sendMessage }
 }
 
 const push = { extension: 'test', resourcePath: '/wake', payload: 1 }
 
 for (const status of ['Suspended', 'Revoked'])
   test(`a ${status} token gets 401 and no messages, and other endpoints of the connection continue`, async () => {
-    const { hub, first, second, say } = await aHub()
+    const { hub, first, second, sendMessage } = await aHub()
     assert.equal(await fixture.gateway.send(first.endpointId, push), 'delivered')
     await setTokenStatus(first.endpointId, status)
     assert.equal(await fixture.gateway.send(first.endpointId, push), 'offline')
-    assert.equal(await say(first), 401)
-    assert.equal(await say(second), 200)
+    assert.equal(await sendMessage(first), 401)
+    assert.equal(await sendMessage(second), 200)
     assert.ok(hub.client.connected)
     if (status === 'Suspended') {
       await setTokenStatus(first.endpointId, 'Active')
-      assert.equal(await say(first), 200)
+      assert.equal(await sendMessage(first), 200)
     }
   })
 
@@ -102,7 +102,11 @@ const aLogin = async () => {
 }
 
 /** Creates a disconnected client with two endpoints and a queued message for each. */
-async function aSleepingHub(clientId: string, login: { username?: string; password?: string } = {}, ask = admin) {
+async function aDisconnectedClient(
+  clientId: string,
+  login: { username?: string; password?: string } = {},
+  ask = admin,
+) {
   const { version, app } = await anApplication(['v1'], ask)
   const [first, second] = [await anEndpoint(version, ask), await anEndpoint(version, ask)]
   const session = { clientId, clean: false, ...login }
@@ -146,7 +150,7 @@ const endings: [name: string, (ended: Ended) => Promise<unknown>][] = [
 ]
 for (const [index, [name, end]] of endings.entries())
   test(`queued messages of an endpoint are not delivered after ${name}`, async () => {
-    const { first, second, version, topicOf, wake } = await aSleepingHub(`sleeper-${index}`, await aLogin())
+    const { first, second, version, topicOf, wake } = await aDisconnectedClient(`sleeper-${index}`, await aLogin())
     await end({ ...first, version })
     const hub = await wake()
     await hub.receives(topicOf(second))
@@ -154,7 +158,7 @@ for (const [index, [name, end]] of endings.entries())
   })
 
 test('queued messages of a suspended tenant are not delivered', async () => {
-  const { topicOf, first, second, wake } = await aSleepingHub('sleeper-of-other', {}, fixture.other)
+  const { topicOf, first, second, wake } = await aDisconnectedClient('sleeper-of-other', {}, fixture.other)
   await fixture.setTenantStatus('other', 'SUSPENDED')
   const hub = await wake()
   for (const endpoint of [first, second]) await hub.client.subscribeAsync(topicOf(endpoint), { qos: 1 })

@@ -100,7 +100,11 @@ test('a client that connects to another node loses its connection to the first; 
   const first = await one.device(mine)
   const codes = codesOf(first)
   const anonymous = await one.device({ clientId: 'roamer' })
-  const foreigner = await one.device({ ...mine, username: `${theirs.username}@other`, password: theirs.password })
+  const clientOfOtherTenant = await one.device({
+    ...mine,
+    username: `${theirs.username}@other`,
+    password: theirs.password,
+  })
   const otherDevice = await one.device({ ...mine, clientId: 'roamer-2' })
   const second = await two.device(mine)
   await first.closed()
@@ -111,7 +115,7 @@ test('a client that connects to another node loses its connection to the first; 
   await second.closed()
   assert.deepEqual(back, [0x8e])
   await third.receivesNothing(60)
-  for (const { client } of [anonymous, foreigner, otherDevice, third]) assert.ok(client.connected)
+  for (const { client } of [anonymous, clientOfOtherTenant, otherDevice, third]) assert.ok(client.connected)
 })
 
 test('a session moves to the new node with its subscriptions, unacknowledged and queued messages', async () => {

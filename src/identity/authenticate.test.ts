@@ -49,7 +49,7 @@ describe('authentication', () => {
     })
   })
 
-  test('an issuer that PostgreSQL cannot store is 401', async () => {
+  test('a token whose issuer PostgreSQL cannot store is answered with 401', async () => {
     const none = Buffer.from('{"alg":"none","kid":"a\\u0000b"}').toString('base64url')
     const ours = `${waypost.baseUrl}/auth/realms/`
     for (const iss of [
@@ -68,7 +68,7 @@ describe('authentication', () => {
       await assert.rejects(waypost.api.authenticate({ apiKey: key }), Unauthenticated.is)
   })
 
-  test('a request without token and key is anonymous, an invalid one is 401', async () => {
+  test('a request without token and key is anonymous; an invalid token or key is answered with 401', async () => {
     assert.equal(await waypost.api.authenticate({}), undefined)
     const [head, payload, signature] = service.split('.') as [string, string, string]
     const none = Buffer.from('{"alg":"none"}').toString('base64url')

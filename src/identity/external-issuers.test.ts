@@ -128,7 +128,7 @@ describe('tokens of an external issuer', () => {
     await waypost.realm('squatter')
     const shared = await aProvider()
     const other = waypost.as(aTenantAdmin('squatter'))
-    const squat = async (more: object) => {
+    const registerInOtherTenant = async (more: object) => {
       const made = await other(`POST ${root}/issuers`, { issuer: shared.issuer, ...more })
       assert.equal(made.status, 201, made.text)
       return made.body.id as string
@@ -143,7 +143,7 @@ describe('tokens of an external issuer', () => {
     const taken = await other(`POST ${root}/issuers`, { issuer: shared.issuer, audience: 'acme-app' })
     assert.equal(taken.status, 409, taken.text)
 
-    await squat({ audience: 'their-app' })
+    await registerInOtherTenant({ audience: 'their-app' })
     assert.equal(await ownerOf(['acme-app', 'account']), 'acme')
     assert.equal(await ownerOf('their-app'), 'squatter')
     assert.equal(await ownerOf(['their-app', 'acme-app']), 'acme', 'the first registration must win')
@@ -160,10 +160,10 @@ describe('tokens of an external issuer', () => {
     assert.equal(rotating.requests.length, 2)
 
     const { kit } = waypost
-    const impatient = createExternalIssuers(kit, { failureMs: 0, rotationMs: 0 })
-    await impatient.verify(await rotating.token(), rotating.issuer)
+    const withoutCooldown = createExternalIssuers(kit, { failureMs: 0, rotationMs: 0 })
+    await withoutCooldown.verify(await rotating.token(), rotating.issuer)
     await rotating.addKey('three')
-    const { tenantId } = await impatient.verify(await rotating.token({}, 'three'), rotating.issuer)
+    const { tenantId } = await withoutCooldown.verify(await rotating.token({}, 'three'), rotating.issuer)
     assert.equal(tenantId, 'acme')
   })
 
@@ -236,9 +236,9 @@ describe('tokens of an external issuer', () => {
 
   test('an issuer on a private address is not fetched unless the operator allows it', async () => {
     const { kit } = waypost
-    const careful = createExternalIssuers({ ...kit, platform: { ...kit.platform, allowPrivateAddresses: false } })
+    const guarded = createExternalIssuers({ ...kit, platform: { ...kit.platform, allowPrivateAddresses: false } })
     const before = provider.requests.length
-    await assert.rejects(careful.verify(await provider.token(), provider.issuer), Unauthenticated.is)
+    await assert.rejects(guarded.verify(await provider.token(), provider.issuer), Unauthenticated.is)
     assert.equal(provider.requests.length, before)
   })
 })

@@ -24,7 +24,7 @@ before(async () => {
 
 const names = ['state', 'nonce', 'login_hint', 'ui_locales', 'acr_values', 'claims_locales', 'display', 'claims', 'x']
 
-test('NUL in a parameter of a sign-in is 400', async () => {
+test('NUL in a parameter of a sign-in is answered with 400', async () => {
   for (const name of [...names, 'client_id', 'redirect_uri', 'scope', 'a\0b']) {
     const url = client.authUrl(pkce().challenge, { [name]: 'a\0b' })
     const answer = await call(url)
@@ -38,7 +38,7 @@ test('NUL in a parameter of a sign-in is 400', async () => {
   assert.equal(
     (await call(client.authUrl(pkce().challenge, { state: 'a%00b' }))).status,
     303,
-    'an encoded text that is no NUL must be accepted',
+    'an encoded text other than NUL must be accepted',
   )
 })
 

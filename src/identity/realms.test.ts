@@ -260,7 +260,7 @@ test('a restart keeps keys, cookies and refresh tokens', async () => {
   assert.match((await browser.go(client.authUrl(pkce().challenge, { prompt: 'none' }))).location, /code=/)
 })
 
-test('without the database the response is 503 in the OAuth error format', async () => {
+test('without the database, requests are answered with 503 in the OAuth error format', async () => {
   const lost = await openIdentity({ connection, environment })
   const realm = await lost.addRealm('lost')
   await lost.addUser('lost', 'ada')

@@ -28,7 +28,7 @@ const aService = (build: (kit: Kit) => void) =>
     },
   })
 
-const say = (kit: Kit, thing: string, n: number) =>
+const publishThing = (kit: Kit, thing: string, n: number) =>
   kit.db.tx((sql) => kit.bus.publish(sql, Said, { tenantId: 't', thing, n }))
 
 test('an event handler gets all events of a key in order, and none of a rolled back transaction', async () => {
@@ -36,7 +36,7 @@ test('an event handler gets all events of a key in order, and none of a rolled b
   const { kit } = await openTestPlatform({
     services: [aService((it) => it.bus.handle('test.collect', Said, async (_, event) => void got.push(event)))],
   })
-  for (let n = 0; n < 20; n++) await say(kit, n % 2 === 0 ? 'even' : 'odd', n)
+  for (let n = 0; n < 20; n++) await publishThing(kit, n % 2 === 0 ? 'even' : 'odd', n)
   await assert.rejects(
     kit.db.tx(async (sql) => {
       await kit.bus.publish(sql, Said, { tenantId: 't', thing: 'even', n: 99 })
@@ -69,9 +69,9 @@ test('a failing event handler delays only its own key and is retried', async () 
     ],
     environment: { WAYPOST_LOG_LEVEL: 'silent' },
   })
-  await say(kit, 'bad', 1)
-  await say(kit, 'bad', 2)
-  await say(kit, 'good', 1)
+  await publishThing(kit, 'bad', 1)
+  await publishThing(kit, 'bad', 2)
+  await publishThing(kit, 'good', 1)
   await eventually(() => assert.deepEqual(got, ['good1']))
   await eventually(() => assert.deepEqual(got, ['good1', 'bad1', 'bad2']), { withinMs: 15_000 })
 })
@@ -89,7 +89,7 @@ test('the writes of an event handler and its delivery commit together', async ()
     ],
     environment: { WAYPOST_LOG_LEVEL: 'silent' },
   })
-  await say(kit, 'once', 1)
+  await publishThing(kit, 'once', 1)
   await eventually(async () => assert.equal((await kit.db.sql`select from kernel.vault`).length, 1), {
     withinMs: 15_000,
   })

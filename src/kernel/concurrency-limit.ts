@@ -18,7 +18,7 @@ export interface ConcurrencyLimit {
 export type WaitingFor = Pick<Ctx, 'signal'>
 
 export interface ConcurrencyLimits {
-  /** For all tenants together. */
+  /** Maximum for all tenants together. */
   total?: number
   perTenant?: number
   /** For one named caller: less than `perTenant`, so that a single caller cannot use up the limit of its tenant. */

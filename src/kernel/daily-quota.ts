@@ -48,7 +48,7 @@ interface Usage {
   known: number
   /** Bytes that are being written. */
   inFlight: number
-  /** Not written yet. */
+  /** Counts that are not written yet. */
   pending: Counts
   isReported: boolean
 }

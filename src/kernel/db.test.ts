@@ -191,8 +191,8 @@ suite('a connection that breaks inside a transaction', () => {
       await savepoint((inner) => Promise.all([inner`select pg_sleep(5)`, sleep(20).then(cut)]))
     },
     'while one part of it goes on': async (sql: Sql, cut: () => Promise<void>) => {
-      const goesOn = sleep(100).then(() => sql`insert into t (id) values (77)`)
-      await Promise.all([sql`select pg_sleep(5)`, sleep(20).then(cut), goesOn.catch(() => {})])
+      const laterInsert = sleep(100).then(() => sql`insert into t (id) values (77)`)
+      await Promise.all([sql`select pg_sleep(5)`, sleep(20).then(cut), laterInsert.catch(() => {})])
     },
   }
   for (const [when, work] of Object.entries(breaking))

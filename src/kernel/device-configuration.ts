@@ -39,7 +39,7 @@ export const noConfigurations: DeviceConfigurations = {
 export const UnknownConfiguration = defineError<{ configId: string }>(
   'unknown_configuration',
   404,
-  'configId {configId} is no configuration that this endpoint has to apply',
+  'configId {configId} is not a configuration that this endpoint has to apply',
 )
 
 const readRequest = jsonPayload(Type.Object({ configId: optional.text(1024), observe: optional.flag() }), {

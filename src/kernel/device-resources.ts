@@ -45,7 +45,7 @@ const compilePattern = (pattern: string) =>
     's',
   )
 
-/** Enough for payloads with a few named fields. */
+/** Limit of a payload, which is enough for a few named fields. */
 const bytesMaxDefault = 64 * 1024
 
 /**

@@ -22,7 +22,7 @@ function script(directory: string, then: string): string[] {
 }
 
 /** Tries to take the lock in another process. */
-function tryFromOutside(directory: string): string {
+function lockInOtherProcess(directory: string): string {
   return spawnSync(process.execPath, script(directory, `console.log('locked')`), { encoding: 'utf8' }).stdout.trim() ===
     'locked'
     ? 'locked'
@@ -45,10 +45,10 @@ test('a second lock is refused with the pid of the holder, and granted after the
       `The data directory ${directory} is in use by another Waypost process (pid ${process.pid}). ` +
       'Stop that process first, or choose another directory.',
   })
-  assert.equal(tryFromOutside(directory), 'refused', 'the rejected attempt must not release the first lock')
+  assert.equal(lockInOtherProcess(directory), 'refused', 'the rejected attempt must not release the first lock')
   lock.release()
   lock.release()
-  assert.equal(tryFromOutside(directory), 'locked')
+  assert.equal(lockInOtherProcess(directory), 'locked')
   lockDirectory(directory).release()
 })
 
@@ -57,7 +57,7 @@ test('a lock survives garbage collection although no variable refers to it', () 
   const options = ['--expose-gc', ...script(directory, 'gc(); gc(); setInterval(() => gc(), 5); console.log("held")')]
   const holder = spawn(process.execPath, options, { stdio: ['ignore', 'pipe', 'inherit'] })
   return once(holder.stdout, 'data')
-    .then(() => assert.equal(tryFromOutside(directory), 'refused'))
+    .then(() => assert.equal(lockInOtherProcess(directory), 'refused'))
     .finally(() => holder.kill('SIGKILL'))
 })
 

@@ -39,7 +39,7 @@ const free = async () => {
   await eventually(() => assert.equal(waypost.kit.diskSpace.isLow, false))
 }
 
-test('without space changes are 507 and messages 503, while reading, logins and deletions work; then changes work again', async () => {
+test('without free space, changes are answered with 507 and messages with 503, while reading, logins and deletions work; changes work again once space is free', async () => {
   const { app, version } = await anApplication()
   const { endpointId, token } = await anEndpoint(version)
   const extra = await anEndpoint(version)

@@ -24,7 +24,7 @@ interface Volume {
 }
 
 const checkEveryMs = 1000
-/** Changes are accepted again only with this much more space, at most, so that they do not start and stop all the time. */
+/** Changes are accepted again only with more free space than the minimum, by at most this much, so that they do not start and stop all the time. */
 const recoveryBytesMax = 50_000_000
 
 export function createDiskSpace(options: {

@@ -60,7 +60,7 @@ export function readDescriptorLimit(): number {
     const soft = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1]
     return Math.min(limitMax, soft === undefined ? limitMax : Number(soft))
   } catch {
-    // No /proc, as on macOS.
+    // The system has no /proc, such as macOS.
     const report = process.report.getReport() as { userLimits?: { open_files?: { soft?: number | string } } }
     const soft = Number(report.userLimits?.open_files?.soft)
     return Math.min(limitMax, Number.isFinite(soft) ? soft : limitMax)

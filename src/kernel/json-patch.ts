@@ -82,7 +82,7 @@ function* patchSteps(document: unknown, operations: unknown[]): Generator<undefi
     if (!location || (!exists && (op === 'remove' || op === 'replace'))) throw nothingAt(path)
     if (op === 'remove') remove(location)
     else if (op === 'replace') put(location, value)
-    else if (!add(location, value)) throw invalidOperation(`path: ${location.name} is no index of the array there`)
+    else if (!add(location, value)) throw invalidOperation(`path: ${location.name} is not an index of the array there`)
   }
   return holder.root
 }

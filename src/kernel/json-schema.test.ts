@@ -17,15 +17,15 @@ async function verdictOf(schema: object, value: unknown) {
     : verdict.violations.violations.map(({ path, message }) => `${path} ${message}`)
 }
 
-suite('a schema is refused', () => {
+suite('unusable schemas', () => {
   const refused: [why: string, schema: unknown, problem: RegExp][] = [
-    ['that is no JSON', '{', /not JSON/],
+    ['that is not JSON', '{', /not JSON/],
     ['that is a boolean', true, /not an object/],
     ['that is a list', [], /not an object/],
     ['that is null', null, /not an object/],
     ['of another draft', { $schema: 'http://json-schema.org/draft-04/schema#' }, /draft-04.*not supported/],
     ['of an unknown language', { $schema: 'https://example.org/schema' }, /not supported/],
-    ['whose $schema is no text', { $schema: 7 }, /must be a text/],
+    ['whose $schema is not a text', { $schema: 7 }, /must be a text/],
     ['that violates its draft', { type: 'nothing' }, /^\/type: must be equal to one of the allowed values/],
     ['with a remote reference', { $ref: 'https://example.org/other.json' }, /can't resolve reference/],
     ['with a reference to a part that is missing', { $ref: '#/definitions/a' }, /can't resolve reference/],
@@ -39,7 +39,7 @@ suite('a schema is refused', () => {
     ['that is nested too deeply', `${'{"not":'.repeat(20_000)}{}${'}'.repeat(20_000)}`, /nested too deeply/],
   ]
   for (const [why, schema, problem] of refused)
-    test(why, async () => assert.match((await problemOf(schema)) ?? 'accepted', problem))
+    test(`a schema ${why} is refused`, async () => assert.match((await problemOf(schema)) ?? 'accepted', problem))
 
   test('a schema is refused also if another tenant has the schema that it refers to', async () => {
     const $id = 'https://example.org/secret.json'

@@ -8,7 +8,7 @@ import type { SchemaAnswer, SchemaRequest } from './json-schema/threads.ts'
 
 export type { Violation, Violations } from './json-schema/compile.ts'
 
-/** Characters of a schema that users can store. */
+/** Maximum number of characters of a schema that users can store. */
 export const schemaLengthMax = 64 * 1024
 
 export type Verdict = 'valid' | { violations: Violations } | { unusable: Violations }

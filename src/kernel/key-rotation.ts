@@ -79,7 +79,7 @@ export async function enterPhase(
     if (missing.length === 0) break
     report(missing.length)
   }
-  // For processes without events, such as the VPN server, and nodes that were suspended for a moment.
+  // Waits for processes without events, such as the VPN server, and for nodes that were suspended for a moment.
   await sleep(2 * keyReloadMs)
 }
 

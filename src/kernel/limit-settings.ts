@@ -37,7 +37,7 @@ export const limitSettings = defineSettings(
     AUDIT_DAYS: { kind: 'integer', default: '365', meaning: 'days that the audit log keeps its records' },
   },
   (value) => ({
-    /** For each tenant; 0: no limit. */
+    /** Limit for each tenant; 0 means no limit. */
     bytesPerDay: value.TENANT_MB_PER_DAY * 1_000_000,
     diskFreeMinBytes: value.DISK_FREE_MIN_MB * 1_000_000,
     /** HTTP requests of each tenant; 0: no limit. */

@@ -135,7 +135,7 @@ export function createMembers({ metrics, timing = defaultTiming, ...deps }: Memb
 
 async function start(node: Node) {
   const { db, nodeId, version, addresses, heartbeatMs } = node
-  // In this order, the later of two nodes that start at the same time finds the other.
+  // Inserts before reading: of two nodes that start at the same time, the later one then finds the other.
   await insertNode(db.sql, nodeId, version, addresses)
   await refresh(node)
   node.joined = true

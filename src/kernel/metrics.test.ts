@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createMetrics } from './metrics.ts'
 
-test('the quick histogram writes cumulative buckets, sum and count for each set of labels, as Prometheus expects', async () => {
+test('the histogram writes cumulative buckets, sum and count for each set of labels, as Prometheus expects', async () => {
   const metrics = createMetrics()
   const histogram = metrics.quickHistogram('test_seconds', 'For tests', ['method', 'route'], [0.1, 1])
   for (const value of [0.05, 0.1, 0.5, 7]) histogram.observe(value, 'GET', '/a"b')

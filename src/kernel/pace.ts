@@ -22,7 +22,7 @@ export interface PaceDeps {
 
 export function createPace({ now, sleep, utilization } = systemDeps()): Pace {
   let began = now()
-  /** Average utilization by others during the last pauses. */
+  /** Average utilization of the thread by other work during the last pauses. */
   let busy = 0
 
   async function pause(workedMs: number) {

@@ -125,7 +125,7 @@ suite('a bad receiver', () => {
     assert.ok(calmMs() < 2000, `${calmMs()} ms`)
   })
 
-  test('a bad receiver that sends its headers drop by drop ends with a time-out', async () => {
+  test('a bad receiver that sends its headers byte by byte ends with a time-out', async () => {
     const receiver = await aReceiver((_response, _request, socket) => {
       socket.write('HTTP/1.1 200 OK\r\n')
       const timer = setInterval(() => socket.write('x-more: 1\r\n'), 20)
@@ -134,7 +134,7 @@ suite('a bad receiver', () => {
     await assert.rejects(aClient().post(receiver.url, '', 300), /no response headers within 0.3 s/)
   })
 
-  test('a bad receiver with a slow or endless body has answered, and loses its connection', async () => {
+  test('a bad receiver with a slow or endless body counts as answered, and its connection is closed', async () => {
     const receiver = await aReceiver((response) => {
       response.writeHead(200)
       const timer = setInterval(() => response.write('x'.repeat(10)), 20)
@@ -146,7 +146,7 @@ suite('a bad receiver', () => {
     await eventually(() => assert.equal(receiver.openConnections(), 0))
   })
 
-  test('a bad receiver that answers nonsense or too many headers is an error', async () => {
+  test('a bad receiver that sends malformed or too many headers is an error', async () => {
     const receiver = await aReceiver((_response, _request, socket) => void socket.end('SSH-2.0-x\r\n\r\n'))
     await assert.rejects(aClient().post(receiver.url), /Parse Error/)
     receiver.respond = (response) => void response.writeHead(200, { 'x-long': 'x'.repeat(20_000) }).end()

@@ -10,7 +10,7 @@ export interface SafeRequest {
   method: string
   headers: Record<string, string>
   body: string | Uint8Array
-  /** From connecting to the end of the response headers. */
+  /** Time limit from connecting to the end of the response headers. */
   timeoutMs: number
 }
 
@@ -44,7 +44,7 @@ interface Host {
 }
 
 interface State extends SafeConnectionsOptions {
-  /** In the order of last use. */
+  /** Hosts in the order of their last use. */
   hosts: Map<string, Host>
 }
 

@@ -5,7 +5,7 @@
 
 const smallestBytes = 16 * 1024
 const largestBytes = 1024 * 1024
-/** Spare buffers of each size. */
+/** Maximum number of spare buffers of each size. */
 const sparesMax = 4
 const spares = new Map<number, Buffer[]>()
 

@@ -127,7 +127,7 @@ const cases: Record<string, [source: string, expected: string][]> = {
   Locale: [["Locale.GERMANY.toString() + Locale.forLanguageTag('fr-CA').getCountry()", 'de_DECA']],
 }
 for (const [title, rows] of Object.entries(cases))
-  test(title, () => {
+  test(`the methods of ${title} have the results of Java`, () => {
     for (const [source, expected] of rows) assert.equal(run(source), expected, source)
   })
 

@@ -45,7 +45,7 @@ const canWiden = (from: Type, to: Type): boolean => from === to || widens(from.n
 
 const box = (type: Type): Convert => (type.primitive ? (boxerOf(type.name) ?? unchanged) : unchanged)
 
-/** How a cast of one static type to another is done; undefined where the language has no such cast. */
+/** Returns the function that casts one static type to another; undefined if the language has no such cast. */
 export function castBetween(from: Type, to: Type, explicit: boolean, internal: boolean): Convert | undefined {
   if (from === to) return unchanged
   if (from === voidType || to === voidType) return undefined
@@ -107,7 +107,7 @@ function textToChar(value: string): number {
 
 const castCache = new Map<string, Convert>()
 
-/** How a reference becomes a value of this type at run time. */
+/** Returns the function that casts a reference to this type at run time. */
 export function castFromDef(to: Type, explicit: boolean): Convert {
   const key = `${to.name} ${explicit}`
   const known = castCache.get(key)

@@ -94,7 +94,7 @@ const slow: Record<string, string> = {
   'a power with a huge exponent': 'BigInteger.TEN.pow(2000000000)',
   'a decimal with a huge exponent': "new BigDecimal('1e2000000000')",
   'a decimal with a huge scale': "new BigDecimal('1e99999').setScale(0)",
-  'a shift by everything': 'BigInteger.ONE.shiftLeft(2000000000)',
+  'a shift by two billion bits': 'BigInteger.ONE.shiftLeft(2000000000)',
   'a date far away': 'LocalDate.of(2020, 1, 1).plusDays(Long.MAX_VALUE)',
   'an amount of time far away': 'Duration.ofDays(Long.MAX_VALUE)',
   'a long number': "Integer.parseInt('9'.repeat(1000000))",
@@ -157,7 +157,7 @@ const escapes = [
   'def b = new StringBuilder(); b.value = 1',
 ]
 
-test('no name of a script reaches the host', () => {
+test('a script cannot reach an object of the host by any name', () => {
   const before = Object.keys(Object.prototype).length
   for (const source of escapes) assert.notEqual(attack(`return ${source}`).error, 'none', source)
   assert.equal(attack("ctx.__proto__ = ['polluted': 1]; ctx.constructor = 1; ctx['hasOwnProperty'] = 1").error, 'none')

@@ -89,7 +89,7 @@ check('texts print numbers as Java does', [
   ["return String.valueOf([1, 'a', ['k': 2.0]])", '[1, a, {k=2.0}]'],
 ])
 
-check('statements and expressions', [
+check('statements and expressions have the results of Java', [
   ['int sum = 0; for (int i = 0; i < 5; ++i) { if (i == 1) continue; if (i == 4) break; sum += i } return sum', '5'],
   ['int n = 0; while (n < 10) n += 3; return n', '12'],
   ['int n = 0; do { n++ } while (n < 3); n', '3'],
@@ -112,7 +112,7 @@ check('statements and expressions', [
   ["'text'", 'text'],
 ])
 
-check('lists, maps and sets', [
+check('lists, maps and sets behave as in Java', [
   ['List l = [3, 1, 2]; l.sort((a, b) -> a - b); l.add(0, 9); l.remove(1); l', '[9, 2, 3]'],
   ["Map m = new TreeMap(['b': 1, 'a': 2]); m", '{a=2, b=1}'],
   ["Map m = [1: 'int', 1L: 'long', 1.0: 'double', '1': 'text']; m.size()", '4'],
@@ -129,7 +129,7 @@ check('lists, maps and sets', [
   ['Collections.max([3, 9, 4])', '9'],
 ])
 
-check('lambdas, method references and streams', [
+check('lambdas, method references and streams work as in Java', [
   ['[1, 2, 3, 4].stream().filter(x -> x % 2 == 0).map(x -> x * x).collect(Collectors.toList())', '[4, 16]'],
   ["['a', 'b', 'a'].stream().collect(Collectors.groupingBy(Function.identity(), Collectors.counting()))", '{a=2, b=1}'],
   ['def l = [2, 1]; l.sort(Integer::compare); l', '[1, 2]'],
@@ -150,7 +150,7 @@ check('regular expressions run in linear time', [
   ["('a'.repeat(20000) + 'b') ==~ /(a+)+/", 'false'],
 ])
 
-check('dates', [
+check('dates are computed and formatted as in Java', [
   ["ZonedDateTime.parse('2018-09-01T15:00:00+08:00').toInstant().toEpochMilli()", '1535785200000', 'Long'],
   [
     "ZonedDateTime.parse('2020-03-29T01:30:00+01:00[Europe/Berlin]').plusHours(1)",
@@ -242,7 +242,7 @@ test('regular expressions can be switched off', () => {
     assert.throws(() => run(source, false), /Regexes are disabled/, source)
 })
 
-test('a loop may run 999,999 times', () => {
+test('a loop of 999,999 iterations is within the limit', () => {
   assert.equal(run('for (int x = 0; x < 999999; ++x) {}'), null)
   assert.throws(() => run('for (int x = 0; x < 1000000; ++x) {}'), /1000000 steps/)
 })

@@ -10,7 +10,7 @@ export interface Limits {
 
 export const documentLimits: Limits = { steps: 1_000_000, milliseconds: 1000, bytes: 16 * 1024 * 1024 }
 
-/** Function calls that may be open at the same time. */
+/** Maximum depth of function calls. */
 const depthMax = 400
 /** Steps between two reads of the clock. */
 const clockInterval = 256

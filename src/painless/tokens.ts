@@ -3,7 +3,7 @@ import { CompileError } from './errors.ts'
 import type { Token } from './lexer.ts'
 import { findType } from './types.ts'
 
-/** Nesting of statements and expressions that the parser accepts. */
+/** Maximum nesting of statements and expressions. */
 const nestingMax = 150
 
 const primitives = new Set(['boolean', 'byte', 'short', 'char', 'int', 'long', 'float', 'double', 'def', 'void'])
@@ -66,7 +66,7 @@ export function nested<T>(cursor: Cursor, parse: () => T): T {
   return result
 }
 
-/** Reads the name of a type, with package and `[]`, if one stands `ahead` tokens on; `length` counts its tokens. */
+/** Reads the name of a type, with package and `[]`, if one begins `ahead` tokens after the position; `length` is the number of its tokens. */
 export function typeAhead(cursor: Cursor, ahead = 0, brackets = true): (TypeName & { length: number }) | undefined {
   const first = peek(cursor, ahead)
   let length = 1

@@ -9,7 +9,7 @@ export interface Limits {
   logLines: number
   /** UTF-8 bytes of all log lines. */
   logBytes: number
-  /** Greatest number of calls of each host function; a function that is not listed cannot be called. */
+  /** Maximum number of calls of each host function; a function that is not listed cannot be called. */
   calls: Record<string, number>
   /** UTF-8 bytes of arguments and result for one host call. */
   callBytes: number
@@ -29,7 +29,7 @@ export const defaultLimits: Limits = {
   callBytes: 1024 * 1024,
 }
 
-/** Memory for all values that a script holds; WebAssembly memory is capped a little above it (`engine.ts`). */
+/** Maximum memory of all values that a script holds; WebAssembly memory is capped a little above it (`engine.ts`). */
 export const memoryMax = 64 * 1024 * 1024
 
 /** Greatest length of a script, in UTF-16 code units (document 5, 5.4). */

@@ -77,7 +77,7 @@ export interface Script {
   text: string
   /** Function that the script declares and that is called with the context, instead of the script's own `return`. */
   entry?: string | undefined
-  /** Only compile the script. */
+  /** Compiles the script and does not run it. */
   compileOnly?: boolean | undefined
 }
 

@@ -130,7 +130,7 @@ test('stopping ends waiting and running scripts with an error', async () => {
   assert.equal(sandbox.stats().threads, 0)
 })
 
-test('a world that cannot be built fails its scripts instead of waiting for ever', async () => {
+test('scripts whose world cannot be built fail instead of waiting for ever', async () => {
   const errors: unknown[] = []
   const sandbox = start({ active: 1, worlds: { broken: '() => {' }, onError: (error) => errors.push(error) })
   const outcome = await quick(sandbox, 'acme')

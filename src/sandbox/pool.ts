@@ -43,7 +43,7 @@ const lowerPriorityAfterMs = 100
 /** Time after the limit in which a thread should stop the script itself; built-in functions may not notice the limit. */
 const graceMs = 500
 const idleMs = 30_000
-/** Threads that may die in succession before queued scripts fail. */
+/** Maximum number of threads that may die in succession; then queued scripts fail. */
 const deathsMax = 2
 
 export interface PoolStats {

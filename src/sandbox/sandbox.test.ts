@@ -55,7 +55,7 @@ test('the clock and random numbers differ between runs', async () => {
   assert.ok(Math.abs(clock - Date.now()) < 60_000)
 })
 
-test('every run has a world of its own', async () => {
+test('no run sees the globals of an earlier run', async () => {
   await succeed(
     'globalThis.left = 1; Array.prototype.left = 2; JSON.parse = null; ctx.a = 5; Math.max = null; return 1',
   )
@@ -80,7 +80,7 @@ test('several scripts run against one context, and none sees the changes of anot
   assert.deepEqual(sandbox.runAll({ tenantId: 'acme', input: '{}', scripts: [] }), [])
 })
 
-test('a large context is parsed once for several scripts and leaves no trace', async () => {
+test('a large context is parsed once for several scripts, and later runs do not see it', async () => {
   const input = JSON.stringify(Array.from({ length: 20_000 }, (_, index) => ({ index, text: `entry ${index}` })))
   const scripts = Array.from({ length: 5 }, (_, index) => ({
     text: `ctx.push(1); return [ctx.length, ctx[${index}].index]`,
@@ -109,7 +109,7 @@ test('an error has its position in the text of the user', async () => {
   for (const [script, text] of cases) assert.match(failureText(await fail(script)), text, script)
 })
 
-test('results without JSON are explained', async () => {
+test('the failure of a result that has no JSON form says why', async () => {
   const cases: [script: string, message: RegExp][] = [
     ['const a = {}; a.a = a; return a', /contains itself/],
     ['return 1n', /BigInt has no JSON/],
@@ -128,7 +128,7 @@ test('results without JSON are explained', async () => {
   }
 })
 
-test('members of the context can be kept for the next script', async () => {
+test('members of the context can be returned for the next script', async () => {
   const { kept } = await succeed('ctx.data.seen = [1]; ctx.data.at = new Date(0); return true', {
     keep: ['data', 'none'],
   })

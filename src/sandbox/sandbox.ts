@@ -141,7 +141,7 @@ function newJob({
   call,
   scripts,
 }: RunRequest & { scripts: Script[] }) {
-  const settlers = scripts.map(() => Promise.withResolvers<Outcome>())
+  const deferred = scripts.map(() => Promise.withResolvers<Outcome>())
   const job: Job = {
     tenantId,
     world,
@@ -152,7 +152,7 @@ function newJob({
     pending: scripts.map((_, index) => index),
     call,
     bytes: scripts.reduce((sum, { text }) => sum + text.length, input.length + 500),
-    settle: settlers,
+    settle: deferred,
   }
-  return { job, outcomes: settlers.map(({ promise }) => promise) }
+  return { job, outcomes: deferred.map(({ promise }) => promise) }
 }

@@ -147,7 +147,7 @@ suite('a new endpoint', () => {
 
 suite('points', () => {
   for (const { name, body } of bodies)
-    test(`${name}`, () =>
+    test(`points with ${name}`, () =>
       assertShortStall(() =>
         assertRejectedOrDone(
           `PUT /epts/api/v1/app-versions/${endpoint.version}/time-series/data`,

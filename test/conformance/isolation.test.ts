@@ -193,7 +193,7 @@ async function createSoftware({
   await create(asService, `POST ${software}`, { rolloutStrategy: 'general', specification: { for: marker } })
   const file = { method: 'PUT', headers: bearer(owner.token), body: marker }
   assert.equal((await fetch(`${platform.baseUrl}${software}/file?filename=${marker}`, file)).status, 204)
-  await speakSoftware(endpointToken)
+  await reportSoftware(endpointToken)
   parameters.software = { appName: app, softwareVersion: '1.0.0', endpointId }
 }
 
@@ -255,11 +255,11 @@ async function createJob(applicationName: string) {
   const created = await owner.asService('POST /jobs/api/v1/jobs/metadata-patches', body)
   assert.ok(created.status < 300, created.text)
   parameters.jobs = { jobId: created.body.jobId }
-  // Streams are known by their ids only; one that does not exist answers as that of another caller does.
+  // The id of any stream will do: a stream of another caller gets the same response as one that does not exist.
   parameters.live = { streamId: crypto.randomUUID() }
 }
 
-/** Creates a dashboard, and one that a version of an application brings. */
+/** Creates a dashboard and the dashboard template of an application version. */
 async function createDashboards(appVersionName: string) {
   const { asService } = owner
   const root = '/dashboards/api/v1'
@@ -290,7 +290,7 @@ async function sendSample(token: string, status: number) {
 }
 
 /** Reports a software version as a device of the owner. */
-async function speakSoftware(token: string) {
+async function reportSoftware(token: string) {
   const url = `${platform.baseUrl}/kp1/${marker}-app-v1/cmx_ota/${token}/applied/json`
   const answer = await fetch(url, { method: 'POST', body: JSON.stringify({ configId: '1.0.0', reasonPhrase: marker }) })
   assert.equal(answer.status, 200, await answer.text())
@@ -500,10 +500,10 @@ for (const operation of [...operations.filter(needsAccessToken), ...ownOperation
   describe(`${service}: ${method} ${path}`, () => {
     const call = (ask: Ask) => ask(`${method} ${urlOf(operation)}${queryOf(operation)}`, bodyOf(operation))
 
-    test('a call without credentials is 401', async () =>
+    test('a call without credentials is answered with 401', async () =>
       assert.equal((await call(client(platform.baseUrl))).status, 401))
 
-    test('a call with an invalid token is 401', async () => {
+    test('a call with an invalid token is answered with 401', async () => {
       const check = async ([name, token]: [string, string]) => {
         const answer = await call(client(platform.baseUrl, bearer(token)))
         assert.equal(answer.status, 401, `${name}: ${answer.status} ${answer.text}`)
@@ -523,7 +523,7 @@ for (const operation of [...operations.filter(needsAccessToken), ...ownOperation
     })
 
     if (needsScope(operation))
-      test('a call without the scope is 403 on the tenant or platform, 404 on a resource, and a list has nothing of the owner', async () => {
+      test('a call without the scope is answered with 403 on the tenant or platform and with 404 on a resource, and a list has nothing of the owner', async () => {
         const answer = await call(withoutPermissions)
         if (isOnTenantOrPlatform(operation)) assert.equal(answer.status, 403, answer.text)
         else if (path.includes('{')) assert.equal(answer.status, 404, answer.text)

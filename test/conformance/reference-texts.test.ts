@@ -121,11 +121,11 @@ test('a parameter or field with a default names it', () => {
 })
 
 test('every error response says its cause, not only the phrase of its status', () => {
-  const saysCause = (status: string, text = '') =>
+  const explainsCause = (status: string, text = '') =>
     isDescription(text) && text.replace(/\.$/, '') !== STATUS_CODES[status] && wordsOf(text).length >= 5
   const wrong = operations.flatMap(({ operationId, responses }) =>
     Object.entries(responses)
-      .filter(([status, { description }]) => Number(status) >= 400 && !saysCause(status, description))
+      .filter(([status, { description }]) => Number(status) >= 400 && !explainsCause(status, description))
       .map(([status, { description }]) => `${operationId} ${status}: ${description}`),
   )
   assert.deepEqual(wrong, [])

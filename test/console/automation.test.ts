@@ -22,7 +22,7 @@ before(async () => {
 
 const onlyRule = async () => (await console_.api('GET /re/api/v1/rules')).body.content[0]
 
-/** Replaces the text of an editor by keyboard, because it is no plain field. */
+/** Replaces the text of an editor by keyboard, because it is not a plain input element. */
 async function typeInto(label: RegExp, text: string) {
   await page.getByRole('textbox', { name: label }).focus()
   await page.keyboard.press('Control+A')

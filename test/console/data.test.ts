@@ -1,4 +1,7 @@
-/** An engineer writes a pipeline and tries it, keeps documents, and looks after files of devices; a reader only reads. */
+/**
+ * An engineer writes a pipeline and tries it, keeps documents, and manages files of devices; a reader sees all of it and can
+ * change nothing.
+ */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { before, test } from 'node:test'
@@ -25,7 +28,7 @@ before(async () => {
 
 const button = (name: string | RegExp, exact = true) => page.getByRole('button', { name, exact })
 
-/** Replaces the text of an editor by keyboard, because it is no plain field. */
+/** Replaces the text of an editor by keyboard, because it is not a plain input element. */
 async function typeInto(label: RegExp, text: string) {
   await page.getByRole('textbox', { name: label }).focus()
   await page.keyboard.press('Control+A')

@@ -1,4 +1,4 @@
-/** Failures in the console: each is said in words, keeps what was typed, and mends itself. */
+/** Failures in the console: the page explains each failure, keeps what was typed, and recovers without a reload. */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
@@ -39,7 +39,7 @@ async function openTab(path: string, prepare?: (page: Page) => Promise<unknown>)
 
 const banner = (page: Page, text: RegExp) => page.locator('.banner').filter({ hasText: text })
 
-test('a limit and a database that is away are said, the key r tries again, and the page mends itself', async () => {
+test('a limit and an unreachable database are reported, the key r retries, and the page recovers without a reload', async () => {
   const page = await openTab('/jobs')
   const list = /\/api\/v1\/applications(?:\?|$)/
   await page.route(list, (route) => route.fulfill({ status: 429, headers: { 'retry-after': '600' }, body: '{}' }))
@@ -99,7 +99,7 @@ test('permissions that are taken away end open pages and live topics at once, wi
     [live, 'endpoint:read'],
     [people, 'identity:user:read'],
   ] as const) {
-    // Without the message of the platform a page would ask after a minute.
+    // Without the event of the platform, a page would notice only at its next poll, after a minute.
     await page.getByText(`It needs the scope ${scope}`).waitFor({ timeout: 10_000 })
     t.diagnostic(`${scope}: ${Math.round(performance.now() - began)} ms`)
   }

@@ -114,7 +114,7 @@ function publish(client: MqttClient, topic: string, payload: unknown) {
   return Promise.race([client.publishAsync(topic, JSON.stringify(payload), { qos: 1 }), closed])
 }
 
-/** Asks for everything once. */
+/** Polls commands, configurations and software once. */
 async function poll(state: State) {
   const { baseUrl } = aNode(state)
   const send = async (extension: string, path: string, payload: unknown) => {

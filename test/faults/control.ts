@@ -44,7 +44,7 @@ interface Load {
   /** A token is valid at the node that has issued it, because each has another address. */
   tokens: WeakMap<RunningPlatform, string>
   isRunning: boolean
-  /** Numbers of commands by number: the endpoint, and the id if the caller got a response. */
+  /** Commands by their number: the endpoint, and the id if the caller got a response. */
   commands: Map<number, { endpointId: string; id?: number; isAwaited?: boolean }>
   /** By endpoint: the number of the last acknowledged configuration, and of the last one that was sent. */
   own: Map<string, { acknowledged: number; sent: number }>

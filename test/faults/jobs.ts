@@ -39,7 +39,7 @@ export async function killDuringJobs({
   await registerFleet(ask, connection, endpoints)
   const before = memoryMb([platform.process.pid!])
   const began = performance.now()
-  // Applied twice, the second time fails: the test of the patch finds it.
+  // An endpoint that gets the patch twice fails the second time, because the test operation of the patch fails.
   const operations = [
     { op: 'test', path: '/done', value: false },
     { op: 'replace', path: '/done', value: true },

@@ -18,7 +18,7 @@ export interface LiveKillReport {
   /** Messages that only the list had, after a gap. */
   afterGap: number
   gaps: number
-  /** From the kill of the node that serves the stream until the stream is open on the other. */
+  /** Seconds from the kill of the node that serves the stream until the stream is open on the other node. */
   slowestResumptionSeconds: number
 }
 
@@ -41,9 +41,9 @@ export async function killLiveNodes(options: { rounds: number; seed: number }): 
   const { key, version, endpointId, token } = await provision(nodes[0]!)
   /** The node that new connections of the stream go to. */
   let serving = 0
-  const viaServing: typeof fetch = (url, init) =>
+  const fetchFromServingNode: typeof fetch = (url, init) =>
     fetch(String(url).replace('http://any', nodes[serving]!.baseUrl), init)
-  const client = createClient({ url: 'http://any', auth: { apiKey: key }, fetch: viaServing })
+  const client = createClient({ url: 'http://any', auth: { apiKey: key }, fetch: fetchFromServingNode })
   const watched: Watched = { numbers: new Map(), gaps: 0, opened: 0 }
   const stop = new AbortController()
   const watching = watch(client, endpointId, watched, stop.signal)

@@ -61,7 +61,7 @@ export async function openAssets(options: Partial<TestPlatformOptions> = {}) {
     aType,
     anAsset,
     /** Registers an endpoint in an application that all endpoints of the caller share. */
-    async aThing(metadata: object = {}, ask: Ask = admin): Promise<EntityName> {
+    async anEndpointEntity(metadata: object = {}, ask: Ask = admin): Promise<EntityName> {
       const version = versions.get(ask) ?? (await anApplication(ask)).version
       versions.set(ask, version)
       return `ENDPOINT ${await anEndpoint(version, { metadata }, ask)}`

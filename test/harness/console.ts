@@ -79,7 +79,7 @@ export async function signIn(page: Page, username: string, password: string) {
 /** Waits until nothing on the page is being loaded. */
 export async function settled(page: Page) {
   await page.locator('#page-title').waitFor()
-  // Not waitForFunction: it evaluates a text in the page, which the policy forbids.
+  // Does not use waitForFunction: it evaluates a text in the page, which the content security policy forbids.
   await page.locator('.skeleton, .is-old').first().waitFor({ state: 'detached' })
 }
 

@@ -2,8 +2,8 @@
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import { seededRandom } from './seeded-random.ts'
 
-export type Mischief = 'delay' | 'cut before' | 'cut after' | 'cut in answer' | '429' | '503' | '503 after' | 'silence'
-export const mischiefs: Mischief[] = [
+export type Fault = 'delay' | 'cut before' | 'cut after' | 'cut in answer' | '429' | '503' | '503 after' | 'silence'
+export const faults: Fault[] = [
   'delay',
   'cut before',
   'cut after',
@@ -28,9 +28,9 @@ export async function openHostileProxy(target: string, seed: number, share = 0.4
   const server = createServer(async (incoming, response) => {
     const chunks: Buffer[] = []
     for await (const chunk of incoming) chunks.push(chunk)
-    const mischief = random() < share ? mischiefs[Math.floor(random() * mischiefs.length)] : undefined
-    if (mischief) counts[mischief] = (counts[mischief] ?? 0) + 1
-    await treat(mischief, target, incoming, Buffer.concat(chunks), response)
+    const fault = random() < share ? faults[Math.floor(random() * faults.length)] : undefined
+    if (fault) counts[fault] = (counts[fault] ?? 0) + 1
+    await answerWith(fault, target, incoming, Buffer.concat(chunks), response)
   })
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
   return {
@@ -43,24 +43,23 @@ export async function openHostileProxy(target: string, seed: number, share = 0.4
   }
 }
 
-async function treat(
-  mischief: Mischief | undefined,
+async function answerWith(
+  fault: Fault | undefined,
   target: string,
   incoming: IncomingMessage,
   body: Buffer,
   response: ServerResponse,
 ) {
-  if (mischief === 'cut before') return incoming.socket.destroy()
-  if (mischief === '429' || mischief === '503')
-    return response.writeHead(Number(mischief), { 'retry-after': '0' }).end()
-  if (mischief === 'delay') await new Promise((done) => setTimeout(done, 30))
+  if (fault === 'cut before') return incoming.socket.destroy()
+  if (fault === '429' || fault === '503') return response.writeHead(Number(fault), { 'retry-after': '0' }).end()
+  if (fault === 'delay') await new Promise((done) => setTimeout(done, 30))
   const answer = await forward(target, incoming, body)
-  if (mischief === 'silence') return
-  if (mischief === 'cut after') return incoming.socket.destroy()
-  if (mischief === '503 after') return response.writeHead(503, { 'retry-after': '0' }).end()
+  if (fault === 'silence') return
+  if (fault === 'cut after') return incoming.socket.destroy()
+  if (fault === '503 after') return response.writeHead(503, { 'retry-after': '0' }).end()
   const { 'transfer-encoding': _, connection: __, ...headers } = answer.headers
   response.writeHead(answer.status, { ...headers, 'content-length': answer.body.length })
-  if (mischief !== 'cut in answer' || answer.body.length < 2) return response.end(answer.body)
+  if (fault !== 'cut in answer' || answer.body.length < 2) return response.end(answer.body)
   response.write(answer.body.subarray(0, answer.body.length >> 1), () => incoming.socket.destroy())
 }
 

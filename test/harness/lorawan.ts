@@ -1,4 +1,4 @@
-/** Fixture of the LoRaWAN tests: the services with open listeners, and integrations of a network that the test plays. */
+/** Fixture of the LoRaWAN tests: the services with open listeners, and integrations with a network that the test simulates. */
 import assert from 'node:assert/strict'
 import { createServer, type IncomingMessage } from 'node:http'
 import commands from '../../src/services/commands/index.ts'
@@ -108,7 +108,7 @@ export interface NetworkRequest {
 }
 type NetworkAnswer = { status?: number; body?: unknown; text?: string; headers?: Record<string, string> } | 'never'
 
-/** Starts an HTTP server that plays the API of a network; it records requests and ends after the tests. */
+/** Starts an HTTP server that simulates the API of a network; it records requests and stops after the tests. */
 export async function aNetworkApi(answer: (request: NetworkRequest) => NetworkAnswer) {
   const requests: NetworkRequest[] = []
   const server = createServer(async (incoming: IncomingMessage, response) => {

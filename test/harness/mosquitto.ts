@@ -1,4 +1,4 @@
-/** Runs Debian's mosquitto as the MQTT server of a LoRaWAN network, and plays its devices. */
+/** Runs Debian's mosquitto as the MQTT server of a LoRaWAN network, and simulates its devices. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'

@@ -43,7 +43,7 @@ export const treeCpuSeconds = (root: number) =>
     return sum + fields.slice(11, 15).reduce((ticks, field) => ticks + Number(field), 0) / ticksPerSecond
   }, 0)
 
-/** Returns the environment of a process that is no test: without what the test runner sets, but with its cache of compiled code. */
+/** Returns the environment for a process other than a test: without what the test runner sets, but with its cache of compiled code. */
 export const environmentOfWorker = () =>
   Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !name.startsWith('NODE_') || name === 'NODE_COMPILE_CACHE'),

@@ -128,7 +128,7 @@ test('failures have exit codes of their own and say what to do', async () => {
   assert.deepEqual([wrongKey.code, /next: waypost login/.test(wrongKey.stderr)], [4, true])
 })
 
-test('a server that answers something else is said in one sentence', async () => {
+test('a server that is not a platform is reported in one sentence', async () => {
   const answers: Record<string, [type: string, body: string]> = {
     '/html': ['text/html', '<html>hello</html>'],
     '/half': ['application/json', '{"content": ['],
@@ -150,7 +150,7 @@ test('a server that answers something else is said in one sentence', async () =>
   }
 })
 
-test('a backend client logs in, is kept for this user only, and is used nowhere else', async () => {
+test('the login of a backend client is kept for this user only, and is used for no other platform', async () => {
   const { id, secret } = bootstrap.default.backendClient
   const login = await new Promise<{ code: number | null; stdout: string; stderr: string }>((resolve, reject) => {
     runCommand(['login', '--url', baseUrl, '--client', id, '--name', 'field'], {

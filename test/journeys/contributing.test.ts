@@ -49,7 +49,7 @@ test('the tests in the guide pass: the service works over HTTP and MQTT', async 
 test('the service of the guide passes the type check', async () => {
   const { compilerOptions } = JSON.parse(readFileSync('tsconfig.json', 'utf8'))
   const options = { ...compilerOptions, incremental: false, tsBuildInfoFile: undefined }
-  // Without its test, which imports all services and takes five times as long.
+  // The test of the service is left out, because it imports all services and takes five times as long.
   const include = ['src/services/notes', 'src/assembly/settings.ts']
   const exclude = ['**/*.test.ts']
   writeFileSync(join(copy, 'tsconfig.json'), JSON.stringify({ compilerOptions: options, include, exclude }))

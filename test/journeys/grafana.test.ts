@@ -67,7 +67,7 @@ test('the data source and the queries of the Grafana guide work', async () => {
       .map((line) => line.split(','))
     for (const { selector, type } of columns) {
       const index = header!.indexOf(selector)
-      assert.ok(index >= 0, `${selector} is no column of ${header}`)
+      assert.ok(index >= 0, `${selector} is not a column of ${header}`)
       const values = rows.map((row) => row[index]!)
       if (type === 'timestamp') assert.ok(values.every((value) => !Number.isNaN(Date.parse(value))))
       if (type === 'number')

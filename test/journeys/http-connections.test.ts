@@ -71,7 +71,7 @@ describe(`a platform with ${limit} file descriptors at localhost`, () => {
     await Promise.all(hosts.map((host) => openConnections(host, attacks)))
     for (let i = 0; i < 20; i++) assert.equal((await get(`${platform.baseUrl}/openapi.json`, otherAddress)).status, 200)
     await (await aDevice(platform.mqttUrl)).end()
-    // From the attacker's own address too: its oldest idle connections are closed.
+    // New connections from the attacker's own address succeed too: its oldest idle connections are closed.
     await eventually(async () => (await aDevice(`${platform.baseUrl.replace('http:', 'ws:')}/mqtt`)).end())
     const { status, http } = await health()
     assert.equal(status, 200)
@@ -83,7 +83,7 @@ describe(`a platform with ${limit} file descriptors at localhost`, () => {
     assert.equal(await metric('waypost_file_descriptors_exhausted_total{listener="probe"}'), 0)
   })
 
-  test('the log reports it in a few lines', () => {
+  test('the log reports the refused connections in a few lines', () => {
     const logged = lines(/connection limit of one address reached/).filter((line) => line.includes('"listener":"http"'))
     assert.ok(logged.length >= 1 && logged.length < 20, `${logged.length} lines`)
   })

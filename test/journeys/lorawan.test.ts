@@ -30,7 +30,7 @@ test('the guide connects a sensor, stores its uplinks and sends it a command', a
   }
 })
 
-suite('waypost lorawan', () => {
+suite('the command waypost lorawan runs a payload formatter', () => {
   const run = openCommands()
   const directory = temporaryDirectory()
   const codec = (name: string) => new URL(`../../examples/codecs/${name}.js`, import.meta.url).pathname

@@ -72,7 +72,7 @@ async function prepare(must: Must, linkingAsk: Ask, url: string): Promise<string
   return hook
 }
 
-test('a hot room opens an alert, people get an e-mail and a webhook, and all of it ends when the room is cool', async () => {
+test('a hot room opens an alert with an e-mail and a webhook, and the alert is resolved when the room is cool', async () => {
   const [mail, receiver] = [await aMailServer(), await aReceiver()]
   const environment = {
     ...(await usedDatabase()).environment,

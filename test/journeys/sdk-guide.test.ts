@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
 import { createClient } from '../../sdk/src/index.ts'
-import { aStrangersProject, packSdk } from '../../tools/sdk/package.ts'
+import { createSdkProject, packSdk } from '../../tools/sdk/package.ts'
 import { afterAllTests, temporaryDirectory } from '../harness/database.ts'
 import { eventually } from '../harness/eventually.ts'
 import { filesOf, writeFiles } from '../harness/guide.ts'
@@ -23,7 +23,7 @@ test('the programs of the guide to the SDK print what the guide says', async () 
   const { id, secret } = bootstrap.default.backendClient
   const folder = temporaryDirectory()
   mkdirSync(folder, { recursive: true })
-  const project = aStrangersProject(folder, packSdk(folder))
+  const project = createSdkProject(folder, packSdk(folder))
   const files = filesOf('docs/guides/sdk.md')
   writeFiles(project, files)
   assert.deepEqual(

@@ -88,7 +88,7 @@ test('the key of another user, or no key, does not sign in', async () => {
   await enterPassword(eve.page, 'bea')
   await eve.page.getByRole('button', { name: 'Use a security key' }).click()
   await eve.page.getByText('The security key could not be used').waitFor()
-  // Without the script of the page: any text as the response.
+  // An attacker can send any text as the response, without the script of the page.
   for (const credential of ['', '{}', '[]', 'null', '{"id":"AAAA","response":{}}', 'x'.repeat(5000)]) {
     const form = "document.getElementById('security-key')"
     await eve.page.evaluate(`${form}.elements.credential.value = ${JSON.stringify(credential)}; ${form}.submit()`)

@@ -75,7 +75,7 @@ test('simulated devices send samples, respond to commands, apply configurations 
   await eventually(() => assert.equal(gateway.isConnected('simulator-0001'), false))
 })
 
-test('devices install software, and fail at commands and updates if they shall', async () => {
+test('devices install software, and fail at commands and updates as often as the option says', async () => {
   const software = '/otao/api/v1/applications/updates/software'
   const rollout = async (version: string) => (await ask(`GET ${software}/${version}/rollout`)).body.counts
   const release = async (version: string, from: string) => {

@@ -47,7 +47,7 @@ async function aClient(ask: Ask, input: object): Promise<Client> {
   return { id, address: ipAddress, namespace, peer, program, ask }
 }
 
-/** Without rights the command ends and says what is missing, and so does the API. */
+/** Checks that without the capability the command ends and says what is missing, and so does the API. */
 async function refusedWithoutRights() {
   const { ended, output } = network.startServer(platform.directory, environment, [
     ...['setpriv', '--bounding-set', '-net_admin'],

@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core'
 import { openBrowser } from '../harness/browser.ts'
 import { openConsole, settled, signIn, type TestConsole } from '../harness/console.ts'
 
-/** Not imported by name, because the types of the console are checked apart from those of the tests. */
+/** The import is dynamic, because the types of the console are checked apart from those of the tests. */
 const registry: string = '../../console/src/pages/registry.ts'
 const { pages } = (await import(registry)) as {
   pages: { path: string; title: string; group?: string; realm?: string }[]

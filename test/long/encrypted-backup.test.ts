@@ -1,4 +1,4 @@
-/** Encrypted backups by the commands. */
+/** Encrypts a backup and restores it with the commands `backup` and `restore`. */
 import assert from 'node:assert/strict'
 import { readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'

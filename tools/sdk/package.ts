@@ -23,7 +23,7 @@ export function packSdk(folder: string): string {
 }
 
 /** Makes a project with the packed SDK in its node_modules. */
-export function aStrangersProject(folder: string, tarball: string): string {
+export function createSdkProject(folder: string, tarball: string): string {
   const project = join(folder, 'stranger')
   const installed = join(project, 'node_modules/@waypost/sdk')
   mkdirSync(installed, { recursive: true })

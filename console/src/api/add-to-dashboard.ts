@@ -10,11 +10,11 @@ import { useChange, useList } from './query.ts'
 type Input = ArgumentsOf<'dashboards.create'>['body']
 type Widget = Input['definition']['widgets'][number]
 type Dashboard = Extract<BodyOf<'dashboards.get'>, { definition: unknown }>
-/** A chart without its place. */
+/** A chart without its position on the grid. */
 export type NewChart = Omit<Extract<Widget, { kind: 'chart' }>, 'id' | 'x' | 'y' | 'width' | 'height'>
 
 const size = { width: 24, height: 9 }
-/** Somebody else may change the dashboard at the same moment. */
+/** The change is repeated if another caller changed the dashboard at the same moment. */
 const attemptsMax = 3
 
 function withChart(widgets: readonly Widget[], chart: NewChart): Widget[] {

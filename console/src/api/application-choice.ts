@@ -1,7 +1,7 @@
 /** The applications of the tenant as a choice, for pages that show one application at a time. */
 import { useList } from './query.ts'
 
-/** `chosen` is the name in the address; without one the first application counts. */
+/** `chosen` is the name in the address; if it is empty, the first application is chosen. */
 export function useApplicationChoice(chosen: string) {
   const list = useList('applications.list', {})
   const known = list.items.map(({ name, displayName }) => ({ value: name, label: displayName ?? name }))

@@ -18,7 +18,7 @@ export async function readBuildState(): Promise<BuildState> {
     if (current === null) return 'unknown'
     return current === script() ? 'same' : 'newer'
   } catch {
-    // A platform that does not answer is said by the requests of the page.
+    // The requests of the page report that the platform does not answer.
     return 'unknown'
   }
 }

@@ -3,7 +3,7 @@ import { useQueries } from '@tanstack/react-query'
 import { useSession } from './client.ts'
 import type { ItemOf } from './operation-types.ts'
 
-/** The address of a request has room for so many ids. */
+/** Maximum number of ids that fit into the URL of one request. */
 const idsMax = 100
 
 /** Returns the application by id; endpoints that do not exist for the caller are absent once `isLoading` is false. */

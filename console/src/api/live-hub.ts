@@ -17,7 +17,7 @@ export interface Hub {
   leave(listener: Listener): void
 }
 
-/** A page that is opened has many parts, which subscribe one after the other. */
+/** Subscriptions within this time become one request: the parts of a page that opens subscribe one after the other. */
 const debounceMs = 50
 /** A stream that the platform rejected is opened again after this time: the cause, such as the end of a session, may be gone. */
 const againMs = 5_000

@@ -25,17 +25,17 @@ export const createQueryClient = () =>
   })
 
 const keyOf = (name: string, args: unknown) => [name.split('.')[0], name, args] as const
-/** While the platform does not answer, pages ask again by themselves. */
-const mendMs = 5_000
-const mendInterval = (error: unknown, otherwise: number | false) =>
+/** While the platform does not answer, pages repeat their requests at this interval. */
+const retryMs = 5_000
+const retryInterval = (error: unknown, otherwise: number | false) =>
   error && isTemporary(problemOf(error))
-    ? Math.max(mendMs, (problemOf(error).retryAfterSeconds ?? 0) * 1000)
+    ? Math.max(retryMs, (problemOf(error).retryAfterSeconds ?? 0) * 1000)
     : otherwise
 
 export interface ReadOptions {
   /** False: nothing is read yet. */
   enabled?: boolean
-  /** Reads again after so many milliseconds. */
+  /** Interval in milliseconds at which the data is read again. */
   refreshMs?: number
 }
 
@@ -73,7 +73,7 @@ export function useList<P extends ListName>(
     initialPageParam: undefined as (() => Promise<Page<Item> | undefined>) | undefined,
     getNextPageParam: (last) => (last.hasNext ? last.next : undefined),
     placeholderData: keepPreviousData,
-    refetchInterval: ({ state }) => mendInterval(state.error, refreshMs ?? false),
+    refetchInterval: ({ state }) => retryInterval(state.error, refreshMs ?? false),
   })
   const pages = query.data?.pages
   const items = useMemo(() => pages?.flatMap((page) => page.items) ?? [], [pages])
@@ -127,7 +127,7 @@ export function useGet<P extends CallName>(
       // A query without data would count as failed.
       return { body: (body ?? null) as BodyOf<P>, etag }
     },
-    refetchInterval: ({ state }) => mendInterval(state.error, refreshMs ?? false),
+    refetchInterval: ({ state }) => retryInterval(state.error, refreshMs ?? false),
   })
   return {
     data: query.data?.body,
@@ -157,7 +157,7 @@ export function useGets<P extends CallName>(
         return { body: (body ?? null) as BodyOf<P>, etag }
       },
       placeholderData: keepPreviousData,
-      refetchInterval: ({ state }: { state: { error: unknown } }) => mendInterval(state.error, refreshMs ?? false),
+      refetchInterval: ({ state }: { state: { error: unknown } }) => retryInterval(state.error, refreshMs ?? false),
     })),
   })
   const failed = queries.find(({ error }) => error)

@@ -119,28 +119,28 @@ export function createSession(tenant: string): Session {
     return provider
   })
   const tokens = createKeeper(connect, {
-    kept: () => state.kind !== 'signed-in' && become({ kind: 'signed-in' }),
-    ended: () => state.kind === 'signed-in' && become({ kind: 'expired' }),
+    kept: () => state.kind !== 'signed-in' && setState({ kind: 'signed-in' }),
+    ended: () => state.kind === 'signed-in' && setState({ kind: 'expired' }),
   })
 
-  function become(next: SessionState) {
+  function setState(next: SessionState) {
     state = next
     for (const listener of listeners) listener()
   }
 
   async function start({ returned = false, silent = false }: { returned?: boolean; silent?: boolean }) {
-    become({ kind: 'starting' })
+    setState({ kind: 'starting' })
     try {
       const connected = await connect()
       const fresh = await connected.signInSilently()
       if (fresh) {
         tokens.keep(fresh)
         if (returned) channel?.postMessage({ kind: 'signed-in', tenant } satisfies Message)
-      } else if (silent) become({ kind: 'signed-out' })
-      else if (returned) become({ kind: 'no-cookies' })
+      } else if (silent) setState({ kind: 'signed-out' })
+      else if (returned) setState({ kind: 'no-cookies' })
       else await goToSignIn(connected)
     } catch (error) {
-      become(error instanceof NoTenantError ? { kind: 'no-tenant' } : { kind: 'failed', error })
+      setState(error instanceof NoTenantError ? { kind: 'no-tenant' } : { kind: 'failed', error })
     }
   }
 
@@ -148,7 +148,7 @@ export function createSession(tenant: string): Session {
     if (data.tenant !== tenant || state.kind === 'starting') return
     if (data.kind === 'signed-in') return state.kind === 'signed-in' ? undefined : tokens.renewInBackground()
     tokens.forget()
-    become({ kind: 'signed-out' })
+    setState({ kind: 'signed-out' })
   }
   if (channel) channel.onmessage = receive
 
@@ -171,7 +171,7 @@ export function createSession(tenant: string): Session {
     async signOut() {
       const last = tokens.current()
       tokens.forget()
-      become({ kind: 'signed-out' })
+      setState({ kind: 'signed-out' })
       channel?.postMessage({ kind: 'signed-out', tenant } satisfies Message)
       if (last) await (await connect()).signOut(last)
     },

@@ -59,13 +59,13 @@ function useNewerBuild(): boolean {
 }
 
 /** Short interruptions, such as the restart of a node, are not worth a banner. */
-const patientMs = 2_000
+const showAfterMs = 2_000
 
 function useLongInterruption(): string | undefined {
   const reason = useInterruption()
   const [shown, setShown] = useState<string>()
   useEffect(() => {
-    const timer = setTimeout(() => setShown(reason), reason === undefined ? 0 : patientMs)
+    const timer = setTimeout(() => setShown(reason), reason === undefined ? 0 : showAfterMs)
     return () => clearTimeout(timer)
   }, [reason])
   return shown

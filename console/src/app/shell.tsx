@@ -56,7 +56,7 @@ function usePresentPermissions() {
 
 function preloadPalette() {
   loadPalette().catch((error: unknown) => {
-    // The palette says it when it is opened.
+    // The palette reports a missing file when it is opened.
     if (!isMissingFile(error)) throw error
   })
 }

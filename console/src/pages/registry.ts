@@ -19,7 +19,7 @@ export interface PageEntry {
   icon?: IconName
   /** Scope that the page needs, on any resource; of several, one is enough. Absent: every caller may open it. */
   scope?: string | readonly string[]
-  /** Only in this realm. */
+  /** The page exists only in this realm. */
   realm?: 'platform'
   /** Found by these words in the palette too. */
   keywords?: string

@@ -3,7 +3,7 @@ import { Component, type ReactNode } from 'react'
 interface BoundaryProps {
   children: ReactNode
   fallback(error: Error, retry: () => void): ReactNode
-  /** Another value tries again. */
+  /** A change of this value clears the error, and the children are shown again. */
   resetKey?: string
 }
 

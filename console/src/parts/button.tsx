@@ -14,7 +14,7 @@ export interface ButtonProps extends Omit<AriaButtonProps, 'className' | 'childr
 }
 
 /** `<Button icon="plus" look="primary" onPress={…}>New</Button>` */
-// Not `isPending` of React Aria: it names a button in a live region, also after the dialog of the button is gone.
+// Does not use `isPending` of React Aria: it names a button in a live region, also after the dialog of the button is gone.
 export function Button({ look = 'plain', icon, isBusy = false, size, children, ...props }: ButtonProps) {
   return (
     <AriaButton

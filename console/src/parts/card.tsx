@@ -72,7 +72,7 @@ export const Facts = ({ items }: { items: [string, ReactNode][] }) => (
   </dl>
 )
 
-/** Shows that something is loaded, in the shape of lines. */
+/** Shows grey lines while something is being loaded. */
 export const Loading = ({ label, lines = 4 }: { label: string; lines?: number }) => (
   <div className="skeleton" role="status" aria-label={label}>
     {Array.from({ length: lines }, (_, line) => (

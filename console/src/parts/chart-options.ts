@@ -89,7 +89,7 @@ export function optionsOf(element: HTMLElement, options: DrawOptions): uPlot.Opt
     cursor: {
       drag: { x: true, y: false, setScale: false },
       ...(options.sync !== undefined && {
-        // Only the cursor: a selection in one chart is none in the others.
+        // Charts share only the cursor: a selection in one chart does not select in the others.
         sync: { key: options.sync, filters: { sub: (type) => type === 'mousemove' || type === 'mouseleave' } },
       }),
     },

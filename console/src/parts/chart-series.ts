@@ -34,7 +34,7 @@ export function seriesOf(points: Points | undefined, nameOf: (name: string) => s
   return series
 }
 
-/** One value of points; what is no number becomes a gap. */
+/** Returns one value of the points; a value that is not a number becomes a gap. */
 export const numbersOf = (points: readonly Point[], field: string) => ({
   times: points.map(({ timestamp }) => msOf(timestamp)),
   values: points.map(({ values }) => (typeof values[field] === 'number' ? values[field] : null)),

@@ -90,7 +90,7 @@ function summaryOf({ name, values, unit }: Series): string {
   return `${name}: ${texts.chartSummary(values.length, withUnit(low, unit), withUnit(high, unit), withUnit(last, unit))}`
 }
 
-/** Names as text of a length that fits, each another one. */
+/** Shortens the names of the series and makes them unique. */
 function withShortNames(series: Series[]): Series[] {
   const seen = new Map<string, number>()
   return series.map((one) => {

@@ -28,7 +28,7 @@ export interface CheckListProps {
   problem?: string | undefined
 }
 
-/** From so many options on, the list has a search. */
+/** The list has a search if it has at least this many options. */
 const searchFrom = 10
 
 /** Chooses several of many: a list of boxes with a search. `<CheckList label="Roles" options={…} {...form.field('roles')} />` */

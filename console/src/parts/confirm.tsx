@@ -20,7 +20,7 @@ export interface ConfirmProps {
   onClose(): void
 }
 
-/** Asks before an action that is no deletion; `ConfirmDelete` is for those. */
+/** Asks before an action other than a deletion; `ConfirmDelete` is for deletions. */
 export function Confirm({ title, children, action, isDanger = false, ...rest }: ConfirmProps) {
   const { isOpen, isBusy, problem, onConfirm, onClose } = rest
   return (

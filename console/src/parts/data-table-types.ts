@@ -3,7 +3,7 @@ import type { Problem } from './problem.ts'
 import type { Selection } from './selection.ts'
 
 export interface Column<T> {
-  /** Also the key of `sort`. */
+  /** Identifies the column; `sort` names the column by this id. */
   id: string
   title: string
   cell(row: T): ReactNode

@@ -151,7 +151,7 @@ function handleKey<T>(
   }
   const isControl = (event.target as HTMLElement).matches('input, button, a')
   const isButton = (event.target as HTMLElement).matches('button')
-  // Also on the checkbox: the focus may not have followed yet.
+  // The space key also selects from the checkbox, because the focus may not have followed yet.
   if (event.key === ' ' && row >= 0 && !isButton) select(row, event.shiftKey)
   else if (event.key === 'Enter' && row >= 0 && !isControl && onOpen) onOpen(list.items[row]!)
   else if (moves[event.key] && !event.altKey && !event.metaKey) moves[event.key]!()

@@ -69,7 +69,7 @@ export const ariaOf = ({
 export interface TextFieldProps extends Common<string> {
   /** Several lines. */
   lines?: number
-  /** Which keyboard a phone shows. */
+  /** Keyboard that a phone shows. */
   inputMode?: 'decimal'
   type?: 'text' | 'password' | 'email' | 'url' | 'search' | 'datetime-local'
   placeholder?: string

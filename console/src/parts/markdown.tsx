@@ -87,7 +87,7 @@ export function blocksOf(text: string): Block[] {
 const marks =
   /`([^`\n]{1,500})`|\*\*([^*\n]{1,500})\*\*|\*([^*\n]{1,500})\*|\[([^[\]\n]{1,300})\]\(([^()\s]{1,1000})\)/g
 
-/** Returns where a link leads: a page of the console, or a web page. Others, such as scripts, are no links. */
+/** Returns where a link leads: a page of the console, or a web page. Other addresses, such as scripts, do not become links. */
 function targetOf(address: string): { to: string } | { href: string } | undefined {
   if (/^\/(?!\/)/.test(address)) return { to: address }
   return /^(?:https?:\/\/|mailto:)/i.test(address) ? { href: address } : undefined

@@ -85,7 +85,7 @@ export function EmptyState({
   )
 }
 
-/** A note that is no error. */
+/** A note that does not report an error. */
 export function Note({
   tone = 'info',
   children,

@@ -11,7 +11,7 @@ export interface Reason {
   byCreation?: boolean | undefined
 }
 
-/** Each reason in a line: `Role operator on tenant-system`. */
+/** Shows each reason in a line: `Role operator on tenant-system`. */
 export const Reasons = ({ reasons, scope }: { reasons: readonly Reason[]; scope: string }) => (
   <ul className="reasons">
     {reasons.map((reason) => (

@@ -1,4 +1,4 @@
-/** Which rows of a table are selected: some of them, or all that match the conditions, also those that are not loaded. */
+/** The selected rows of a table: some of them, or all that match the conditions, also those that are not loaded. */
 export type Selection = { kind: 'some'; ids: ReadonlySet<string> } | { kind: 'all' }
 
 export const nothingSelected: Selection = { kind: 'some', ids: new Set() }

@@ -58,7 +58,7 @@ export function createConsole(options: ConsoleOptions): Console {
       hash = current
       const folder = cacheFolder(options.fallbackDirectory)
       const directory = join(folder, current)
-      if (await isThere(directory)) return await load(directory)
+      if (await exists(directory)) return await load(directory)
       state = { kind: 'building' }
       await runBuild(directory, stopping.signal)
       await load(directory)
@@ -90,7 +90,7 @@ export function createConsole(options: ConsoleOptions): Console {
     return undefined
   }
 
-  /** One preparation at a time. */
+  /** Prepares the files unless a preparation is running already. */
   function prepareOnce(): Promise<void> {
     preparing ??= prepare().finally(() => {
       preparing = undefined
@@ -121,7 +121,7 @@ const builtName = /^[\w.-]+-[A-Z0-9]{8}\.\w+/
 const fileIn = (directory: string, { files }: Manifest, name: string): FoundFile | undefined =>
   Object.hasOwn(files, name) ? { directory, built: files[name]! } : undefined
 
-const isThere = (directory: string) =>
+const exists = (directory: string) =>
   readManifest(directory).then(
     () => true,
     () => false,

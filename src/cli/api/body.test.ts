@@ -27,14 +27,14 @@ test('flags add fields to a file', async () => {
   await assert.rejects(bodyOf('users.create', '-f', aFile('[1]'), '--email', 'a@b.c'), /expected an object/)
 })
 
-test('a body that is needed names its fields, and one that is not taken is refused', async () => {
+test('a missing body is reported with its fields, and a body that the operation does not take is refused', async () => {
   await assert.rejects(bodyOf('users.create'), /users create needs a body with username/)
   await assert.rejects(bodyOf('users.get', 'x', '-f', 'y'), /takes no body/)
   assert.equal(await bodyOf('users.get', 'x'), undefined)
   await assert.rejects(bodyOf('software.file.upload', 'app', '1.0.0'), /needs --file/)
 })
 
-test('a file that cannot be read is said', async () => {
+test('a file that cannot be read is reported', async () => {
   await assert.rejects(readDocument('/nowhere/file'), /cannot be read \(ENOENT\)/)
   await assert.rejects(readDocument('/tmp'), /is not a file/)
   await assert.rejects(readDocument(aFile(Buffer.from([0xff, 0xfe, 0x00]))), /is not text in UTF-8/)
@@ -52,7 +52,7 @@ const hostile: [name: string, text: string, expected: RegExp][] = [
   ['aliases that explode', bomb, /alias/i],
   ['a tag that is unknown', 'a: !!js/function "x"', /tag/i],
   ['two documents', 'a: 1\n---\nb: 2', /multiple documents|document/i],
-  ['keys that stand twice', 'a: 1\na: 2', /unique/i],
+  ['duplicate keys', 'a: 1\na: 2', /unique/i],
   ['half of a JSON text', '{"a": ', /./],
 ]
 for (const [name, text, expected] of hostile)

@@ -26,7 +26,7 @@ export function readContexts(): Contexts {
   const file = contextsFile()
   let text: string
   try {
-    // Others could use the logins, or could have copied them already.
+    // Other users of the machine could use the logins, or could have copied them already.
     if (process.platform !== 'win32' && (statSync(file).mode & 0o077) !== 0)
       throw new CommandError(
         `${file} can be read by other users of this machine, so its logins are not used; run: chmod 600 ${file}`,

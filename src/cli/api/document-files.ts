@@ -35,7 +35,7 @@ export async function readText(file: string): Promise<string> {
   }
 }
 
-/** Parses the YAML documents of a text. Unknown tags, keys that stand twice and too many aliases are refused. */
+/** Parses the YAML documents of a text. Unknown tags, duplicate keys and too many aliases are refused. */
 export async function parseYaml(text: string, name: string, exitCode: number = exitCodes.failed): Promise<unknown[]> {
   const refused = (source: string, problem: string) => new CommandError(`${source}: ${problem}`, exitCode)
   const { parseAllDocuments } = await import('yaml')

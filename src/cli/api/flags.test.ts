@@ -26,7 +26,7 @@ test('every operation is found by its words, and has a help text and flags of it
   }
 })
 
-test('the longest words win, and arguments follow them', () => {
+test('the longest matching words name the operation, and arguments follow them', () => {
   assert.deepEqual(findOperation(['endpoints', 'metadata', 'get', 'thermo-1']), {
     name: 'endpoints.metadata.get',
     rest: ['thermo-1'],

@@ -17,7 +17,7 @@ export interface Found {
 }
 
 export interface Kind {
-  /** As in documents: `application`. */
+  /** The name of the kind in documents: `application`. */
   name: string
   /** Returns the key of a document: its name, with the names of the objects above it. */
   keyOf(fields: Fields): string

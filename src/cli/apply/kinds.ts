@@ -124,7 +124,7 @@ export const kinds: Kind[] = [
   filter,
   assetType,
   ...triggers,
-  // A rule-execution action names a rule by its id, which differs between tenants, so it is no kind of documents.
+  // A rule-execution action names a rule by its id, which differs between tenants, so documents do not have this kind.
   ...actions.filter(({ name }) => name !== ruleExecutions),
   rule,
   alertSetting,

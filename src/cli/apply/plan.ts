@@ -18,7 +18,7 @@ export interface Step {
   endpoints?: number | undefined
 }
 
-/** Objects by kind and key. Keys that stand twice cannot be named by a document. */
+/** Objects by kind and key. A document cannot name an object whose key occurs twice. */
 type World = Map<string, Found>
 
 /** `owned` are the objects that an earlier apply made and that no document names any more; they are deleted with `prune`. */

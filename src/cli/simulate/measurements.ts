@@ -28,13 +28,13 @@ export function createMeasurements(deviceNumber: number, random: () => number = 
   return {
     sample(at) {
       const timestamp = at.getTime()
-      const warmth = 5 * Math.sin(((timestamp % dayMs) / dayMs - 0.375) * 2 * Math.PI)
+      const dailySwing = 5 * Math.sin(((timestamp % dayMs) / dayMs - 0.375) * 2 * Math.PI)
       drift = clamp(-2, drift + randomStep(0.4), 2)
       battery -= 0.01 + random() * 0.02
       if (battery < 5) battery = 100
       latitude = clamp(-89, latitude + randomStep(0.0005), 89)
       longitude = clamp(-179, longitude + randomStep(0.0008), 179)
-      const temperature = baseTemperature + warmth + drift
+      const temperature = baseTemperature + dailySwing + drift
       return {
         timestamp,
         temperature: rounded(temperature, 2),

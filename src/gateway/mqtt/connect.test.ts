@@ -260,8 +260,8 @@ test('port checks are not recorded', async () => {
 test('the server ends connections that are silent for one and a half keep-alive times', async () => {
   const { port, disconnected } = await openMqttServer()
   const silent = await connected(port, { keepalive: 1, clientId: 'silent', protocolVersion: 5 })
-  const lively = await connected(port, { keepalive: 1, clientId: 'lively' })
-  const pings = setInterval(() => lively.send({ cmd: 'pingreq' }), 400)
+  const pinging = await connected(port, { keepalive: 1, clientId: 'lively' })
+  const pings = setInterval(() => pinging.send({ cmd: 'pingreq' }), 400)
   assert.equal((await silent.next('disconnect')).reasonCode, 0x8d)
   clearInterval(pings)
   assert.deepEqual(

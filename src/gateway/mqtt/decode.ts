@@ -32,13 +32,13 @@ const protocolNames = new Map([
 /** Sets the version of the peer as soon as it is known, because only MQTT 5 has reason codes for the errors that follow. */
 export function readConnect(flags: number, limits: Limits, peer: { version: number }): Connect {
   const versions = protocolNames.get(readText(32))
-  if (!versions) throw malformed('the protocol has another name')
+  if (!versions) throw malformed('the protocol name is neither MQTT nor MQIsdp')
   const version = readByte() as 3 | 4 | 5
-  // A client that is newer than MQTT 5 understands its reason codes. From 0x80 on it is a bridge of an older version.
+  // A client that is newer than MQTT 5 understands its reason codes. A version of 0x80 or more means a bridge of an older version.
   if (version > 5 && version < 0x80) peer.version = 5
   if (!versions.includes(version)) throw new MqttError(Code.unsupportedVersion, `protocol version ${version}`)
   peer.version = version
-  // MQTT 3.1 leaves these bits open.
+  // MQTT 3.1 does not define these bits.
   if (version > 3 && flags !== 0) throw malformed('reserved bits are set')
   const bits = readByte()
   if (version > 3 && bits & 1) throw malformed('a reserved flag is set')
@@ -55,7 +55,7 @@ export function readConnect(flags: number, limits: Limits, peer: { version: numb
   if (hasWill) connect.will = readWill(version, willQos as Qos, (bits & 0x20) !== 0, limits)
   if (hasUsername) connect.username = readText()
   if (hasPassword) connect.password = readBinary()
-  if (remainingBytes() > 0) throw malformed('CONNECT is longer than its parts')
+  if (remainingBytes() > 0) throw malformed('CONNECT has bytes after its last field')
   return connect
 }
 
@@ -104,9 +104,9 @@ export function readAcknowledgement(type: number, version: number, limits: Limit
   }
   const code = remainingBytes() > 0 ? readByte() : 0
   const allowedCodes = type === Packet.puback || type === Packet.pubrec ? publishCodes : releaseCodes
-  if (!allowedCodes.has(code)) throw protocolError(`reason code ${code} is not one of this packet`)
+  if (!allowedCodes.has(code)) throw protocolError(`reason code ${code} is not valid in this packet`)
   if (remainingBytes() > 0) readProperties(type, limits)
-  if (remainingBytes() > 0) throw malformed('an acknowledgement is longer than its parts')
+  if (remainingBytes() > 0) throw malformed('an acknowledgement has bytes after its last field')
   return { packetId: id, code }
 }
 
@@ -129,7 +129,7 @@ export function readSubscribe(version: number, limits: Limits): Subscribe {
     if (qos === 3 || options & (version === 5 ? 0xc0 : 0xfc)) throw malformed('reserved bits of a subscription are set')
     if (retainHandling === 3) throw protocolError('retain handling 3')
     const noLocal = (options & 4) !== 0
-    if (noLocal && isShared(filter)) throw protocolError('a shared subscription without local messages')
+    if (noLocal && isShared(filter)) throw protocolError('a shared subscription has the option No Local')
     // Set options only if present: a packet may hold hundreds of subscriptions, usually without options.
     const subscription: Subscription = { filter, qos: qos as Qos }
     if (noLocal) subscription.noLocal = true
@@ -171,7 +171,7 @@ export function readDisconnect(version: number, limits: Limits): { code: number;
   }
   const code = remainingBytes() > 0 ? readByte() : 0
   const properties = remainingBytes() > 0 ? readProperties(Packet.disconnect, limits) : undefined
-  if (remainingBytes() > 0) throw malformed('DISCONNECT is longer than its parts')
+  if (remainingBytes() > 0) throw malformed('DISCONNECT has bytes after its last field')
   const seconds = properties?.sessionExpiryInterval as number | undefined
   return seconds === undefined ? { code } : { code, sessionExpirySeconds: seconds === 0xffff_ffff ? Infinity : seconds }
 }

@@ -128,7 +128,7 @@ export function readProperties(packet: number, limits: Limits): Properties | und
       if (++pairs > limits.userPropertiesMax || pairBytes > limits.userPropertiesBytesMax)
         throw new MqttError(Code.quotaExceeded, 'too many user properties')
     } else {
-      if (property.name in properties) throw protocolError(`property ${property.name} comes twice`)
+      if (property.name in properties) throw protocolError(`property ${property.name} is present twice`)
       properties[property.name] = readValue(property)
     }
   }

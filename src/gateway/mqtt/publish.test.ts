@@ -277,7 +277,7 @@ test('the server rejects malformed messages with the code of the error', async (
   const long = Buffer.alloc(101, 'x').toString('hex')
   const cases: [string, string, number][] = [
     ['QoS 3', '36 05 0001 70 0001', 0x81],
-    ['a duplicate of QoS 0', '38 04 0001 70 00', 0x81],
+    ['a message with QoS 0 and the DUP flag', '38 04 0001 70 00', 0x81],
     ['packet id 0', '32 06 0001 70 0000 00', 0x82],
     ['no topic', '30 03 0000 00', 0x82],
     ['a topic that is cut', '30 03 0009 70', 0x81],

@@ -47,7 +47,7 @@ export function receivePublish(peer: Peer, header: number, buffer: Buffer, start
   const { limits } = layer
   const qos = ((header >> 1) & 3) as Qos
   if ((qos as number) === 3) throw malformed('QoS 3')
-  if (qos === 0 && header & 8) throw malformed('a duplicate of QoS 0')
+  if (qos === 0 && header & 8) throw malformed('a message with QoS 0 has the DUP flag')
   if (stop - start < (qos > 0 ? 4 : 2)) throw malformed('the packet is too short')
   let position = start + 2 + ((buffer[start]! << 8) | buffer[start + 1]!)
   if (position + (qos > 0 ? 2 : 0) > stop) throw malformed('the packet is too short')

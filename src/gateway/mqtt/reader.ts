@@ -32,7 +32,7 @@ export const currentPosition = () => position
 /** Limits reading to the next `length` bytes, until `endReadingLimit` is called with the returned value. */
 export function limitReading(length: number): number {
   const before = end
-  if (length > end - position) throw malformed('a part reaches beyond the packet')
+  if (length > end - position) throw malformed('a field is longer than the rest of the packet')
   end = position + length
   return before
 }
@@ -60,7 +60,7 @@ export function readVariableInteger(): number {
     const digit = readByte()
     value |= (digit & 0x7f) << shift
     if (digit >= 0x80) continue
-    if (digit === 0 && shift > 0) throw malformed('a variable byte integer is longer than it need be')
+    if (digit === 0 && shift > 0) throw malformed('a variable byte integer has more bytes than it needs')
     return value
   }
   throw malformed('a variable byte integer has more than four bytes')

@@ -111,7 +111,7 @@ function packetSize(peer: Peer, buffer: Buffer, position: number, length: number
     const digit = buffer[index]!
     value |= (digit & 0x7f) << (digits * 7)
     if (digit >= 0x80) continue
-    if (digits > 0 && digit === 0) throw malformed('the remaining length is longer than it need be')
+    if (digits > 0 && digit === 0) throw malformed('the remaining length has more bytes than it needs')
     const bytesMax = peer.phase === Phase.fresh ? limits.connectBytesMax : limits.packetBytesMax
     const size = value + digits + 2
     if (size > bytesMax) throw new MqttError(Code.tooLarge, `a packet of more than ${bytesMax} bytes`)

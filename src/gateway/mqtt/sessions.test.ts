@@ -39,7 +39,7 @@ const db = await openDatabase()
 const secrets = createSecrets(Buffer.alloc(32, 7))
 let now = systemClock
 
-/** Creates a new layer on the same database, as after a restart. */
+/** Creates a new MQTT layer on the same database, as a restart does. */
 const aNewProcess = (limits: Partial<Limits> = {}, host: Partial<Host> = {}) =>
   openMqttServer({
     host,
@@ -154,7 +154,7 @@ test('only unacknowledged messages are sent again, even after a crash', async ()
     const [row] = await db.sql`select count(*) from gateway.session_messages where session_key = ${key(clientId)}`
     assert.equal(row!.count, 1)
   })
-  // The connection is still open at the old layer; the new one does not know it.
+  // The connection is still open in the old MQTT layer; the new layer does not know it.
   const after = await aNewProcess()
   const again = await connected(after.port, options)
   assert.equal((await again.next('publish')).topic, 'b')
@@ -214,25 +214,25 @@ test('a clean start discards the session', async () => {
 test('the expiry of a session counts from the end of its connection, and can be changed with DISCONNECT', async () => {
   const clientId = aName()
   const waypost = await aNewProcess()
-  const join = (sessionExpiryInterval: number) =>
+  const connectWithExpiry = (sessionExpiryInterval: number) =>
     connected(waypost.port, { clientId, clean: false, protocolVersion: 5, properties: { sessionExpiryInterval } })
-  const goodbye = async (client: RawClient, sessionExpiryInterval?: number) => {
+  const endWithDisconnect = async (client: RawClient, sessionExpiryInterval?: number) => {
     const properties = sessionExpiryInterval === undefined ? {} : { properties: { sessionExpiryInterval } }
     client.send({ cmd: 'disconnect', reasonCode: 0, ...properties })
     await client.closed()
   }
   const offset = { seconds: 0 }
   now = () => new Date(Date.now() + offset.seconds * 1000)
-  await goodbye(await join(100))
+  await endWithDisconnect(await connectWithExpiry(100))
   offset.seconds = 90
-  const second = await join(100)
+  const second = await connectWithExpiry(100)
   assert.equal(second.connack.sessionPresent, true)
-  await goodbye(second, 1000)
+  await endWithDisconnect(second, 1000)
   offset.seconds = 1000
-  const third = await join(100)
+  const third = await connectWithExpiry(100)
   assert.equal(third.connack.sessionPresent, true)
-  await goodbye(third, 0)
-  const fourth = await join(0)
+  await endWithDisconnect(third, 0)
+  const fourth = await connectWithExpiry(0)
   assert.equal(fourth.connack.sessionPresent, false)
   fourth.send({ cmd: 'disconnect', reasonCode: 0, properties: { sessionExpiryInterval: 5 } })
   assert.equal((await fourth.next('disconnect')).reasonCode, 0x82)

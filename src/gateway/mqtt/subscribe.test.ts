@@ -65,7 +65,7 @@ test('the server rejects malformed subscriptions', async () => {
     ['a # before the end', '82 09 0001 00 0003 232f70 00', 0x81],
     ['reserved flags', '80 07 0001 00 0001 70 00', 0x81],
     ['subscription identifier 0', '82 09 0001 02 0b00 0001 70 00', 0x82],
-    ['a shared one that is no local', '82 12 0001 00 000c 2473686172652f672f612f62 04', 0x82],
+    ['a shared subscription with No Local', '82 12 0001 00 000c 2473686172652f672f612f62 04', 0x82],
     ['no filter to unsubscribe', 'a2 03 0001 00', 0x81],
     ['a filter to unsubscribe that is none', 'a2 07 0001 00 0002 2370', 0x81],
   ]

@@ -67,7 +67,7 @@ export async function touchSessions(
   sessions: { key: string; claim: number }[],
   now: Date,
 ): Promise<SessionStatus[]> {
-  const standing: SessionStatus[] = []
+  const statuses: SessionStatus[] = []
   for (let start = 0; start < sessions.length; start += batchRowsMax) {
     const batch = sessions.slice(start, start + batchRowsMax)
     const keys = batch.map(({ key }) => key)
@@ -81,7 +81,7 @@ export async function touchSessions(
       lateral (select exists (
         select from gateway.session_messages m where m.session_key = v.key and m.packet_id = 0) as waits) m
       where s.claim is null or s.claim > v.claim or m.waits`
-    for (const { key, claim, waits: hasQueued } of rows) standing.push({ key, claim: claim ?? undefined, hasQueued })
+    for (const { key, claim, waits: hasQueued } of rows) statuses.push({ key, claim: claim ?? undefined, hasQueued })
   }
-  return standing
+  return statuses
 }

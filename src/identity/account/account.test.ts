@@ -92,8 +92,8 @@ suite('the page of the account', () => {
   })
 })
 
-suite('the own password', () => {
-  test('the own password is changed on the page, which ends all logins of the user', async () => {
+suite('a change of the own password', () => {
+  test('users change their password on the page, which ends all of their logins', async () => {
     const { browser, account } = await signedIn('dora')
     const tokens = (await client.logIn('dora')).body
     const change = (form: Record<string, string>) => browser.go(`${account}/password`, form)
@@ -117,7 +117,7 @@ suite('the own password', () => {
     assert.equal((await change(right)).status, 401)
   })
 
-  test('the own password is changed by the API, with the present one', async () => {
+  test('users change their password by the API, with the present one', async () => {
     await waypost.addUser('acme', 'eve')
     const { access_token: token } = (await client.logIn('eve')).body
     const put = (body: unknown, authorization = `Bearer ${token}`) =>

@@ -1,4 +1,7 @@
-/** Tickets that replace the password at the next login: of a user who has just chosen it. One login, within two minutes. */
+/**
+ * Issues tickets that replace the password at the next login, for users who have just chosen a password by a link. A ticket works
+ * once, within two minutes.
+ */
 import { createHash } from 'node:crypto'
 import type { Kit } from '../../kernel/define-service.ts'
 import { newSecret } from '../../kernel/ids.ts'
@@ -34,7 +37,7 @@ export function createLoginTickets({ db, now, baseUrl }: Pick<Kit, 'db' | 'now' 
         payload: {},
         grantId: null,
         uid: null,
-        // A change of the password ends it.
+        // A change of the password deletes all rows with this account id.
         accountId: userId,
         expiresAt: new Date(now().getTime() + seconds * 1000),
       })

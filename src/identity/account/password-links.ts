@@ -1,6 +1,7 @@
 /**
- * Links by which a user without a known password chooses one: of the first start, and of `waypost user link`. A link works once, within
- * 15 minutes, and only its hash is stored. Choosing the password signs the user in: a ticket replaces the password at the next login.
+ * Creates links by which a user without a known password chooses one; the first start and `waypost user link` print them. A link
+ * works once, within 15 minutes, and only its hash is stored. Choosing the password signs the user in by a ticket
+ * (login-tickets.ts).
  */
 import { createHash } from 'node:crypto'
 import type { Kit } from '../../kernel/define-service.ts'
@@ -50,7 +51,7 @@ export function createPasswordLinks({ db, now, audit }: Deps, core: Core, ownPas
         payload: {},
         grantId: null,
         uid: null,
-        // A change of the password ends it.
+        // A change of the password deletes all rows with this account id.
         accountId: userId,
         expiresAt: new Date(now().getTime() + linkMinutes * 60_000),
       })

@@ -27,9 +27,9 @@ describe('management of a realm', () => {
   }
 
   test('every operation returns 401 without a token', async () => {
-    const anybody = waypost.as(undefined)
+    const anonymous = waypost.as(undefined)
     for (const path of ['/me', '/users', '/roles', '/grants', '/api-keys', '/clients', '/issuers'])
-      assert.equal((await anybody(`GET ${root}${path}`)).status, 401, path)
+      assert.equal((await anonymous(`GET ${root}${path}`)).status, 401, path)
   })
 
   test('/me returns the caller and its permissions', async () => {
@@ -47,7 +47,7 @@ describe('management of a realm', () => {
     })
   })
 
-  test('without the scope on the tenant, lists are 403 and single objects 404', async () => {
+  test('without the scope on the tenant, lists are answered with 403 and single objects with 404', async () => {
     const { body: user } = await made('/users', { username: 'seen' })
     for (const path of ['/users', '/roles', '/grants', '/api-keys', '/clients', '/issuers']) {
       const answer = await nobody(`GET ${root}${path}`)
@@ -62,7 +62,7 @@ describe('management of a realm', () => {
     assert.equal((await nobody(`POST ${root}/clients/acme-back/secret`)).status, 404)
   })
 
-  test('a change without its scope is 403 if the caller may read the object', async () => {
+  test('a change without its scope is answered with 403 if the caller may read the object', async () => {
     const { body: user } = await made('/users', { username: 'read only' })
     const reader = waypost.as(aCaller({ tenantId: 'acme', on: { 'tenant-system': ['identity:user:read'] } }))
     assert.equal((await reader(`GET ${root}/users/${user.id}`)).status, 200)
@@ -148,8 +148,14 @@ describe('management of a realm', () => {
 
   test('a change of a user cannot set columns that are not in the schema', async () => {
     const { body: user } = await made('/users', { username: 'columns' })
-    const sly = { id: 'mine', tenantId: 'other', passwordHash: 'x', createdAt: '2020-01-01T00:00:00Z', firstName: 'f' }
-    assert.equal((await admin(`PUT ${root}/users/${user.id}`, sly)).status, 204)
+    const undeclared = {
+      id: 'mine',
+      tenantId: 'other',
+      passwordHash: 'x',
+      createdAt: '2020-01-01T00:00:00Z',
+      firstName: 'f',
+    }
+    assert.equal((await admin(`PUT ${root}/users/${user.id}`, undeclared)).status, 204)
     assert.deepEqual((await admin(`GET ${root}/users/${user.id}`)).body, { ...user, firstName: 'f' })
   })
 
@@ -231,7 +237,7 @@ describe('management of a realm', () => {
     ['GET /users?offset=x', undefined, /offset/],
     ['GET /grants?subjectType=thing', undefined, /subjectType/],
   ]
-  test('invalid input is 400 and names the field', async () => {
+  test('invalid input is answered with 400 and the name of the field', async () => {
     for (const [operation, body, names] of badInput) {
       const [method, path] = operation.split(' ')
       const answer = await admin(`${method} ${root}${path}`, body)
@@ -371,7 +377,7 @@ describe('management of a realm', () => {
     assert.equal((await admin(`POST ${root}/clients/none/secret`)).status, 404)
   })
 
-  test('a tenant registers addresses and origins of its clients, which a new build of the realm keeps', async () => {
+  test('a tenant registers addresses and origins of its clients, which stay when the realm is rebuilt', async () => {
     const own = {
       redirectUris: ['https://app.example/in/*', 'com.example.app:/in'],
       webOrigins: ['https://app.example'],

@@ -37,5 +37,5 @@ export const scopeNames = (description: string) =>
 export const roleNames = (description: string) =>
   Type.Array(Type.String({ description: 'Name of a role.' }), { description })
 export const Page = Type.Object(offsetQuery(100))
-/** For texts that people read: no line breaks, no invisible characters, no space at either end. */
+/** Matches texts that people read: no line breaks, no invisible characters, no space at either end. */
 export const visibleText = '^[^\\s\\p{Cc}\\p{Cf}]([^\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}]*[^\\s\\p{Cc}\\p{Cf}])?$'

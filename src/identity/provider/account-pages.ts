@@ -83,7 +83,7 @@ export function createAccountPages(deps: AccountDeps) {
         return reply.code(status).headers(headers).type('text/html; charset=utf-8').send(html)
       }
       if (!step) return refuse(404, 'Nothing here', 'There is nothing at this path.')
-      // Beside the cookie, which browsers do not send from other sites: sign-in and reset have no cookie yet.
+      // Forms of other web pages are refused. The cookie alone does not prevent them: sign-in and reset have no cookie yet.
       const site = request.headers['sec-fetch-site']
       if (method === 'POST' && site !== undefined && site !== 'same-origin' && site !== 'none')
         return refuse(403, 'Not allowed', 'This form was sent by another web page.')

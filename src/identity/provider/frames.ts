@@ -33,12 +33,15 @@ export async function serveFrame(request: FastifyRequest, reply: FastifyReply, f
   return reply.code(404).send()
 }
 
-/** Returns 204 if the login is as the page knows it, 404 if it has ended or begun, and 403 for a page that may not ask. */
+/**
+ * Returns 204 if the login is in the state that the page knows, 404 if it has begun or ended since, and 403 if the origin is not
+ * allowed.
+ */
 async function loginStatus({ baseUrl, core, realm, provider, query }: FrameRequest, cookies: string): Promise<number> {
   const { client_id: clientId, origin, session } = Object.fromEntries(new URLSearchParams(query))
   const client = findClient(realm, clientId)
   if (!client || origin === undefined || !isOriginAllowed(baseUrl, client, origin)) return 403
-  // Whether the cookie is still valid is found out by the sign-in without a page that follows.
+  // The adapter then signs in silently, which shows whether the cookie is still valid.
   if (!session) return cookies.includes(`${sessionCookie}=`) ? 404 : 204
   const denied = await core.deniedTokens.has(realm.tenantId, { jti: '', sid: session })
   return !denied && (await provider.Grant.find(session)) ? 204 : 404

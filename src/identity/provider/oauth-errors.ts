@@ -10,8 +10,8 @@ const standardErrors: Record<string, [status: number, text: string]> = {
   invalid_redirect_uri: [400, 'The client has not registered this redirect address'],
   invalid_scope: [400, 'The client may not ask for this scope'],
   invalid_token: [401, 'The access token is invalid, expired or revoked'],
-  login_required: [400, 'The user has to log in, and the request forbids it to ask'],
-  unauthorized_client: [400, 'The client may not use this way to log in'],
+  login_required: [400, 'The user has to log in, but the request forbids a login page (prompt=none)'],
+  unauthorized_client: [400, 'The client may not use this grant_type or response_type'],
   unsupported_grant_type: [400, 'The realm does not know this grant_type'],
   unsupported_response_type: [400, 'The realm does not know this response_type'],
 }

@@ -5,7 +5,7 @@ import type { Kit } from '../../kernel/define-service.ts'
 import { TooManyOpenLogins, TooManyOpenLoginsHere } from '../errors.ts'
 import { countOpenLogins, countOpenLoginsOf } from '../store/artefacts.ts'
 
-/** Longest values of parameters, in characters; others may have `otherMax`. */
+/** Maximum lengths of parameters, in characters; parameters that are not listed may have `otherMax`. */
 const lengthMax: Record<string, number> = { redirect_uri: 2048, id_token_hint: 8192, scope: 2048, claims: 2048 }
 const otherMax = 1024
 

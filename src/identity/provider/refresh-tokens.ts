@@ -1,6 +1,6 @@
 /**
- * Gives refresh tokens the form of a JWT, because existing clients read their `exp`. The claim `jti` is the library's opaque token,
- * which stays the secret: who presents it needs no valid signature.
+ * Gives refresh tokens the form of a JWT, because existing clients read their `exp`. The claim `jti` is the library's opaque
+ * token, which stays the secret: a client that presents it needs no valid signature.
  */
 import { decodeJwt, type JWTPayload } from 'jose'
 import type { Form } from './library.ts'

@@ -21,7 +21,7 @@ export function createPendingLogins({ db, now }: Pick<Kit, 'db' | 'now'>) {
         payload: { ...state },
         grantId: null,
         uid: null,
-        // A change of the password ends it.
+        // A change of the password deletes all rows with this account id.
         accountId: userId,
         expiresAt: new Date(now().getTime() + minutes * 60_000),
       })

@@ -89,7 +89,7 @@ async function withApp(mode: Mode) {
 }
 
 suite('a realm that requires a second factor', () => {
-  test('a realm that requires a second factor has a user without one add an app at the login', async () => {
+  test('a realm that requires a second factor makes a user without one add an app at the login', async () => {
     const { username } = await newUser('required')
     const { url, browser, post, complete } = await aSignIn('required')
     const enrol = await post({ username, password })
@@ -197,7 +197,7 @@ suite('a code', () => {
     await complete(await post({ username, password }).then(() => post({ step: 'code', code: codeOf(secret) })))
   })
 
-  test('a code of recovery works once, in any spelling, and leaves the others', async () => {
+  test('a recovery code works once, in any spelling, and leaves the others', async () => {
     const { username, codes, secret } = await withApp('optional')
     const first = await aSignIn('optional')
     await first.post({ username, password })
@@ -220,7 +220,7 @@ suite('a code', () => {
     await third.complete(await third.post({ step: 'code', code: codeOf(secret) }))
   })
 
-  test('a code of recovery is replaced by new ones on the account page', async () => {
+  test('a recovery code is replaced by new ones on the account page', async () => {
     const { browser, account, codes, username } = await withApp('optional')
     assert.equal((await browser.go(`${account}/recovery-codes`, {})).status, 303)
     const fresh = codesIn((await browser.go(account)).text)
@@ -263,7 +263,7 @@ suite('a realm with optional second factors', () => {
     await free.complete(await free.post({ username, password }))
   })
 
-  test('a realm that turns them off asks nobody, and keeps what users have', async () => {
+  test('a realm that turns second factors off asks no user for one, and keeps those that users have', async () => {
     const { username, secret } = await withApp('optional')
     const set = (secondFactor: string) => admins.optional('PUT /iam/api/v1/realm', { secondFactor })
     await set('off')
@@ -275,7 +275,7 @@ suite('a realm with optional second factors', () => {
     assert.equal((await post({ step: 'code', code: codeOf(secret) })).status, 303)
   })
 
-  test('an account page without them offers none', async () => {
+  test('an account page of a realm without second factors offers none', async () => {
     const { username } = await newUser('off')
     const browser: Browser = aBrowser()
     const account = `${realms.off.url}/account`

@@ -11,7 +11,7 @@ export interface LoginRow {
   expiresAt: Date
 }
 
-/** Logins of one user that a list shows. */
+/** Maximum number of logins in the list of one user. */
 const listedMax = 1000
 
 /** Matches sessions of a browser with this login. */

@@ -101,10 +101,10 @@ test('restoring a backup without contents leaves the blob store untouched', asyn
 
   writeFileSync(path, readFileSync(path, 'latin1').replace('BACKUP 3', 'BACKUP 4'), 'latin1')
   await assert.rejects(verifyBackup(path), /has format 4, which this Waypost does not know: a newer version made it/)
-  const withThem = file()
-  await backUp(source.connection, withThem, { contents: source.contents })
+  const withContents = file()
+  await backUp(source.connection, withContents, { contents: source.contents })
   const other = { ...(await backupDatabase()), ...(await aStore()) }
-  assert.equal((await restore(other.connection, withThem, migrations)).stored, undefined)
+  assert.equal((await restore(other.connection, withContents, migrations)).stored, undefined)
   assert.deepEqual(await keysOf(other.blobs), [], 'without a blob store only rows must be restored')
 })
 

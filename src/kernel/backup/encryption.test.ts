@@ -81,7 +81,7 @@ test('two files of the same content have different bytes', async () => {
   )
 })
 
-test('a wrong or missing passphrase is a clear sentence', async () => {
+test('a wrong or missing passphrase is reported in a clear sentence', async () => {
   await assert.rejects(
     read(file, createPassphrase('correct horse battery stable')),
     /The passphrase does not open .*: it is wrong/,

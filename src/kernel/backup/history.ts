@@ -23,7 +23,7 @@ export interface BackupRun {
   problem: string | null
 }
 
-/** Number of runs that are kept. */
+/** Maximum number of runs that are kept. */
 const runsMax = 1000
 
 /** Records a run. A database that an older version created has no table for it yet, and records nothing. */

@@ -23,7 +23,7 @@ export interface Manifest {
 export interface TableEntry {
   schema: string
   name: string
-  /** Without generated columns, which cannot be written. */
+  /** All columns but generated ones, which cannot be written. */
   columns: string[]
 }
 

@@ -24,7 +24,7 @@ export interface Verified extends Totals {
   manifest: Manifest
   /** Size of the file. */
   fileBytes: number
-  /** As `sha256sum` prints it for the file, unless that is encrypted. */
+  /** The checksum that `sha256sum` prints for the file, unless the file is encrypted. */
   sha256: string
   /** SHA-256 of the file up to the end of its tables. */
   tablesSha256: string

@@ -153,7 +153,7 @@ const CopyOutQueryOf = constructorOf(function (
   this.push = push
 }, copyOutMethods)
 
-/** Blocks that may wait for a slow reader before reading from the server pauses. */
+/** Maximum number of blocks that wait for a slow reader; beyond it, the connection is not read. */
 const blocksMax = 8
 
 /** Yields the output of `copy … to stdout` in blocks. If the reader stops early, the rest is discarded, so the connection stays usable. */

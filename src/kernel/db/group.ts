@@ -86,7 +86,7 @@ export function createGroup(server: Server, max: number, options: LinkOptions, o
           void link.end()
           throw ended
         }
-        // It may have broken before `onLost` was set.
+        // The connection may have broken before `onLost` was set.
         if (link.lost) throw link.lost
         links.set(link, { epoch, answers: 0, isBusy: false, sweeps: 0 })
         link.onLost = () => remove(link)

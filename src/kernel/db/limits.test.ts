@@ -259,7 +259,12 @@ suite('many callers', () => {
   test('many callers are not delayed by one slow statement', async () => {
     const pool = connect(connection, { max: 4 })
     afterAllTests(() => pool.end())
-    await Promise.all([pool`select pg_sleep(0.01)`, pool`select pg_sleep(0.01)`])
+    // Both shared connections have to be open: with a single one, statements are sent behind the slow statement.
+    await eventually(async () => {
+      const sleeping = () => pool`select pg_backend_pid() as pid, pg_sleep(0.05)`
+      const [[first], [second]] = await Promise.all([sleeping(), sleeping()])
+      assert.notEqual(first?.pid, second?.pid)
+    })
     const holder = independentPool(connection)
     const release = Promise.withResolvers<void>()
     const locked = Promise.withResolvers<void>()
@@ -304,10 +309,10 @@ test('a closing pool lets running statements finish, and rejects new ones', asyn
   )
   for (const rows of await Promise.all(work)) assert.equal(rows[0]?.one, 1)
   await ending
-  const stubborn = connect(connection, { max: 2 })
-  const endless = [stubborn`select pg_sleep(20)`, stubborn.begin((sql) => sql`select pg_sleep(20)`)]
+  const busyPool = connect(connection, { max: 2 })
+  const endless = [busyPool`select pg_sleep(20)`, busyPool.begin((sql) => sql`select pg_sleep(20)`)]
   const outcomes = Promise.allSettled(endless.map((one) => one.then()))
   await sleep(100)
-  await stubborn.end({ timeout: 0.1 })
+  await busyPool.end({ timeout: 0.1 })
   for (const outcome of await outcomes) assert.ok(isDatabaseUnavailable((outcome as PromiseRejectedResult).reason))
 })

@@ -94,7 +94,7 @@ export function createListener(server: Server, options: LinkOptions): Listener {
       await runText(link, listenCommand([channel]))
       subscriptions.add(subscription)
       onListen(link.processId())
-      // It broke before the subscription was added.
+      // The connection may have broken before the subscription was added.
       if (link.lost) void reconnect()
       return {
         async unlisten() {

@@ -115,7 +115,7 @@ function createRunner(link: Link, state: State, begin: Statement): Runner {
       issueStatement(() => {
         if (state.hasBegun) return sendIfOpen(() => runStatement(link, statement))
         if (state.first) return afterFirst(() => runStatement(link, statement))
-        // In one message with BEGIN: if BEGIN fails, the server skips the statement.
+        // The statement is sent in one message with BEGIN: if BEGIN fails, the server skips it.
         return sendFirst(() => runStatement(link, statement, { opening: begin }))
       }),
     text: (text) => issueStatement(() => afterBegin<Rows>(() => runText(link, text))),

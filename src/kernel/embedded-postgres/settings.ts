@@ -24,7 +24,7 @@ export function settings(socketDirectory: string, memoryBytes = availableMemory(
     wal_level: 'minimal',
     max_wal_senders: 0,
     max_logical_replication_workers: 0,
-    // As fast as `worker` in our benchmarks (loads, commits, scans), with three processes and 1 MB less.
+    // `sync` is as fast as `worker` in our benchmarks (loads, commits, scans), and needs three processes and 1 MB less.
     io_method: 'sync',
 
     // Logs only what an operator needs, without data from statements: see log.ts.

@@ -118,7 +118,7 @@ describe('compression of responses', () => {
     }
   })
 
-  test('compression of responses leaves responses as they are for other clients, small ones, files, pages of other routes and HEAD', async () => {
+  test('responses are not compressed for clients that do not accept it, for HEAD and other routes, or if they are small or files', async () => {
     for (const [path, accepted, method] of [
       ['/api/long', ''],
       ['/api/long', 'identity'],

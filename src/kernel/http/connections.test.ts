@@ -154,7 +154,7 @@ type Client = Awaited<ReturnType<Awaited<ReturnType<typeof aServer>>['client']>>
 const post = (path: string, bytes: number) => `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: ${bytes}\r\n\r\n`
 
 /** Sends a part of the body every few milliseconds until the returned function is called. */
-function drip({ socket }: { socket: Socket }, bytes: number) {
+function sendSlowly({ socket }: { socket: Socket }, bytes: number) {
   const timer = setInterval(() => socket.write('x'.repeat(bytes)), 5)
   afterAllTests(() => clearInterval(timer))
   return () => clearInterval(timer)
@@ -166,7 +166,7 @@ test('slow bodies from several addresses cannot occupy all connections: the slow
   for (const address of ['127.0.0.1', '127.0.0.2'])
     for (let n = 0; n < 2; n++) attackers.push(await client(post('/body', 1e6), address))
   const upload = await client(post('/body', 1e9), '127.0.0.3')
-  const stop = drip(upload, 10_000)
+  const stop = sendSlowly(upload, 10_000)
   const unread = await client(`${post('/unread', 1000)}some`, '127.0.0.4')
   for (const attacker of attackers) attacker.socket.write('x')
   await eventually(() => assert.equal(requests.length, 6))

@@ -17,7 +17,7 @@ export function followHandshakes(
     })
     started(socket)
   })
-  // Before the HTTP parser gets the socket.
+  // This listener runs before that of the HTTP parser.
   server.prependListener('secureConnection', (secured: TLSSocket) => {
     const key = keyOf(secured)
     const socket = running.get(key)

@@ -164,7 +164,7 @@ test('connections over TLS count for the limit of an address, also in the handsh
   await eventually(() => assert.ok(idle.socket.destroyed))
   next.socket.write(hello)
   await eventually(() => assert.match(next.text(), /hello$/))
-  // The one in the handshake is the oldest now.
+  // The connection in the handshake is the oldest one now, so it is closed.
   await secureSocket(port)
   await eventually(() => assert.ok(handshake.destroyed))
   assert.equal(share.open, 2)

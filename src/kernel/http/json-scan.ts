@@ -18,7 +18,7 @@ const minus = 0x2d
 
 export interface Structure {
   tooDeep: boolean
-  /** Without the costs of new names and long numbers. */
+  /** Cost without that of new names and long numbers. */
   cost: number
   /** Number of member names, including repetitions. */
   names: number

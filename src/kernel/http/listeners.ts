@@ -32,7 +32,7 @@ export interface Address {
 }
 
 export interface Listeners {
-  /** For Fastify, which calls it once. */
+  /** Creates the server; Fastify calls it once. */
   serverFactory(handler: RequestListener): Server
   /** `localhost` listens on 127.0.0.1 and ::1 if the machine has them. */
   listen(app: FastifyInstance, at: Address): Promise<void>
@@ -56,7 +56,7 @@ export function createListeners(deps: {
 }): Listeners {
   const { headersTimeout = headersMs } = deps
   const limitConnections = createConnectionLimit(deps.connections, deps.isProxy)
-  // No requestTimeout, which would also end a long upload: see limitBodyTime.
+  // There is no requestTimeout, which would also end a long upload: see limitBodyTime.
   const timeouts = {
     headersTimeout,
     keepAliveTimeout,

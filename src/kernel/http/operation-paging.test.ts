@@ -8,7 +8,7 @@ const Thing = Type.Object({ id: Type.String() })
 const operation = (response: object, more: object = {}, name = 'things.list') =>
   pagingOf({ name, summary: 'List things', response: { 200: response as never }, ...more })
 
-test('offset and limit in the query', () =>
+test('paging by offset and limit in the query is recognised', () =>
   assert.deepEqual(operation(contentPage(Thing), { query: Type.Object(offsetQuery(20)) }), {
     style: 'offset',
     in: 'query',
@@ -24,7 +24,7 @@ test('paging by page and size in the body is recognised', () => {
   assert.deepEqual([found?.style, found?.in, found?.parameters, found?.size], ['page', 'body', ['page', 'size'], 50])
 })
 
-test('pages that are counted from 1', () => {
+test('pages that are counted from 1 are recognised', () => {
   const shape = Type.Object({ data: Type.Array(Thing), count: Type.Integer() })
   const found = operation(shape, { query: Type.Object(numberedQuery()) })
   assert.deepEqual(

@@ -26,7 +26,7 @@ export function secureTransport(
   app.addHook('onRequest', (request, reply, done) => {
     if (internalCaller()) return done()
     if (isSecure(request.raw, isProxy)) {
-      // On the raw response, so that pages of the identity provider have it too.
+      // The header is set on the raw response, so that pages of the identity provider have it too.
       if (hstsSeconds > 0) reply.raw.setHeader('strict-transport-security', `max-age=${hstsSeconds}`)
       return done()
     }

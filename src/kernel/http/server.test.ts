@@ -173,7 +173,7 @@ const bad: [string, unknown, number, RegExp, Record<string, string>?][] = [
   ],
 ]
 for (const [name, payload, status, message, headers] of bad)
-  test(`bad body: ${name} is ${status}`, async () => {
+  test(`a bad body (${name}) is answered with ${status}`, async () => {
     const answer = await ask('POST /api/v1/things/1', payload, headers)
     assert.equal(answer.status, status, answer.text)
     assert.match(answer.body.message, message)
@@ -187,7 +187,7 @@ for (const [url, message] of [
   ['/api/v1/things/%ff', /not a valid url component/],
   [`/api/v1/things/${'9'.repeat(3000)}`, /^a part of the address is longer/],
 ] as const)
-  test(`bad path: ${url.slice(0, 40)} is 400`, async () => {
+  test(`the path ${url.slice(0, 40)} is answered with 400`, async () => {
     const answer = await ask(`POST ${url}`, good)
     assert.equal(answer.status, 400, answer.text)
     assert.match(answer.body.message, message)

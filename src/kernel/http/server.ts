@@ -199,7 +199,7 @@ function createApp(options: HttpOptions, listeners: Listeners, formats: Formats)
   readJsonBodies(app)
   compileLazily(app)
   app.decorateRequest('ctx')
-  // Not Fastify's `ip`: WebSockets need the same rule, and Fastify accepts any text of the header as an address.
+  // Does not use Fastify's `ip`: WebSockets need the same rule, and Fastify accepts any text of the header as an address.
   app.decorateRequest('address', {
     getter() {
       return clientAddress(this.raw, options.trustProxy)
@@ -244,7 +244,7 @@ function addHooks(state: State, { log, metrics, rateLimit }: HttpOptions, format
     else if (request.is404) done(noSuchRoute(request))
     else done()
   })
-  // Not in onResponse: without such a hook Fastify does not need to watch the end of every response (10 µs each).
+  // Uses onSend instead of onResponse: without an onResponse hook, Fastify does not watch the end of every response (10 µs each).
   app.addHook('onSend', (request, reply, payload, done) => {
     // Clients must not reuse the connection while the server closes.
     if (state.closing) reply.header('connection', 'close')

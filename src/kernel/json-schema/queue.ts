@@ -14,10 +14,10 @@ export interface SchemaQueue {
 
 const waitingMax = 100
 const waitMsMax = 10_000
-/** One thread for a tenant at a time, so that slow schemas of one tenant leave threads for the others. */
+/** A tenant uses one thread at a time, so that its slow schemas leave threads for other tenants. */
 const limits = { total: 4, perTenant: 1, waitMs: waitMsMax }
 const batchMax = 64
-/** Characters of a batch: a long request has a thread of its own, whose memory is limited. */
+/** Maximum number of characters in a batch: a longer request gets a thread alone, because the memory of a thread is limited. */
 const batchLengthMax = 256 * 1024
 
 interface Waiting {

@@ -30,7 +30,7 @@ export interface SchemaThreads {
   run(requests: SchemaRequest[]): Promise<(SchemaAnswer | Error | undefined)[]>
 }
 
-/** Limits of one request, from its begin on the thread. A schema of 64 KiB compiles within 100 ms. */
+/** Limits of one request, from its start on the thread. A schema of 64 KiB compiles within 100 ms. */
 const timeLimitMs = 2000
 const resourceLimits = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 16, stackSizeMb: 4 }
 /** The start of a thread loads Ajv. */
@@ -88,7 +88,7 @@ export function createSchemaThreads(): SchemaThreads {
 
   function newThread(): Thread {
     const progress = new Int32Array(new SharedArrayBuffer(4))
-    // Without the environment and the arguments of the process, which a schema must never reach.
+    // The thread gets neither the environment nor the arguments of the process, because a schema must never reach them.
     const worker = new Worker(new URL('./worker-thread.ts', import.meta.url), {
       ...{ env: {}, argv: [], resourceLimits },
       workerData: { progress },

@@ -30,7 +30,7 @@ export interface HistoryQuery {
   facets: ReadonlyMap<string, ReadonlySet<string>>
   /** Microseconds since 1970. */
   since: number
-  /** More events than this are `too_many`. */
+  /** Maximum number of events; if there are more, the result is `too_many`. */
   limit: number
 }
 

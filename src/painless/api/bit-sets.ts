@@ -12,7 +12,7 @@ interface BitSet extends JavaObject {
   key: () => string
 }
 
-/** Bits at most, so that one call cannot take all memory. */
+/** Maximum number of bits, so that one call cannot take all memory. */
 const bitsMax = 8_000_000
 
 function bitSetOf(words: number[]): BitSet {

@@ -57,7 +57,7 @@ function compileFormat(pattern: string): DecimalFormat {
   if (/0.*#/.test(whole.replaceAll(',', '')) || /#.*0/.test(fraction) || mantissa.split('.').length > 2)
     throw illegalArgument(`Malformed pattern "${pattern}"`)
   const literals = prefix + suffix
-  // Without a zero, one digit is shown before the point, or after it if nothing stands before.
+  // Without a zero, one digit is shown before the point, or after it if the pattern has none before it.
   const hasNoZero = mantissa.includes('.') && !mantissa.includes('0')
   const isBare = whole === ''
   const other = negative === undefined ? undefined : partsOf(negative)

@@ -16,7 +16,7 @@ export interface BigDecimal extends JavaObject {
   key: () => string
 }
 
-/** Digits that a number may have; more would let one operation take long. */
+/** Maximum number of digits: an operation on more digits would take too long. */
 const digitsMax = 2000
 
 export const power = (exponent: number): bigint => {

@@ -16,7 +16,7 @@ interface Conversion {
 }
 
 const specifier = /%(?:(\d+)\$)?([-#+ 0,(]*)(\d+)?(?:\.(\d+))?([a-zA-Z%])/g
-/** Width and precision at most: a longer text could not be useful. */
+/** Maximum width and precision. Longer texts have no use. */
 const sizeMax = 1000
 
 const formatError = (name: string, message: string): JavaThrow => new JavaThrow(`java.util.${name}`, message)

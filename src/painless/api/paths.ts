@@ -35,6 +35,6 @@ function childAt(current: unknown, part: string, path: string, index: number): u
       `Part [${index}] of the path [${path}], [${part}], leads into a ${javaClassOf(current)}, which has no members`,
     )
   if (!/^\d{1,9}$/.test(part))
-    throw illegalArgument(`Part [${index}] of the path [${path}], [${part}], is no index of a list`)
+    throw illegalArgument(`Part [${index}] of the path [${path}], [${part}], is not an index of a list`)
   return current[Number(part)]
 }

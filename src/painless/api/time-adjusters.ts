@@ -112,7 +112,8 @@ defineClass('java.time.temporal.TemporalAdjusters', {
 
 /** Converts a date or time to another class; a missing part is an error. */
 function converted(value: Temporal, javaClass: TemporalClass): Temporal {
-  if (typeof value !== 'object' || value === null || !('day' in value)) throw classCast('the value is no date or time')
+  if (typeof value !== 'object' || value === null || !('day' in value))
+    throw classCast('the value is not a date or time')
   const { day, nano, offset, zone } = value
   const missing = () =>
     dateTimeError(

@@ -15,7 +15,7 @@ export interface Duration extends JavaObject {
 }
 
 const second = BigInt(nanosPerSecond)
-/** Nanoseconds of the longest duration that Java has. */
+/** The longest duration that Java has, in nanoseconds. */
 const nanosMax = 9223372036854775807n * second + 999_999_999n
 
 export function durationOf(nanos: bigint): Duration {

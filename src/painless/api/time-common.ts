@@ -96,7 +96,7 @@ const moveMonths = (self: Temporal, amount: number): Temporal =>
 export const moveDays = (self: Temporal, amount: number): Temporal =>
   withDateTime(self, checkedDay(self.day! + amount), self.nano)
 
-/** Days that a date may be away from 1970. */
+/** Maximum distance of a date from 1970, in days. */
 const dayMax = 365_241_780_471
 export const checkedDay = (day: number): number => {
   if (Math.abs(day) > dayMax) throw dateTimeError(`The date is out of range.`)

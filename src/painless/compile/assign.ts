@@ -11,7 +11,7 @@ function assignableOf(node: Expression, scope: Scope): Assignable {
   if (!assignable)
     throw new CompileError(
       node.at,
-      'invalid assignment: cannot assign a value to an expression that is no variable, field or element',
+      'invalid assignment: cannot assign a value to an expression that is not a variable, field or element',
     )
   checkAssignable(assignable, node, scope)
   return assignable

@@ -16,7 +16,7 @@ export interface Compiled {
   constant?: { value: unknown }
   /** True for the literal `null`. */
   isNull?: boolean
-  /** True when it may stand alone as a statement. */
+  /** True if it may be used as a statement. */
   isStatement?: boolean
 }
 
@@ -32,9 +32,9 @@ export interface FunctionScope {
   slots: number
   returns: Type
   script: ScriptScope
-  /** Scope in which a lambda stands. */
+  /** Scope that contains the lambda. */
   outer?: Scope
-  /** Variables that a lambda takes along: slot outside → slot inside. */
+  /** Variables that a lambda captures: slot outside → slot inside. */
   captures: { from: Variable; to: Variable }[]
 }
 

@@ -205,7 +205,7 @@ const unknownReference = (node: ExpressionOf<'reference'>, owner: string, method
     `function reference [${owner}::${node.name}/${method.parameters.length}] matching [${method.owner.name}, ${method.name}/${method.parameters.length}] not found`,
   )
 
-/** A method without result cannot stand where one is expected. */
+/** Rejects a method without a result where a result is expected. */
 function checkResult(node: ExpressionOf<'reference'>, found: Type, method: Method): void {
   if (method.returns === voidType || method.returns === defType) return
   if (found === voidType || !castBetween(found, method.returns, false, true))

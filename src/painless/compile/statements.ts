@@ -86,7 +86,7 @@ function compileStatement(node: Statement, scope: Scope, last: boolean): Compile
       return { ...plain(compileEach(node, scope, (body, inner) => compileBlock(body, inner, false, true).exec)) }
     case 'break':
     case 'continue': {
-      if (!scope.inLoop) throw new CompileError(node.at, `The ${node.kind} statement stands outside of a loop.`)
+      if (!scope.inLoop) throw new CompileError(node.at, `The ${node.kind} statement is outside of a loop.`)
       const end = node.kind === 'break' ? broken : continued
       return { exec: () => end, returns: false, leaves: true, breaks: end === broken }
     }

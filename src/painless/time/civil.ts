@@ -13,7 +13,7 @@ export const dateTimeError = (message: string): JavaThrow => new JavaThrow('java
 const floorDiv = (left: number, right: number): number => Math.floor(left / right)
 export const floorMod = (left: number, right: number): number => left - floorDiv(left, right) * right
 
-/** Years that a date may have. */
+/** Maximum year of a date; the minimum is its negative. */
 const yearMax = 999_999_999
 
 export const isLeapYear = (year: number): boolean => (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0

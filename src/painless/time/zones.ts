@@ -76,7 +76,7 @@ function regionOf(id: string) {
   }
 }
 
-/** Seconds that the platform's calendar can show: about 270,000 years around 1970. */
+/** Maximum number of seconds before or after 1970 that JavaScript's calendar can show: about 270,000 years. */
 const secondsMax = 8.64e12
 
 /** Returns the offset of a zone at a time. */

@@ -22,13 +22,13 @@ import {
 export type LevelConfigurations = ReadonlyMap<string, Record<string, unknown>>
 
 export interface Caches {
-  /** By application name. */
+  /** Documents by application name. */
   documents: Cache<ApplicationDocument>
-  /** The whole list of a tenant, by tenant id. */
+  /** Whole lists by tenant id. */
   lists: Cache<Document>
-  /** By version name. */
+  /** Versions by version name. */
   versions: Cache<ApplicationVersionRef>
-  /** By `levelKey`. */
+  /** Configurations by `levelKey`. */
   configurations: Cache<LevelConfigurations>
 }
 

@@ -165,7 +165,7 @@ function versionRoutes(http: Http, { versions }: ApplicationsService) {
 function configurationRoutes(http: Http, { configurations }: ApplicationsService) {
   http.post('/app-configs', { schema: schemas.loadConfigurations, config: loadPlatform }, async (request, reply) => {
     await configurations.load(request.body)
-    // The request's own text, which may have `kaa` instead of `platform`.
+    // The response repeats the body as it was sent, which may have `kaa` instead of `platform`.
     const created = reply.code(201).header('location', http.link(request, '/app-configs'))
     return sendText(created, JSON.stringify(request.body))
   })

@@ -282,7 +282,7 @@ const configurationsOf = <P extends typeof ofApplication | typeof ofVersion>(
     body: Envelope,
     response: none,
     fails: {
-      400: 'The envelope is malformed, names an unknown instance or something else than the path, or violates a schema.',
+      400: 'The envelope is malformed, names an unknown instance or objects other than those in the path, or violates a schema.',
       404: missing,
     },
   },

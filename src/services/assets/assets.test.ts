@@ -214,7 +214,7 @@ suite('the list of assets', () => {
     return [body.totalElements, ...body.content.map(({ id }: { id: string }) => id)]
   }
 
-  test('filters, searches, sorts and pages, by query and by body', async () => {
+  test('the list of assets filters, searches, sorts and pages, by query and by body', async () => {
     const [room, pump] = [await aType({}, ask), await aType({}, ask)]
     const create = async (assetTypeId: string, definition: unknown) =>
       idOf(await anAsset({ assetTypeId, definition }, ask))
@@ -244,7 +244,7 @@ suite('the list of assets', () => {
       ['name'],
       ['true'],
       ['null'],
-      // No match across two values.
+      // The search must not match across two values.
       ['Room-1'],
       ['\u0001'.repeat(2)],
       ['a\u0001b', c],

@@ -5,12 +5,23 @@ import { aTenantAdmin } from '../../../test/harness/builders.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
 import { TenantDeleted } from '../tenants/events.ts'
 
-const { waypost, expect, aType, anAsset, aThing, link, relationsOf, sessionsOf, treeOf, anApplication, anEndpoint } =
-  await openAssets()
+const {
+  waypost,
+  expect,
+  aType,
+  anAsset,
+  anEndpointEntity,
+  link,
+  relationsOf,
+  sessionsOf,
+  treeOf,
+  anApplication,
+  anEndpoint,
+} = await openAssets()
 const { db, bus } = waypost.kit
 
 test('relations of an unregistered endpoint end, and are not back when its id is registered again', async () => {
-  const [site, thing, sensor] = [await anAsset(), await aThing(), await aThing()]
+  const [site, thing, sensor] = [await anAsset(), await anEndpointEntity(), await anEndpointEntity()]
   await link(
     relation('CONTAINS', site, thing),
     relation('MANAGES', thing, sensor),
@@ -39,7 +50,7 @@ test('relations of an unregistered endpoint end, and are not back when its id is
 })
 
 test('an event that is handled late leaves the relations of an endpoint that was registered again', async () => {
-  const [site, thing] = [await anAsset(), await aThing()]
+  const [site, thing] = [await anAsset(), await anEndpointEntity()]
   await link(relation('CONTAINS', site, thing))
   const { entityId } = entity(thing)
   const { EndpointUnregistered } = await import('../register/events.ts')

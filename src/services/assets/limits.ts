@@ -1,2 +1,2 @@
-/** Characters of a definition. */
+/** Maximum number of characters of a definition. */
 export const definitionLengthMax = 262_144

@@ -9,7 +9,7 @@ import { seededInteger } from '../../../test/harness/seeded-random.ts'
 const seed = Number(process.env.TEST_SEED ?? Date.now() % 2 ** 31)
 const options = { connection: await freshDatabase(), environment: { WAYPOST_MASTER_KEY: 'k'.repeat(40) } }
 const nodes = [await openAssets(options), await openAssets(options)] as const
-const [{ expect, anAsset, aThing, relationsOf, sessionsOf, treeOf, anApplication, anEndpoint }] = nodes
+const [{ expect, anAsset, anEndpointEntity, relationsOf, sessionsOf, treeOf, anApplication, anEndpoint }] = nodes
 
 type Type = 'CONTAINS' | 'MANAGES'
 interface Edge {
@@ -50,12 +50,14 @@ function aModel() {
         ])
         .toSorted(),
     /** All paths downwards from an entity, as texts; a path ends at an entity that is already on it. */
-    waysFrom(name: EntityName, above: EntityName[] = []): string[] {
+    pathsFrom(name: EntityName, above: EntityName[] = []): string[] {
       if (above.includes(name)) return [name]
       const below = [...edges.values()].filter(({ from }) => from === name)
       return [
         name,
-        ...below.flatMap(({ type, to }) => this.waysFrom(to, [...above, name]).map((way) => `${name} ${type} ${way}`)),
+        ...below.flatMap(({ type, to }) =>
+          this.pathsFrom(to, [...above, name]).map((path) => `${name} ${type} ${path}`),
+        ),
       ]
     },
   }
@@ -68,9 +70,9 @@ interface TreeNode {
   children: TreeNode[]
 }
 
-const waysOf = ({ entityType, entityId, children }: TreeNode): string[] => {
+const pathsOf = ({ entityType, entityId, children }: TreeNode): string[] => {
   const name = `${entityType} ${entityId}`
-  return [name, ...children.flatMap((child) => waysOf(child).map((way) => `${name} ${child.relationType} ${way}`))]
+  return [name, ...children.flatMap((child) => pathsOf(child).map((path) => `${name} ${child.relationType} ${path}`))]
 }
 
 test(`relations, sessions and trees are those of the model after each of 150 random changes (seed ${seed})`, async () => {
@@ -144,7 +146,7 @@ test(`relations, sessions and trees are those of the model after each of 150 ran
     const name = pick(names)
     const { admin } = pick(nodes)
     assert.deepEqual(await relationsOf(name, admin), model.relationsOf(name), `step ${step}`)
-    assert.deepEqual(waysOf(await treeOf(name, admin)).toSorted(), model.waysFrom(name).toSorted(), `step ${step}`)
+    assert.deepEqual(pathsOf(await treeOf(name, admin)).toSorted(), model.pathsFrom(name).toSorted(), `step ${step}`)
   }
   await eventually(async () => {
     for (const name of names) {
@@ -164,7 +166,13 @@ test(`requests at the same time, at two nodes and through two services, never fo
   const below = seededInteger(seed + 1)
   const pick = <T>(list: readonly T[]): T => list[below(list.length)]!
   for (let round = 0; round < 12; round++) {
-    const names: EntityName[] = [await anAsset(), await anAsset(), await aThing(), await aThing(), await aThing()]
+    const names: EntityName[] = [
+      await anAsset(),
+      await anAsset(),
+      await anEndpointEntity(),
+      await anEndpointEntity(),
+      await anEndpointEntity(),
+    ]
     const edges = Array.from({ length: 24 }, (): Edge => {
       const [from, to] = [pick(names), pick(names)]
       return { type: 'CONTAINS', from, to }

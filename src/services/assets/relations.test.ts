@@ -5,14 +5,30 @@ import { aCaller } from '../../../test/harness/builders.ts'
 import { EntityRelationsUpdated } from './events.ts'
 
 const platform = await openAssets()
-const { waypost, admin, other, expect, anAsset, aThing, link, unlink, relationsOf, sessionsOf, publishedEvents } =
-  platform
+const {
+  waypost,
+  admin,
+  other,
+  expect,
+  anAsset,
+  anEndpointEntity,
+  link,
+  unlink,
+  relationsOf,
+  sessionsOf,
+  publishedEvents,
+} = platform
 const [linkUrl, unlinkUrl] = [`POST ${am}/relations/link`, `POST ${am}/relations/unlink`]
 const v2 = 'GET /am/api/v2/relations'
 
 suite('relations', () => {
   test('relations link assets and endpoints, and both ends list them', async () => {
-    const [site, room, sensor, gateway] = [await anAsset(), await anAsset(), await aThing(), await aThing()]
+    const [site, room, sensor, gateway] = [
+      await anAsset(),
+      await anAsset(),
+      await anEndpointEntity(),
+      await anEndpointEntity(),
+    ]
     await expect(204, linkUrl, relation('contains', site, room))
     await link(
       relation('CONTAINS', room, sensor),
@@ -40,8 +56,8 @@ suite('relations', () => {
     assert.deepEqual((await expect(200, `${v2}?entityIds=${entityId}&entityType=endpoint`)).body, [])
   })
 
-  test('relations of what is linked, or not linked, change nothing and are 204', async () => {
-    const [a, b] = [await anAsset(), await aThing()]
+  test('linking what is linked and unlinking what is not linked changes nothing and is answered with 204', async () => {
+    const [a, b] = [await anAsset(), await anEndpointEntity()]
     for (let round = 0; round < 2; round++) await link(relation('CONTAINS', a, b), relation('CONTAINS', a, b))
     assert.deepEqual(await relationsOf(a), [`CONTAINS ${b}`])
     await unlink(relation('MANAGES', a, b), relation('CONTAINS', b, a))
@@ -53,7 +69,7 @@ suite('relations', () => {
   })
 
   test('CONTAINS between two endpoints is the relation of the register', async () => {
-    const [gateway, sensor] = [await aThing(), await aThing()]
+    const [gateway, sensor] = [await anEndpointEntity(), await anEndpointEntity()]
     const [from, to] = [entity(gateway).entityId, entity(sensor).entityId]
     const registered = async () =>
       (await expect(200, `GET /epr/api/v1/endpoints/${from}/relations?relation=contains`)).body.content
@@ -78,7 +94,7 @@ suite('relations', () => {
   })
 
   test('relations are created all or none; the error names the relation', async () => {
-    const [a, b, c] = [await anAsset(), await aThing(), await anAsset()]
+    const [a, b, c] = [await anAsset(), await anEndpointEntity(), await anAsset()]
     const good = relation('CONTAINS', a, b)
     const cases: [number, unknown, RegExp][] = [
       [404, [good, relation('CONTAINS', a, 'ASSET none')], /ASSET none/],
@@ -107,7 +123,12 @@ suite('relations', () => {
   })
 
   test('relations of CONTAINS form no cycle, over assets and endpoints, whichever service creates them', async () => {
-    const [e1, asset, e2, e3] = [await aThing(), await anAsset(), await aThing(), await aThing()]
+    const [e1, asset, e2, e3] = [
+      await anEndpointEntity(),
+      await anAsset(),
+      await anEndpointEntity(),
+      await anEndpointEntity(),
+    ]
     await link(relation('CONTAINS', e1, asset), relation('CONTAINS', asset, e2), relation('CONTAINS', e2, e3))
     const inRegister = (from: EntityName, to: EntityName) =>
       admin('PUT /epr/api/v1/relations/link', [
@@ -131,17 +152,17 @@ suite('relations', () => {
     const { entityId } = entity(asset)
     const { version } = await platform.anApplication()
     await platform.anEndpoint(version, { endpointId: entityId, metadata: { name: 'endpoint' } })
-    const twin: EntityName = `ENDPOINT ${entityId}`
-    await link(relation('CONTAINS', asset, twin))
-    await expect(400, linkUrl, relation('CONTAINS', twin, asset))
-    assert.deepEqual(await relationsOf(asset), [`CONTAINS ${twin}`, `IS_CONTAINED_BY ${asset}`])
+    const sameId: EntityName = `ENDPOINT ${entityId}`
+    await link(relation('CONTAINS', asset, sameId))
+    await expect(400, linkUrl, relation('CONTAINS', sameId, asset))
+    assert.deepEqual(await relationsOf(asset), [`CONTAINS ${sameId}`, `IS_CONTAINED_BY ${asset}`])
     const url = `${v2}?entityIds=${entityId}&entityType=`
     assert.equal((await expect(200, `${url}ENDPOINT`)).body[0].relationType, 'IS_CONTAINED_BY')
     assert.equal((await expect(200, `${url}asset`)).body[0].relationType, 'CONTAINS')
   })
 
   test('relations are listed completely, however many they are', async () => {
-    const [hub, thing] = [await anAsset(), await aThing()]
+    const [hub, thing] = [await anAsset(), await anEndpointEntity()]
     const { entityId } = entity(hub)
     await waypost.kit.db.sql`
       insert into assets.relations (tenant_id, from_type, from_id, to_type, to_id, type, created_date)
@@ -173,7 +194,7 @@ suite('relations', () => {
   test('relations are published to services that handle them', async () => {
     const payloads: unknown[] = []
     waypost.kit.bus.subscribe(EntityRelationsUpdated, (payload) => payloads.push(payload))
-    const given = relation('CONTAINS', await anAsset(), await aThing())
+    const given = relation('CONTAINS', await anAsset(), await anEndpointEntity())
     await link(given)
     await link(given)
     await unlink(given)
@@ -187,7 +208,7 @@ suite('relations', () => {
 
 suite('sessions of relations', () => {
   test('sessions of relations are every time in which a relation existed, of both services', async () => {
-    const [asset, gateway, sensor] = [await anAsset(), await aThing(), await aThing()]
+    const [asset, gateway, sensor] = [await anAsset(), await anEndpointEntity(), await anEndpointEntity()]
     const contains = relation('CONTAINS', asset, gateway)
     const [from, to] = [entity(gateway).entityId, entity(sensor).entityId]
     await link(contains)
@@ -215,7 +236,7 @@ suite('sessions of relations', () => {
   })
 
   test('sessions of relations stay when the other end is deleted', async () => {
-    const [site, room, sensor] = [await anAsset(), await anAsset(), await aThing()]
+    const [site, room, sensor] = [await anAsset(), await anAsset(), await anEndpointEntity()]
     await link(relation('CONTAINS', site, room), relation('CONTAINS', site, sensor))
     await expect(204, `DELETE ${am}/assets/${entity(room).entityId}`)
     const [running, ended, ...more] = await sessionsOf(site)
@@ -227,7 +248,7 @@ suite('sessions of relations', () => {
 
 suite('permissions on relations', () => {
   test('each asset needs asset:update and each endpoint endpoint:update', async () => {
-    const [asset, thing] = [await anAsset(), await aThing()]
+    const [asset, thing] = [await anAsset(), await anEndpointEntity()]
     const [assetName, thingName] = [`asset-${entity(asset).entityId}`, `endpoint-${entity(thing).entityId}`]
     const given = relation('CONTAINS', asset, thing)
     const as = (on: Record<string, string[]>) => waypost.as(aCaller({ on }))
@@ -243,7 +264,7 @@ suite('permissions on relations', () => {
         await expect(status, url, given, as(on))
     }
     assert.match((await expect(404, linkUrl, given, other)).body.message, /may not read it/)
-    const theirs = await aThing({}, other)
+    const theirs = await anEndpointEntity({}, other)
     await expect(404, linkUrl, relation('CONTAINS', asset, theirs))
   })
 
@@ -252,8 +273,8 @@ suite('permissions on relations', () => {
       await anAsset(),
       await anAsset(),
       await anAsset(),
-      await aThing(),
-      await aThing(),
+      await anEndpointEntity(),
+      await anEndpointEntity(),
     ]
     const all = [seen, hidden, thing, secret].map((to) => relation('CONTAINS', site, to))
     await link(...all)

@@ -4,7 +4,7 @@ import { am, type EntityName, entity, openAssets, relation } from '../../../test
 import { aCaller } from '../../../test/harness/builders.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
 
-const { waypost, admin, other, expect, anAsset, aThing, link, treeOf } = await openAssets()
+const { waypost, admin, other, expect, anAsset, anEndpointEntity, link, treeOf } = await openAssets()
 const { sql } = waypost.kit.db
 
 interface Tree {
@@ -38,8 +38,8 @@ suite('a tree of relations', () => {
     const [site, room, gateway, sensor, plain] = [
       await anAsset({ definition: { name: 'Site' } }),
       await anAsset({ definition: { name: 7 } }),
-      await aThing({ name: 'Gateway' }),
-      await aThing({ name: { text: 'x' } }),
+      await anEndpointEntity({ name: 'Gateway' }),
+      await anEndpointEntity({ name: { text: 'x' } }),
       await anAsset({ definition: { name: 'x'.repeat(300) } }),
     ]
     await link(
@@ -78,8 +78,8 @@ suite('a tree of relations', () => {
       await anAsset(),
       await anAsset(),
       await anAsset(),
-      await aThing(),
-      await aThing(),
+      await anEndpointEntity(),
+      await anEndpointEntity(),
     ]
     await link(
       ...[room, hidden, thing, secret].map((to) => relation('CONTAINS', site, to)),
@@ -108,7 +108,7 @@ suite('a tree of relations', () => {
   })
 
   test('a tree shows an entity that is managed by an entity below it once more, without children', async () => {
-    const [a, b] = [await anAsset(), await aThing()]
+    const [a, b] = [await anAsset(), await anEndpointEntity()]
     await link(relation('MANAGES', a, b), relation('MANAGES', b, a))
     const tree: Tree = await treeOf(a)
     assert.equal(sizeOf(tree), 3)

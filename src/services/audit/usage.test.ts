@@ -10,7 +10,7 @@ const { ask, baseUrl, mqttUrl, waypost } = await openInProcessPlatform({
 })
 const { anApplication, anEndpoint } = createFixtures(ask)
 
-test('one device cannot store more than the quota of its tenant: samples are 429, and other messages work unrecorded', async () => {
+test('one device cannot store more than the quota of its tenant: its samples are answered with 429, and other messages work but are not recorded', async () => {
   const { app, version } = await anApplication()
   const { endpointId, token } = await anEndpoint(version)
   const topic = `kp1/${version}/dcx/${token}/json`

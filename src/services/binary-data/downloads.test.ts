@@ -57,7 +57,7 @@ for (const [range, status, text, shown] of [
   ['bytes=a-b', 200, content, undefined],
   ['', 200, content, undefined],
 ] as const)
-  test(`Range: ${range} is ${status}`, async () => {
+  test(`a request with Range: ${range} is answered with ${status}`, async () => {
     const answer = await fixture.admin(`GET ${file}`, undefined, { range })
     assert.equal(answer.status, status, answer.text)
     assert.equal(answer.headers['content-range'], shown)
@@ -119,7 +119,7 @@ test('missing and unreadable items give identical responses', async () => {
   await fixture.upload(ofOtherTenant, '/files/secret', 'secret')
   const { headers } = await fixture.upload(ofOtherTenant, '/binary-data', 'secret')
   const blobId = headers.location!.split('/').at(-1)!
-  const powerless = fixture.waypost.as(aCaller())
+  const withoutScopes = fixture.waypost.as(aCaller())
   for (const path of [
     '/files/secret',
     `/binary-data/${blobId}`,
@@ -129,7 +129,7 @@ test('missing and unreadable items give identical responses', async () => {
     for (const method of path.endsWith('data') || path.endsWith('last') ? ['GET'] : ['GET', 'DELETE']) {
       const url = `${root}${ofOtherTenant.path}${path}`
       const hidden = await fixture.admin(`${method} ${url}`)
-      const hiddenToo = await powerless(`${method} ${url}`)
+      const hiddenToo = await withoutScopes(`${method} ${url}`)
       const missing = await fixture.adminOf('other')(`${method} ${url.replace(ofOtherTenant.endpointId, 'ep-none')}`)
       const otherTenant = await fixture.adminOf('other')(`${method} ${url.replace(other, app)}`)
       for (const answer of [hidden, hiddenToo, missing, otherTenant]) assert.equal(answer.status, 404, answer.text)
@@ -152,7 +152,7 @@ test('downloads need endpoint:read, deletions endpoint:update; otherwise 403', a
   assert.equal((await on(`endpoint-${newEndpoint.endpointId}`, 'endpoint:update')(`DELETE ${url}`)).status, 204)
 })
 
-test('downloads without an access token are 401', async () => {
+test('downloads without an access token are answered with 401', async () => {
   assert.equal((await fixture.waypost.as(undefined)(`GET ${file}`)).status, 401)
   assert.equal((await fixture.send(`GET ${file}`, { 'x-auth-token': await fixture.aToken(endpoint) })).status, 401)
 })

@@ -109,7 +109,7 @@ test('the grouped form maps endpoints to their blobs', async () => {
   assert.deepEqual((await groups('?fromDate=2020-01-01T00:00:00Z&toDate=2021-01-01T00:00:00Z')).body, [])
 })
 
-test('invalid parameters are 400 with their name', async () => {
+test('invalid parameters are answered with 400 and their name', async () => {
   for (const [query, name] of [
     ['?limit=-1', 'limit'],
     ['?limit=x', 'limit'],
@@ -148,11 +148,11 @@ test('a list and its total contain only items that the caller may read', async (
   assert.equal((await files('', reader)).body.totalElements, 6)
 })
 
-test('an application of another tenant, an unknown one and an invisible one are the same 404', async () => {
-  const powerless = fixture.waypost.as(aCaller())
+test('applications of another tenant, unknown ones and invisible ones get the same 404', async () => {
+  const withoutScopes = fixture.waypost.as(aCaller())
   const other = fixture.adminOf('other')
   for (const list of [files, blobs, (_: string, ask: typeof fixture.admin) => groups(undefined, ask)]) {
-    const answers = [await list('', powerless), await list('', other)]
+    const answers = [await list('', withoutScopes), await list('', other)]
     for (const answer of answers) {
       assert.equal(answer.status, 404)
       assert.deepEqual(answer.body, { message: `There is no application ${app}, or the caller may not read it` })

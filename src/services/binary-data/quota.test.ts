@@ -22,7 +22,7 @@ const put = (name: string, body: Uint8Array | AsyncIterable<Uint8Array>) =>
 const remove = async (name: string) =>
   assert.equal((await fixture.admin(`DELETE ${root}${endpoint.path}/files/${name}`)).status, 204)
 
-test('an upload above the quota is 413: at once if its length is announced, otherwise while it arrives', async () => {
+test('an upload above the quota is answered with 413: at once if its length is announced, otherwise while it arrives', async () => {
   for (const body of [bytesOf(2 * megabyte + 1), pieces(3 * megabyte), pieces(40 * megabyte)]) {
     const answer = await put('much', body)
     assert.equal(answer.status, 413, answer.text)

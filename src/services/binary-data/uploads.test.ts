@@ -126,7 +126,7 @@ test('an endpoint that requests too many tokens is rejected', async () => {
   await fixture.aToken(greedy)
 })
 
-test('an upload without a valid token is always the same 403 and stores nothing', async () => {
+test('an upload without a valid token always gets the same 403 and stores nothing', async () => {
   const other = await fixture.anEndpoint(app)
   const deletedToken = await fixture.aToken(other)
   assert.equal((await fixture.admin(`DELETE /epr/api/v1/endpoints/${other.endpointId}`)).status, 204)
@@ -151,7 +151,7 @@ test('an upload without a valid token is always the same 403 and stores nothing'
   assert.equal((await fixture.admin(`GET ${root}/applications/${app}/files?name=forbidden`)).body.totalElements, 0)
 })
 
-test('invalid file names are 400', async () => {
+test('invalid file names are answered with 400', async () => {
   const token = await fixture.aToken(endpoint)
   const bad = ['%2e%2e', '%2E', 'a%2Fb', 'a%5Cb', 'a%0Ab', 'a%00b', 'a%7F', 'x'.repeat(256), '..%2f..%2fetc%2fpasswd']
   for (const name of bad) {

@@ -18,7 +18,7 @@ export const JobNotCancelable = defineError<{ jobId: string; title: string }>(
 export const JobNotPrepared = defineError<{ jobId: string; state: string }>(
   'job_not_prepared',
   409,
-  'Job {jobId} is no preview that can be started: its state is {state}',
+  'Job {jobId} is not a preview that can be started: its state is {state}',
 )
 export const NotOwnJob = defineError<{ jobId: string }>(
   'job_of_another_caller',

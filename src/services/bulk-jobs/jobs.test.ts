@@ -85,7 +85,7 @@ suite('a job over endpoints', () => {
     const again = await admin(`POST ${root}/${job.jobId}/start`)
     assert.deepEqual(
       [again.status, again.body.message],
-      [409, `Job ${job.jobId} is no preview that can be started: its state is finished`],
+      [409, `Job ${job.jobId} is not a preview that can be started: its state is finished`],
     )
   })
 

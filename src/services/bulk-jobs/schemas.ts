@@ -68,7 +68,7 @@ const detailFields = {
       {
         title: 'ExportFile',
         description:
-          'The file of a finished export. Absent: the job is no export, has not finished, or its file has expired.',
+          'The file of a finished export. Absent: the job is not an export, has not finished, or its file has expired.',
       },
     ),
   ),

@@ -43,7 +43,7 @@ const invoke = async ({ path }: Pick<Thing, 'path'>, type = 'reboot', query = 'a
 }
 const get = async ({ path }: Pick<Thing, 'path'>, id: number, type = 'reboot') =>
   (await admin(`GET ${path}/${type}/${id}`)).body
-/** Moves all times of an endpoint's commands into the past: as if so much time had passed. */
+/** Moves all times of an endpoint's commands into the past, as if this time had passed. */
 const passTime = ({ endpointId }: Pick<Thing, 'endpointId'>, ms: number) => sql`
   update commands.commands set created_at = created_at - ${ms} * interval '1 millisecond',
     ends_at = ends_at - ${ms} * interval '1 millisecond' where endpoint_id = ${endpointId}`

@@ -46,7 +46,7 @@ export function commandExtension(commands: DeviceCommands, gateway: Pick<Gateway
       const found = await commands.outstanding(endpoint, type)
       return {
         payload: commandsText(found, { withType: type === undefined }),
-        // No empty list without a request id: one existing client would respond with an empty result.
+        // Sends no empty list without a request id: one existing client would respond with an empty result.
         always: found.length > 0,
       }
     })
@@ -59,7 +59,7 @@ export function commandExtension(commands: DeviceCommands, gateway: Pick<Gateway
       '/command/<type>': async ({ endpoint, payload }, { type = '' }) =>
         outstanding(endpoint, checkName('type', type), payload),
 
-      // No response without a request id: one existing client treats every message of cex as a command.
+      // Sends no response without a request id: one existing client treats every message of cex as a command.
       '/result/<type>': async ({ endpoint, payload, requestId }, { type = '' }) => {
         checkName('type', type)
         const results = resultsIn(payload)

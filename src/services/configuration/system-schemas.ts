@@ -3,7 +3,7 @@ import { contentPage, offsetQuery } from '../../kernel/paging.ts'
 import { DateTime, Empty, ifMatchFails, Name, Text, Type } from '../../kernel/schema.ts'
 import { defaultName, namePattern } from './schemas.ts'
 
-/** Characters of a system configuration. */
+/** Maximum number of characters of a system configuration. */
 const configLengthMax = 262_144
 
 const itemFields = {

@@ -24,7 +24,7 @@ export interface Caches {
 /** Cache key; neither part can contain a line break. */
 export const cacheKeyOf = (tenantId: string, name: string) => `${tenantId}\n${name}`
 
-/** About 25 MB when full. */
+/** Maximum number of cached rows; a full cache takes about 25 MB. */
 const rowsMax = 50_000
 
 export function createCaches(bus: Bus): Caches {

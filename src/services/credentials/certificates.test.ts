@@ -121,7 +121,7 @@ suite('issuing a certificate', () => {
     assert.ok(notBefore! >= before && notBefore! <= before + 2)
     assert.equal(issued.invalidAfter, new Date(notAfter! * 1000).toISOString())
     assert.match(issued.commonName, /^[0-9a-f]{8}-[0-9a-f-]{27}$/)
-    // It can neither sign certificates nor authenticate a server.
+    // The certificate can neither sign certificates nor authenticate a server.
     await assert.rejects(
       openssl('verify', '-purpose', 'sslserver', '-CAfile', writeTemporaryFile(issued.caChain.join('')), leaf),
     )

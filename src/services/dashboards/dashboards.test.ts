@@ -202,7 +202,7 @@ describe('dashboards', () => {
     assert.deepEqual(made.definition.widgets[6].text, '# Title\n<script>alert(1)</script>')
   })
 
-  describe('that versions of applications bring', () => {
+  describe('dashboards of application versions', () => {
     const path = `${root}/app-versions/shop-v1/template`
     before(async () => {
       assert.equal((await admin('POST /api/v1/applications', { name: 'shop' })).status, 201)

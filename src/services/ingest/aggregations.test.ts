@@ -43,7 +43,7 @@ suite('aggregations', () => {
     assert.deepEqual([sum.value, count.value, different.value, none.value, noSum.value], [3, 3, 2, null, 0])
   })
 
-  test('the greatest date is a date', async () => {
+  test('the maximum of dates is a date', async () => {
     const { last } = await aggregate({ last: { max: { field: 'dataSample.at' } } })
     assert.deepEqual(last, { value: Date.parse('2026-01-03T05:00:00Z'), value_as_string: '2026-01-03T05:00:00.000Z' })
   })

@@ -1,6 +1,6 @@
 import { defineError } from '../../kernel/errors.ts'
 
-// One error text whether the index is missing or belongs to another tenant.
+// The error text is the same whether the index is missing or belongs to another tenant.
 export const NoIndex = defineError<{ index: string }>(
   'no_such_index',
   404,
@@ -21,7 +21,7 @@ export const PipelineUnusable = defineError<{ problem: string }>('pipeline_unusa
 export const TooManyPipelines = defineError<{ limit: number }>(
   'too_many_pipelines',
   400,
-  'The tenant has {limit} pipelines, the greatest number; delete one first',
+  'The tenant already has {limit} pipelines, the maximum; delete one first',
 )
 export const QueryInvalid = defineError<{ problem: string }>('query_invalid', 400, '{problem}')
 export const SearchTooLong = defineError<{ seconds: number }>(

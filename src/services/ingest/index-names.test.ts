@@ -14,7 +14,7 @@ const datesOf = (index: string) => {
   )
 }
 
-test('the whole rest comes first, then shorter names that are followed by a date', () => {
+test('the longest application name is tried first, then shorter names that are followed by a date', () => {
   assert.deepEqual(namesOf('a-b-app'), ['app'])
   assert.deepEqual(namesOf('a-b-my-app-*'), ['my-app-*', 'my-app'])
   assert.deepEqual(namesOf('a-b-app-2026.03.01'), ['app-2026.03.01', 'app'])

@@ -55,7 +55,7 @@ suite('pipelines', () => {
     ['an id with other characters', 'a%20b', toFahrenheit, /pipelineID/],
     ['the id simulate', 'simulate', toFahrenheit, /simulate/],
     ['no processors', 'x', {}, /processors/],
-    ['processors that are no list', 'x', { processors: {} }, /processors/],
+    ['processors that are not a list', 'x', { processors: {} }, /processors/],
     [
       'an unknown processor',
       'x',
@@ -121,7 +121,7 @@ suite('simulation', () => {
     assert.deepEqual(results[3].doc, { _index: 'i', _type: '_doc', _id: '7', _source: { a: 1, b: 2 } })
   })
 
-  test('inline, with integers of 64 bits from request to answer', async () => {
+  test('an inline simulation keeps integers of 64 bits from request to answer', async () => {
     const body =
       '{"pipeline":{"processors":[{"set":{"field":"copy","copy_from":"id"}}]},"docs":[{"_source":{"id":9223372036854775807}}]}'
     const answer = await admin(`POST ${pipelines}/simulate/`, body, json)
@@ -129,7 +129,7 @@ suite('simulation', () => {
     assert.match(answer.text, /"copy":9223372036854775807/)
   })
 
-  test('verbose: what each processor made of the document, to its failure and through its handlers', async () => {
+  test('a verbose simulation shows the document after each processor, up to its failure and through its handlers', async () => {
     const pipeline = {
       processors: [
         { set: { tag: 'first', field: 'a', value: 1 } },
@@ -164,7 +164,7 @@ suite('simulation', () => {
     assert.equal(stored.docs[0].processor_results.length, 2)
   })
 
-  test('verbose: an answer that would be too large omits documents, and more than 10 documents are rejected', async () => {
+  test('a verbose simulation omits documents from an answer that would be too large, and rejects more than 10 documents', async () => {
     const pipeline = { processors: Array.from({ length: 6 }, () => ({ set: { field: 'a', value: 1 } })) }
     const large = [{ _source: { text: 'x'.repeat(500_000) } }]
     const { docs } = await expectOk(`POST ${pipelines}/simulate/?verbose=true`, { pipeline, docs: large })
@@ -274,9 +274,9 @@ suite('documents of a pipeline', () => {
     assert.equal(found[0].tenantId, undefined)
     const scopes = { [`application-${endpoint.app}`]: ['application:read'] }
     const owner = waypost.as(aCaller({ on: { ...scopes, [`endpoint-${endpoint.endpointId}`]: ['endpoint:read'] } }))
-    const outsider = waypost.as(aCaller({ on: { ...scopes, 'endpoint-renamed': ['endpoint:read'] } }))
+    const otherReader = waypost.as(aCaller({ on: { ...scopes, 'endpoint-renamed': ['endpoint:read'] } }))
     assert.equal((await owner(`POST ${asf}/${endpoint.index}/_search`)).body.hits.total.value, 1)
-    assert.equal((await outsider(`POST ${asf}/${endpoint.index}/_search`)).body.hits.total.value, 0)
+    assert.equal((await otherReader(`POST ${asf}/${endpoint.index}/_search`)).body.hits.total.value, 0)
   })
 
   test('a value that PostgreSQL cannot store is an error of the document', async () => {

@@ -234,7 +234,7 @@ export const SearchBody = Type.Unsafe<Record<string, unknown>>({
 const searchQuery = Type.Object({
   from: Type.Optional(Type.Integer({ minimum: 0, maximum: 10_000, description: 'Hits to leave out. Default: 0.' })),
   size: Type.Optional(
-    Type.Integer({ minimum: 0, maximum: 10_000, description: 'Greatest number of hits. Default: 10.' }),
+    Type.Integer({ minimum: 0, maximum: 10_000, description: 'Maximum number of hits. Default: 10.' }),
   ),
   sort: Type.Optional(Text({ maxLength: 4096, description: 'Fields to sort by, such as `@timestamp:desc`.' })),
   _source: Type.Optional(Text({ maxLength: 4096, description: 'Fields of documents to return; `false`: none.' })),

@@ -96,7 +96,7 @@ suite('queries', () => {
     ],
   ]
   for (const [what, query, found] of cases)
-    test(what, async () => {
+    test(`a search finds the expected documents by ${what}`, async () => {
       const answer = await search(index, { query: query() })
       assert.deepEqual(numbersOf(answer), found)
       assert.equal(answer.hits.total.value, found.length)
@@ -249,7 +249,7 @@ suite('several searches', () => {
     assert.deepEqual(body.responses.map(numbersOf), [[2]])
   })
 
-  test('a header without a body is 400', async () => {
+  test('a header without a body is answered with 400', async () => {
     const answer = await admin(`POST ${asf}/${index}/_msearch`, [{}, {}, {}])
     assert.equal(answer.status, 400)
     assert.match(answer.body.message, /the last one has no body/)

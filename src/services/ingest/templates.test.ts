@@ -36,11 +36,11 @@ suite('templates', () => {
   })
 
   const wrong: [what: string, body: unknown, problem: RegExp][] = [
-    ['mappings that are no object', { mappings: [] }, /mappings/],
-    ['properties that are no object', { mappings: { properties: 5 } }, /properties/],
-    ['a field that is no object', { mappings: { properties: { a: 'text' } } }, /mappings\.properties\.a/],
-    ['settings that are no object', { settings: 'x' }, /settings/],
-    ['settings.index that is no object', { settings: { index: 5 } }, /settings\.index/],
+    ['mappings that are not an object', { mappings: [] }, /mappings/],
+    ['properties that are not an object', { mappings: { properties: 5 } }, /properties/],
+    ['a field that is not an object', { mappings: { properties: { a: 'text' } } }, /mappings\.properties\.a/],
+    ['settings that are not an object', { settings: 'x' }, /settings/],
+    ['settings.index that is not an object', { settings: { index: 5 } }, /settings\.index/],
     ['an unknown pipeline', { settings: { index: { default_pipeline: 'none' } } }, /default_pipeline.*none/],
     ['an unknown pipeline in flat form', { settings: { 'index.default_pipeline': 'none' } }, /default_pipeline/],
     ['a pipeline of a wrong type', { settings: { index: { default_pipeline: 7 } } }, /default_pipeline/],

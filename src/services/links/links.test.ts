@@ -94,7 +94,7 @@ suite('a link', () => {
     assert.equal((await get(ofUrl)).status, 200)
   })
 
-  test('expires, and cannot be changed or forged', async () => {
+  test('a link expires, and cannot be changed or forged', async () => {
     const { path } = await aFile('a.bin', Buffer.from('a'))
     const url = new URL(await aLink(path))
     const token = url.searchParams.get('token')!

@@ -49,7 +49,7 @@ export interface StreamDeps extends AdmissionDeps {
 
 /** More events than this are not replayed. */
 const historyMax = 5000
-/** Events that may wait while the history of a subscription is read. */
+/** Maximum number of events that wait while the history of a subscription is read. */
 const waitingMax = 10_000
 
 interface State {

@@ -161,7 +161,7 @@ suite('reading and changing', () => {
     assert.equal(ignored.body.netUsername, now.body.netUsername)
   })
 
-  test('a status is set as often as wanted; other words are 400', async () => {
+  test('a status can be set repeatedly; other words are answered with 400', async () => {
     const { path } = await anIntegration()
     for (const status of ['SUSPENDED', 'SUSPENDED', 'ACTIVE']) await must(204, `PUT ${path}/status`, { status })
     for (const body of [{ status: 'OFF' }, {}, { status: null }]) await must(400, `PUT ${path}/status`, body)
@@ -237,7 +237,7 @@ suite('devices of the network', () => {
     ['sends another shape', () => ({ body: { end_devices: 5 } }), /end_devices/],
   ]
   for (const [what, answer, message] of failures)
-    test(`a network that ${what} is 502`, async () => {
+    test(`a network that ${what} is answered with 502`, async () => {
       const { path } = await anIntegration({ netIdentityServerHost: (await aNetworkApi(answer)).host })
       const { body, text } = await must(502, `GET ${path}/net-devices`)
       assert.match(body.message, message)

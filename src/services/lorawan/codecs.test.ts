@@ -201,14 +201,14 @@ const devices: Record<string, { up?: Payload[]; down?: Downlink[] }> = {
 }
 
 suite('public device codecs', () => {
-  test('at least twenty public device codecs exist, and each is tested', () => {
+  test('at least twenty public device codecs are in examples/codecs, and each is tested', () => {
     const files = readdirSync(folder).filter((name) => name.endsWith('.js'))
     assert.deepEqual(files.map((name) => name.slice(0, -3)).toSorted(), Object.keys(devices).toSorted())
     assert.ok(files.length >= 20)
   })
 
   for (const [name, { up = [], down = [] }] of Object.entries(devices))
-    test(name, async () => {
+    test(`the codec ${name} decodes and encodes as the manufacturer documents`, async () => {
       const formatter = textOf(name)
       assert.deepEqual(await codecs.inspect(tenantId, formatter), { decodes: up.length > 0, encodes: down.length > 0 })
       for (const [bytes, port, data] of up) {

@@ -30,7 +30,7 @@ export interface Codecs {
   stop(): Promise<void>
 }
 
-/** Some characters remain for the call that is added to the script (sandbox/limits.ts). */
+/** Maximum length of a formatter, a little below that of a script: the sandbox adds the call of the formatter (sandbox/limits.ts). */
 export const formatterLengthMax = 65_000
 const bytesMax = 1024
 const limits: Partial<Limits> = { timeMs: 1000, steps: 20_000_000, resultBytes: 256 * 1024, logLines: 20 }

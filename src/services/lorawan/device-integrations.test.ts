@@ -62,7 +62,7 @@ suite('creating device integrations', () => {
     await otherIntegration.map([{ netDeviceId: 'a' }])
   })
 
-  test('a thousand devices are created at once, one more is 400', async () => {
+  test('a thousand devices are created at once, one more is answered with 400', async () => {
     const { path, version } = await anIntegration()
     const devices = (count: number) =>
       Array.from({ length: count }, (_, n) => ({ netDeviceId: `d${n}`, name: 'd', formatter: codec }))
@@ -95,7 +95,7 @@ suite('creating device integrations', () => {
     [/downlinkConfirmed/, { downlinkConfirmed: 'yes' }],
   ]
   for (const [field, device] of cases)
-    test(`${JSON.stringify(device).slice(0, 70)} is 400 and nothing is created`, async () => {
+    test(`${JSON.stringify(device).slice(0, 70)} is answered with 400, and nothing is created`, async () => {
       const { path, version } = await anIntegration()
       const devices = [
         { netDeviceId: 'fine', name: 'fine' },
@@ -105,7 +105,7 @@ suite('creating device integrations', () => {
       assert.deepEqual((await must(200, `GET ${path}/devices`)).body, { totalElements: 0, content: [] })
     })
 
-  test('a version of another application is 400, an unknown endpoint in a relation 404; nothing is registered', async () => {
+  test('a version of another application is answered with 400, an unknown endpoint in a relation with 404; nothing is registered', async () => {
     const { path, version, app } = await anIntegration()
     const { version: foreign } = await anApplication()
     const devices = [{ netDeviceId: 'a', name: 'a' }]

@@ -41,4 +41,8 @@ export const GatewaysAttached = defineError<{ count: number }>(
   409,
   'The integration has gateway integrations ({count}); delete them first',
 )
-export const NetworkFailed = defineError<{ problem: string }>('lorawan_network_failed', 502, 'The network: {problem}')
+export const NetworkFailed = defineError<{ problem: string }>(
+  'lorawan_network_failed',
+  502,
+  'The LoRaWAN network server failed: {problem}',
+)

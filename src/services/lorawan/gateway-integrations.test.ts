@@ -64,7 +64,7 @@ suite('account integrations', () => {
 })
 
 suite('gateway integrations', () => {
-  test('register an endpoint, and keep what was given with defaults', async () => {
+  test('gateway integrations register an endpoint, and store the given fields with defaults', async () => {
     const { path, version, link } = await anAccount()
     const gateway = { netGatewayId: 'roof-1', name: 'Roof', endpointMetadata: { floor: 5 }, netGatewayInfo: info }
     const { created, createdCount, failedCount } = await link([gateway], { poolIds: ['p'] })
@@ -115,7 +115,7 @@ suite('gateway integrations', () => {
     [/netGatewayInfo/, { netGatewayInfo: undefined }],
   ]
   for (const [field, gateway] of cases)
-    test(`${JSON.stringify(gateway).slice(0, 60)} is 400`, async () => {
+    test(`${JSON.stringify(gateway).slice(0, 60)} is answered with 400`, async () => {
       const network = await aNetworkApi(() => ({}))
       const { path, version } = await anAccount({ netIdentityServerHost: network.host })
       const gateways = [{ netGatewayId: 'a', name: 'a', netGatewayInfo: info, ...gateway }]
@@ -169,7 +169,7 @@ suite('gateway integrations', () => {
     assert.equal((await admin(`GET ${endpoints}/${created[1].endpointId}`)).status, 200)
   })
 
-  test('gateway integrations of a suspended account, or in an unknown version, are 400', async () => {
+  test('gateway integrations of a suspended account, or in an unknown version, are answered with 400', async () => {
     const { path, version } = await anAccount()
     const gateways = [{ netGatewayId: 'a', name: 'a' }]
     assert.match(

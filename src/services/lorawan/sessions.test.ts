@@ -126,7 +126,7 @@ suite('TLS', () => {
 })
 
 suite('a session follows its integration', () => {
-  test('suspended: no session and no error, and what was published meanwhile is dropped', async () => {
+  test('a suspended integration has no session and no error, and uplinks published meanwhile are dropped', async () => {
     const broker = await aBroker(users)
     const network = await broker.network()
     const { path, netUsername, map, app } = await anIntegration(enabled(broker.port))
@@ -185,7 +185,7 @@ suite('a session follows its integration', () => {
     await untilState(path, 'CONNECTED')
   })
 
-  test('the broker restarts: what it keeps meanwhile arrives, once', async () => {
+  test('messages that the broker keeps during its restart arrive once', async () => {
     const broker = await aBroker(users)
     let network = await broker.network()
     const { path, netUsername, map, app } = await anIntegration(enabled(broker.port))

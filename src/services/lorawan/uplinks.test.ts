@@ -125,7 +125,7 @@ suite('the same uplink twice is one sample', () => {
     assert.equal((await values('auto~t')).length, 3)
   })
 
-  test('a counter of 0 is left out by networks, and counts', async () => {
+  test('an uplink with counter 0, which networks leave out, is recognised too', async () => {
     const { send, counts } = await connected()
     for (let n = 0; n < 2; n++) await send({ decoded_payload: { t: n }, f_cnt: undefined })
     await counts({ received: 2, stored: 1, duplicates: 1 })
@@ -159,22 +159,22 @@ suite('the same uplink twice is one sample', () => {
   })
 })
 
-suite('an uplink is dropped, counted and explained', () => {
+suite('invalid uplinks', () => {
   const cases: [what: string, payload: string | Buffer, error: RegExp][] = [
-    ['no JSON', 'hello', /not JSON/],
-    ['bytes', Buffer.from([0, 255, 254]), /not JSON/],
-    ['no object', '[1]', /uplink_message/],
-    ['nested without end', '['.repeat(200_000), /not JSON/],
-    ['no uplink', '{}', /uplink_message/],
+    ['text instead of JSON', 'hello', /not JSON/],
+    ['bytes instead of JSON', Buffer.from([0, 255, 254]), /not JSON/],
+    ['a list instead of an object', '[1]', /uplink_message/],
+    ['endless nesting', '['.repeat(200_000), /not JSON/],
+    ['no uplink_message', '{}', /uplink_message/],
     ['a wrong counter', JSON.stringify(uplinkOf('dev', { f_cnt: 'x' })), /f_cnt/],
     ['a wrong port', JSON.stringify(uplinkOf('dev', { f_port: -1 })), /f_port/],
-    ['no base64', JSON.stringify(uplinkOf('dev', { frm_payload: '*' })), /frm_payload/],
+    ['a payload that is not base64', JSON.stringify(uplinkOf('dev', { frm_payload: '*' })), /frm_payload/],
     ['a wrong session', JSON.stringify(uplinkOf('dev', { session_key_id: 5 })), /session_key_id/],
-    ['neither payload', JSON.stringify(uplinkOf('dev', { f_cnt: 1 })), /neither/],
+    ['no payload', JSON.stringify(uplinkOf('dev', { f_cnt: 1 })), /neither/],
     ['a text as payload', JSON.stringify(uplinkOf('dev', { f_cnt: 2, decoded_payload: 'x' })), /not an object/],
   ]
   for (const [what, payload, error] of cases)
-    test(what, async () => {
+    test(`an uplink with ${what} is dropped, counted and explained`, async () => {
       const one = await shared
       const before = (await one.read()).statistics
       await one.raw(payload)
@@ -237,7 +237,7 @@ suite('an uplink is dropped, counted and explained', () => {
   })
 })
 
-suite("uplinks that are nobody's", () => {
+suite('uplinks without a device integration', () => {
   test('uplinks of devices without a device integration, and on other topics, change nothing', async () => {
     const { send, counts, netUsername, map, path } = await connected()
     for (let n = 0; n < 50; n++) await network.uplink(netUsername, 'stranger', { f_cnt: n, decoded_payload: { t: n } })

@@ -121,7 +121,7 @@ export interface ExportedEndpoint {
   applicationName: string
   versionName: string
   createdDate: Date
-  /** With the connectivity keys. */
+  /** Metadata, including the connectivity keys. */
   metadata: Record<string, unknown>
   metadataUpdatedDate: Date | null
 }

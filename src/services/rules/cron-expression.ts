@@ -89,16 +89,17 @@ function valuesOf(field: Field, part: string): number[] | string {
 function rangeOf(field: Field, item: string): { from: number; to: number; step: number } | string {
   const [range = '', stepText, ...more] = item.split('/')
   if (more.length > 0) return `"${item}" has two steps`
-  if (stepText !== undefined && !(/^\d{1,4}$/.test(stepText) && Number(stepText) > 0)) return `"${stepText}" is no step`
+  if (stepText !== undefined && !(/^\d{1,4}$/.test(stepText) && Number(stepText) > 0))
+    return `"${stepText}" is not a step`
   const step = Number(stepText ?? 1)
   if (range === '*' || range === '?') return { from: field.from, to: field.to, step }
   const [first = '', last, ...rest] = range.split('-')
-  if (rest.length > 0) return `"${range}" is no range`
+  if (rest.length > 0) return `"${range}" is not a range`
   const from = numberOf(field, first)
   // A step after a single value continues to the end of the field.
   const to = last !== undefined ? numberOf(field, last) : stepText === undefined ? from : field.to
   if (from === undefined || to === undefined)
-    return `"${range}" is no value from ${field.from} to ${field.to}${field.names ? ' or a name' : ''}`
+    return `"${range}" is not a value from ${field.from} to ${field.to}${field.names ? ' or a name' : ''}`
   if (from <= to) return { from, to, step }
   // A week may end with Sunday as 0.
   return field.to === 7 && to === 0 ? { from, to: 7, step } : `"${range}" ends before it starts`

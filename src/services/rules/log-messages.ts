@@ -8,13 +8,13 @@ export const sandboxFailed = defineLogMessage({
 })
 export const readingRevisionsFailed = defineLogMessage({
   level: 'warn',
-  text: 'reading which rules have changed failed; trying again in a second',
+  text: 'reading which rules have changed failed; retrying in 1 s',
   cause: 'The database did not answer.',
   action: 'Check the database. Until then this node may run older versions of rules.',
 })
 export const loadingRulesFailed = defineLogMessage({
   level: 'error',
-  text: 'reading the rules of a tenant failed; trying again in a second',
+  text: 'reading the rules of a tenant failed; retrying in 1 s',
   cause: 'The database did not answer.',
   action: 'Check the database. Until then events of the tenant are stored and wait.',
 })
@@ -27,31 +27,31 @@ export const deliveryFailed = defineLogMessage({
 })
 export const waitingEventsFailed = defineLogMessage({
   level: 'error',
-  text: 'an operation on waiting events of rules failed; trying again',
+  text: 'reading or storing waiting events of rules failed; retrying',
   cause: 'The database did not answer, or the process is stopping.',
   action: 'Check the database. The events stay stored until they have run.',
 })
 export const runOfRuleFailed = defineLogMessage({
   level: 'error',
-  text: 'the platform could not run a rule; trying again, five times in all',
+  text: 'running a rule failed because of the platform; retrying, up to five attempts in total',
   cause: 'The database did not answer, or an action failed unexpectedly; `err` has the reason.',
-  action: 'Look at the error. After five tries the event is a dead letter, which can be tried again.',
+  action: 'Look at the error. After five attempts the event becomes a dead letter, which users can retry.',
 })
 export const tickFailed = defineLogMessage({
   level: 'error',
-  text: 'starting rules of schedules failed; these ticks are lost unless another node runs them',
+  text: 'starting the rules of a schedule failed; its ticks are lost unless another node runs them',
   cause: 'The database did not answer.',
   action: 'Check the database. The next ticks run as planned.',
 })
 export const replayFailed = defineLogMessage({
   level: 'error',
-  text: 'a replay of a rule failed',
+  text: 'a replay of a rule failed; it is not repeated',
   cause: 'The database did not answer, or the sandbox could not run the rule.',
   action: 'Look at the error; the user can start the replay again.',
 })
 export const partitionsFailed = defineLogMessage({
   level: 'error',
-  text: 'creating the partitions of traces failed; the periodic task tries again within an hour',
+  text: 'creating the partitions of traces failed; the periodic task retries within an hour',
   cause: 'The database did not answer.',
   action: 'Check the database. Traces wait in memory until their partition exists.',
 })

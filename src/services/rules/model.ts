@@ -26,11 +26,11 @@ export const triggerTypes = [
 /** The segment of a trigger type in paths. */
 export type TriggerType = (typeof triggerTypes)[number]
 
-/** Writes a segment as the word in lists: `endpoint-metadata-updated` is ENDPOINT_METADATA_UPDATED. */
-export const typeWord = (segment: string) => segment.toUpperCase().replaceAll('-', '_')
+/** Returns the type as lists and events name it: `endpoint-metadata-updated` becomes ENDPOINT_METADATA_UPDATED. */
+export const typeConstant = (segment: string) => segment.toUpperCase().replaceAll('-', '_')
 
-/** The entity type of an action's traces: `webhook` is WEBHOOK_ACTION. */
-export const traceEntityType = (type: ActionType) => `${typeWord(type)}_ACTION`
+/** Returns the entity type in the traces of an action: `webhook` becomes WEBHOOK_ACTION. */
+export const traceEntityType = (type: ActionType) => `${typeConstant(type)}_ACTION`
 
 /** The caller that last wrote a script. Its calls to the platform have the present permissions of this caller (5.14). */
 export interface Writer {

@@ -180,7 +180,7 @@ describe('the catalogues of v1', () => {
     assert.equal(nested.status, 400, nested.text)
   })
 
-  test('a duplicate value is a 400 that names the field', async () => {
+  test('a duplicate value is answered with a 400 that names the field', async () => {
     const { admin } = fixture
     const answer = await admin('POST /api/v1/roles/scopes-mappings', { role: 'service', scope: 'endpoint:read' })
     assert.equal(answer.status, 400)

@@ -59,7 +59,7 @@ describe("a backend client's secret is shown only to callers with all permission
     assert.equal(shown.headers['cache-control'], 'no-store')
   })
 
-  test("a tenant's administrator and service account see it, an API key with fewer scopes does not", async () => {
+  test("a tenant's administrator and service account see the client secret, an API key with fewer scopes does not", async () => {
     const adminId = await addUser('default', 'ada', ['tenant-admin'])
     await addUser('default', 'eve', ['application-admin'])
     const credentials = await credentialsOf('default')
@@ -81,7 +81,7 @@ describe("a backend client's secret is shown only to callers with all permission
     assert.equal((await caller(credentials, undefined, await logIn('default', 'eve'))).status, 403)
   })
 
-  test('v1 leaves it empty for a caller who manages tenants but lacks permissions of the client', async () => {
+  test('v1 leaves the client secret empty for a caller who manages tenants but lacks permissions of the client', async () => {
     const verbs = ['create', 'read', 'update'].map((verb) => `platform:tenant:${verb}`)
     const manager = waypost.as(aCaller({ tenantId: 'platform', on: { 'platform-system': verbs } }))
     const tenantId = aTenantId()

@@ -21,7 +21,7 @@ export const { isAllowed } = transitionsOf<TenantStatus, TransitionCause>([
   { from: 'CREATING', to: 'AVAILABLE', by: 'build' },
   { from: 'CREATING', to: 'FAILED', by: 'build' },
   { from: 'AVAILABLE', to: 'UPDATING', by: 'rebuild' },
-  // Not in the specification: selecting another version repairs a tenant whose template was unusable.
+  // This transition is not in the specification: selecting another version repairs a tenant whose template was unusable.
   { from: 'FAILED', to: 'UPDATING', by: 'rebuild' },
   { from: 'UPDATING', to: 'AVAILABLE', by: 'build' },
   { from: 'UPDATING', to: 'FAILED', by: 'build' },

@@ -167,7 +167,7 @@ describe('tenant manager v1', () => {
     }
   })
 
-  test('a taken realm_name is a 400 for the field, also after the tenant was deleted', async () => {
+  test('a taken realm_name is answered with a 400 for the field, also after the tenant was deleted', async () => {
     const { admin, createAvailable } = fixture
     const tenantId = aTenantId()
     await createAvailable(tenantId)
@@ -320,7 +320,7 @@ describe('tenant manager v1', () => {
     assert.equal((await change(1)).body.status, 'SUSPENDED')
   })
 
-  test('a deleted tenant is 404, published, and listed only with the filter DELETED', async () => {
+  test('a deleted tenant is answered with 404, its deletion is published, and it is listed only with the filter DELETED', async () => {
     const { admin, hasRealm, waypost, createAvailable } = fixture
     const tenantId = aTenantId()
     await createAvailable(tenantId)

@@ -81,7 +81,7 @@ describe('tenant manager v2', () => {
     assert.equal(await loginStatus(body.tenant_id, 'ada', 'correct horse'), 200)
   })
 
-  test('a taken tenant_id is 409, an invalid field 400 with its name', async () => {
+  test('a taken tenant_id is answered with 409, an invalid field with 400 and its name', async () => {
     const { admin } = fixture
     const tenant_id = aTenantId()
     await create({ tenant_id })
@@ -177,7 +177,7 @@ describe('tenant manager v2', () => {
     assert.equal((await admin(`GET ${root}/tenants/not-a-uuid`)).status, 404)
   })
 
-  test('a change of a tenant with an old ETag is 412 in v1 and v2, and changes nothing', async () => {
+  test('a change of a tenant with an old ETag is answered with 412 in v1 and v2, and changes nothing', async () => {
     const { admin } = fixture
     const { id, tenant_id: tenantId } = await createAvailable()
     const paths = [`${root}/tenants/${id}`, `/api/v1/tenants/${tenantId}`]

@@ -1,6 +1,6 @@
 import { defineError } from '../../kernel/errors.ts'
 
-/** `series`: the first for which there is no room, with the name of its value. */
+/** `series` is the first series that exceeds the limit, with the name of its value. */
 export const TooManySeries = defineError<{ applicationName: string; limit: number; series: string }>(
   'too_many_series',
   400,

@@ -15,7 +15,7 @@ export interface TokenCache {
   drop(tokenHash: string): void
 }
 
-/** Room for about 130,000 tokens. */
+/** Maximum size of the cache, which is enough for about 130,000 tokens. */
 const bytesMax = 64 * 1024 * 1024
 /** Lookups are combined: a statement has at most `batchMax`, collected for at most `batchMs`. */
 const batchMax = 128

@@ -52,7 +52,7 @@ suite('provisioning a token', () => {
     await provision(foreign.endpointId, { applicationName: otherApplication.app, token })
   })
 
-  test('an application that is unknown or not the one of the endpoint is 400', async () => {
+  test('an application that is unknown or not the one of the endpoint is answered with 400', async () => {
     const { app } = await anApplication()
     const otherApplication = await anApplication()
     const { endpointId } = await anEndpoint(app)
@@ -63,7 +63,7 @@ suite('provisioning a token', () => {
     }
   })
 
-  test('bad input is 400 and names the field', async () => {
+  test('bad input is answered with 400 and the name of the field', async () => {
     const { app: applicationName } = await anApplication()
     const { endpointId } = await anEndpoint(applicationName)
     const cases: [string, unknown][] = [
@@ -243,7 +243,7 @@ suite('the status of a token', () => {
           })
       })
 
-  test('a malformed body is 400', async () => {
+  test('a malformed body is answered with 400', async () => {
     const { app, version } = await anApplication()
     const { endpointId } = await anEndpoint(app)
     const { url } = await aTokenWithStatus('Active', { endpointId, app, version })
@@ -285,7 +285,7 @@ suite('permissions', () => {
       ['endpoint:update', 'DELETE', `${tokensOf(endpointId)}/${endpointTokenId}`],
     ] as const
 
-  test('without the scope, from another tenant and for a missing object the response is the same 404', async () => {
+  test('a caller without the scope, a caller of another tenant and a request for a missing object get the same 404', async () => {
     const { app, version } = await anApplication()
     const { endpointId } = await anEndpoint(app)
     const { endpointTokenId } = await aTokenWithStatus('Active', { endpointId, app, version })

@@ -194,7 +194,7 @@ suite('changes invalidate caches', () => {
   test('a reset clears the cache and reloads the lookup key', async () => {
     const { app, version, token, endpointId } = await anEndpointWithToken()
     for (let i = 0; i < 2; i++) assert.ok(await otherNode.api.validate({ token, versionName: version }))
-    // As after a restore: rows changed without an event, and only a reset is signalled.
+    // The rows change without an event, and only a reset is signalled, as after a restore.
     await db.sql.unsafe(`update tokens.tokens set status = 'Revoked' where endpoint_id = $1`, [endpointId])
     assert.ok(await otherNode.api.validate({ token, versionName: version }))
     await resetAllNodes(db.sql)

@@ -6,7 +6,7 @@ export type Record = (record: TrafficRecord) => Promise<void>
 
 const done = Promise.resolve()
 const emptyPayload = Buffer.alloc(0)
-/** Messages at level `errors` that wait for their response; the oldest are dropped. */
+/** Maximum number of messages at level `errors` that wait for their response; beyond it, the oldest are dropped. */
 const waitingMax = 2000
 const waitingBytesMax = 4 * 1024 * 1024
 

@@ -134,7 +134,7 @@ suite('visibility of records', () => {
   }
   const read = ['endpoint:read']
 
-  test('a request without credentials is 401', async () => {
+  test('a request without credentials is answered with 401', async () => {
     assert.equal((await waypost.as(undefined)(url)).status, 401)
   })
   test('a caller without the scope gets no records and a total of 0', async () => {

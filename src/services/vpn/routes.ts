@@ -46,7 +46,7 @@ export function routes(http: Http, clients: ClientOperations) {
           'content-type': 'application/octet-stream',
           'content-disposition': contentDisposition(filename),
           'x-content-type-options': 'nosniff',
-          // It contains a private key.
+          // The configuration contains a private key.
           'cache-control': 'no-store',
         })
         .send(Buffer.from(text))

@@ -109,7 +109,7 @@ suite('VPN clients over HTTP', () => {
     [{ state: 'active' }, 'state'],
   ]
   for (const [change, field] of bad)
-    test(`creating with ${JSON.stringify(change).slice(0, 50)} is 400 and names ${field}`, async () => {
+    test(`creating with ${JSON.stringify(change).slice(0, 50)} is answered with 400 and the field ${field}`, async () => {
       const { status, body } = await admin(`POST ${root}`, { name: 'a', type: 'device', ...change })
       assert.equal(status, 400)
       assert.match(body.message, new RegExp(`^${field}: `))
@@ -277,7 +277,7 @@ suite('revocation', () => {
 })
 
 suite('addresses', () => {
-  test('two nodes never give an address twice; when all are in use it is 409, and the longest free is given first', async () => {
+  test('two nodes never give an address twice; when all are in use the response is 409, and the address that was free for the longest time is given first', async () => {
     const second = await openTestPlatform({ services: all, environment, connection: waypost.connection })
     await addRealms(waypost, 'crowded')
     const tenant = aTenantAdmin('crowded')
@@ -302,7 +302,7 @@ suite('addresses', () => {
     await second.close()
   })
 
-  test('a tenant without a range left gets 409, and the range of a deleted tenant rests before it is given again', async () => {
+  test('a tenant gets 409 if no range is left, and the range of a deleted tenant is not given again for some time', async () => {
     const small = await openTestPlatform({
       services: all,
       environment: { ...environment, WAYPOST_VPN_NETWORK: '10.0.16.0/20' },

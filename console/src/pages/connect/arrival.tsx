@@ -46,7 +46,7 @@ export function Arrival({ endpoint }: { endpoint: Endpoint }) {
     },
     { enabled: may('tenant:refusal:read') },
   )
-  // Without a live connection the page asks.
+  // Without a live connection, the page polls.
   const read = live.kind === 'live' ? {} : { refreshMs: pollMs }
   const last = useGet('timeSeries.last.get', { applicationName: appName, endpointId, limit: shownPoints }, read)
   const traffic = useList('traffic.list', { endpointIds: [endpointId], size: 10 }, read)

@@ -30,7 +30,7 @@ const refreshMs: Record<Refresh, number | undefined> = {
   off: undefined,
 }
 const tickMs = 10_000
-/** A live subscription accepts so many. */
+/** Maximum number of names in a live subscription. */
 const namesMax = 1_000
 
 export type Application = { kind: 'known'; name: string } | { kind: 'loading' } | { kind: 'missing' }
@@ -43,7 +43,7 @@ export interface DashboardState {
   timeOf(reference: string | undefined): string
   periodOf(reference: string | undefined): Period
   applicationOf(endpointId: string): Application
-  /** Undefined: not by itself. */
+  /** Undefined: the data is not read again automatically. */
   refreshMs: number | undefined
   zoom(reference: string | undefined, period: Period): void
 }

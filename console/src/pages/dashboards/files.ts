@@ -2,7 +2,7 @@
 import type { Contents } from './definition.ts'
 import { texts } from './texts.ts'
 
-/** The service accepts no larger ones. */
+/** Maximum size of a dashboard that the service accepts. */
 export const fileBytesMax = 256 * 1024
 
 export function fileOf({ name, description, definition }: Contents): { name: string; text: string } {

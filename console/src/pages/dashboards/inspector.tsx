@@ -18,7 +18,7 @@ import { ChartSeriesFields, SeriesFields, ThresholdFields, withField } from './s
 export interface InspectorProps<W extends Widget = Widget> {
   widget: W
   variables: readonly Variable[]
-  /** `name`: of the field, so that typing is undone together. */
+  /** `name` is the name of the changed field: consecutive changes of one field are undone together. */
   onChange(widget: Widget, name: string): void
   onPlace(rectangle: Rectangle): void
   onDuplicate(): void

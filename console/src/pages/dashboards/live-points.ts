@@ -3,9 +3,9 @@ import { createContext, useContext, useSyncExternalStore } from 'react'
 import type { Point } from '../../parts/chart-series.ts'
 import { grouped } from '../../parts/group.ts'
 
-/** Older ones are in what the widgets read from time to time. */
+/** Maximum number of live points that are kept for a series; the queries of the widgets contain the older ones. */
 const keptMax = 1_000
-/** Many points a second redraw a chart at most so often. */
+/** A chart is drawn at most once in this time, however many points arrive. */
 const flushMs = 250
 
 export const keyOfSeries = (endpointId: string, timeSeries: string) => `${endpointId} ${timeSeries}`

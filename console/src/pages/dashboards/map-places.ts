@@ -31,7 +31,7 @@ export function placeInMetadata(metadata: Record<string, unknown> | undefined) {
 const pixels = 220
 const zoomMax = 11
 
-/** The endpoints of a cluster of the whole world are up to so many degrees apart. */
+/** Maximum distance in degrees between the endpoints of one cluster, when the map shows the whole world. */
 const clusterSpan = 24
 
 /** Returns the view that shows all places. */

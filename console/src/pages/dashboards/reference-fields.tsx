@@ -16,11 +16,11 @@ export interface ReferenceProps {
   onChange(value: string | undefined): void
   /** Application whose endpoints or filters are offered. */
   application?: string | undefined
-  /** Only fixed ones, as for the first value of a variable. */
+  /** Offers fixed references only, as for the first value of a variable. */
   isPlain?: boolean
 }
 
-/** An empty value is no key of a list. */
+/** A list accepts no empty value as a key. */
 const none = '*'
 const short = (text: string) => withoutInvisible(cut(text, 80).shown)
 

@@ -80,7 +80,7 @@ function LiveNote({ state }: { state: LiveState }) {
 type FieldProps = VariablesProps & { variable: Variable }
 
 const labelOf = ({ label, name }: Variable) => withoutInvisible(cut(label || name, 60).shown)
-/** An empty value is no key of a list. */
+/** A list accepts no empty value as a key. */
 const none = '*'
 
 function VariableField(props: FieldProps) {

@@ -8,7 +8,7 @@ import { useSeries } from './use-points.ts'
 import { LocatedNotes, WidgetNote } from './widget-notes.tsx'
 import { widgetTexts as texts } from './widget-texts.ts'
 
-/** More of them would be lines. */
+/** Maximum number of bars; more bars would be too narrow to be told apart. */
 const barsMax = 48
 
 export function ChartWidget({ widget, isTable }: { widget: WidgetOf<'chart'>; isTable: boolean }) {

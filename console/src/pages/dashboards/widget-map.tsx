@@ -22,7 +22,7 @@ type Props = { widget: WidgetOf<'map'>; isTable: boolean }
 
 const world: MapArea = { south: -90, west: -180, north: 90, east: 180 }
 const clustersMax = 300
-/** Colours and labels are known for so many endpoints. */
+/** Maximum number of endpoints whose colours and labels are read. */
 const describedMax = 1_000
 const coloursMax = 6
 const connectionColours = { connected: 'green', disconnected: 'red', never: 'grey' }

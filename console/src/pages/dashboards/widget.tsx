@@ -38,7 +38,7 @@ const TextBody = ({ widget }: { widget: WidgetOf<'text'> }) => (
   </section>
 )
 
-/** The body of a widget. `isActive`: its buttons do something; not so while it is edited. */
+/** The body of a widget. `isActive` is false while the widget is edited: its buttons then do nothing. */
 export function WidgetBody({ widget, isTable, isActive }: { widget: Widget; isTable: boolean; isActive: boolean }) {
   const incomplete = incompleteOf(widget)
   if (incomplete !== undefined) return <WidgetNote icon={iconOf[widget.kind]}>{incomplete}</WidgetNote>
@@ -106,7 +106,7 @@ export function WidgetView({ widget, isActive = true, controls }: WidgetViewProp
     { id: 'enlarge', label: texts.enlarge, icon: 'maximize', onAction: () => setLarge(true) },
     ...(explore === undefined ? [] : [{ id: 'explore', label: texts.explore, icon: 'chart' as const, to: explore }]),
   ]
-  // A text speaks for itself.
+  // A text without a title shows no heading.
   const isPlain = widget.kind === 'text' && !widget.title && controls === undefined
   return (
     <section className={`widget widget-${widget.kind}`} aria-labelledby={id} ref={ref}>

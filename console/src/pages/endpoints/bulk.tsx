@@ -132,7 +132,7 @@ function BulkDialog(props: BulkProps & { kind: BulkKind; onClose(): void }) {
   }, [])
 
   function close() {
-    // The list of endpoints that the platform has kept is of no use any more.
+    // The job of the preview is canceled, because its list of endpoints is no longer needed.
     if (job) void cancel.run({ jobId: job.jobId })
     onClose()
   }

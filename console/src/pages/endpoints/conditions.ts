@@ -1,4 +1,4 @@
-/** The conditions of the list: how they are in the address, and how the API gets them. */
+/** The conditions of the list: reads them from the address, and converts them to arguments of the API. */
 import type { ArgumentsOf } from '../../api/operation-types.ts'
 import { oneOf, text, useAddressState } from '../../parts/address-state.ts'
 
@@ -59,7 +59,7 @@ export const sortOf = (sort: string) => ({
 
 type Select = ArgumentsOf<'jobs.deletions.create'>['body']['select']
 
-/** The selection of a job. It takes the conditions of the list, with the metadata as an object. */
+/** Returns the selection for a job from the conditions of the list; the metadata becomes an object. */
 export function selectOf(conditions: Conditions): Select {
   const { filterId, metadataFilter, ...others } = conditions
   const select = {

@@ -163,7 +163,7 @@ function Actions(props: TabProps & { mayDelete: boolean }) {
   )
 }
 
-/** Counts what goes with the endpoint. */
+/** Counts the objects that are deleted together with the endpoint. */
 function useDeleted({ endpointId, appName, metadata }: Endpoint) {
   const tokens = useList('tokens.list', { endpointId, limit: 1 })
   const files = useList('files.list', { appName, endpointId, limit: 1 })

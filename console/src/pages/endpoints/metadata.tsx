@@ -188,7 +188,7 @@ function KeyRows({ value, onChange }: { value: Metadata; onChange(value: Metadat
   const [added, setAdded] = useState('')
   const [problem, setProblem] = useState<string>()
   const keys = Object.keys(value)
-  // The text of each row, because `1.0` and `"1"` would be written otherwise while they are typed.
+  // Keeps the typed text of each row, because `1.0` and `"1"` would change while they are typed.
   const [typed, setTyped] = useState<Record<string, string>>({})
   function add() {
     const wrong = added === '' ? texts.keyEmpty : Object.hasOwn(value, added) ? texts.keyTaken : undefined

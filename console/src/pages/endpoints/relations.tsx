@@ -1,4 +1,4 @@
-/** Which endpoints this one contains, such as a gateway its sensors, and which contain it. */
+/** The endpoints that this one contains, such as the sensors of a gateway, and those that contain it. */
 import { useState } from 'react'
 import { useChange, useList } from '../../api/query.ts'
 import { AsCommand } from '../../parts/as-command.tsx'

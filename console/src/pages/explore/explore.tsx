@@ -23,7 +23,7 @@ import { texts } from './texts.ts'
 const aggregates = ['none', 'avg', 'min', 'max', 'sum', 'count', 'first', 'last'] as const
 const compares = ['none', 'previous', 'day', 'week'] as const
 const pointsMax = 2000
-/** A chart of a dashboard has at most so many. */
+/** Maximum number of series that a chart of a dashboard can have. */
 const chartSeriesMax = 50
 const optionsOf = (names: Record<string, string>) => Object.entries(names).map(([value, label]) => ({ value, label }))
 

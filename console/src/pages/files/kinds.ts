@@ -13,7 +13,7 @@ export function imageTypeOf(bytes: Uint8Array): string | undefined {
   return undefined
 }
 
-/** Returns bytes as text; undefined if they are no UTF-8. `isCut`: the last character may be incomplete. */
+/** Returns bytes as text; undefined if they are not UTF-8. `isCut`: the last character may be incomplete. */
 export function textOf(bytes: Uint8Array<ArrayBuffer>, isCut: boolean): string | undefined {
   if (bytes.includes(0)) return undefined
   try {

@@ -1,4 +1,4 @@
-/** One filter: its query, its members, and what goes with it. */
+/** One filter: its query, its members, and its deletion. */
 import { useState } from 'react'
 import { useLocation } from 'wouter'
 import { useMay } from '../../api/me.ts'

@@ -1,4 +1,4 @@
-/** One pipeline: its processors, a try with a document, and the definition as JSON. */
+/** One pipeline: its processors, a simulation with a document, and the definition as JSON. */
 import { useLocation } from 'wouter'
 import { useMay } from '../../api/me.ts'
 import { useChange, useGet } from '../../api/query.ts'
@@ -22,7 +22,7 @@ import { texts } from './texts.ts'
 const tabIds = ['pipeline', 'try', 'json'] as const
 const above = [{ title: texts.title, to: '/pipelines' }]
 const processorsMax = 100
-/** Processors have fewer; parameters of scripts may be many. */
+/** Maximum number of options that are shown. Processors have fewer; scripts can have many parameters. */
 const optionsMax = 20
 
 export default function PipelinePage({ params }: PageProps) {

@@ -1,4 +1,4 @@
-/** Creates a pipeline, or changes one, with a try of what is typed beside it. */
+/** Creates or changes a pipeline, and simulates the typed definition beside the form. */
 import { useState } from 'react'
 import { useLocation } from 'wouter'
 import { useMe } from '../../api/me.ts'
@@ -65,7 +65,7 @@ export default function PipelineEditPage({ params: { pipelineId } }: PageProps) 
   )
 }
 
-/** Says why a text is no list of processors that the page can save as it is. */
+/** Returns why the page cannot save a text as a list of processors. */
 function listProblem(typed: string): string | undefined {
   const { value, problem } = parseJson(typed)
   if (problem !== undefined) return problem

@@ -1,4 +1,4 @@
-/** The nodes of the platform with what they use of their machines. */
+/** The nodes of the platform, and how much memory, processor time and disk each of them uses. */
 import type { ItemOf } from '../../api/operation-types.ts'
 import { useGet, useList } from '../../api/query.ts'
 import { formatBytes, formatSeconds, Meter } from '../../parts/amounts.tsx'

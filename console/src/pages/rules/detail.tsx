@@ -1,4 +1,4 @@
-/** One rule: its script with triggers and actions, a try without effects, its runs and its versions. */
+/** One rule: its script with triggers and actions, a test run without effects, its runs and its versions. */
 import { useState } from 'react'
 import { useLocation } from 'wouter'
 import { useMay } from '../../api/me.ts'

@@ -108,7 +108,7 @@ function SecretDialog({ secret, onClose }: { secret: Secret | undefined; onClose
   const { name, value, description } = form.values
   async function submit(event: FormEvent) {
     event.preventDefault()
-    // Only what was changed, so that a change of another caller stays: the API has no versions of secrets.
+    // Sends only the changed fields, so that a change of another caller stays: the API has no versions of secrets.
     const changed = {
       ...(name !== first.name && { name }),
       ...(value !== '' && { value }),

@@ -38,7 +38,7 @@ export function TenantForm({ tenant, onDone }: { tenant: Tenant; onDone(): void 
   async function submit(event: FormEvent) {
     event.preventDefault()
     const { name, package_type, subscription_type } = form.values
-    // Only what was changed, so that a change of another administrator stays.
+    // Sends only the changed fields, so that a change of another administrator stays.
     const body = {
       ...(name !== first.name && { name }),
       ...(package_type !== first.package_type && { package_type }),

@@ -1,4 +1,4 @@
-/** One VPN client: its facts, its profile, and its end. */
+/** One VPN client: its facts, its profile, revocation and deletion. */
 import { useState } from 'react'
 import { useLocation } from 'wouter'
 import { textOf } from '../../api/download.ts'

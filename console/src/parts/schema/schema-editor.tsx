@@ -26,7 +26,7 @@ export interface JsonDraft {
   reset(): void
 }
 
-/** JSON as people read it; a text that is no JSON stays as it is. */
+/** JSON as people read it; a text that is not JSON stays as it is. */
 export function prettyJson(text: string): string {
   const { value, problem } = parseJson(text)
   return problem === undefined ? JSON.stringify(value, null, 2) : text

@@ -141,7 +141,7 @@ type Common = ReturnType<typeof commonOf>
 const numberOf = (text: string): unknown =>
   text.trim() === '' ? undefined : Number.isFinite(Number(text)) ? Number(text) : text
 
-/** Not the number field with steps: it rounds to three digits, and a form must not change what it does not understand. */
+/** Does not use the number field with steps, which rounds to three digits: a form must not change what it does not understand. */
 function NumberText({
   value,
   onChange,
@@ -213,9 +213,9 @@ function ListField({
 
 function ChoiceField({ options, notes, ...props }: FieldProps & { options: unknown[]; notes: string }) {
   const { root, value, onChange, label, isRequired } = props
-  // The choice of the person counts, because a new value can fit several alternatives.
+  // The alternative that the user chose is kept, because a new value can fit several alternatives.
   const [chosen, setChosen] = useState<number>()
-  // Values of the other alternatives, so that nothing typed is lost by a look at another one.
+  // Values of the other alternatives, so that nothing typed is lost when the user selects another alternative.
   const [kept, setKept] = useState<Record<number, unknown>>({})
   const guessed = useMemo(() => optionOf(root, options, value), [root, options, value])
   const current = chosen ?? guessed

@@ -29,7 +29,7 @@ export const collapsed = 'x-console-collapsed'
 
 const hopsMax = 20
 const mergesMax = 50
-/** Longer lists of values or alternatives are no help in a menu. */
+/** Longer lists of values or alternatives do not fit into a menu. */
 export const optionsMax = 200
 
 export const isObject = (value: unknown): value is Record<string, unknown> =>
@@ -177,7 +177,7 @@ export function fits({ control, isNullable }: Field, value: unknown): boolean {
     case 'string':
       return typeof value === 'string'
     case 'number':
-      // A text that is no number stays in the field; the platform names the field when it rejects it.
+      // A text that is not a number stays in the field; the platform names the field when it rejects it.
       return typeof value === 'number' || typeof value === 'string'
     case 'boolean':
       return typeof value === 'boolean'
@@ -186,7 +186,7 @@ export function fits({ control, isNullable }: Field, value: unknown): boolean {
   }
 }
 
-/** Schemas can require themselves: deeper parts of a new value, and those beyond a number, are left out. */
+/** Maximum depth and number of parts of a new value. Schemas can require themselves, so further parts are left out. */
 const depthMax = 5
 const partsMax = 200
 
@@ -228,7 +228,7 @@ export function newValueOf(root: unknown, given: unknown, depth = 0, budget = { 
 
 const typeOf = (value: unknown) => (value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value)
 
-/** Properties of an alternative that are compared with a value. */
+/** Maximum number of properties of an alternative that are compared with a value. */
 const comparedMax = 50
 
 /** Returns how well a value fits an alternative: constants count most, then required and known keys. */

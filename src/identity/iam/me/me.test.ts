@@ -24,7 +24,7 @@ before(async () => {
 })
 
 type Headers = Record<string, string>
-const asker =
+const askWithToken =
   (token: string) =>
   (operation: string, body?: unknown, headers: Headers = {}) => {
     const [method, path] = operation.split(' ') as [string, string]
@@ -42,7 +42,7 @@ const asker =
 /** Adds a user and returns a request function with a token of a new login. */
 async function aUser(username: string) {
   const { id } = await waypost.addUser('acme', username)
-  return { id, ask: asker((await client.logIn(username)).body.access_token) }
+  return { id, ask: askWithToken((await client.logIn(username)).body.access_token) }
 }
 
 suite('the profile of the caller', () => {
@@ -91,8 +91,8 @@ suite('the profile of the caller', () => {
   })
 })
 
-suite('the own sessions', () => {
-  test('the own sessions are listed with client, program and times, and one of them is the present one', async () => {
+suite('sessions of the caller', () => {
+  test('sessions of the caller are listed with client, program and times, and one of them is the present one', async () => {
     const { ask } = await aUser('bea')
     await client.logIn('bea')
     const { body } = await ask('GET /me/sessions')
@@ -107,29 +107,29 @@ suite('the own sessions', () => {
     }
   })
 
-  test('the own sessions end one by one: its tokens end, those of others stay', async () => {
+  test('sessions of the caller are ended one by one: the tokens of the session end, those of other sessions stay valid', async () => {
     const { ask } = await aUser('cyd')
     const other = (await client.logIn('cyd')).body
     const found = (await ask('GET /me/sessions')).body.content
     const { id } = found.find(({ current }: { current: boolean }) => !current)
     assert.equal((await ask(`DELETE /me/sessions/${id}`)).status, 204)
     assert.equal((await client.refresh(other.refresh_token)).status, 400)
-    await eventually(async () => assert.equal((await asker(other.access_token)('GET /me')).status, 401))
+    await eventually(async () => assert.equal((await askWithToken(other.access_token)('GET /me')).status, 401))
     assert.equal((await ask('GET /me/sessions')).body.content.length, 1)
     assert.equal((await ask(`DELETE /me/sessions/${id}`)).status, 404)
   })
 
-  test('the own sessions end all but the present one', async () => {
+  test('all sessions of the caller but the present one can be ended', async () => {
     const { ask } = await aUser('dora')
     const others = [(await client.logIn('dora')).body, (await client.logIn('dora')).body]
     assert.equal((await ask('DELETE /me/other-sessions')).status, 204)
     for (const { refresh_token: token } of others) assert.equal((await client.refresh(token)).status, 400)
-    await eventually(async () => assert.equal((await asker(others[0].access_token)('GET /me')).status, 401))
+    await eventually(async () => assert.equal((await askWithToken(others[0].access_token)('GET /me')).status, 401))
     const left = (await ask('GET /me/sessions')).body.content
     assert.deepEqual([left.length, left[0].current], [1, true])
   })
 
-  test('the own sessions of a browser end with its cookie, so that it cannot sign in again without a password', async () => {
+  test('ending a session of a browser ends its cookie, so that it cannot sign in again without a password', async () => {
     const { ask } = await aUser('eve')
     const browser = aBrowser()
     const { challenge } = pkce()
@@ -142,7 +142,7 @@ suite('the own sessions', () => {
     assert.match((await silently()).location, /error=login_required/)
   })
 
-  test('the own sessions of other users and tenants do not exist', async () => {
+  test('sessions of other users and tenants are not found', async () => {
     const { ask } = await aUser('fay')
     const victim = await aUser('gus')
     const { id } = (await victim.ask('GET /me/sessions')).body.content[0]
@@ -153,11 +153,11 @@ suite('the own sessions', () => {
     assert.equal((await victim.ask('GET /me')).status, 200)
   })
 
-  test('the own sessions that ended by themselves are not listed', async () => {
+  test('sessions that have expired are not listed', async () => {
     const { ask } = await aUser('hana')
     const before = time
     time += 40 * 60_000
-    const fresh = asker((await client.logIn('hana')).body.access_token)
+    const fresh = askWithToken((await client.logIn('hana')).body.access_token)
     assert.equal((await fresh('GET /me/sessions')).body.content.length, 1)
     time = before
     assert.equal((await ask('GET /me/sessions')).status, 200)
@@ -235,7 +235,7 @@ suite('preferences', () => {
   })
 
   test('preferences and sessions are for users only', async () => {
-    const machine = asker((await client.serviceAccount()).body.access_token)
+    const machine = askWithToken((await client.serviceAccount()).body.access_token)
     for (const operation of [
       'GET /me/preferences',
       'GET /me/sessions',

@@ -65,7 +65,7 @@ const byUser = byId('user')
 const noUser = 'The tenant has no user with this id, or the caller may not read it.'
 const roleFails = 'The caller lacks the scope on tenant-system, or a permission that one of the roles holds.'
 const nameTaken = 'Another user of the tenant has this username, or the username as its e-mail address or the reverse.'
-const senior = 'The caller lacks the scope, or a permission that the user holds.'
+const lacksPermission = 'The caller lacks the scope, or a permission that the user holds.'
 const lastAdministrator = 'The user is the last enabled administrator of the tenant.'
 
 export const listUsers = {
@@ -117,7 +117,7 @@ export const deleteUser = {
     'Also ends the logins of the user and deletes its grants and API keys. The caller must hold all permissions that the user holds.',
   params: byUser,
   response: { 204: Empty() },
-  fails: { ...ifMatchFails, 403: senior, 404: noUser, 409: lastAdministrator },
+  fails: { ...ifMatchFails, 403: lacksPermission, 404: noUser, 409: lastAdministrator },
 }
 export const setPassword = {
   name: 'users.password.update',
@@ -178,5 +178,5 @@ export const deleteSecondFactors = {
     'permissions that the user holds.',
   params: byUser,
   response: { 204: Empty() },
-  fails: { 403: senior, 404: noUser },
+  fails: { 403: lacksPermission, 404: noUser },
 }

@@ -66,7 +66,7 @@ export function createUsers(
       authorizeUser(ctx, 'delete', id)
       const removed = await db.tx((sql) =>
         removeUser(deps, sql, ctx.tenantId, id, async (user) => {
-          await requireSeniority(ctx, sql, id)
+          await requirePermissionsOf(ctx, sql, id)
           checkIfMatch(ifMatch, etagOf(user))
         }),
       )
@@ -92,7 +92,7 @@ export function createUsers(
       await db.tx(async (sql) => {
         await lockUser(sql, ctx.tenantId, id)
         await findOrThrow(sql, ctx, id)
-        await requireSeniority(ctx, sql, id)
+        await requirePermissionsOf(ctx, sql, id)
         await parts.secondFactors.removeAll(sql, ctx.tenantId, id)
         await parts.sessions.endSessions(sql, ctx.tenantId, { userId: id })
       })
@@ -100,7 +100,7 @@ export function createUsers(
     /** Deletes a user for other services; false if there is no such user. With `ctx`, 403 if the user has more permissions. */
     remove: (sql: Sql, tenantId: string, id: string, ctx?: Ctx) =>
       removeUser(deps, sql, tenantId, id, async () => {
-        if (ctx) await requireSeniority({ ...ctx, signal: ctx.signal, tenantId }, sql, id)
+        if (ctx) await requirePermissionsOf({ ...ctx, signal: ctx.signal, tenantId }, sql, id)
       }),
   }
 }
@@ -122,7 +122,7 @@ const publishChange = ({ bus }: Deps, sql: Sql, tenantId: string, id: string) =>
   bus.publish(sql, AccessChanged, { tenantId, subject: { type: 'user', id } })
 
 /** Requires every permission of another user, whose account the caller is about to take over, lock out or delete. */
-async function requireSeniority(ctx: Ctx, sql: Sql, id: string) {
+async function requirePermissionsOf(ctx: Ctx, sql: Sql, id: string) {
   const { type, id: callerId } = ctx.caller.subject
   if (!(type === 'user' && callerId === id)) await requirePermissionsOfSubject(ctx, sql, { type: 'user', id })
 }
@@ -196,7 +196,7 @@ async function changeUser(deps: Deps, ctx: Ctx, id: string, changes: UserChange,
   const { password, username, email, firstName, lastName, enabled } = changes
   // Hashing is slow, so it happens before the transaction takes a connection.
   const known = await findOrThrow(db.sql, ctx, id)
-  if (affectsLogin(known, changes)) await requireSeniority(ctx, db.sql, id)
+  if (affectsLogin(known, changes)) await requirePermissionsOf(ctx, db.sql, id)
   await rejectBadPassword(deps, password, { username: username ?? known.username, email: email ?? known.email })
   const passwordHash = password === undefined ? undefined : await passwords.hash(password, ctx.tenantId)
   const roles = changes.roles && unique(changes.roles)
@@ -205,7 +205,7 @@ async function changeUser(deps: Deps, ctx: Ctx, id: string, changes: UserChange,
     if (isRenamed || isAdministrator(ctx.tenantId, known)) await lockRealm(sql, ctx.tenantId)
     await lockUser(sql, ctx.tenantId, id)
     const user = await findOrThrow(sql, ctx, id)
-    if (affectsLogin(user, changes)) await requireSeniority(ctx, sql, id)
+    if (affectsLogin(user, changes)) await requirePermissionsOf(ctx, sql, id)
     checkIfMatch(ifMatch, etagOf(user))
     await rejectTakenNames(sql, ctx.tenantId, id, {
       ...(username !== user.username && { username }),

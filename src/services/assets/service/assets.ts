@@ -56,7 +56,7 @@ export const etagOfAsset = ({
   updatedDate,
 }: Pick<store.AssetRow, 'assetId' | 'revision' | 'updatedDate'>) => etagOf([assetId, revision, updatedDate])
 
-/** Writers of one asset that wait on this node; those of other nodes make an attempt fail. */
+/** Maximum number of writers of one asset that wait on this node. A writer on another node makes an attempt fail. */
 const waitingMax = 100
 const attemptsMax = 20
 

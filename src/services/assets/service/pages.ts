@@ -1,7 +1,7 @@
 /** Reads pages of objects that can be large. */
 import type { Window } from '../../../kernel/paging.ts'
 
-/** An object can have a quarter of a megabyte. */
+/** Maximum number of rows in memory at once; an object can have a quarter of a megabyte. */
 const rowsAtOnce = 100
 
 export interface PageReader<T> {

@@ -23,7 +23,7 @@ export interface TreeOperations {
   tree(ctx: Ctx, root: RelatedEntity): Promise<Tree>
 }
 
-/** Levels below the root. */
+/** Maximum number of levels below the root. */
 export const levelsMax = 32
 /** Maximum number of nodes in a tree, including the root. */
 export const nodesMax = 10_000
@@ -55,7 +55,7 @@ async function grow(childrenOf: ChildrenReader, root: Tree): Promise<boolean> {
   let leaves: Leaf[] = [{ key: keyOf(root), node: root, parent: undefined }]
   let nodes = 1
   for (let level = 1; leaves.length > 0; level++) {
-    // One more than fits, so that a tree that ends here is not called truncated.
+    // Reads one edge more than fits, so that a tree that ends exactly here is not reported as truncated.
     const edges = await childrenOf(leaves, nodesMax - nodes + 1)
     const next: Leaf[] = []
     for (const leaf of leaves)

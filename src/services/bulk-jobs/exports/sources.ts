@@ -12,7 +12,7 @@ export interface ExportPartContent {
   content: AsyncIterable<Uint8Array>
   /** Number of lines; known once the content was read. */
   rows(): number
-  /** Where the next part begins; undefined after the last part. Known once the content was read. */
+  /** The start of the next part; undefined after the last part. It is known once the content was read. */
   next(): object | undefined
 }
 
@@ -29,7 +29,7 @@ export interface EndpointExport {
   metadataKeys?: string[]
 }
 
-/** A part ends when it has so many bytes, before compression. */
+/** A part ends when it has this many bytes before compression. */
 const partBytes = 8 * 1024 * 1024
 const endpointsPerPage = 1000
 

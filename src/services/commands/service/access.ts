@@ -16,7 +16,7 @@ export const updateScope = 'endpoint:update'
 export const applicationScope = 'application:endpoint-command:read'
 
 const lookupsAtOnce = 500
-/** Endpoints in memory, about 300 bytes each. */
+/** Maximum number of cached endpoints; each takes about 300 bytes. */
 const knownMax = 20_000
 
 export const mayUse = (caller: Caller, endpoint: EndpointRef, scope: string) =>

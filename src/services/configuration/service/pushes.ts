@@ -136,7 +136,7 @@ async function pushIfConnectedLater(parts: Parts, change: EndpointChange) {
 const pushToEndpoint = (parts: Parts, { name, endpointId }: EndpointChange) =>
   parts.ordered(endpointId, async () => {
     const { sql } = parts.kit.db
-    // It may have moved to another version since the change.
+    // The endpoint may have moved to another version since the change.
     const endpoint = await parts.register.find(endpointId)
     if (!endpoint) return
     const rows =

@@ -150,7 +150,7 @@ function createFieldRecorder(kit: CompanionDeps['kit']) {
 function createStore(deps: CompanionDeps): SampleCompanion['store'] {
   const { kit, partitions } = deps
   /** Groups with a document that PostgreSQL did not accept: their documents are written one by one. */
-  const careful = new WeakSet<CompanionRows>()
+  const rejectedGroups = new WeakSet<CompanionRows>()
 
   async function write(sql: Sql, all: DocumentRow[], isRepeated: boolean, isCareful: boolean) {
     await partitions.ensure(sql, all)
@@ -171,16 +171,16 @@ function createStore(deps: CompanionDeps): SampleCompanion['store'] {
     const all = given.flatMap(({ rows }) => rows)
     if (all.length === 0) return
     try {
-      await write(sql, all, isRepeated, careful.has(groups[0]!))
+      await write(sql, all, isRepeated, rejectedGroups.has(groups[0]!))
       const changed = given.flatMap(({ changedIndexNo }) => changedIndexNo ?? [])
       if (changed.length === 0) return
       const indices = await store.markEnvelopeChanged(sql, [...new Set(changed)])
       await kit.bus.publishAll(sql, IndexChanged, indices)
     } catch (error) {
       if (codeOf(error) === noPartition) partitions.invalidate()
-      if (!invalidData.test(codeOf(error)) || careful.has(groups[0]!)) throw error
+      if (!invalidData.test(codeOf(error)) || rejectedGroups.has(groups[0]!)) throw error
       // An error without a PostgreSQL code counts as temporary, so the whole group is written again.
-      careful.add(groups[0]!)
+      rejectedGroups.add(groups[0]!)
       throw new Error('a document was not accepted; writing documents one by one', { cause: error })
     }
   }

@@ -24,7 +24,7 @@ const leaseSeconds = 8
 const renewMs = 2000
 const documentsPerRequest = 1000
 const bytesPerRequest = 8 * 1024 * 1024
-const sayAgainMs = 60_000
+const reportEveryMs = 60_000
 const tooLarge = 413
 
 export function createSender(
@@ -37,7 +37,7 @@ export function createSender(
     'waypost_ingest_documents_not_sent_total',
     'Number of documents that the search engine does not get, because too many waited for it.',
   )
-  let [waiting, saidAt, failures] = [0, Number.NEGATIVE_INFINITY, 0]
+  let [waiting, reportedAt, failures] = [0, Number.NEGATIVE_INFINITY, 0]
   let isStopped = false
   let loop: Promise<void> | undefined
   const sendBatch = createDelivery(kit, engine)
@@ -79,8 +79,8 @@ export function createSender(
     async enqueue(sql, rows) {
       if (waiting < waitingMax) return await store.insertOutgoing(sql, rows)
       skipped.inc(rows.length)
-      if (monotonicMs() - saidAt < sayAgainMs) return
-      saidAt = monotonicMs()
+      if (monotonicMs() - reportedAt < reportEveryMs) return
+      reportedAt = monotonicMs()
       queueIsFull(log, { waiting, limit: waitingMax })
     },
     start() {

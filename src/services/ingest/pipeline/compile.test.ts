@@ -89,7 +89,7 @@ test('a script that does not compile shows line, column and excerpt', () => {
   assert.match(String(body.reason), /^processors\[0\]\.script: compile error: method \[int, foo\/0\] not found$/)
 })
 
-test('definitions that are no pipelines or too large are refused', () => {
+test('definitions that are not pipelines or are too large are refused', () => {
   for (const wrong of [1, [], 'x', {}, { processors: {} }, { processors: 'x' }]) assert.equal(mistakes(wrong).length, 1)
   assert.ok(mistakes({ processors: new Array(1100).fill({ drop: {} }) }).length > 0)
   let nested: unknown = { drop: {} }

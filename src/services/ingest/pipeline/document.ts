@@ -62,7 +62,7 @@ export function closeDocument({ ctx, index, type, id }: IngestDocument): Pipelin
   }
 }
 
-/** Returns the document as it is now; its run goes on. */
+/** Returns a copy of the document as it is now; the run continues. */
 export function snapshotOf({ ctx, index, type, id }: IngestDocument): PipelineOutput {
   const copy = new Map(ctx)
   copy.delete('_ingest')
@@ -130,7 +130,7 @@ export function findField(document: IngestDocument, parts: string[]): unknown {
   return value
 }
 
-/** Sets a field; objects on the way to it are made. */
+/** Sets a field; missing objects on its path are created. */
 export function setField(document: IngestDocument, path: string, value: unknown, parts = splitPath(path)): void {
   let parent: unknown = document.ctx
   for (let index = 0; index < parts.length - 1; index++) {

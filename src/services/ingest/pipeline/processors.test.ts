@@ -86,7 +86,7 @@ check('set sets fields, from values, templates and other fields', [
   ],
 ])
 
-check('remove, rename and append', [
+check('remove, rename and append change fields', [
   [[{ remove: { field: ['a', 'b.c'] } }], '{"a":1,"b":{"c":2,"d":3}}', '{"b":{"d":3}}'],
   [
     [{ remove: { field: 'x' } }],
@@ -144,7 +144,7 @@ check('texts are changed, split and replaced', [
   [[{ lowercase: { field: 'x', ignore_missing: true } }], '{}', '{}'],
 ])
 
-check('convert and json', [
+check('convert and json change the type of values', [
   [[{ convert: { field: 'a', type: 'integer' } }], '{"a":"12"}', '{"a":12}'],
   [[{ convert: { field: 'a', type: 'long' } }], '{"a":"9007199254740993"}', '{"a":9007199254740993}'],
   [[{ convert: { field: 'a', type: 'integer' } }], '{"a":"0x1F"}', '{"a":31}'],
@@ -241,7 +241,7 @@ check('script changes the document', [
   ],
 ])
 
-check('foreach, drop, fail and on_failure steer the pipeline', [
+check('foreach, drop, fail and on_failure control the pipeline', [
   [
     [{ foreach: { field: 'l', processor: { uppercase: { field: '_ingest._value' } } } }],
     '{"l":["a","b"]}',

@@ -44,7 +44,7 @@ test('a time zone shifts dates without one, and rounding', () => {
   assert.ok(isTimeZone('+05:30') && isTimeZone('UTC') && !isTimeZone('Mars/Base'))
 })
 
-test('only dates are dates', () => {
+test('a text that is not a date is rejected', () => {
   assert.equal(parseDate('2026-01-01T00:00:00Z'), Date.UTC(2026, 0, 1))
   assert.equal(parseDate('hello'), undefined)
   assert.equal(parseDate('0000-01-01'), undefined)

@@ -22,7 +22,7 @@ export interface SearchRequest {
   /** Empty: the order of arrival. */
   sort: SortKey[]
   source: boolean | SourceFilter
-  /** The greatest number that is counted exactly; Infinity: all. */
+  /** Hits are counted exactly up to this number; Infinity counts all. */
   countMax: number
   aggregations: Aggregation[]
   /** True if a query compares words, for which the types of the template count. */

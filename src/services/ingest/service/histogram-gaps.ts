@@ -15,7 +15,7 @@ const calendarMath: Record<CalendarUnit, string> = {
   year: 'y',
 }
 
-/** Returns the begin of the bucket that a value belongs to. */
+/** Returns the start of the bucket that a value belongs to. */
 function floorOf(grouping: Histogram, value: number): number {
   if (grouping.kind === 'histogram')
     return Math.floor((value - grouping.offset) / grouping.interval) * grouping.interval + grouping.offset

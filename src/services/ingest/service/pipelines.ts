@@ -23,7 +23,7 @@ export interface PipelineOperations {
 }
 
 const pipelinesMax = 1000
-/** All pipelines of a tenant are sent to the threads together. */
+/** Maximum size of all pipelines of a tenant, because they are sent to the threads together. */
 const bytesMax = 8 * 1024 * 1024
 
 const unusable = ({ type, reason, error }: Problem) =>

@@ -21,7 +21,7 @@ export interface SearchOperations {
   searchMany(ctx: Ctx, index: string, searches: { index?: string; text: string }[]): Promise<string>
 }
 
-/** Where the documents of a search are. */
+/** The relation and scope in which a search finds its documents. */
 export interface Source {
   relation: Relation
   scope: Scope
@@ -93,7 +93,7 @@ async function run(db: Db, { relation, scope }: Source, request: SearchRequest):
       const { hits, total } = await findPage(sql, relation, scope, request, hitsQuery)
       return { hits, total: total ?? from + hits.length }
     }
-    // One statement sees one snapshot anyway.
+    // A single statement sees one snapshot, so it needs no transaction.
     if (aggregations.length === 0) return { ...(await find(db.sql)), aggregations: undefined }
     return await inSnapshot(db, async (sql) => {
       const found = await find(sql)

@@ -175,7 +175,7 @@ function dispatch(state: State, thread: Thread, job: Job) {
 
 function startThread(state: State): Thread {
   const shared = new Int32Array(new SharedArrayBuffer(Object.keys(cells).length * 4))
-  // Without the environment and the arguments of the process, which a script must never reach.
+  // The thread gets neither the environment nor the arguments of the process, because a script must never reach them.
   const worker = new Worker(new URL('./thread.ts', import.meta.url), {
     workerData: { shared, regexEnabled: state.regexEnabled },
     env: {},

@@ -30,7 +30,7 @@ interface Tenant extends PipelineSet {
 type DocumentMap = Map<unknown, unknown>
 
 const tenantsMax = 200
-/** Bytes of a document that a pipeline has made. */
+/** Maximum size of a document that a pipeline returns. */
 const documentBytesMax = 2 * 1024 * 1024
 
 const { shared, ...scriptSettings } = workerData as { shared: Int32Array<SharedArrayBuffer>; regexEnabled: boolean }

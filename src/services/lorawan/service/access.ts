@@ -87,7 +87,7 @@ export const requireGateway = (
   scope = gatewayScopes.read,
 ) => requireRow(ctx, row, onGateway, { read: gatewayScopes.read, scope }, () => NoGatewayIntegration({ id }))
 
-/** Returns whether lists below the integration exist for the caller: who may read the integration, or devices or gateways in it. */
+/** Returns whether the caller may list devices of the integration: it may read the integration, or devices in it. */
 export const mayListBelow = (ctx: Ctx, row: AppIntegrationRow | undefined): row is AppIntegrationRow =>
   row !== undefined && [appScopes.read, deviceScopes.read].some((scope) => holds(ctx.caller, scope, onApp(row)))
 export const mayListGateways = (ctx: Ctx, row: IntegrationRow | undefined): row is IntegrationRow =>

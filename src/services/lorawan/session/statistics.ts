@@ -9,7 +9,7 @@ export interface Statistics {
   received(deviceIntegrationId: number, at: Date): void
   count(deviceIntegrationId: number, outcome: Outcome): void
   failed(deviceIntegrationId: number, error: string): void
-  /** Remembers that the uplink was stored or dropped, until its row says so. */
+  /** Remembers that the uplink was stored or dropped, until its row records it. */
   finished(uplink: UplinkKey): void
   isFinished(uplink: UplinkKey): boolean
   /** Writes all pending records. */
@@ -19,7 +19,7 @@ export interface Statistics {
 
 const flushMs = 1000
 const errorLength = 1000
-/** Rows of one statement. */
+/** Maximum number of rows that one statement writes. */
 const rowsMax = 5000
 /** Without a database, counts of more devices and marks are dropped; a missing mark only causes a repeated write. */
 const pendingMax = 200_000

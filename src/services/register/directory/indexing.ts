@@ -35,7 +35,7 @@ const EnqueueApplication = defineJob<{ tenantId: string; applicationName: string
   timeoutSeconds: 600,
 })
 const endpointsPerEnqueue = 5000
-/** Other nodes read a changed configuration within a second. */
+/** The job starts after this delay, because other nodes read a changed configuration within a second. */
 const enqueueDelaySeconds = 3
 
 export function createIndexing({ db, jobs }: Kit, settingsOf: DirectorySettingsOf): Indexing {

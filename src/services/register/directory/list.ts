@@ -168,7 +168,7 @@ async function partOfApplications(deps: ListDeps, listing: Listing): Promise<Par
   return cutPart(listing, part)
 }
 
-/** One endpoint more than the page has, which shows that another page follows. */
+/** Cuts the part to the page. It has one endpoint more than the page if another page follows. */
 function cutPart({ limit }: Listing, { items, reached }: Part): Part {
   return items.length > limit ? { items: items.slice(0, limit), reached: items[limit - 1] } : { items, reached }
 }

@@ -21,7 +21,7 @@ const lastOf = async (endpointId: string, applicationName: string) =>
   (await admin(`GET /epts/api/v1/applications/${applicationName}/time-series/last?endpointId=${endpointId}`)).body
 
 suite('metadata-update', () => {
-  test('merges, deletes keys with null, and names the chain', async () => {
+  test('a metadata-update merges, deletes keys with null, and names the chain', async () => {
     const endpoint = await anEndpointRef({ a: 1, b: { c: 2 }, gone: true })
     const outcome = await run('metadata-update', {
       endpoint,
@@ -82,7 +82,7 @@ suite('data-sample', () => {
     await eventually(() => assert.ok(causes.includes('sample chain-2/2') && causes.includes('point chain-2/2')))
   })
 
-  test('data-sample takes an array, a literal, and is not taken again if its event runs again', async () => {
+  test('a data-sample action accepts an array or a literal, and stores nothing again if its event runs again', async () => {
     const endpoint = await anEndpointRef()
     const received: unknown[][] = []
     bus.subscribe(SamplesReceived, ({ messages }) => {

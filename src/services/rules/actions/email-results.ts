@@ -56,12 +56,12 @@ export function recipientsOf(attribute: string, value: unknown): string[] {
   return parts.map((part: unknown) => {
     const recipient = typeof part === 'string' ? recipientOf(part.trim()) : undefined
     if (recipient === undefined)
-      throw new ActionFailed(`${attribute}: ${JSON.stringify(part)?.slice(0, 200)} is no e-mail address`)
+      throw new ActionFailed(`${attribute}: ${JSON.stringify(part)?.slice(0, 200)} is not an e-mail address`)
     return recipient
   })
 }
 
-/** Control characters, line breaks above all, become blanks. */
+/** Replaces control characters, such as line breaks, by blanks. */
 export const subjectOf = (attribute: string, value: unknown) =>
   textOf(attribute, value).replace(new RegExp(control, 'g'), ' ')
 

@@ -102,11 +102,11 @@ export function headersOf(attribute: string, value: unknown): Record<string, str
   let bytes = 0
   for (const [name, given] of Object.entries(objectOf(attribute, value))) {
     const key = name.toLowerCase()
-    if (!headerName.test(name)) throw fail(`${JSON.stringify(name.slice(0, 100))} is no name of a header`)
+    if (!headerName.test(name)) throw fail(`${JSON.stringify(name.slice(0, 100))} is not the name of a header`)
     if (ownHeaders.has(key)) throw fail(`the header ${name} is set by the platform`)
     if (key in headers) throw fail(`the header ${name} is there twice`)
     if (!['string', 'number', 'boolean'].includes(typeof given))
-      throw fail(`the value of ${name} is no text, number or boolean`)
+      throw fail(`the value of ${name} is not a text, number or boolean`)
     const text = String(given)
     if (!headerValue.test(text)) throw fail(`the value of ${name} has characters that a header cannot have`)
     headers[key] = text

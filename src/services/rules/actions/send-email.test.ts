@@ -204,7 +204,7 @@ suite('a mail server', () => {
     assert.match(outcome.reason, /did not answer: .*ECONNREFUSED.*\(attempt 3\)/)
   })
 
-  test('a mail server that is not configured is a clear failure', async () => {
+  test('an action without a configured mail server fails and names the setting', async () => {
     const without = await openActions()
     const outcome = await without.run('send-email', { results: given })
     assert.deepEqual(outcome, {

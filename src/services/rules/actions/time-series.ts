@@ -26,7 +26,7 @@ export async function timeSeries(deps: ActionDeps, run: ActionRun): Promise<Acti
   })
 }
 
-/** One value becomes `{value}`. */
+/** Returns the values by name; a single value becomes `{value}`. */
 function valuesOf(value: unknown): Record<string, Value> {
   if (value === undefined || value === null || Array.isArray(value))
     throw new ActionFailed('valuesExpression: expected an object of values, or one value')

@@ -75,7 +75,7 @@ suite('a webhook', () => {
     assert.deepEqual([failed.outcome, receiver.requests.length], ['FAILURE', 1])
   })
 
-  test('stored in the database is sealed', async () => {
+  test('a webhook is sealed in the database', async () => {
     const receiver = await aReceiver(() => {})
     await start('webhook', {
       fields: { webhookUrl: receiver.url, retryConfig: { maxAttempts: 1 } },
@@ -117,19 +117,19 @@ suite('a webhook', () => {
   })
 })
 
-suite('a wrong result fails the action before anything is sent', () => {
+suite('wrong results', () => {
   const cases: [string, Record<string, unknown>, RegExp][] = [
-    ['no text as address', { webhookUrl: 5 }, /webhookUrl: expected text/],
-    ['no address', { webhookUrl: 'hooks' }, /webhookUrl: expected an absolute http/],
-    ['another protocol', { webhookUrl: 'ftp://example.org/' }, /webhookUrl: expected an absolute http/],
+    ['an address that is not a text', { webhookUrl: 5 }, /webhookUrl: expected text/],
+    ['a malformed address', { webhookUrl: 'hooks' }, /webhookUrl: expected an absolute http/],
+    ['an address of another protocol', { webhookUrl: 'ftp://example.org/' }, /webhookUrl: expected an absolute http/],
     ['a password in the address', { webhookUrl: 'http://a:b@example.org/' }, /password/],
     ['headers as array', { headersExpression: ['a'] }, /headersExpression: expected an object/],
     ['headers as number', { headersExpression: 5 }, /headersExpression: expected an object/],
     ['headers as broken JSON', { headersExpression: '{' }, /headersExpression: expected an object/],
     ['a header with a line break', { headersExpression: { a: 'x\r\nx-evil: 1' } }, /value of a/],
-    ['a name with a line break', { headersExpression: { 'a\r\nb': 'x' } }, /no name of a header/],
-    ['an empty name', { headersExpression: { '': 'x' } }, /no name of a header/],
-    ['a name with a colon', { headersExpression: { 'a:b': 'x' } }, /no name of a header/],
+    ['a name with a line break', { headersExpression: { 'a\r\nb': 'x' } }, /not the name of a header/],
+    ['an empty name', { headersExpression: { '': 'x' } }, /not the name of a header/],
+    ['a name with a colon', { headersExpression: { 'a:b': 'x' } }, /not the name of a header/],
     ['a value beyond Latin-1', { headersExpression: { a: '✓' } }, /value of a/],
     ['a value that is an object', { headersExpression: { a: {} } }, /value of a/],
     ['a value that is null', { headersExpression: { a: null } }, /value of a/],
@@ -159,7 +159,7 @@ suite('a wrong result fails the action before anything is sent', () => {
     ]),
   ]
   for (const [name, results, reason] of cases)
-    test(name, async () => {
+    test(`a webhook with ${name} fails before anything is sent`, async () => {
       const receiver = await aReceiver()
       const outcome = await run('webhook', { fields: { webhookUrl: receiver.url }, results })
       assert.ok(outcome.outcome === 'FAILURE' && outcome.stage === 'ACTION_EXECUTION')

@@ -84,7 +84,7 @@ suite('an activation', () => {
     assert.deepEqual(await typesOf(first.alertId), ['ACTIVATED', 'RESOLVED'])
   })
 
-  test('many at once, with resolutions between them, leave one open alert at most', async () => {
+  test('many concurrent activations and resolutions leave at most one open alert', async () => {
     const endpoint = await anEndpoint()
     const changes = Array.from({ length: 60 }, (_, n) => (n % 3 === 2 ? resolveOpen(endpoint) : activate(endpoint)))
     await Promise.all([...changes, activate(endpoint)])
@@ -199,7 +199,7 @@ suite('a caller', () => {
 })
 
 suite('lists', () => {
-  test('filter, sort and page', async () => {
+  test('lists filter, sort and page', async () => {
     const [one, two] = [await anEndpoint({ room: 'n', floor: 2 }), await anEndpoint({ room: 's' })]
     const a = await activate(one, { alertType: 'A', severityLevel: 'INFO', metadata: { v: 5, deep: { k: 'x' } } })
     const b = await activate(one, { alertType: 'B', severityLevel: 'CRITICAL', metadata: { v: '5' } })
@@ -305,7 +305,7 @@ suite('permissions', () => {
   })
 })
 
-suite('alerts go', () => {
+suite('deletion of alerts', () => {
   test('alerts are deleted with their endpoint', async () => {
     const [gone, kept] = [await anEndpoint(), await anEndpoint()]
     await activate(gone)

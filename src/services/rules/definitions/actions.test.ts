@@ -79,7 +79,7 @@ suite('an attribute', () => {
     assert.equal((await valueTypesOf('send-email', script)).textExpression, 'SCRIPT')
   })
 
-  test('an attribute that is wrong is 400 and named, with line and column of a script', async () => {
+  test('a wrong attribute is answered with 400 and its name, for a script with line and column', async () => {
     const cases: [string, object, RegExp][] = [
       ['webhook', { webhookUrl: 'ftp://example.org' }, /^webhookUrl: expected an http or https URL/],
       ['webhook', { headersExpression: '[1]' }, /^headersExpression: expected the JSON of an object/],
@@ -110,7 +110,7 @@ suite('an attribute', () => {
     }
   })
 
-  test('an attribute gives a literal its value', () => {
+  test('an attribute determines the type of a literal', () => {
     assert.equal(valueOfLiteral('webhook', 'webhookPayloadExpression', '{"a":1}'), '{"a":1}')
     assert.deepEqual(valueOfLiteral('metadata-update', 'metadataExpression', '{"a":1}'), { a: 1 })
     assert.deepEqual(valueOfLiteral('data-sample', 'dataSampleExpression', '[{"a":1}]'), [{ a: 1 }])
@@ -148,8 +148,8 @@ suite('writing an action', () => {
   test('writing an action that executes a rule needs rule:execute on it, and a rule that the caller may read', async () => {
     const ruleId = await aRule()
     const body = { name: 'n', ruleId }
-    const blind = await must(400, `POST ${pathOf('rule-execution')}`, body, writer('rule-execution'))
-    assert.match(blind.body.message, /^ruleId: there is no rule/)
+    const withoutReadScope = await must(400, `POST ${pathOf('rule-execution')}`, body, writer('rule-execution'))
+    assert.match(withoutReadScope.body.message, /^ruleId: there is no rule/)
     await must(403, `POST ${pathOf('rule-execution')}`, body, writer('rule-execution', 'rule:read'))
     const on = { 'tenant-system': ['tenant:rule-execution-action:create'], [`rule-${ruleId}`]: ['rule:execute'] }
     await must(201, `POST ${pathOf('rule-execution')}`, body, waypost.as(aCaller({ on })))
@@ -157,7 +157,7 @@ suite('writing an action', () => {
     await must(400, `POST ${pathOf('rule-execution')}`, { name: 'n', ruleId: 'nothing' })
   })
 
-  test('writing an action without the scope is 403, and its creator holds every scope on it', async () => {
+  test('writing an action without the scope is answered with 403; the creator of an action holds every scope on it', async () => {
     await must(403, `POST ${pathOf('webhook')}`, {}, waypost.as(aCaller()))
     const reader = waypost.as(aCaller({ on: { [`action-${await anAction('webhook')}`]: ['webhook-action:read'] } }))
     assert.equal((await reader(`GET ${pathOf('webhook')}`)).body.totalElements, 1)

@@ -67,7 +67,7 @@ suite('an alert setting', () => {
     assert.deepEqual(resolution.fields, alert)
   })
 
-  test('an alert setting keeps its parts in step', async () => {
+  test('an alert setting updates its parts with every change', async () => {
     const id = await make('/alert-settings', { ...fields, ...notices })
     const before = await partsOf(id)
     assert.deepEqual(typesOf(before.actions), ['alert-activation', 'alert-resolution', 'send-email', 'webhook'])
@@ -119,7 +119,7 @@ suite('an alert setting', () => {
     await must(409, `PUT ${rulesRoot}/rules/${ruleOfUser}${triggersPath}`, [triggerId])
   })
 
-  test('an alert setting with a wrong field is 400 and names it', async () => {
+  test('an alert setting with a wrong field is answered with 400 and the name of the field', async () => {
     const cases: [object, RegExp][] = [
       [{ activationExpression: 'return (' }, /^activationExpression: line 1, column \d+/],
       [{ resolutionExpression: '})(); (() => {' }, /^resolutionExpression: line 1, column 1/],

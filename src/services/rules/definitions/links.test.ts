@@ -45,7 +45,7 @@ suite('triggers of a rule', () => {
     assert.deepEqual(idsOf(await get(`/rules/${ruleId}/triggers`)), [b, a])
   })
 
-  test('triggers of a rule that do not exist or that the caller may not read are 400; an unknown type or rule is 404', async () => {
+  test('triggers that do not exist or that the caller may not read are answered with 400; an unknown type or rule with 404', async () => {
     const ruleId = await aRule()
     const id = await cron()
     const alert = await aTrigger('alert-lifecycle-event', { appName: app })
@@ -109,7 +109,7 @@ suite('actions of a rule', () => {
       assert.deepEqual(idsOf((await get(`/action-types/rule-execution/actions?ruleId=${named}`)).content), [id])
   })
 
-  test('actions of a rule with a wrong body are 400, and nothing changes', async () => {
+  test('a wrong body with actions of a rule is answered with 400, and nothing changes', async () => {
     const ruleId = await aRule()
     const id = await anAction('webhook')
     await must(204, `PUT ${actionsPath(ruleId)}`, { positiveActionIds: [id] })

@@ -41,7 +41,7 @@ suite('a rule', () => {
     await must(404, `GET ${rulesRoot}/rules/${id}/versions/3`)
   })
 
-  test('a rule that does not parse is 400 with line and column', async () => {
+  test('a rule that does not parse is answered with 400, line and column', async () => {
     const answer = await must(400, `POST ${rulesRoot}/rules`, { name: 'x', expression: 'let a\nreturn {{' })
     assert.match(answer.body.message, /^expression: line 2, column \d+: /)
   })
@@ -59,7 +59,7 @@ suite('a rule', () => {
     await must(404, `GET ${path}`)
   })
 
-  test('a rule of another tenant is 404, and so is an invalid id', async () => {
+  test('a rule of another tenant and an invalid id are answered with 404', async () => {
     const id = await aRule()
     for (const path of [`${rulesRoot}/rules/${id}`, `${rulesRoot}/rules/nothing`]) {
       assert.equal((await other(`GET ${path}`)).status, 404)

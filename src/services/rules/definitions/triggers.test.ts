@@ -61,14 +61,14 @@ suite('a trigger', () => {
     const { endpointId } = await anEndpoint(version)
     const type = 'endpoint-metadata-updated'
     const scope = `tenant:${type}-trigger:create`
-    const blind = waypost.as(aCaller({ on: { 'tenant-system': [scope] } }))
+    const withoutReadScope = waypost.as(aCaller({ on: { 'tenant-system': [scope] } }))
     const cases: [object, RegExp][] = [
       [{ appName: app }, /^appName: /],
       [{ appVersionName: version }, /^appVersionName: /],
       [{ endpointIds: [endpointId] }, /^endpointIds: /],
     ]
     for (const [fields, message] of cases)
-      for (const ask of [blind, other]) {
+      for (const ask of [withoutReadScope, other]) {
         const { body } = await must(400, `POST ${pathOf(type)}`, { name: 'n', ...fields }, ask)
         assert.match(body.message, message)
       }
@@ -88,7 +88,7 @@ suite('a trigger', () => {
   })
 })
 
-test('a schedule with a wrong expression or time zone is 400', async () => {
+test('a schedule with a wrong expression or time zone is answered with 400', async () => {
   const wrong = [
     '* * * *',
     '* * * * * * *',

@@ -53,7 +53,7 @@ export interface Limits {
 export const defaultLimits: Limits = { underWayPerHost: 16, waitingPerTenant: 10_000 }
 const underWayPerTenant = 64
 const underWayTotal = 512
-/** Contents that this node keeps in memory until they are sent; further ones are read from the database. */
+/** Maximum size of the contents that this node keeps in memory until they are sent; further ones are read from the database. */
 const contentBytesMax = 64 * 1024 * 1024
 const stopMs = 4000
 const takenAtOnce = 1000

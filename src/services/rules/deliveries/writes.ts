@@ -107,7 +107,7 @@ function groupCommit<T>(
     log,
     metrics,
     everyMs,
-    // One at a time, so that deliveries start in the order in which they were added.
+    // One write runs at a time, so that deliveries start in the order in which they were added.
     concurrentWrites: 1,
     pendingBytesMax: 128 * 1024 * 1024,
   })

@@ -55,7 +55,7 @@ export function createLedger({ db, log, metrics, now }: Pick<Kit, 'db' | 'log' |
     log,
     metrics,
     everyMs: 15,
-    // One at a time: the end of an event must not be durable before its traces.
+    // One write runs at a time: the end of an event must not be durable before its traces.
     concurrentWrites: 1,
     pendingBytesMax,
     // An event whose end is not written runs again after a restart, so the writer does not give up.

@@ -51,7 +51,7 @@ suite('an evaluation', () => {
     )
   })
 
-  test('an evaluation that fails is 400 in the words of users', async () => {
+  test('an evaluation that fails is answered with 400 and a reason that users understand', async () => {
     assert.equal(
       await problem('const a = 1\nreturn   ctx.endpoint.getMetadata()'),
       'expression: line 2, column 10: ctx.endpoint is absent in an evaluation without endpointMetadata',
@@ -190,7 +190,7 @@ suite('a rule on demand', () => {
     assert.deepEqual(body, { yes: 42, no: 42 })
   })
 
-  test('a rule on demand of another tenant, or unknown, is 404', async () => {
+  test('a rule on demand that is unknown or of another tenant is answered with 404', async () => {
     const ruleId = await aRule()
     for (const ask of [other]) await must(404, `POST ${rulesRoot}/rules/${ruleId}/execute`, {}, ask)
     await must(404, `POST ${rulesRoot}/rules/unknown/execute`, {})

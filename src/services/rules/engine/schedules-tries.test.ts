@@ -23,7 +23,7 @@ const {
 const { sql } = waypost.kit.db
 
 suite('a schedule', () => {
-  test('a schedule runs each tick once, without an endpoint, at the time planned', async () => {
+  test('a schedule runs each tick once, without an endpoint, at its planned time', async () => {
     const { ruleId, triggerId } = await aTriggeredRule(
       'cron',
       { cronExpression: '* * * * * *', timezone: 'Europe/Berlin' },
@@ -114,7 +114,7 @@ suite('a try', () => {
     assert.match(traces[0].reason, /secrets are available only/)
   })
 
-  test('a try with wrong fields is 400, of another tenant 404', async () => {
+  test('a try with wrong fields is answered with 400, one of another tenant with 404', async () => {
     const ruleId = await aRule()
     const path = `POST ${rulesRoot}/rules/${ruleId}/try`
     for (const [body, field] of [
@@ -167,7 +167,7 @@ suite('a replay', () => {
     await must(409, `POST ${path}/${started.replayId}/cancel`)
   })
 
-  test('that is canceled stops, and keeps its progress', async () => {
+  test('a replay that is canceled stops, and keeps its progress', async () => {
     const ruleId = await aRule()
     const path = `${rulesRoot}/rules/${ruleId}/replays`
     // A replay of a node that is gone: no node changes it, so that its state is certain.
@@ -200,7 +200,7 @@ suite('a replay', () => {
     assert.equal((await get(`/rules/${ruleId}/replays?size=1`)).content[0].status, 'CANCELED')
   })
 
-  test('a replay with wrong fields is 400', async () => {
+  test('a replay with wrong fields is answered with 400', async () => {
     const path = `POST ${rulesRoot}/rules/${await aRule()}/replays`
     for (const [body, field] of [
       [{ to: 'now' }, 'from'],

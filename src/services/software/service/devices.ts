@@ -87,7 +87,7 @@ async function applied(
   const recorded = version && (await record(deps, application, version, { endpointId, ok, statusCode, reasonPhrase }))
   metrics.reported(recorded ? (ok ? 'applied' : 'failed') : 'unknown')
   if (!recorded) return false
-  // In a second transaction: the register can publish changes for this endpoint only once its row is committed.
+  // This needs a second transaction: the register can publish changes for this endpoint only once its row is committed.
   if (!recorded.matched) await kit.db.tx((sql) => memberships.refresh(sql, application, [endpointId]))
   if (version.threshold && version.state === 'active') await checkThreshold(deps, application, version)
   if (deps.gateway.isConnected(endpointId)) pushes.afterReport(application, endpointId)

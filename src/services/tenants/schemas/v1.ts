@@ -116,7 +116,7 @@ const ChangeBody = Type.Object(
 )
 export type ChangeBody = Static<typeof ChangeBody>
 
-/** Any text: one that is not a tenant id answers 404 like an unknown one. */
+/** Accepts any text: one that is not a tenant id is answered with 404, like an unknown one. */
 const params = Type.Object({ tenantId: Text({ description: 'Id of the tenant.' }) })
 const noTenant = 'There is no tenant with this id.'
 

@@ -96,7 +96,7 @@ const NewPerson = Type.Object(
   { title: 'NewTenantUser', description: 'A user to create.' },
 )
 
-/** Any text: one that is not a UUID answers 404 like an unknown one. */
+/** Accepts any text: one that is not a UUID is answered with 404, like an unknown one. */
 const params = Type.Object({ tenant_pk: Text({ description: 'Internal id of the tenant (UUID): its `id`.' }) })
 const noTenant = 'There is no tenant with this internal id, or the caller may not read it.'
 

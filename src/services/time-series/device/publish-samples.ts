@@ -35,7 +35,7 @@ export function createSamplePublisher({
     log,
     metrics,
     everyMs: 15,
-    // One at a time, so that event handlers get samples in the order in which they were stored.
+    // One write runs at a time, so that event handlers get samples in the order in which they were stored.
     concurrentWrites: 1,
     pendingBytesMax: 128 * mebibyte,
   })

@@ -1,4 +1,4 @@
-/** A stored point on its way to watchers. Its JSON is built once for all of them. */
+/** A stored point that is sent to live streams. Its JSON is built once for all of them. */
 import type { StoredPoint } from '../events.ts'
 
 export interface LivePoint {

@@ -179,7 +179,7 @@ test('the interests of a node that dies are removed on all other nodes', async (
   await dying.signals.request(storingNode.nodeId, SetInterest, { tenantId, applicationName })
   await collect(endpoint, [{ timestamp: 1, a: 1 }])
   await eventually(() => assert.equal(withPoints(frames), 1))
-  // As after kill -9: the connections end, and no heartbeat is written for a minute.
+  // The connections end and no heartbeat is written for a minute, as after kill -9.
   await dying.db.close()
   await stores.sql`update kernel.nodes set seen_at = now() - interval '1 minute' where id = ${nodeId}`
   await storingNode.refresh()

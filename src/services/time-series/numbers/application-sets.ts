@@ -8,7 +8,7 @@ export interface ApplicationSets {
   series: Map<string, number>
   /** Sets by `keyOf` their fields, each as a list of one, as callers need it. */
   sets: Map<string, store.SeriesSet[]>
-  /** Number of series that may still be created; valid until `roomKnownUntil`. */
+  /** Number of series that may still be created; valid until `remainingValidUntil`. */
   remainingSeries: number
   remainingValidUntil: number
 }

@@ -26,7 +26,7 @@ const pageRows = 500
 const rowsPerPace = 100
 /** Maximum length of all texts in a page. */
 const pageTextBytes = 16_000_000
-/** Points in memory before they are written. */
+/** Maximum number of points in memory; then they are written. */
 const pointsInMemoryMax = 60_000
 const chunksInMemoryMax = 2000
 /** A day with this many chunks is merged into one, even if it is large. */

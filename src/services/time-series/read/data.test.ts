@@ -352,7 +352,7 @@ suite('a response over a socket', () => {
       await once(socket, 'connect')
       setTimeout(() => socket.destroy(), round % 5)
     }
-    // More requests than connections: a leaked connection would block them.
+    // There are more requests than connections, so a leaked connection would block them.
     const query = { timeSeriesName: 'auto~x', fromDate: '1970-01-01', endpointId: endpoint.endpointId }
     assert.ok(whole(await read(endpoint, query))[endpoint.endpointId])
   })

@@ -85,7 +85,7 @@ export interface AlignedRows {
   descendingFrom?: number
 }
 
-/** Which columns each row has; takes memory for each point, not for each row and column. */
+/** The columns that each row has. It takes memory for each point, not for each row and column. */
 interface Cells {
   /** Index of each row's first cell, then the end of the last row. */
   starts: Uint32Array

@@ -141,7 +141,7 @@ export interface SampleOptions extends ColumnOptions {
 }
 
 interface ColumnOptions {
-  /** Reads slots and numbers, which decide the order of writes. Only samples with the same time need them. */
+  /** Reads `slot` and `written`, which give the order of writes. Only samples with the same time need them. */
   withOrder: boolean
   /** Reads texts of any length. Their total size is not known before the read. */
   withLong: boolean

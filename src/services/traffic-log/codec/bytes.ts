@@ -18,7 +18,7 @@ const initialBytes = 4096
 /** A writer that is cleared keeps at most this much memory. */
 const keptBytesMax = 1024 * 1024
 const integerBytesMax = 8
-/** A bit in the first byte of a signed integer. */
+/** This bit of the first byte marks a negative integer. */
 const negative = 64
 
 export function createByteWriter(): ByteWriter {

@@ -33,7 +33,7 @@ const recordsMin = 2048
 const ageMaxMs = 300_000
 /** A tenant with many short batches is packed earlier: a search reads all of them. */
 const batchesMax = 1000
-/** Records in memory at a time: about 20 MB. */
+/** Maximum number of records in memory at a time, about 20 MB. */
 const recordsMax = 10_000
 /** Blocks with fewer records are packed again together with later ones of their hour. */
 const smallBlock = recordsPerBlock / 2

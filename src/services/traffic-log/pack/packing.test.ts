@@ -83,7 +83,7 @@ suite('encoded records', () => {
 })
 
 suite('packing', () => {
-  test('packing makes blocks within an hour, in the order of time, of all records', () => {
+  test('packing turns all records into blocks, each within an hour and in the order of time', () => {
     const records = Array.from({ length: 1000 }, (_, n) =>
       aStored({ micros: base + ((n * 7919) % 1000) * 7_200_000, correlationId: `c-${n.toString(36)}` }),
     )
@@ -151,7 +151,7 @@ const total = async (query = '') => {
 }
 
 suite('blocks', () => {
-  test('small ones of an hour are packed again together', async () => {
+  test('small blocks of an hour are packed again together', async () => {
     for (let n = 0; n < 5; n++) {
       await record([
         { tenantId: 'slow', correlationId: `c-${n}`, endpointId: `ep-${n}`, createdAt: new Date(base / 1000 + n) },
@@ -173,7 +173,7 @@ suite('blocks', () => {
     assert.equal(size?.records, 5)
   })
 
-  test('the periodic task packs what is old or much, and leaves the rest', async () => {
+  test('the periodic task packs batches that are old or have many records, and leaves the rest', async () => {
     const tenants = async () =>
       (await sql`select distinct tenant_id from traffic_log.batches order by 1`).map(({ tenantId }) => tenantId)
     await pack()

@@ -4,7 +4,7 @@ import { constants, setPriority } from 'node:os'
 import { parentPort } from 'node:worker_threads'
 import { type PackSource, packRecords } from './pack-records.ts'
 
-/** On Linux a thread has a priority of its own. Elsewhere, or without the right to set it, the thread runs like the others. */
+/** Lowers the priority of this thread. Only Linux has priorities of threads; elsewhere, or without the permission, nothing changes. */
 function lowerPriority() {
   try {
     const threadId = Number(readlinkSync('/proc/thread-self').split('/').pop())

@@ -29,7 +29,7 @@ export interface RecordFilter {
   payload?: Buffer | undefined
   resourcePath?: string | undefined
   requestId?: number | undefined
-  /** For the writer, which looks for its own record. */
+  /** Set by the writer, which looks for its own record. */
   correlationId?: string | undefined
 }
 

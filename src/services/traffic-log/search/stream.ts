@@ -127,7 +127,7 @@ export async function* inOrder(
   if (waiting.length > 0) yield waiting
 }
 
-/** For a page with a smaller offset, the units before it are not read. */
+/** Smallest offset at which whole units before the page are skipped by their counts. */
 const skippedMin = 200
 
 export interface Skipped {

@@ -48,7 +48,7 @@ function encoded(field: Field): Buffer | null {
 
 const arrayHead = 20
 
-/** One dimension, no nulls; an empty array has no dimension. */
+/** Writes an array of one dimension without nulls; an empty array has no dimension. */
 function arrayOf(values: ArrayLike<number>, oid: number, size: 2 | 4): Buffer {
   const bytes = Buffer.alloc(values.length === 0 ? 12 : arrayHead + values.length * (4 + size))
   bytes.writeInt32BE(oid, 8)

@@ -17,7 +17,7 @@ export interface Connections {
   take(notice: ClientNotice): void
   /** Ids of the clients that are connected or being connected. */
   ids(): string[]
-  /** Ends the connections of these clients: first it asks them to end, when called again it drops them. */
+  /** Ends the connections of these clients: the first call asks the clients to disconnect, a second call drops their connections. */
   end(ids: string[]): void
   /** Takes the ids of clients that were connected since the last call. */
   takeSeen(): string[]
@@ -48,7 +48,7 @@ export interface ConnectionDeps {
 
 const netmask = '255.255.240.0'
 const retryMs = 1000
-/** OpenVPN gives a client a minute for its handshake. */
+/** Number of attempts within the minute that OpenVPN gives a client for its handshake. */
 const attemptsMax = 55
 
 export function createConnections(deps: ConnectionDeps): Connections {
@@ -60,7 +60,7 @@ export function createConnections(deps: ConnectionDeps): Connections {
     const { cid } = notice
     const id = notice.env.get('X509_0_CN') ?? ''
     pending.add(cid)
-    const row = await findPatiently(deps, id, () => pending.has(cid))
+    const row = await findWithRetries(deps, id, () => pending.has(cid))
     // Without an answer OpenVPN rejects the client.
     if (row === 'unknown' || !pending.delete(cid)) return
     const refusal = refusalOf(deps, row, notice)
@@ -135,7 +135,7 @@ export function createConnections(deps: ConnectionDeps): Connections {
   }
 }
 
-async function findPatiently(
+async function findWithRetries(
   { find, sleep }: ConnectionDeps,
   id: string,
   isWaiting: () => boolean,

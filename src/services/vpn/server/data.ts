@@ -11,7 +11,7 @@ import * as store from '../store/server.ts'
 export interface ServerData {
   findLease(): Promise<store.LeaseRow | undefined>
   takeLease(claim: { holder: string; host: string; seen: store.LeaseRow | undefined }): Promise<boolean>
-  writeBeat(holder: string, state: store.ServerState): Promise<boolean>
+  writeHeartbeat(holder: string, state: store.ServerState): Promise<boolean>
   releaseLease(holder: string, problem: string | undefined): Promise<void>
   installation(): Promise<Installation>
   findForVerification(id: string): Promise<store.VerificationRow | undefined>
@@ -42,7 +42,7 @@ export function createServerData(deps: {
   return {
     findLease: () => inTime(store.findLease(sql)),
     takeLease: (claim) => inTime(store.takeLease(sql, claim)),
-    writeBeat: (holder, state) => inTime(store.writeBeat(sql, holder, state)),
+    writeHeartbeat: (holder, state) => inTime(store.writeHeartbeat(sql, holder, state)),
     releaseLease: (holder, problem) => inTime(store.releaseLease(sql, holder, problem)),
     installation: () => inTime(authorities.installation()),
     findForVerification: (id) => inTime(store.findForVerification(sql, id)),

@@ -13,7 +13,7 @@ export interface ServerFiles {
   revocationLists: string
 }
 
-/** Clients that one OpenVPN process accepts; its default is 1024. */
+/** Maximum number of clients of one OpenVPN process; its default is 1024. */
 const clientsMax = 16_384
 
 /**

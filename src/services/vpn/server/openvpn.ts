@@ -82,7 +82,7 @@ export function startOpenVpn({ program, config, socketPath, onClient, prepare }:
     }
     child.stdout.setEncoding('utf8').on('data', keep)
     child.stderr.setEncoding('utf8').on('data', keep)
-    child.stdin.on('error', () => {}) // it ended before it has read everything
+    child.stdin.on('error', () => {}) // OpenVPN ended before it had read everything
     child.stdin.end(config)
     child.on('error', (error) => log.push(error.message))
     child.on('close', (code, signal) => {

@@ -94,7 +94,7 @@ export function runProgram(command: string, args: string[], input: string): Prom
       if (problem.length < 2000) problem += text
     })
     child.on('error', reject)
-    child.stdin.on('error', () => {}) // it ended before it has read everything; its exit tells why
+    child.stdin.on('error', () => {}) // the program ended before it had read everything; its exit code reports the failure
     child.on('close', (code) =>
       code === 0
         ? resolve()

@@ -29,7 +29,10 @@ const tickMs = 1000
  * revocations could not be read any more.
  */
 const withoutDatabaseMs = 30_000
-/** In ticks. Revocation lists are a second line of defence, so 5 seconds suffice; `lastConnected` is exact to the minute. */
+/**
+ * Intervals in ticks of a second. Clients are checked against the database too, so revocation lists may be 5 seconds old;
+ * `lastConnected` is exact to the minute.
+ */
 const listsEvery = 5
 const seenEvery = 60
 
@@ -104,7 +107,7 @@ async function tick(run: Run, watch: ReturnType<typeof createLeaseWatch>, progra
     if (error instanceof CannotServe) throw error
     // The missing parts do not depend on the database.
     if (missing.length > 0) throw new CannotServe(missing.join('\n'))
-    reportOnce(run, `the database failed: ${(error as Error).message}; trying again`)
+    reportOnce(run, `the database failed: ${(error as Error).message}; retrying`)
     await run.data?.close().catch(() => {})
     run.data = undefined
     if (run.served && monotonicMs() - run.answeredMs > withoutDatabaseMs) {
@@ -114,7 +117,7 @@ async function tick(run: Run, watch: ReturnType<typeof createLeaseWatch>, progra
   }
 }
 
-/** One second of the process that has the lease. */
+/** Runs every second in the process that has the lease. */
 async function hold(run: Run, programs: Programs) {
   const data = run.data!
   run.served ??= await beginServing(run, programs)
@@ -125,7 +128,9 @@ async function hold(run: Run, programs: Programs) {
   const problems = [...served.processes.map((process) => process.problem()), run.listProblem].filter(Boolean)
   run.problem = problems.length === 0 ? undefined : problems.join('. ')
   const running = served.processes.some((process) => process.isRunning())
-  if (!(await data.writeBeat(run.holder, { running, ...(run.problem !== undefined && { problem: run.problem }) }))) {
+  if (
+    !(await data.writeHeartbeat(run.holder, { running, ...(run.problem !== undefined && { problem: run.problem }) }))
+  ) {
     run.report('another process has taken over the VPN server; closing all tunnels')
     run.mine = false
     await stopServing(run)

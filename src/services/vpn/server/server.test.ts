@@ -101,7 +101,7 @@ suite('permission to connect', () => {
     'a tenant that is not available': [{ isAvailable: false }],
     'the other protocol': [{ protocol: 'tcp' }],
     'an address outside of the network': [{ address: '10.0.0.5' }],
-    'a name that is no id': [{}, { X509_0_CN: '* ' }],
+    'a name that is not an id': [{}, { X509_0_CN: '* ' }],
   }
   for (const [name, [change, env]] of Object.entries(refused))
     test(`${name} is refused`, async () => {
@@ -156,7 +156,7 @@ suite('the lease', () => {
     const [holder, other, waiting] = looks[0]!.mine ? ['one', 'two', second!] : ['two', 'one', first!]
     const stepTo = async (end: number, beats: boolean) => {
       for (; nowMs < end; nowMs += 1000) {
-        if (beats) assert.ok(await store.writeBeat(sql, holder!, { running: true }))
+        if (beats) assert.ok(await store.writeHeartbeat(sql, holder!, { running: true }))
         assert.deepEqual(await waiting.look(data), { mine: false, host: `host-${holder}` })
       }
     }
@@ -167,7 +167,7 @@ suite('the lease', () => {
     await stepTo(nowMs + silentMs - 1000, false)
     await stepTo(nowMs + 1000, false)
     assert.deepEqual(await waiting.look(data), { mine: true })
-    assert.equal(await store.writeBeat(sql, holder!, { running: true }), false)
+    assert.equal(await store.writeHeartbeat(sql, holder!, { running: true }), false)
     await store.releaseLease(sql, other!, 'Port 1194 is in use')
     assert.deepEqual(await store.findServerState(sql), { running: false, problem: 'Port 1194 is in use' })
     assert.deepEqual(await third!.look(data), { mine: true })

@@ -9,7 +9,7 @@ import { NoVpnRange, VpnRangeOutside } from '../errors.ts'
 import type { VpnSettings } from '../settings.ts'
 import * as store from '../store/tenants.ts'
 
-/** The VPN's root and what its server has. */
+/** The root authority of the VPN, and the keys and certificate of its server. */
 export interface Installation {
   root: CertificateAndKey
   tlsCrypt: string

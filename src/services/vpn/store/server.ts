@@ -48,7 +48,7 @@ export async function takeLease(
 }
 
 /** Writes a heartbeat; false if another process has taken the lease. */
-export async function writeBeat(sql: Sql, holder: string, { running, problem }: ServerState): Promise<boolean> {
+export async function writeHeartbeat(sql: Sql, holder: string, { running, problem }: ServerState): Promise<boolean> {
   const { count } = await sql`
     update vpn.server set beat = beat + 1, beat_date = now(), running = ${running}, problem = ${problem ?? null}
     where holder = ${holder}`

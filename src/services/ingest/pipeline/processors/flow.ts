@@ -50,7 +50,7 @@ export const foreach: ProcessorDefinition = {
   options: {
     field: 'Field with the list or object.',
     processor: 'Processor to run.',
-    ignore_missing: 'Whether a field that is not there or null is no failure, default false.',
+    ignore_missing: 'Whether a field that is missing or null is ignored instead of a failure, default false.',
   },
   compile: (config, { compileProcessor }) => {
     const field = requiredText(config, 'field')
@@ -112,7 +112,7 @@ function eachEntry(document: IngestDocument, map: Map<unknown, unknown>, inner: 
   return result
 }
 
-/** Pipelines that may run inside each other. */
+/** Maximum number of pipelines that run inside each other. */
 const nestingMax = 16
 
 export const pipeline: ProcessorDefinition = {

@@ -14,7 +14,7 @@ import { checkedPath } from './paths.ts'
 export const textOptions = {
   field: 'Field to process; a list of texts is processed item by item.',
   target_field: 'Field for the result, default `field`.',
-  ignore_missing: 'Whether a field that is not there or null is no failure, default false.',
+  ignore_missing: 'Whether a field that is missing or null is ignored instead of a failure, default false.',
 }
 
 /** Reads a field, with null for one that may be missing. */

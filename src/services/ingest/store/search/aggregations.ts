@@ -12,7 +12,7 @@ export interface MetricOf {
   field: string
 }
 
-/** A grouping on the way from the top to the groups of a statement. */
+/** One level of groupings above the groups that a statement computes. */
 export interface Level {
   grouping: Grouping
   /** JSON texts of the keys to which terms were cut; absent: all. */

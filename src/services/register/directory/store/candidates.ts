@@ -58,7 +58,7 @@ export function metadataSql(sql: Sql, { scope, conditions }: Query, limit: numbe
   return sql`select e.seq from register.endpoints e where e.tenant_id = ${scope.tenantId} ${parts} limit ${limit}`
 }
 
-/** Because of the order, the planner uses the index whatever it estimates. */
+/** Selects by activity. The `order by` makes the planner use the index, whatever it estimates. */
 export function activitySql(sql: Sql, { scope, conditions }: Query, limit: number): Fragment {
   const { connections = ['never', 'disconnected', 'connected'], activeAfter, activeBefore } = conditions
   return sql`

@@ -14,7 +14,7 @@ export const sendEmail: ActionTypeDefinition = {
     },
     subjectExpression: { description: 'The subject.', literal: 'text', required: true },
     textExpression: {
-      description: 'The text of the e-mail. Values that are no text are sent as JSON.',
+      description: 'The text of the e-mail. Values that are not text are sent as JSON.',
       literal: 'text',
       required: true,
     },

@@ -23,7 +23,7 @@ export const actionKind = (type: ActionType): library.Kind => ({
   resource: 'action',
   missing: (id) => NoAction({ type, id }),
   counter: 'revision',
-  isKept: true,
+  isCached: true,
 })
 
 export interface ActionBody {

@@ -1,4 +1,4 @@
-/** Keeps the hidden parts of an alert setting in step with it. */
+/** Creates, changes and deletes the hidden parts of an alert setting together with the setting. */
 import type { Ctx } from '../../../../kernel/contract.ts'
 import type { Sql } from '../../../../kernel/db.ts'
 import { type AlertSettingFields, type Part, type PartName, partLinks, partsOf } from '../alert-setting-parts.ts'

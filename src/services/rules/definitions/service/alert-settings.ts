@@ -20,7 +20,7 @@ const settingKind: library.Kind = {
   resource: 'alert-setting',
   missing: (id) => NoAlertSetting({ id }),
   counter: 'revision',
-  isKept: false,
+  isCached: false,
 }
 
 interface SettingRow extends library.Row {
@@ -98,7 +98,7 @@ async function checkFields(deps: Deps, ctx: Ctx, given: AlertSettingFields) {
   await checkScript(deps, ctx, 'activationExpression', activationExpression)
   if (resolutionExpression !== undefined) {
     await checkScript(deps, ctx, 'resolutionExpression', resolutionExpression)
-    // Both run as one script, which has the length limit of a script.
+    // Both expressions run as one script, which has the length limit of a script.
     await checkScript(deps, ctx, 'resolutionExpression', ruleExpression(activationExpression, resolutionExpression))
   }
   if (webhookUrl !== undefined && !isHttpUrl(webhookUrl))
@@ -115,7 +115,7 @@ const columnsOf = ({ name, description, state = 'ENABLED', uiMetadata, ...given 
   ),
 })
 
-/** Other fields of a body are not stored. */
+/** The fields that are stored; other fields of a body are ignored. */
 const fieldNames = [
   'alertType',
   'severityLevel',

@@ -50,5 +50,5 @@ function scriptHint(text: string): string {
   const parsed = parseScript(text)
   return parsed.ok
     ? ''
-    : `; it is no script, because of line ${parsed.line}, column ${parsed.column}: ${parsed.message}`
+    : `; it is not a script, because of line ${parsed.line}, column ${parsed.column}: ${parsed.message}`
 }

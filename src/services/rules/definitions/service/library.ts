@@ -22,8 +22,8 @@ export interface Kind {
   missing(id: string): PlatformError
   /** The column that counts changes. */
   counter: 'version' | 'revision'
-  /** Whether nodes keep these objects in memory. */
-  isKept: boolean
+  /** Whether nodes cache these objects in memory. */
+  isCached: boolean
 }
 
 export interface Row extends store.LibraryRow {
@@ -114,7 +114,7 @@ export async function insert(deps: Deps, sql: Sql, ctx: Ctx, kind: Kind, columns
     updatedAt: at,
   })
   await identity.grantCreator(sql, ctx, resourceName(kind, id))
-  if (kind.isKept) await changes.record(sql, tenantId, [id])
+  if (kind.isCached) await changes.record(sql, tenantId, [id])
   return id
 }
 
@@ -134,7 +134,7 @@ export async function change(
   const counted = row[kind.counter]! + 1
   const key = { tenantId: row.tenantId, id: row.id }
   await store.updateRow(sql, kind.table, key, { ...columns, [kind.counter]: counted, updatedAt: kit.now() })
-  if (kind.isKept) await changes.record(sql, row.tenantId, [row.id])
+  if (kind.isCached) await changes.record(sql, row.tenantId, [row.id])
   return counted
 }
 
@@ -154,7 +154,7 @@ export async function remove(
     const others = await linked(sql, row)
     await store.deleteRow(sql, kind.table, row)
     await identity.forgetResource(sql, row.tenantId, resourceName(kind, row.id))
-    if (kind.isKept) await changes.record(sql, row.tenantId, [row.id, ...others])
+    if (kind.isCached) await changes.record(sql, row.tenantId, [row.id, ...others])
   })
 }
 

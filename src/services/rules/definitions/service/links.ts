@@ -3,7 +3,7 @@ import type { Ctx } from '../../../../kernel/contract.ts'
 import type { Sql } from '../../../../kernel/db.ts'
 import { invalidField } from '../../../../kernel/errors.ts'
 import { NoActionType, NoTriggerType } from '../../errors.ts'
-import { type ActionType, actionTypes, type TriggerType, typeWord } from '../../model.ts'
+import { type ActionType, actionTypes, type TriggerType, typeConstant } from '../../model.ts'
 import * as store from '../store/links.ts'
 import { triggerTypeOf } from '../trigger-types.ts'
 import { actionKind } from './actions.ts'
@@ -56,7 +56,7 @@ export const createLinkOperations = (deps: Deps): LinkOperations => ({
   setActions: (ctx, links, named) => setActions(deps, ctx, links, named),
 })
 
-const viewOf = ({ id, type, name }: store.LinkedItem): LinkedView => ({ id, type: typeWord(type), name })
+const viewOf = ({ id, type, name }: store.LinkedItem): LinkedView => ({ id, type: typeConstant(type), name })
 
 async function setTriggers(
   deps: Deps,

@@ -16,7 +16,7 @@ export const ruleKind: library.Kind = {
   resource: 'rule',
   missing: (id) => NoRule({ id }),
   counter: 'version',
-  isKept: true,
+  isCached: true,
 }
 
 export interface RuleFields {

@@ -15,7 +15,7 @@ export const secretKind: library.Kind = {
   resource: 'secret',
   missing: (id) => NoSecret({ id }),
   counter: 'revision',
-  isKept: true,
+  isCached: true,
 }
 
 /** Nodes keep all secrets of a tenant in memory to mask them. */

@@ -12,7 +12,7 @@ const snippetKind: library.Kind = {
   resource: 'snippet',
   missing: (id) => NoSnippet({ id }),
   counter: 'revision',
-  isKept: false,
+  isCached: false,
 }
 
 export interface SnippetFields {

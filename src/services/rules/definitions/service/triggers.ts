@@ -17,7 +17,7 @@ export const triggerKind = (type: TriggerType): library.Kind => ({
   resource: 'trigger',
   missing: (id) => NoTrigger({ type, id }),
   counter: 'revision',
-  isKept: true,
+  isCached: true,
 })
 
 export interface TriggerBody extends Selection {

@@ -61,7 +61,7 @@ function headersOf(headers: unknown, isPlatform: boolean): Record<string, string
   if (typeof headers !== 'object' || Array.isArray(headers)) throw new CallRejected('headers are an object')
   const result: Record<string, string> = {}
   for (const [name, value] of Object.entries(headers)) {
-    if (!/^(?:string|number|boolean)$/.test(typeof value)) throw new CallRejected(`the header ${name} is no text`)
+    if (!/^(?:string|number|boolean)$/.test(typeof value)) throw new CallRejected(`the header ${name} is not a text`)
     const text = String(value)
     if (!headerName.test(name) || badHeaderValue.test(text) || refusedHeader.test(name))
       throw new CallRejected(`the header ${name} cannot be sent`)

@@ -33,7 +33,7 @@ export const limitsInWords: [limit: string, value: string, beyond: string][] = [
   [
     'Lines of `console.log`',
     `${defaultLimits.logLines} lines and ${defaultLimits.logBytes / 1024} KiB`,
-    'a last line says so',
+    'further lines are left out, and a last line says so',
   ],
   ['Calls of `httpClient`', String(httpCalls), 'the call throws'],
   ['Time of one call', seconds(httpTimeoutMs), 'the call returns an `error`'],

@@ -2,7 +2,7 @@
 import { pointsMax } from './limits.ts'
 
 export interface Member {
-  /** As scripts write it. */
+  /** The name as scripts write it. */
   name: string
   meaning: string
 }
@@ -11,7 +11,8 @@ export const contextMembers: Member[] = [
   { name: 'ctx.tenantId', meaning: 'The tenant of the rule, a text.' },
   {
     name: 'ctx.data',
-    meaning: 'A free object. What a rule writes into it, its actions and the rules that these execute can read.',
+    meaning:
+      'A free object. The actions of a rule, and the rules that these execute, can read what the rule has written into it.',
   },
   {
     name: 'ctx.body',
@@ -76,13 +77,13 @@ export const contextMembers: Member[] = [
     name: 'ctx.trigger.alertLifecycleEvent',
     meaning: '`{eventType, alert}`: ACTIVATED, UPDATED, ACKNOWLEDGED or RESOLVED, and the alert after it.',
   },
-  { name: 'ctx.trigger.cron', meaning: '`{triggerId, firedAt}`: the time planned.' },
+  { name: 'ctx.trigger.cron', meaning: '`{triggerId, firedAt}`: `firedAt` is the time for which the run was planned.' },
   ...['get', 'post', 'put', 'patch', 'delete'].map((method) => ({
     name: `ctx.toolbox.httpClient.${method}(url, {platform?, params?, headers?, body?})`,
     meaning:
       method === 'get'
         ? 'Sends a request and returns `{statusCode, headers, body}` with parsed JSON, or `{error}`; it never throws for a failed request. ' +
-          'With `platform: true` the address is a path of this platform, and the call has the present permissions of who last wrote the script.'
+          'With `platform: true` the address is a path of this platform, and the call has the present permissions of the caller who last wrote the script.'
         : 'The same with another method.',
   })),
   { name: 'ctx.toolbox.base64.encode(text)', meaning: 'The text in UTF-8 as base64.' },
@@ -92,7 +93,7 @@ export const contextMembers: Member[] = [
     meaning:
       'The value of a secret that the writer of the script may read, or undefined. Values are masked in traces. Not available in evaluations and tries.',
   },
-  { name: 'ctx.endpointMetadata', meaning: 'Only in evaluations: what the request has given.' },
-  { name: 'ctx.childrenEndpoints', meaning: 'Only in evaluations: what the request has given.' },
+  { name: 'ctx.endpointMetadata', meaning: 'Only in evaluations: `endpointMetadata` of the request.' },
+  { name: 'ctx.childrenEndpoints', meaning: 'Only in evaluations: `childrenEndpoints` of the request.' },
   { name: 'console.log(...values)', meaning: 'Adds a line to `metadata.log` of the trace.' },
 ]

@@ -42,7 +42,7 @@ export function metadataEvent(update: PayloadOf<typeof MetadataUpdated>, eventId
   }
 }
 
-/** One event for each message; parts of a long message are joined. */
+/** Creates one event for each message; parts of a long message are joined. */
 export function sampleEvents(received: PayloadOf<typeof SamplesReceived>[]): TenantEvents[] {
   const byMessage = new Map<string, RuleEvent & { payload: { dataSamples: unknown[] } }>()
   const byTenant = new Map<string, RuleEvent[]>()
@@ -70,7 +70,7 @@ export function sampleEvents(received: PayloadOf<typeof SamplesReceived>[]): Ten
   return Array.from(byTenant, ([tenantId, events]) => ({ tenantId, events }))
 }
 
-/** One event for each endpoint and message, with the points of each series by time. */
+/** Creates one event for each endpoint and message, with the points of each series by time. */
 export function pointEvents(stored: PayloadOf<typeof PointsStored>[], newId: () => string): TenantEvents[] {
   const byMessage = new Map<string, RuleEvent & { payload: SeriesPayload }>()
   const byTenant = new Map<string, RuleEvent[]>()

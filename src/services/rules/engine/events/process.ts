@@ -7,7 +7,7 @@ import type { EndpointRef, Register } from '../../../register/contract.ts'
 import { chainOf } from '../../chain.ts'
 import type { LinkedRule } from '../../definitions/store/load.ts'
 import { runOfRuleFailed } from '../../log-messages.ts'
-import { type TriggerDefinition, typeWord } from '../../model.ts'
+import { type TriggerDefinition, typeConstant } from '../../model.ts'
 import { derivedId, idsOfRun } from '../derived-ids.ts'
 import type { Ledger } from '../ledger.ts'
 import type { Library } from '../library.ts'
@@ -138,7 +138,7 @@ function matchesOf(
 export const triggerMembers = (trigger: TriggerDefinition, payload: unknown, versionName: string | undefined) => ({
   id: trigger.id,
   name: trigger.name,
-  type: typeWord(trigger.type),
+  type: typeConstant(trigger.type),
   ...(trigger.metadata !== undefined && { metadata: trigger.metadata }),
   ...(versionName !== undefined && { appVersionName: versionName }),
   [payloadKeys[trigger.type]]: payload,
@@ -171,7 +171,7 @@ function runOf(
     trigger: members,
     triggerKey: payloadKeys[trigger.type],
     triggerId: trigger.id,
-    triggerType: typeWord(trigger.type),
+    triggerType: typeConstant(trigger.type),
     event: text.length <= eventLength ? text : undefined,
     isTry: false,
   }

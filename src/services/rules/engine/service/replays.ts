@@ -8,7 +8,7 @@ import { checkScript } from '../../definitions/service/scripts.ts'
 import type { LinkedRule } from '../../definitions/store/load.ts'
 import { NoReplay, ReplayEnded, TooManyReplays } from '../../errors.ts'
 import { replayFailed } from '../../log-messages.ts'
-import { type TriggerDefinition, typeWord, type Writer } from '../../model.ts'
+import { type TriggerDefinition, typeConstant, type Writer } from '../../model.ts'
 import { derivedId } from '../derived-ids.ts'
 import { idsOfEvent, triggerMembers } from '../events/process.ts'
 import type { RuleEvent } from '../events/rule-event.ts'
@@ -294,7 +294,7 @@ async function returnedNow(
   const { tenantId } = rule
   const members = trigger
     ? triggerMembers(trigger, event.payload, versionName)
-    : { type: typeWord(eventType), appVersionName: versionName, endpointDataSamplesReceived: event.payload }
+    : { type: typeConstant(eventType), appVersionName: versionName, endpointDataSamplesReceived: event.payload }
   const { traces } = await deps.run({
     rule: { ...rule, positiveActionIds: [], negativeActionIds: [] },
     traceId: derivedId(event.at, event.eventId, 'replay'),
