@@ -11,7 +11,7 @@ import { newId } from '../ids.ts'
 import type { Log } from '../log.ts'
 import { auditWriteFailed } from '../log-messages.ts'
 import { createAuditEvents } from './events.ts'
-import { type AuditActor, type AuditRecord, storable } from './record.ts'
+import { type AuditActor, type AuditRecord, type ClaimedRecord, storable } from './record.ts'
 import * as store from './store.ts'
 
 export interface AuditEvent {
@@ -145,7 +145,10 @@ interface EntryDeps {
   later(written: Promise<unknown>): void
 }
 
-interface Entry extends AuditEntry, CommitCompanion {}
+interface Entry extends AuditEntry, CommitCompanion {
+  /** See claim-record.ts. */
+  claim(status: number): ClaimedRecord | undefined
+}
 
 function createEntry({ now, insert, complete, later }: EntryDeps, given: NewEntry): AuditEntry {
   const { caller, operation, successStatus } = given
@@ -178,6 +181,18 @@ function createEntry({ now, insert, complete, later }: EntryDeps, given: NewEntr
       return (isCommitted) => {
         if (isCommitted) written = record
         if (state === 'writing') state = isCommitted ? 'written' : 'open'
+      }
+    },
+    claim(status) {
+      if (state !== 'open') return undefined
+      state = 'writing'
+      const record = recordNow(status)
+      return {
+        record,
+        settle(storedResource) {
+          if (storedResource !== undefined) written = { ...record, resource: storedResource }
+          if (state === 'writing') state = written ? 'written' : 'open'
+        },
       }
     },
     run(declared, work) {

@@ -24,6 +24,13 @@ export interface AuditRecord {
   count: number
 }
 
+/** A record that is committed with a statement of several requests. */
+export interface ClaimedRecord {
+  record: AuditRecord
+  /** Reports the outcome of the statement, with the path under which it has stored the record. Otherwise the record is still due. */
+  settle(storedResource: string | undefined): void
+}
+
 const textMax = 1024
 /** PostgreSQL stores neither NUL nor lone surrogates. */
 export const storable = (text: string | undefined | null): string | null =>

@@ -1,32 +1,58 @@
-import type { Sql } from '../db.ts'
+import type { Fragment, Sql } from '../db.ts'
 import type { AuditRecord } from './record.ts'
-
-const columns = [
-  'id',
-  'at',
-  'tenantId',
-  'operation',
-  'resource',
-  'status',
-  'actorType',
-  'actorId',
-  'actorName',
-  'actorTenantId',
-  'address',
-  'correlationId',
-  'fields',
-  'count',
-] as const satisfies (keyof AuditRecord)[]
 
 export async function insertRecords(sql: Sql, records: AuditRecord[]) {
   await insertRecord(sql, records)
 }
 
 /** Returns the statement, which runs when it is awaited or executed. */
-export const insertRecord = (sql: Sql, records: AuditRecord[]) =>
-  sql`insert into kernel.audit_log ${sql(records.map((record) => rowOf(record)) as never)}`
+export const insertRecord = (sql: Sql, records: AuditRecord[]) => sql`
+  insert into kernel.audit_log (${columns(sql)})
+  select id, at, tenant_id, operation, resource, status, actor_type, actor_id, actor_name, actor_tenant_id, address,
+    correlation_id, fields::text[], count
+  from ${rowsOf(sql, records)}`
 
-const rowOf = (record: AuditRecord) => Object.fromEntries(columns.map((name) => [name, record[name]]))
+/** A record of a request, and the number of the request among those of the statement. */
+export interface NumberedRecord {
+  place: number
+  record: AuditRecord
+}
+
+/**
+ * Returns an insert for a statement that stores objects of several requests, with an expression `made` that has the columns `place` and
+ * `new_id`. A record is stored if its request has made an object, whose id ends the path of the record.
+ */
+export const insertRecordsOfMade = (sql: Sql, numbered: NumberedRecord[], made: Fragment): Fragment => sql`
+  insert into kernel.audit_log (${columns(sql)})
+  select r.id, r.at, r.tenant_id, r.operation, r.resource || '/' || made.new_id, r.status, r.actor_type, r.actor_id,
+    r.actor_name, r.actor_tenant_id, r.address, r.correlation_id, r.fields::text[], r.count
+  from ${rowsOf(
+    sql,
+    numbered.map(({ record }) => record),
+  )}
+  join unnest(${numbered.map(({ place }) => place)}::integer[]) with ordinality as n(place, number) on n.number = r.number
+  join ${made} as made on made.place = n.place
+  where made.new_id is not null`
+
+const columns = (sql: Sql) => sql`
+  id, at, tenant_id, operation, resource, status, actor_type, actor_id, actor_name, actor_tenant_id, address, correlation_id,
+  fields, count`
+
+/** One statement text for any number of records, so that it is prepared once. */
+function rowsOf(sql: Sql, records: AuditRecord[]): Fragment {
+  const column = <K extends keyof AuditRecord>(name: K) => records.map((record) => record[name])
+  return sql`
+    unnest(${column('id')}::uuid[], ${column('at')}::timestamptz[], ${column('tenantId')}::text[],
+      ${column('operation')}::text[], ${column('resource')}::text[], ${column('status')}::integer[],
+      ${column('actorType')}::text[], ${column('actorId')}::text[], ${column('actorName')}::text[],
+      ${column('actorTenantId')}::text[], ${column('address')}::text[], ${column('correlationId')}::text[],
+      ${column('fields').map(arrayText)}::text[], ${column('count')}::integer[])
+    with ordinality as r(id, at, tenant_id, operation, resource, status, actor_type, actor_id, actor_name, actor_tenant_id,
+      address, correlation_id, fields, count, number)`
+}
+
+/** An array of arrays must have equal lengths in PostgreSQL, so each one is a text. */
+const arrayText = (items: string[] | null) => items && `{${items.map((item) => JSON.stringify(item)).join(',')}}`
 
 /** The final state of a record that was written before the response was known. */
 export interface AuditOutcome {

@@ -233,6 +233,27 @@ suite('an invocation', () => {
     assert.equal((await admin(`POST ${thing.path}/reboot?awaitTimeout=0`)).status, 429)
   })
 
+  test('the audit record of an invocation is committed with the command, and one that gets 429 has none', async () => {
+    const thing = await aConnectedThing()
+    const ids = await Promise.all(Array.from({ length: 9 }, () => invoke(thing)))
+    await admin(`POST ${thing.path}/reboot?awaitTimeout=1`)
+    await sql`update commands.endpoints set last_id = 2147483647 where endpoint_id = ${thing.endpointId}`
+    assert.equal((await admin(`POST ${thing.path}/reboot`)).status, 429)
+    const records = async () => sql<{ resource: string; status: number; isTogether: boolean }[]>`
+      select a.resource, a.status, c.xmin = a.xmin as is_together from kernel.audit_log a
+      left join commands.commands c on c.endpoint_id = ${thing.endpointId} and a.resource = ${thing.path} || '/reboot/' || c.command_id
+      where starts_with(a.resource, ${thing.path})`
+    // The record of the last one expected the status 200 and is corrected after the response.
+    await eventually(async () => assert.equal((await records()).filter(({ status }) => status === 202).length, 10))
+    const found = await records()
+    assert.equal(found.length, 10)
+    for (const id of ids)
+      assert.deepEqual(
+        found.find(({ resource }) => resource === `${thing.path}/reboot/${id}`),
+        { resource: `${thing.path}/reboot/${id}`, status: 202, isTogether: true },
+      )
+  })
+
   test('each command of an endpoint has its own id, however many are invoked at once', async () => {
     const thing = await aThing()
     const ids = await Promise.all(Array.from({ length: 60 }, (_, n) => invoke(thing, n % 2 ? 'one' : 'two')))

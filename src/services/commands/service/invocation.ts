@@ -1,4 +1,5 @@
 /** Invokes commands: one commit stores the command, the push follows, and the caller waits for the result. */
+import { claimRecord } from '../../../kernel/audit/claim-record.ts'
 import { createBatcher } from '../../../kernel/batcher.ts'
 import type { Caller, Ctx } from '../../../kernel/contract.ts'
 import type { Sql } from '../../../kernel/db.ts'
@@ -49,6 +50,9 @@ export const outstandingMax = 1000
 export const payloadBytesMax = 1_000_000
 const atOnce = 200
 const oneStatementMax = 4
+/** Expected statuses of responses, for the audit log. */
+const statusOfResult = 200
+const statusWithoutResult = 202
 /** Larger payloads are stored alone, so that a statement does not contain a hundred of them. */
 const sharedBytesMax = 20_000
 
@@ -101,6 +105,7 @@ async function start(
     kept,
     waitingNode: awaitMs > 0 ? kit.members.nodeId : null,
     taskId: null,
+    audit: claimRecord(awaitMs > 0 ? statusOfResult : statusWithoutResult),
   }
   const commandId = await insert(command)
   if (kept || (await dispatch.once({ tenantId, endpointId }, { id: commandId, type, payload })))
@@ -171,7 +176,13 @@ function createInsert({ kit, dispatch }: InvocationDeps): Insert {
   }
   const shared = createBatcher(insertAll, atOnce)
   return async (command) => {
-    const made = command.size > sharedBytesMax ? (await insertAll([command]))[0] : await shared(command)
+    const { audit, size } = command
+    let made: store.MadeCommand | undefined
+    try {
+      made = size > sharedBytesMax ? (await insertAll([command]))[0] : await shared(command)
+    } finally {
+      audit?.settle(made && `${audit.record.resource}/${made.commandId}`)
+    }
     if (!made) throw TooManyOutstanding({ limit: outstandingMax }, { headers: { 'retry-after': '1' } })
     return made.commandId
   }

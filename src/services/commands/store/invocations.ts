@@ -1,4 +1,6 @@
 /** SQL of the two writes of a command: its invocation and its result. Both take many commands at once. */
+import type { ClaimedRecord } from '../../../kernel/audit/record.ts'
+import { insertRecordsOfMade } from '../../../kernel/audit/store.ts'
 import type { Sql } from '../../../kernel/db.ts'
 
 export interface NewCommand {
@@ -15,6 +17,8 @@ export interface NewCommand {
   kept: boolean
   waitingNode: string | null
   taskId: string | null
+  /** The audit record of the request, which is committed with the command. */
+  audit?: ClaimedRecord | undefined
 }
 
 export interface MadeCommand {
@@ -32,13 +36,16 @@ export async function insertCommands(
   outstandingMax: number,
 ): Promise<(MadeCommand | undefined)[]> {
   const column = <K extends keyof NewCommand>(name: K) => commands.map((command) => command[name])
+  const records = commands.flatMap(({ audit }, index) => (audit ? [{ place: index + 1, record: audit.record }] : []))
   const rows = await sql<{ commandId: number | null; createdAt: Date }[]>`
-    select new_id as command_id, new_at as created_at
-    from commands.invoke(${column('tenantId')}::text[], ${column('endpointId')}::text[],
-      ${column('applicationName')}::text[], ${column('type')}::text[], ${column('payload')}::text[],
-      ${column('size')}::integer[], ${column('lifetimeMs').map(String)}::text[]::bigint[], ${column('kept')}::boolean[],
-      ${column('waitingNode')}::text[], ${column('taskId')}::text[], ${outstandingMax}::integer)
-    order by place`
+    with made as materialized (
+      select place, new_id, new_at
+      from commands.invoke(${column('tenantId')}::text[], ${column('endpointId')}::text[],
+        ${column('applicationName')}::text[], ${column('type')}::text[], ${column('payload')}::text[],
+        ${column('size')}::integer[], ${column('lifetimeMs').map(String)}::text[]::bigint[], ${column('kept')}::boolean[],
+        ${column('waitingNode')}::text[], ${column('taskId')}::text[], ${outstandingMax}::integer))
+    ${records.length === 0 ? sql`` : sql`, recorded as (${insertRecordsOfMade(sql, records, sql`made`)})`}
+    select new_id as command_id, new_at as created_at from made order by place`
   return rows.map(({ commandId, createdAt }) => (commandId === null ? undefined : { commandId, createdAt }))
 }
 
