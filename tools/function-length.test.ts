@@ -40,7 +40,7 @@ suite('the length of functions', () => {
 
   test('the length of functions names the file and the line', () => {
     const text = `\nfunction create() {\n${body(200)}}\n`
-    assert.deepEqual(lengthProblems('src/a.ts', text), ['src/a.ts:2: a function of 202 lines, at most 100'])
+    assert.deepEqual(lengthProblems('src/a.ts', text), ['src/a.ts:2: a function has 202 lines; the maximum is 100'])
     assert.deepEqual(lengthProblems('src/a.ts', 'function create() {}\n'), [])
   })
 })

@@ -33,6 +33,6 @@ export function longFunctions(text: string): LongFunction[] {
 /** Returns the problems that `npm run check` reports. */
 export function lengthProblems(file: string, text: string): string[] {
   return longFunctions(text).map(
-    ({ line, lines }) => `${file}:${line}: a function of ${lines} lines, at most ${functionLinesMax}`,
+    ({ line, lines }) => `${file}:${line}: a function has ${lines} lines; the maximum is ${functionLinesMax}`,
   )
 }

@@ -43,7 +43,7 @@ for (const [name, files, expected] of [
   [
     'a long function',
     { 'bench/a.ts': `function run() {\n${'  step()\n'.repeat(100)}}\n` },
-    /bench\/a.ts:1: a function of 102 lines, at most 100/,
+    /bench\/a.ts:1: a function has 102 lines; the maximum is 100/,
   ],
   ['SQL in a service', { 'src/services/a/service.ts': 'await sql`select 1`' }, /SQL belongs in a store/],
   [

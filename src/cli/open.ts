@@ -16,7 +16,7 @@ export const usage = `usage: waypost open [<noun> [<id>]] [--no-browser]
   --no-browser   print the address only
 `
 
-/** Paths of pages by the noun of the API, without and with ids, each of which fills in a colon. A test compares them with those of the console. */
+/** Paths of pages by the noun of the API; each id replaces a colon. A test compares them with the pages of the console. */
 export const pages: Record<string, { paths: readonly string[]; realm?: 'platform' }> = {
   overview: { paths: ['/'] },
   connect: { paths: ['/connect'] },

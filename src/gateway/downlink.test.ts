@@ -20,7 +20,7 @@ const statesOf = (endpointId: string) =>
 
 const push = { extension: 'test', resourcePath: '/command/reboot', payload: [{ id: 1 }] }
 
-test('a push needs no subscription, comes once, and with the QoS that was granted', async () => {
+test('a push needs no subscription, and is delivered once with the QoS that was granted', async () => {
   const { prefix, endpointId } = await aProvisionedEndpoint()
   assert.equal(await gateway.send(endpointId, push), 'offline')
   const sensor = await device()

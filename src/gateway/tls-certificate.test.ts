@@ -32,7 +32,7 @@ test('a start issues no certificate; a connection is closed if that fails, and t
   assert.equal(await authorities(), 1)
 })
 
-test('a client that leaves while the certificate is issued does no harm', async () => {
+test('a client that disconnects while the certificate is issued does not hinder the next client', async () => {
   const other = await openGateway()
   const { hostname: host, port: at } = new URL(other.mqttsUrl)
   const leaving = connectPlain({ host, port: Number(at) })

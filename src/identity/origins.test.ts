@@ -49,7 +49,7 @@ suite('a page of another origin', () => {
       assert.equal(allowedIn(await usersOf(realm, 'https://console.example')), 'https://console.example')
   })
 
-  test('a page of another origin gets nothing if no tenant knows its origin', async () => {
+  test('a page of another origin is not allowed to read responses if no tenant has registered its origin', async () => {
     for (const origin of ['https://evil.example', 'https://app.acme.example.evil.example', 'null']) {
       assert.equal(allowedIn(await usersOf(acme, origin)), null)
       const response = await preflight(origin)

@@ -70,7 +70,7 @@ suite('a cache', () => {
     assert.equal(cache.get('a'), 'load 2')
   })
 
-  test('a cache counts entries if no sizes are given, and reports every value that leaves', () => {
+  test('a cache counts entries if no sizes are given, and reports every value that is removed', () => {
     const left: string[] = []
     const cache = createCache<string>({ max: 2, onDrop: (value) => left.push(value) })
     for (const key of ['a', 'b', 'c']) cache.set(key, key)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { csvLine } from './csv.ts'
 
-test('cells that begin a formula are defused, numbers stay numbers, and other texts are quoted only where needed', () => {
+test('cells that would begin a formula are escaped, numbers stay numbers, and other texts are quoted only where needed', () => {
   const cases: [unknown, string][] = [
     ['=1+1', "'=1+1"],
     ['+49 30', "'+49 30"],

@@ -52,7 +52,7 @@ test('waiting jobs run one after the other without delay', async () => {
   assert.ok(Date.now() - started < 10_000)
 })
 
-test('a failing job is retried, and its handler knows the last attempt', async () => {
+test('a failing job is retried, and its handler can recognise the last attempt', async () => {
   const attempts: boolean[] = []
   const { kit } = await openTestPlatform({
     services: [

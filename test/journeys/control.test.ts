@@ -62,7 +62,7 @@ async function must(ask: Ask, status: number, operation: string, body?: unknown)
 const protocols: Protocol[] = ['mqtt 3.1.1', 'mqtt 5', 'http']
 
 for (const [index, protocol] of protocols.entries())
-  test(`over ${protocol}, a device at one node does what callers at the other ask for`, async () => {
+  test(`over ${protocol}, a device at one node carries out the requests of callers at another node`, async () => {
     const [app, endpointId, token] = [`control${index}`, `control-${index}`, `control-token-${index}`]
     const version = `${app}-v1`
     const [here, there] = nodes

@@ -55,7 +55,7 @@ for (const [what, [content, problem]] of Object.entries(wrong))
     assert.ok(stderr.includes(file))
   })
 
-test('a missing file and a missing argument are told apart', async () => {
+test('a missing file and a missing argument are different errors', async () => {
   const missing = await runCommand(['pipeline', 'simulate', '/nowhere/pipeline.json'])
   assert.equal(missing.code, 1)
   assert.match(missing.stderr, /\/nowhere\/pipeline\.json cannot be read/)

@@ -48,7 +48,7 @@ async function aClient(ask: Ask, input: object): Promise<Client> {
 }
 
 /** Checks that without the capability the command ends and says what is missing, and so does the API. */
-async function refusedWithoutRights() {
+async function checkRefusalWithoutCapability() {
   const { ended, output } = network.startServer(platform.directory, environment, [
     ...['setpriv', '--bounding-set', '-net_admin'],
   ])
@@ -66,7 +66,7 @@ const isConnected = ({ namespace, address }: Client) =>
 before(async () => {
   network = createVpnNetwork()
   platform = await startPlatform({ environment })
-  await refusedWithoutRights()
+  await checkRefusalWithoutCapability()
   server = network.startServer(platform.directory, { ...environment, WAYPOST_PORT: String(platformPort) })
   const [mine, theirs] = [
     await platform.asService(platform.bootstrap.default),
@@ -108,7 +108,7 @@ test('clients connect over UDP and TCP with their profiles and get their address
   })
 })
 
-test('administrators reach the devices of their tenant, devices the platform, and nobody anything else', async () => {
+test('administrators reach the devices of their tenant, devices reach the platform, and all other packets are dropped', async () => {
   const { admin, tcpAdmin, device, tcpDevice, otherAdmin, otherDevice } = clients
   const gateway = device.address.replace(/\d+$/, '1')
   const reaches = async (from: Client, to: string, port = peerPort) => (await from.peer.connect(to, port)).length > 7
@@ -143,7 +143,7 @@ test('administrators reach the devices of their tenant, devices the platform, an
   for (const answer of answers) assert.notEqual(answer.length, device.id.length)
 })
 
-test('packets with the address of another client reach nobody, inside of tunnels and beside them', async () => {
+test('packets with the address of another client are dropped, inside and outside of tunnels', async () => {
   const { admin, tcpAdmin, device, tcpDevice, otherAdmin, otherDevice } = clients
   const everyone = Object.values(clients)
   const takeAddress = (namespace: string, address: string, device: string) =>
@@ -163,14 +163,14 @@ test('packets with the address of another client reach nobody, inside of tunnels
     assert.equal(await from.peer.send(to.address, text, { from: as.address }), 'sent')
     network.run(from.namespace, 'ip', 'address', 'delete', `${as.address}/32`, 'dev', 'tun0')
   }
-  // A machine beside the VPN, for which the server is the router.
+  // This machine is outside of the VPN, and the server is its router.
   const beside = network.addNamespace()
   const outside = await network.peer(beside, 'outside')
   takeAddress(beside, admin.address, 'lo')
   for (const { address } of everyone)
     if (address !== admin.address) await outside.send(address, 'from outside', { from: admin.address })
   assert.equal(await outside.connect(device.address.replace(/\d+$/, '1'), platformPort), 'timeout')
-  // The other way: through the tunnel to a network of the server.
+  // Packets in the other direction, through the tunnel to a network of the server, are dropped too.
   const [, besideAddress = ''] = /inet (192\.0\.2\.\d+)/.exec(network.run(beside, 'ip', '-4', 'address'))!
   for (const from of everyone) {
     network.run(from.namespace, 'ip', 'route', 'replace', `${besideAddress}/32`, 'dev', 'tun0')
@@ -199,7 +199,7 @@ test('tunnels stay open while the platform restarts', async () => {
   assert.deepEqual(Object.values(clients).map(sessionsOf), before)
 })
 
-test('revoked clients are cut off within 10 seconds, and their profiles are refused', async () => {
+test('revoked clients are disconnected within 10 seconds, and their profiles are refused', async () => {
   const { device, tcpDevice, tcpAdmin } = clients
   const ask = await platform.asService(platform.bootstrap.default)
   const revoked = [device, tcpDevice]
@@ -209,7 +209,9 @@ test('revoked clients are cut off within 10 seconds, and their profiles are refu
       withinMs: 9_000,
     })
   for (const { id, namespace, program } of revoked) {
-    await eventually(() => assert.ok(program.process.exitCode !== null, 'ENDED ' + program.output().slice(-3000)))
+    await eventually(() =>
+      assert.ok(program.process.exitCode !== null, `the client has not ended: ${program.output().slice(-3000)}`),
+    )
     const again = network.startClient(namespace, profiles.get(id)!)
     await eventually(() =>
       assert.match(again.output(), /AUTH_FAILED|revoked|TLS Error|Connection reset/i, again.output()),
@@ -219,7 +221,7 @@ test('revoked clients are cut off within 10 seconds, and their profiles are refu
   }
 })
 
-test('when the process of the server is killed the tunnels end, another takes over, and nobody revoked gets in', async () => {
+test('when the process of the server is killed, the tunnels end, another process takes over, and revoked clients are refused', async () => {
   const { otherAdmin, otherDevice } = clients
   const sessions = sessionsOf(otherAdmin)
   server.process.kill('SIGKILL')

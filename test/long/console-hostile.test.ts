@@ -105,7 +105,7 @@ for (const path of paths)
   })
 
 for (const text of names.slice(0, 12))
-  test(`an address with ${text.slice(0, 40)} leads to a sentence and a way back`, async () => {
+  test(`an address with ${text.slice(0, 40)} shows an explanation and a link back`, async () => {
     console_.expect(/404/)
     for (const path of [
       `/endpoints/${encodeURIComponent(text)}`,

@@ -22,7 +22,7 @@ export interface Series {
 export interface ChartProps {
   name: string
   series: Series[]
-  /** In pixels; `fill`: the height of the parent, which then has the heading and the choice of the view too. */
+  /** Height in pixels; with `fill`, the chart has the height of its parent, which then shows the heading and the choice of the view. */
   height?: number | 'fill'
   /** Called with the chosen period in milliseconds, after a drag over the chart. */
   onZoom?(from: number, to: number): void

@@ -50,7 +50,7 @@ test('the server sends messages of every QoS, with their properties', async () =
   assert.equal((await client.next('publish')).messageId, 3)
 })
 
-test('messages of one turn leave in one write', async () => {
+test('messages of one turn of the event loop are sent in one write', async () => {
   const { client, connection } = await withClient()
   let chunks = 0
   client.socket.on('data', () => chunks++)

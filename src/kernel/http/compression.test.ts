@@ -143,7 +143,7 @@ describe('compression of responses', () => {
     assert.equal(headers.etag, 'W/"e1"')
   })
 
-  test('compression of responses compresses streams as they come', async () => {
+  test('compression of responses compresses streams piece by piece', async () => {
     const { headers, bytes } = await get('/api/stream', { 'accept-encoding': 'gzip' })
     assert.deepEqual([headers['content-encoding'], headers['content-length']], ['gzip', undefined])
     const text = gunzipSync(bytes).toString()

@@ -8,16 +8,16 @@ const methodsOf: Record<string, readonly string[]> = {
   update: ['PUT'],
   patch: ['PATCH'],
   delete: ['DELETE'],
-  /** A list whose filter needs a body. */
+  /** Returns a list whose filter needs a body. */
   search: ['POST'],
   deleteMany: ['POST'],
-  /** Bytes instead of JSON. */
+  /** Transfers bytes instead of JSON. */
   download: ['GET'],
   upload: ['POST', 'PUT'],
-  /** All data at once, for another installation. */
+  /** Transfers all data at once, for another installation. */
   export: ['GET'],
   import: ['POST'],
-  /** A response that continues. */
+  /** Sends events until the client disconnects. */
   watch: ['GET', 'POST'],
   preview: ['GET', 'POST'],
   link: ['PUT', 'POST'],
@@ -35,7 +35,7 @@ const methodsOf: Record<string, readonly string[]> = {
   /** Stops something that runs. */
   cancel: ['POST'],
   evaluate: ['POST'],
-  /** Runs without effects. */
+  /** Runs something without storing or sending anything. */
   try: ['POST'],
   retry: ['POST'],
   // OpenID Connect

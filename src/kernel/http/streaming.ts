@@ -3,7 +3,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { monotonicMs } from '../clock.ts'
 import { BodyInterrupted, BodyStalled } from '../errors.ts'
 
-/** A body of a megabyte takes seconds even on a slow connection. */
+/** Time limit for a body of up to a megabyte, which takes seconds even on a slow connection. */
 const smallBodyMs = 120_000
 const stallMs = 60_000
 const lingerMs = 5_000

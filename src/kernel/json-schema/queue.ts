@@ -1,6 +1,6 @@
 /**
  * Gives the requests of each tenant to one thread at a time. Requests that arrive while the thread is busy form the next batch, because a
- * message to a thread costs several validations.
+ * message to a thread costs as much as several validations.
  */
 import { monotonicMs } from '../clock.ts'
 import { createConcurrencyLimit } from '../concurrency-limit.ts'

@@ -221,7 +221,7 @@ suite('password changes and deletion', () => {
     }
   })
 
-  test('deleted credentials are gone, an event is published, and the username is free', async () => {
+  test('deleted credentials are not found, an event is published, and the username is free', async () => {
     const created = await aBasicCredential({ username: 'freed' })
     await logIn(created)
     assert.equal((await admin(`DELETE ${root}/basic-credentials/${created.id}`)).status, 204)

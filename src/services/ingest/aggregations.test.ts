@@ -32,7 +32,7 @@ suite('aggregations', () => {
     assert.deepEqual([count.value, different.value], [4, 2])
   })
 
-  test('metrics of lists take every item, and of nothing no value', async () => {
+  test('metrics of lists use every item; without values, an average is null and a sum is 0', async () => {
     const { sum, count, different, none, noSum } = await aggregate({
       sum: { sum: { field: 'dataSample.items.k' } },
       count: { value_count: { field: 'dataSample.tags' } },

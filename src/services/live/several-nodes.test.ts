@@ -38,7 +38,7 @@ const record = (endpoint: { app: string; version: string; endpointId: string }, 
     createdAt: new Date(),
   })
 
-test('a stream has what happens at another node; what nobody watches is not forwarded', async () => {
+test('a stream has the events of another node; events that no stream includes are not forwarded', async () => {
   const [first, second] = [await writes.aProvisionedEndpoint(), await writes.aProvisionedEndpoint()]
   const source = await streams.stream([
     { id: 'traffic', topic: 'traffic', endpointIds: [first.endpointId] },

@@ -220,7 +220,7 @@ suite('devices of the network', () => {
     assert.equal((await must(200, `GET ${path}/net-devices`)).body.totalElements, 2005)
   })
 
-  test('a network that knows no parameters is asked without them', async () => {
+  test('a network that rejects query parameters gets requests without them', async () => {
     const network = await aNetworkApi(({ path }) =>
       path.includes('?') ? { status: 400 } : { body: { end_devices: devices } },
     )

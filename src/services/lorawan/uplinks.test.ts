@@ -125,7 +125,7 @@ suite('the same uplink twice is one sample', () => {
     assert.equal((await values('auto~t')).length, 3)
   })
 
-  test('an uplink with counter 0, which networks leave out, is recognised too', async () => {
+  test('an uplink with counter 0, which networks omit, is recognised too', async () => {
     const { send, counts } = await connected()
     for (let n = 0; n < 2; n++) await send({ decoded_payload: { t: n }, f_cnt: undefined })
     await counts({ received: 2, stored: 1, duplicates: 1 })

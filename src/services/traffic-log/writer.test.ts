@@ -66,7 +66,7 @@ suite('group commit', () => {
     await recorded
   })
 
-  test('a write is retried while the database is unreachable, and the retry knows that it is one', async () => {
+  test('a write is retried while the database is unreachable, and the retry is marked as one', async () => {
     const attempts: [isRetry: boolean, batchId: string][] = []
     const writer = aWriter({
       async write(batches, isRetry) {

@@ -85,7 +85,7 @@ function readOne(
   }
   if (!groupings.includes(kind))
     throw invalid(
-      `${at}: unknown aggregation [${kind.slice(0, 100)}]; served are ${[...groupings, ...metrics].join(', ')}`,
+      `${at}: unknown aggregation [${kind.slice(0, 100)}]; supported are ${[...groupings, ...metrics].join(', ')}`,
     )
   const below = inner === undefined ? [] : readAll(inner, `${at}.aggs`, now, count, depth + 1)
   const path = `${at}.${kind}`

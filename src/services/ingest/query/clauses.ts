@@ -63,7 +63,7 @@ function read(query: unknown, at: string, reading: Reading, depth: number): Clau
   const name = names[0]!
   const reader = Object.hasOwn(readers, name) ? readers[name] : undefined
   if (!reader)
-    throw invalid(`${at}: unknown query [${name.slice(0, 100)}]; served are ${Object.keys(readers).join(', ')}`)
+    throw invalid(`${at}: unknown query [${name.slice(0, 100)}]; supported are ${Object.keys(readers).join(', ')}`)
   return reader(query[name], `${at}.${name}`, reading, depth)
 }
 

@@ -26,7 +26,7 @@ export interface ReadRequest extends Span {
   prefetch: boolean
   /** All parts of an endpoint and series come before those of the next. */
   seriesFirst?: boolean
-  /** For reductions: parts are larger. `sums` reads only the stored sums of chunks where these suffice. */
+  /** Set for reductions, which read larger parts. `sums` reads only the stored sums of chunks where these suffice. */
   reducing?: 'points' | 'sums'
   /** Intervals whose sums replace the points. */
   summing?: Interval
