@@ -56,12 +56,12 @@ async function measure(bench: BenchPlatform): Promise<Figure[]> {
   return [
     { name: `configuration put by filter to ${endpoints} endpoints`, value: median(puts), unit: 'ms' },
     { name: 'plain insert … select of the same rows', value: median(plain), unit: 'ms' },
-    { name: '… put to plain insert', value: median(puts) / median(plain), unit: 'times', limit: { max: 2 } },
+    { name: '… put against plain insert', value: median(puts) / median(plain), unit: 'times', limit: { max: 2 } },
     { name: 'until the last device has it', value: median(arrivals) / 1000, unit: 's', limit: { max: 5 } },
     { name: 'p99 of other requests, calm', value: percentile(calm, 0.99), unit: 'ms' },
     { name: 'p99 of other requests meanwhile', value: percentile(busy, 0.99), unit: 'ms' },
     {
-      name: '… meanwhile to calm',
+      name: '… meanwhile against calm',
       value: percentile(busy, 0.99) / percentile(calm, 0.99),
       unit: 'times',
       limit: { max: 3 },

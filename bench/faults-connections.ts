@@ -33,7 +33,7 @@ export async function faultsVpn(): Promise<Figure[]> {
     const report = await withTemporaryDirectory((directory) => killVpnRounds({ rounds, seed, directory }))
     return [
       {
-        name: 'Rounds of kill -9 of a node or the VPN server, no address given twice, no revoked client let in',
+        name: 'Rounds of kill -9 of a node or the VPN server, no address given twice, no revoked client accepted',
         value: report.rounds,
         unit: 'rounds',
         limit,

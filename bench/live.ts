@@ -56,16 +56,16 @@ function figuresOf(without: LoadFigures[], watched: LoadFigures[], bytes: number
   const rate = (figures: LoadFigures[]) => median(figures.map(({ perSecond }) => perSecond))
   const names = `${consoleCount} consoles`
   return [
-    { name: 'Messages of devices, nobody watches', value: rate(without), unit: '/s' },
+    { name: 'Messages of devices without live streams', value: rate(without), unit: '/s' },
     { name: `Messages of devices, ${names} watch`, value: rate(watched), unit: '/s' },
     {
-      name: '… to the rate without them',
+      name: '… against the rate without them',
       value: median(ratios(({ perSecond }) => perSecond)),
       unit: 'times',
       limit: { min: 0.95 },
     },
     {
-      name: '… for a second of the processor, to the rate without them',
+      name: '… for a second of the processor, against the rate without them',
       value: median(ratios(({ perCore }) => perCore)),
       unit: 'times',
       limit: { min: 0.95 },

@@ -131,7 +131,7 @@ async function measureLatency(bench: BenchPlatform, network: NetworkServer): Pro
       unit: 'ms',
     },
     { name: '… p99', value: own, unit: 'ms' },
-    { name: '… p99 of an uplink to p99 of a message', value: ours / own, unit: 'times', limit: { max: 3 } },
+    { name: '… p99 of an uplink against p99 of a message', value: ours / own, unit: 'times', limit: { max: 3 } },
   ]
 }
 
@@ -277,7 +277,7 @@ async function measureDecoding(): Promise<Figure[]> {
   return [
     { name: 'Decoding in the sandbox', value: a, unit: '/s' },
     { name: 'The same script in the bare sandbox', value: b, unit: '/s' },
-    { name: '… decoding to bare', value: a / b, unit: 'times', limit: { min: 0.7 } },
+    { name: '… decoding against the bare sandbox', value: a / b, unit: 'times', limit: { min: 0.7 } },
   ]
 }
 

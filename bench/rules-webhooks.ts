@@ -72,7 +72,7 @@ function figuresOf(results: Results[]): Figure[] {
     { name: `Device message → rule → webhook at ${perSecond}/s: p50`, value: quantile(rule, 0.5), unit: 'ms' },
     { name: `Device message → rule → webhook at ${perSecond}/s: p99`, value: quantile(rule, 0.99), unit: 'ms' },
     {
-      name: '… p99 to a bare POST',
+      name: '… p99 against a bare POST',
       value: quantile(rule, 0.99) / quantile(bare, 0.99),
       unit: 'times',
       limit: { max: 10 },

@@ -36,7 +36,7 @@ export async function trees(bench: BenchPlatform): Promise<Figure[]> {
   return [
     { name: `plain recursive query of ${nodes} nodes`, value: median(times.plain), unit: 'ms' },
     { name: `tree of ${nodes} nodes, by HTTP`, value: median(times.tree), unit: 'ms' },
-    { name: '… tree to plain query', value: median(ratios), unit: 'times', limit: { max: 3 } },
+    { name: '… tree against plain query', value: median(ratios), unit: 'times', limit: { max: 3 } },
     { name: `search among ${nodes * (otherTrees + 1)} assets`, value: median(times.list), unit: 'ms' },
   ]
 }

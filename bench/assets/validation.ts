@@ -77,7 +77,7 @@ export async function validation(): Promise<Figure[]> {
   return [
     { name: `bare validator, definitions of ${definitions[0]!.length} bytes`, value: median(bare), unit: '/s' },
     { name: 'validation of the platform, in threads', value: median(platform), unit: '/s' },
-    { name: '… platform to bare validator', value: median(ratios), unit: 'times', limit: { min: 0.5 } },
+    { name: '… platform against bare validator', value: median(ratios), unit: 'times', limit: { min: 0.5 } },
   ]
 }
 

@@ -50,7 +50,7 @@ export async function downloads(bench: BenchPlatform): Promise<Figure[]> {
   return [
     { name: `${name}, software`, value: median(ofSoftware), unit: 'MB/s' },
     { name: `${name}, binary data`, value: median(ofBinaryData), unit: 'MB/s' },
-    { name: '… software to binary data', value: ratio, unit: 'times', limit: { min: 0.8 } },
+    { name: '… software against binary data', value: ratio, unit: 'times', limit: { min: 0.8 } },
   ]
 }
 

@@ -105,7 +105,7 @@ export async function targetsOfAll({ ask, sql, platform }: BenchPlatform, filter
       unit: 'ms',
     },
     { name: 'one sequential scan of their table', value: median(scans), unit: 'ms' },
-    { name: '… targets to sequential scan', value: ratio, unit: 'times', limit: { max: 5 } },
+    { name: '… targets against a sequential scan', value: ratio, unit: 'times', limit: { max: 5 } },
     { name: '… highest additional memory of the program (PSS)', value: most - before, unit: 'MB', limit: { max: 20 } },
   ]
 }
@@ -143,6 +143,6 @@ export async function targetOfOne({ sql, tenantId }: BenchPlatform): Promise<Fig
   return [
     { name: 'target of one endpoint, p50', value: median(times), unit: 'ms' },
     { name: 'read of its row by primary key, p50', value: median(plain), unit: 'ms' },
-    { name: '… target to read', value: median(times) / median(plain), unit: 'times', limit: { max: 2 } },
+    { name: '… target against a plain read', value: median(times) / median(plain), unit: 'times', limit: { max: 2 } },
   ]
 }

@@ -4074,7 +4074,7 @@ export interface NewScopeVersionMapping {
 export interface NewSecret {
   /** Name of the secret, unique in the tenant: 1 to 100 letters, digits, `_`, `.` and `-`. */
   name: string
-  /** The value. No answer ever has it. */
+  /** The value. No response contains it. */
   value: string
   /** Free text. Default: none. */
   description?: string
@@ -5379,7 +5379,7 @@ export interface Secret {
 export interface SecretChange {
   /** Name of the secret, unique in the tenant: 1 to 100 letters, digits, `_`, `.` and `-`. */
   name?: string
-  /** The value. No answer ever has it. */
+  /** The value. No response contains it. */
   value?: string
   /** Free text. Default: none. */
   description?: string

@@ -27,7 +27,7 @@ export interface Options {
   timeoutMs?: number | undefined
   /** Time limit of one attempt. */
   attemptTimeoutMs?: number | undefined
-  /** How often the request is sent at most. 1: no retries. */
+  /** Maximum number of times that the request is sent. 1: no retries. */
   attempts?: number | undefined
   /** True if the write can be sent twice without harm; it is then repeated like a read. */
   repeatable?: boolean | undefined

@@ -56,7 +56,7 @@ interface PushInTransit {
   push: Push
   /** The node that waits for the outcome. */
   sender: string
-  /** How many nodes forwarded it before. */
+  /** Number of nodes that forwarded the push before. */
   hops: number
 }
 

@@ -33,7 +33,7 @@ export const PushForwarded = defineSignal<{
   sealed?: string
   /** The node that waits for the outcome. */
   sender: string
-  /** How many nodes forwarded it before. */
+  /** Number of nodes that forwarded the push before. */
   hops: number
 }>('gateway.push-forwarded')
 

@@ -6,7 +6,7 @@ import type { Identity } from './contract.ts'
 import type { Realms } from './realms.ts'
 import { findClientOrigins } from './store/realms.ts'
 
-/** How long changes of other tenants may be unknown to preflight requests. */
+/** Maximum time until preflight requests see changes of other tenants. */
 const refreshMs = 1000
 
 export function createOrigins(

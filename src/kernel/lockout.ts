@@ -12,7 +12,10 @@ export interface LockoutRule {
   lockSeconds: number
 }
 
-/** How many times as many wrong attempts an account may have from all addresses as from one, so that nobody can lock out others. */
+/**
+ * Limit of wrong attempts for an account from all addresses together, as a multiple of the limit for one address, so that a
+ * single attacker cannot lock out others.
+ */
 export const fromAllAddresses = 50
 
 /** A day after the last wrong attempt, the next lock has the duration of the first one again. */

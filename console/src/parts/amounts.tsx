@@ -39,7 +39,7 @@ export function formatSeconds(seconds: number): string {
     .join(' ')
 }
 
-/** How much of a limit is used, with words. `isBad`: the platform says so. */
+/** Shows how much of a limit is used, with words. `isBad`: the platform reports a problem. */
 export function Meter({
   label,
   value,

@@ -1,6 +1,6 @@
 import { count, texts } from './texts.ts'
 
-/** How far work over many items is: a bar with the parts done, failed and pending, and the numbers in words. */
+/** Shows the progress of work over many items: a bar with the parts done, failed and pending, and the numbers in words. */
 export function ItemProgress({
   label,
   succeeded,

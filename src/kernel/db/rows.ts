@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache'
 import type { Row } from './sql.ts'
 import { parserOf } from './values.ts'
 
-/** Makes a row from the texts of its columns. */
+/** Creates a row from the texts of its columns. */
 export type RowOf = (texts: readonly (string | null)[]) => Row
 
 const makers = new LRUCache<string, RowOf>({ max: 2000 })

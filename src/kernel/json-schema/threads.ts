@@ -36,7 +36,7 @@ const resourceLimits = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 
 /** The start of a thread loads Ajv. */
 const startLimitMs = 30_000
 const idleMs = 60_000
-/** How often a busy thread is checked. A thread that begins a request between two checks has up to this time more. */
+/** Interval at which a busy thread is checked. A thread that begins a request between two checks has up to this time more. */
 const checkMs = 250
 
 /** The value of `progress` before the thread begins with the first request. */

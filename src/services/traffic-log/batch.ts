@@ -126,8 +126,8 @@ const isReadable = (payload: Buffer) => isUtf8(payload) && !payload.includes(0)
 const withoutNul = (text: string) => (text.includes('\0') ? text.replaceAll('\0', '\ufffd') : text)
 
 /** Returns the length after truncation; a text is not cut within a character. */
-function truncatedLength(payload: Buffer, most: number, readable: boolean): number {
-  let length = most
+function truncatedLength(payload: Buffer, lengthMax: number, readable: boolean): number {
+  let length = lengthMax
   if (readable) while (length > 0 && (payload[length]! & 0xc0) === 0x80) length--
   return length
 }

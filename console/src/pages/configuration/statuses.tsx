@@ -60,7 +60,7 @@ const columns: Column<Row>[] = [
   },
 ]
 
-/** How many endpoints have each status. Each number is the total of a list of one. */
+/** Shows how many endpoints have each status. Each number is the total of a list of one. */
 function useStatusCounts(shared: ArgumentsOf<'configurations.statuses.list'>): Record<Status, number | undefined> {
   const totalOf = (status: Exclude<Status, 'ALL'> | undefined) =>
     // biome-ignore lint/correctness/useHookAtTopLevel: it is called the same number of times at each rendering

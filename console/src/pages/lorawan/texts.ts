@@ -18,7 +18,7 @@ export const texts = {
   empty: {
     applications: {
       title: 'No application integrations yet',
-      text: 'Link an application of the platform with one of the network: its uplinks become samples, commands downlinks.',
+      text: 'Link an application of the platform with one of the network: its uplinks become samples, and commands become downlinks.',
     },
     accounts: {
       title: 'No account integrations yet',

@@ -1,4 +1,4 @@
-/** Makes a grant, in a dialog. */
+/** Creates a grant in a dialog. */
 import type { FormEvent } from 'react'
 import { useMay } from '../../api/me.ts'
 import { useChange, useList } from '../../api/query.ts'

@@ -152,9 +152,9 @@ function createStore(deps: CompanionDeps): SampleCompanion['store'] {
   /** Groups with a document that PostgreSQL did not accept: their documents are written one by one. */
   const rejectedGroups = new WeakSet<CompanionRows>()
 
-  async function write(sql: Sql, all: DocumentRow[], isRepeated: boolean, isCareful: boolean) {
+  async function write(sql: Sql, all: DocumentRow[], isRepeated: boolean, isOneByOne: boolean) {
     await partitions.ensure(sql, all)
-    if (isCareful) {
+    if (isOneByOne) {
       for (const row of all) {
         if (await store.insertOrReject(sql as TransactionSql, row)) continue
         documentRejected(kit.log, { endpointId: row.endpointId, documentId: row.id })

@@ -5,7 +5,7 @@ import * as common from './common.ts'
 
 const ofSecret = Type.Object({ secretId: Name({ description: 'Id of the secret.' }) })
 const name = secretName('Name of the secret, unique in the tenant: 1 to 100 letters, digits, `_`, `.` and `-`.')
-const value = Type.String({ minLength: 1, maxLength: 8192, description: 'The value. No answer ever has it.' })
+const value = Type.String({ minLength: 1, maxLength: 8192, description: 'The value. No response contains it.' })
 const taken = { 409: 'Another secret has this name.' }
 const { uiMetadata: _, ...answered } = common.answered
 const Secret = Type.Object(
