@@ -64,7 +64,7 @@ async function measureSettings(generator: Generator, bench: BenchPlatform): Prom
     own: () => expectOk(`DELETE ${indexOf(applicationName)}`),
   }
   const rates: Record<Setting, number[]> = { none: [], other: [], own: [] }
-  // Alternately, so that disturbances of the machine affect all of them; the first round warms up.
+  // The cases alternate, so that disturbances of the machine affect all of them; the first round warms up.
   for (let round = 0; round <= rounds; round++)
     for (const setting of ['none', 'other', 'own'] as const) {
       await change[setting]()

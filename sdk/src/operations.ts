@@ -1946,7 +1946,7 @@ export interface DatabaseTable {
   rows: number
 }
 
-/** An event that the platform itself could not run for a rule, after five tries. */
+/** An event that the platform itself could not run for a rule, after five attempts. */
 export interface DeadLetter {
   /** Id of the dead letter. */
   id: string
@@ -1960,7 +1960,7 @@ export interface DeadLetter {
   eventId: string
   /** Why the platform could not run it. */
   reason: string
-  /** When the last try ended, in UTC. */
+  /** When the last attempt ended, in UTC. */
   createdAt: string
 }
 
@@ -2254,7 +2254,7 @@ export interface DocumentToSimulate {
   [key: string]: unknown
 }
 
-/** What an action would have done. */
+/** The effect that an action would have had. */
 export interface Effect {
   /** Id of the action. */
   actionId: string
@@ -2816,7 +2816,7 @@ export interface ErrorWithFields {
   [key: string]: unknown
 }
 
-/** An expression and what it sees. */
+/** An expression, and the data that it gets. */
 export interface Evaluation {
   /** Body of a JavaScript function. */
   expression: string
@@ -2852,7 +2852,7 @@ export interface Everything {
 export interface Execution {
   /** What the rule returned: texts as they are, others as JSON; empty if it failed. */
   returnedValue: string
-  /** Traces of what has ended, in order. */
+  /** Traces of the rules and actions that have ended, in order. */
   traces: Trace[]
 }
 
@@ -3404,9 +3404,9 @@ export interface ListedEndpointTokenPage {
 export interface ListedReplay {
   /** Id of the replay. */
   replayId: string
-  /** Start of the time, in UTC. */
+  /** Start of the period, in UTC. */
   from: string
-  /** End of the time, in UTC. */
+  /** End of the period, in UTC. */
   to: string
   /** When it was started, in UTC. */
   createdAt: string
@@ -3414,7 +3414,7 @@ export interface ListedReplay {
   status: string
   /** Why it failed. */
   reason?: string
-  /** Part of the time that is done, from 0 to 1. */
+  /** Part of the period that is done, from 0 to 1. */
   progress: number
   /** Number of messages that the rule ran for. */
   eventsCount: number
@@ -4910,9 +4910,9 @@ export interface RelationTreeNode {
 export interface Replay {
   /** Id of the replay. */
   replayId: string
-  /** Start of the time, in UTC. */
+  /** Start of the period, in UTC. */
   from: string
-  /** End of the time, in UTC. */
+  /** End of the period, in UTC. */
   to: string
   /** When it was started, in UTC. */
   createdAt: string
@@ -4920,7 +4920,7 @@ export interface Replay {
   status: string
   /** Why it failed. */
   reason?: string
-  /** Part of the time that is done, from 0 to 1. */
+  /** Part of the period that is done, from 0 to 1. */
   progress: number
   /** Number of messages that the rule ran for. */
   eventsCount: number
@@ -4946,9 +4946,9 @@ export interface ReplayDifference {
 
 /** The messages to replay. */
 export interface ReplayRequest {
-  /** Start of the time: ISO 8601, relative such as now-1d, or milliseconds. */
+  /** Start of the period: ISO 8601, relative such as now-1d, or milliseconds. */
   from: string
-  /** End of the time. */
+  /** End of the period. */
   to: string
   /** Only messages of these endpoints. Default: those of the triggers of the rule. */
   endpointIds?: string[]
@@ -6381,7 +6381,7 @@ export interface TopicSubscription {
   since?: string
 }
 
-/** What a rule or action did once. */
+/** One run of a rule or action. */
 export interface Trace {
   /** Id of the trace. */
   id: string
@@ -9941,7 +9941,7 @@ export interface Nouns {
       body?: Try | undefined
     }, { 200: TryResult }>
     replays: {
-      /** Replay a rule over recorded messages. Runs the rule, or another expression, without effects for the recorded samples of a time, in the background. Compare what it returns with what happened then. */
+      /** Replay a rule over recorded messages. Runs the rule, or another expression, without effects for the recorded samples of a period, in the background. Compare what it returns with what happened then. */
       create: Call<{
         /** Id of the rule. */
         ruleId: string

@@ -132,7 +132,7 @@ export async function startPlatform(
     ])
     // The start does not wait for the build.
     setImmediate(() => void webConsole.prepare())
-    // First, so that waiting requests are answered while the listeners are still open.
+    // This closer comes first, so that waiting requests are answered while the listeners are still open.
     closers.push(async () => platformServices.beginStop())
     closers.push(async () => management.setStopping())
 

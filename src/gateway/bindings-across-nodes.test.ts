@@ -74,7 +74,7 @@ test('a binding that is written late does not take the endpoint from a later con
   const device = await two.device()
   await device.publish(`${prefix}/json`, '1')
   await isAt(endpointId, two)
-  // The late write of a node that hung while its client connected to another node.
+  // This is the late write of a node that hung while its client connected to another node.
   const { saveBindings } = await import('./store/bindings.ts')
   const late = { endpointId, tenantId: 'default', applicationName: app, versionName: version, follows: 0, claim: 1 }
   const row = { ...late, nodeId: one.waypost.kit.members.nodeId, sessionKey: null, tokenSealed: null }

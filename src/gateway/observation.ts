@@ -20,7 +20,7 @@ const DeleteTenantObservations = defineJob<{ tenantId: string }>('gateway.forget
 })
 
 export interface Observation {
-  /** `Gateway.observe`. */
+  /** Implements `Gateway.observe`. */
   set(endpoint: DeviceEndpoint, extension: string, name: string, observed: boolean): Promise<void>
   /** Returns a function that says whether the endpoint observes a name. */
   observes(endpointId: string, extension: string): Promise<(name: string) => boolean>

@@ -206,7 +206,8 @@ test('X.509: a client with a certificate of the platform may connect over TLS un
   await admin(`PATCH /api/v1/x509-credentials/${issued.id}/state`, { state: 'Suspended' })
   await sensor.closed(quick)
   await alone.closed(quick)
-  // The refusal is recorded for the tenant that issued the certificate. Repeated, because refusals of a second are one row.
+  // The refusal is recorded for the tenant that issued the certificate. The attempt is repeated, because refusals within a second
+  // become one row.
   await eventually(async () => {
     await assert.rejects(open(), { code: 4 })
     const [row] = await waypost.kit.db.sql`
@@ -308,7 +309,7 @@ test('after a reset, all permissions of open connections are checked again', asy
   const three = await device({ username: `${username}@default`, password })
   await one.publish(`${lost.prefix}/json`, '1')
   await two.publish(`${kept.prefix}/json`, '1')
-  // Changed without an event, as a restore does.
+  // The rows are changed without an event, as by a restore.
   await db.sql`update tokens.tokens set status = 'Revoked' where endpoint_id = ${lost.endpointId}`
   await db.sql`update credentials.basic set state = 'Revoked' where id = ${id}`
   await resetAllNodes(db.sql)

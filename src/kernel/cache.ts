@@ -161,7 +161,8 @@ function createEntries<V extends {}>(options: CacheOptions<V>, groups: Map<strin
     }
     onDrop?.(value)
   }
-  // Bounded by size even if entries are counted: with `max`, lru-cache would allocate memory for all of them at once.
+  // The cache is bounded by size even if entries are counted: with `max`, lru-cache would allocate memory for all of them at
+  // once.
   return new LRUCache<string, V>({
     maxSize: max,
     maxEntrySize: sizeOf ? max * entryShareMax : max,

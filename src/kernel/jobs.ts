@@ -90,7 +90,7 @@ export async function installJobs(
 const heartbeatSeconds = 10
 /** The interval of the statement that finds the due jobs of all queues. */
 const pollMs = 2000
-/** Practically never: a poll by each worker of pg-boss would take a transaction each. */
+/** Workers of pg-boss practically never poll by themselves, because each poll would take a transaction. */
 const workerPollSeconds = 24 * 3600
 
 const queueOptions = ({ retries, timeoutSeconds }: JobType<object>) => ({

@@ -149,7 +149,7 @@ test('patches have the results of a well-known library where that one follows RF
         return
       }
       const theirs = structuredClone(document)
-      // Applied one by one, because the library continues after a failed operation.
+      // The operations are applied one by one, because the library continues after a failed operation.
       const failed = operations.some((one) =>
         applyPatch(theirs, structuredClone([one]) as never).some((e) => e !== null),
       )

@@ -13,7 +13,7 @@ export const schemaLengthMax = 64 * 1024
 
 export type Verdict = 'valid' | { violations: Violations } | { unusable: Violations }
 
-// Created with the first schema of the process, and shared by all services.
+// The queue is created with the first schema of the process, and shared by all services.
 let queue: SchemaQueue | undefined
 
 function run(tenantId: string, request: SchemaRequest): Promise<SchemaAnswer> {

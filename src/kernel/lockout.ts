@@ -64,7 +64,7 @@ export function createLockout(
 
   function touchEntry(key: string, at: number): Entry {
     const entry = entries.get(key) ?? newEntry(at)
-    // Inserted again, so that the key whose last attempt is oldest is evicted first.
+    // The key is inserted again, so that the key whose last attempt is oldest is evicted first.
     entries.delete(key)
     entries.set(key, entry)
     if (entries.size > keysMax) entries.delete(entries.keys().next().value!)

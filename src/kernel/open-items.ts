@@ -1,6 +1,7 @@
 /**
- * A collection of running things: writes, requests, workers. It is an array, because a Set that changes all the time leaves tables
- * behind that refer to each other. V8 then keeps their entries in memory until the next garbage collection of the whole heap.
+ * A collection of running operations: writes, requests, workers. It is an array, because a Set that changes all the time leaves
+ * tables behind that refer to each other. V8 then keeps their entries in memory until the next garbage collection of the whole
+ * heap.
  */
 export interface OpenItems<T> extends Iterable<T> {
   readonly size: number

@@ -112,7 +112,7 @@ export async function loadDataKey(sql: Sql, masterKey: Buffer): Promise<DataKeys
 
 /** Returns the keys of this database; undefined if no platform has ever started on it. */
 export async function readDataKeys(sql: Sql, masterKey: Buffer): Promise<DataKeys | undefined> {
-  // Names without underscores: backups use a pool that does not translate them.
+  // The column names have no underscores, because backups use a pool that does not translate them.
   const [row] = await sql`
     select k.sealed, r.phase, r.old_key_by_old as oldold, r.old_key_by_new as oldnew, r.new_key_by_old as newold,
       r.new_key_by_new as newnew

@@ -177,7 +177,7 @@ test('a signal of a node that died before sending it is delayed by less than a s
     await eventually(() => assert.ok(one.got.includes(`${n}`) && two.got.includes(`${n}`)), { everyMs: 5 })
     delays.push(calmMs())
   }
-  // The median, because a busy machine delays single signals.
+  // The test compares the median, because a busy machine delays single signals.
   assert.ok(delays.toSorted((a, b) => a - b)[2]! < 1000, `${delays.map(Math.round)} ms`)
 })
 

@@ -59,7 +59,7 @@ export async function createRulesOf(
   ids.secretId = await make('/secrets', { value: marker })
   const now = new Date().toISOString()
   ids.replayId = (await must(`POST ${rule}/replays`, { from: '2026-01-01T00:00:00Z', to: now })).replayId
-  // Dead letters need a fault of the platform; one that does not exist answers as an invisible one does.
+  // Only a fault of the platform creates dead letters. One that does not exist gets the same response as an invisible one.
   ids.deadLetterId = crypto.randomUUID()
   return ids
 }

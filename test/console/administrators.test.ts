@@ -1,4 +1,4 @@
-/** Administrators in the console: people and their rights in a tenant, and tenants of the platform. */
+/** Administrators in the console: users and their permissions in a tenant, and tenants of the platform. */
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import type { Page } from 'playwright-core'

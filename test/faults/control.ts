@@ -87,7 +87,7 @@ export async function killControlRounds(options: {
     configureFleet(load),
     release(load),
   ])
-  // Reported with the end of the load.
+  // The error is reported at the end of the load.
   running.catch(() => {})
   for (let round = 0; round < options.rounds; round++) {
     await sleep(300 + random() * 1200)

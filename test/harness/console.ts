@@ -125,7 +125,7 @@ export async function checkAccessibility(page: Page, name: string) {
   await page.emulateMedia({ colorScheme: null, reducedMotion: null })
 }
 
-/** A script, because the tests have no types of the browser: elements beyond the right edge that no ancestor scrolls. */
+/** This is a script, because the tests have no types of the browser. It finds elements beyond the right edge that no ancestor scrolls. */
 const elementsOutside = `(() => {
   const scrolls = (element) =>
     element !== null && (/auto|scroll|hidden/.test(getComputedStyle(element).overflowX) || scrolls(element.parentElement))

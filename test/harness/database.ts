@@ -82,8 +82,8 @@ export async function runCleanups(): Promise<void> {
 /** Whether several test files run in this process (shared-process.ts), which then runs the cleanups itself. */
 export const sharedProcess = { enabled: false }
 
-// Registered at load time, because `after` within a test refers to that test. In a shared process this hook may run too early:
-// there, shared-process.ts runs the cleanups after each file.
+// The hook is registered at load time, because `after` within a test refers to that test. In a shared process it may run too
+// early: there, shared-process.ts runs the cleanups after each file.
 after(async () => {
   if (!sharedProcess.enabled) await runCleanups()
 })

@@ -33,7 +33,7 @@ export async function aDevice(url: string, options: IClientOptions = {}): Promis
   let open = true
   let sessionPresent = false
   const client = connect(url, { reconnectPeriod: 0, connectTimeout: 30_000, ...options })
-  // Registered before the connection is open: queued messages arrive directly after CONNACK.
+  // The listener is registered before the connection is open: queued messages arrive directly after CONNACK.
   client.on('message', (topic, payload, packet) => {
     const text = payload.toString()
     received.push({ topic, payload, text, json: parsed(text), qos: packet.qos, packet })

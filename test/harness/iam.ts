@@ -24,7 +24,7 @@ const roles: RoleSpec[] = [
 ]
 
 export const password = 'correct horse'
-// Hashed once, because hashing is slow on purpose.
+// The password is hashed once, because hashing is slow on purpose.
 let passwordHash: Promise<string> | undefined
 
 export async function openRealms(options: Partial<TestPlatformOptions> = {}) {

@@ -1,4 +1,4 @@
-/** Makes a build of the console in which every file has another name, as after an upgrade. */
+/** Creates a build of the console in which every file has another name, as after an upgrade. */
 import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Manifest } from '../../src/assembly/console/manifest.ts'

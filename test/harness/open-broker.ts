@@ -157,5 +157,5 @@ if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
     level: 'error',
     limits: { receiveMaximum: 20, topicAliasMaximum: 10, keepAliveMaxSeconds: 60, sessionExpiryMaxSeconds: Infinity },
   })
-  console.log(`MQTT on port ${port}, open to everybody`)
+  console.log(`MQTT on port ${port}, without authentication`)
 }

@@ -8,7 +8,8 @@ import { valuesOf } from '../../src/services/time-series/write/rows.ts'
 export async function readPoints(sql: Sql, endpointId: string): Promise<Record<string, [number, Value][]>> {
   const series = await sql`select series_id, name, value_name from time_series.series`
   const names = new Map(series.map(({ seriesId, name, valueName }) => [seriesId, `${name}/${valueName}`]))
-  // Hot rows first: rows that are packed between the two queries are read twice instead of never, and merging removes duplicates.
+  // Hot rows are read first: rows that are packed between the two queries are read twice instead of never, and merging removes
+  // duplicates.
   const hot = await sql`
     select ts, v, x, series_ids from time_series.samples s
     join time_series.endpoints using (endpoint_no) join time_series.sets using (set_id)

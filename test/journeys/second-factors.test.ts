@@ -58,7 +58,7 @@ test('a user adds a security key at the first login and signs in with it later',
   const [row] = await waypost.kit.db.sql`select counter::int as counter, last_used_at from identity.second_factors`
   assert.ok(row!.counter > 1 && row!.lastUsedAt, JSON.stringify(row))
 
-  // A copy of the key that has signed less often.
+  // A copy of the key that has signed less often is refused.
   await waypost.kit.db.sql`update identity.second_factors set counter = 1000`
   await enterPassword(page, 'ada')
   await page.getByRole('button', { name: 'Use a security key' }).click()

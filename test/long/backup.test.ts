@@ -227,7 +227,7 @@ test('the commands doctor, backup and restore work while the platform runs', asy
   assert.equal(refused.code, 2, refused.stderr)
   assert.match(refused.stderr, /Nothing was changed\. Run it again with --yes/)
 
-  // Killed while contents are restored: no row has changed, and the next restore continues.
+  // The restore is killed while contents are restored: no row has changed, and the next restore continues.
   await admin(`DELETE ${camera}/files/kept`)
   await firmware.remove()
   const s3 = await openS3()
@@ -272,7 +272,7 @@ test('the commands doctor, backup and restore work while the platform runs', asy
   )
   assert.match(withThem.stdout, /With 3 contents of files and blobs, 300 kB/, withThem.stderr)
   assert.equal(unclear.code, 2, unclear.stderr)
-  // The platform has its contents in files, and this one has gone there: as the rows of a backup without contents come back.
+  // The restored row has no content, because its file was removed and the backup has no contents.
   const { status, text } = await download('kept')
   assert.equal(status, 404)
   assert.match(text, /content is missing in the blob store/)

@@ -22,7 +22,7 @@ export function packSdk(folder: string): string {
   return join(source, packed.filename)
 }
 
-/** Makes a project with the packed SDK in its node_modules. */
+/** Creates a project with the packed SDK in its node_modules. */
 export function createSdkProject(folder: string, tarball: string): string {
   const project = join(folder, 'stranger')
   const installed = join(project, 'node_modules/@waypost/sdk')

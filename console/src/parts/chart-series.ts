@@ -40,7 +40,7 @@ export const numbersOf = (points: readonly Point[], field: string) => ({
   values: points.map(({ values }) => (typeof values[field] === 'number' ? values[field] : null)),
 })
 
-/** Cells that a spreadsheet would run as a formula are defused. */
+/** Cells that a spreadsheet would run as a formula are escaped. */
 const cell = (text: string) => {
   const safe = /^[=+\-@\t\r]/.test(text) && Number.isNaN(Number(text)) ? `'${text}` : text
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe

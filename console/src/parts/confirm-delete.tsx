@@ -20,7 +20,7 @@ export interface ConfirmDeleteProps {
   onClose(): void
 }
 
-/** Asks before a deletion, and counts what goes with it. */
+/** Asks before a deletion, and counts the objects that are deleted too. */
 export function ConfirmDelete({ what, also, word, isOpen, isBusy, problem, onConfirm, onClose }: ConfirmDeleteProps) {
   const [typed, setTyped] = useState('')
   const present = also?.filter(({ count }) => count > 0)

@@ -2,7 +2,7 @@
 
 const [width, height] = [120, 28]
 
-/** `isWide`: as wide as its place. */
+/** `isWide`: the picture is as wide as its container. */
 export function Sparkline({ values, isWide = false }: { values: number[]; isWide?: boolean }) {
   if (values.length < 2) return null
   const low = Math.min(...values)

@@ -21,7 +21,7 @@ export async function readDocuments(paths: string[]): Promise<Document[]> {
   for (const file of paths.flatMap(filesOf)) {
     const values = await parseYaml(await readText(file), sourceName(file), exitCodes.usage)
     for (const [index, value] of values.entries()) {
-      // An empty document, such as the one behind a final `---`.
+      // Skips an empty document, such as the one behind a final `---`.
       if (value === null) continue
       const source = values.length > 1 ? `${sourceName(file)} (document ${index + 1})` : sourceName(file)
       const document = documentOf(value, source)

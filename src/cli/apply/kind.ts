@@ -66,7 +66,7 @@ interface Described {
   endpoints?: Kind['endpoints']
 }
 
-/** Makes a kind of a noun with the operations list, get, create, update or patch, and delete. */
+/** Creates a kind from a noun with the operations list, get, create, update or patch, and delete. */
 export function kindOf(described: Described): Kind {
   const { name, noun, nameField = 'name', idField = 'id', isOwn = () => true } = described
   const parentFields = described.parents ? ['applicationName'] : []

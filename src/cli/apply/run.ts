@@ -1,4 +1,4 @@
-/** Does the steps of a plan, one after the other, and reports each. */
+/** Executes the steps of a plan, one after the other, and reports each. */
 import type { Client } from '../../../sdk/src/index.ts'
 import { exitCodeOf } from '../api/errors.ts'
 import { visible } from '../api/visible.ts'

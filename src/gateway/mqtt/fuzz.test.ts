@@ -93,7 +93,7 @@ async function disturb(port: number, attacks: Attack[]) {
   for (const [index, one] of attacks.entries()) {
     await assault(openSocket(port), one, name('fuzz'))
     if (index % 10 === 0) kinds[(index / 10) % kinds.length]!({ port, name })
-    // Paced, because the rate of new connections is not measured here.
+    // The connects are paced, because their rate is not measured here.
     await sleep(10)
   }
 }
@@ -114,7 +114,7 @@ test('other clients are served while some misbehave, and the process neither cra
   const grown = memoryMb([broker.pid]) - before
   t.diagnostic(`${answered.length} answers, longest stall ${stallMs.toFixed(1)} ms, ${grown.toFixed(0)} MB more`)
   assert.ok(answered.length > runs / 4, `the other client got ${answered.length} answers`)
-  // Processor time, since elapsed time depends on what else this machine does.
+  // The test measures processor time, since elapsed time depends on other work of the machine.
   assert.ok(stallMs < 60, `the broker was blocked for ${stallMs} ms`)
   assert.ok(grown < 100, `${Math.round(grown)} MB more`)
 })

@@ -155,7 +155,7 @@ function readValue({ name, kind }: Property): unknown {
   if (kind === 'two') return readUint16()
   if (kind === 'four') return readUint32()
   if (kind === 'text') return readText()
-  // Copied, because the read buffer is reused.
+  // The value is copied, because the read buffer is reused.
   if (kind === 'binary') return Buffer.from(readBinary())
   return kind === 'variable' ? readVariableInteger() : readByte()
 }

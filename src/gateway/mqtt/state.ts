@@ -105,7 +105,7 @@ export interface Session {
 export interface Peer extends Connection {
   client: Connection['client']
   claim: number
-  /** `Accepted.evict`. */
+  /** Implements `Accepted.evict`. */
   evict(why: string): void
   sessionKey: string
   open: boolean

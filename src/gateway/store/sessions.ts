@@ -19,7 +19,7 @@ const restoreBatchMax = 1000
 const relaxedKinds = new Set<Step['kind']>(['claim', 'load', 'discard', 'remove-holder', 'release'])
 
 export interface GatewaySessionStore extends SessionStore {
-  /** `enqueue` in the caller's transaction. */
+  /** Runs `enqueue` in the caller's transaction. */
   enqueueIn(sql: Sql, key: string, message: Message): Promise<'queued' | 'full' | 'gone'>
 }
 

@@ -46,7 +46,7 @@ const accountOf = ({ mount }: Visit) => `${mount}/account`
 export const waitText = ({ wait, locked }: Wait) =>
   `${locked ? 'Too many failed attempts.' : 'Too many attempts at once.'} Please try again in ${wait} seconds.`
 export const differentText = 'The two new passwords differ.'
-/** Makes a sentence of a problem that the rule names. */
+/** Returns a sentence with the problem that the password rule reports. */
 export const sentenceOf = (problem: string) => `Please choose another password: ${problem}.`
 
 const steps: Record<string, Step> = {
@@ -103,7 +103,7 @@ export function createAccountPages(deps: AccountDeps) {
   }
 }
 
-/** Repeated fields are ignored. */
+/** Reads the form of the request; repeated fields are ignored. */
 function formOf({ body }: FastifyRequest): Record<string, string> {
   if (!Buffer.isBuffer(body)) return {}
   const entries = Object.entries(querystring.parse(body.toString()))

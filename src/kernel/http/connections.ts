@@ -166,7 +166,7 @@ function limitServer(server: Server | SecureServer, accept: Accept) {
     completed(secured, socket) {
       const connection = handshakes.get(socket)
       const leave = leaveFunctions.get(socket)
-      // Evicted during the handshake.
+      // The connection was evicted during the handshake.
       if (!connection || !leave) return void secured.destroy()
       connection.socket = secured
       leaveFunctions.set(secured, leave)

@@ -113,7 +113,7 @@ function hexAt(bytes: Uint8Array, at: number): number {
   let value = 0
   for (let i = at; i < at + 4; i++) {
     const byte = bytes[i] ?? 0
-    // Lower case, which leaves digits as they are.
+    // This converts letters to lower case and leaves digits as they are.
     const lower = byte | 0x20
     if (isDigit(byte)) value = value * 16 + byte - 0x30
     else if (lower >= 0x61 && lower <= 0x66) value = value * 16 + lower - 0x57
@@ -178,7 +178,7 @@ export function hasMoreNames(bytes: Uint8Array, max: number): boolean {
 
 const isSpace = (byte: number | undefined) => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09
 
-/** Random, so that a client cannot prepare names with equal hashes. */
+/** The seed is random, so that a client cannot prepare names with equal hashes. */
 const seed = (Math.random() * 2 ** 32) | 0
 const factor = 0x5bd1e995
 

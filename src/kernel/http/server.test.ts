@@ -197,7 +197,7 @@ for (const [url, message] of [
 test('a long list of invalid items is rejected as fast as a short one, with its first error', async () => {
   const words = Array.from({ length: 250_000 }, () => 1)
   const milliseconds: number[] = []
-  // The fastest of three counts, because other test files may use the CPU meanwhile.
+  // Only the fastest of three runs counts, because other test files may use the CPU meanwhile.
   for (let n = 0; n < 3; n++) {
     const calmMs = startCalmTime()
     const answer = await ask('PUT /api/v1/words', words)

@@ -111,7 +111,8 @@ export function createHttpServer(options: HttpOptions): HttpServer {
   const callers = createCallers(options, requestSignals, refusals)
   const state: State = { app, operations: [], apis: [], streams: new Set(), closing: false }
   if (secure) secureTransport(app, { ...secure, isProxy, baseUrl })
-  // First, so that refusals have the headers too, and preflight requests get their answer although no route has OPTIONS.
+  // The origins come first, so that refusals have the headers too, and preflight requests get their answer although no route has
+  // OPTIONS.
   if (options.origins) allowOrigins(app, options.origins)
   addHooks(state, options, formats, refusals)
   const record = createRecord(options, state.operations)
@@ -227,10 +228,10 @@ function addHooks(state: State, { log, metrics, rateLimit }: HttpOptions, format
     ['method', 'route', 'status'],
     [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5],
   )
-  // Hooks with callbacks: on this hot path, the cost of four promises per request is measurable.
+  // The hooks use callbacks: on this hot path, the cost of four promises per request is measurable.
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-correlation-id', request.id)
-    // A request on a connection that was busy when the server began to close.
+    // This is a request on a connection that was busy when the server began to close.
     if (state.closing) return void sendError(ProcessStopping(), formats.at(request.url), reply)
     if (!request.routeOptions.config.streamBody) {
       limitBodyTime(request.raw)
@@ -240,7 +241,7 @@ function addHooks(state: State, { log, metrics, rateLimit }: HttpOptions, format
     if (seconds > 0) refusals.inc({ limit: 'address' })
     if (seconds > 0) done(tooManyRequests(seconds))
     else if (request.url.includes('%00')) done(nulError(request))
-    // Before the body is parsed, because the caller is not authenticated yet.
+    // This runs before the body is parsed, because the caller is not authenticated yet.
     else if (request.is404) done(noSuchRoute(request))
     else done()
   })
@@ -350,7 +351,7 @@ function mountApi(app: FastifyInstance, api: HttpApi, { options, formats, record
       { prefix: root },
     )
   }
-  // A separate plugin, so that its body parsers and error handler do not affect others.
+  // Raw routes are a separate plugin, so that their body parsers and error handler do not affect others.
   if (api.raw) app.register(plugin(`${api.name} raw`, async (scope) => api.raw?.(scope, record)))
 }
 

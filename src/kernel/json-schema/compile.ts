@@ -102,7 +102,7 @@ function addInternationalFormats(ajv: Ajv) {
   })
 }
 
-/** A new instance for each schema: a shared one would keep every `$id`, and resolve references to the schemas of others. */
+/** Each schema has a new instance: a shared one would keep every `$id`, and resolve references to the schemas of others. */
 function newAjv($schema: unknown): Ajv {
   if ($schema !== undefined && typeof $schema !== 'string') throw unusable('$schema must be a text', '/$schema')
   const named = $schema?.replace(/^https?:\/\//, '').replace(/#$/, '') ?? 'json-schema.org/draft-07/schema'

@@ -15,7 +15,7 @@ export type Handler<P> = (payload: P, from: string) => void | Promise<void>
 
 const names = new Set<string>()
 
-/** Defines a signal. Names are `service.what`; payloads are JSON of any size. */
+/** Defines a signal. Names are `service.event`; payloads are JSON of any size. */
 export function defineSignal<P>(name: string): Signal<P> {
   if (names.has(name)) throw new Error(`signal ${name} is defined twice`)
   names.add(name)

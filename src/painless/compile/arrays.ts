@@ -11,7 +11,7 @@ export function defaultValue(type: Type): unknown {
   return type.name === 'boolean' ? false : type.name === 'long' ? 0n : 0
 }
 
-/** Makes an array of one or more dimensions. */
+/** Creates an array of one or more dimensions. */
 export function newArray(element: Type, sizes: number[], level: number): JavaArray {
   const size = sizes[level]!
   if (size < 0) throw new JavaThrow('java.lang.NegativeArraySizeException', String(size))

@@ -2,8 +2,8 @@
 import { DateTime, Empty, Name, TextList, Type } from '../../kernel/schema.ts'
 
 const noEntity = 'An entity does not exist, or the caller may not read it. Nothing was changed.'
-const entityWords = Type.Enum(['ASSET', 'ENDPOINT'], { description: 'Kind of the entity.' })
-const relationWords = Type.Enum(['CONTAINS', 'MANAGES'], { description: 'Kind of the relation.' })
+const entityTypes = Type.Enum(['ASSET', 'ENDPOINT'], { description: 'Kind of the entity.' })
+const relationTypes = Type.Enum(['CONTAINS', 'MANAGES'], { description: 'Kind of the relation.' })
 
 const Entity = Type.Object(
   {
@@ -65,9 +65,9 @@ export const listRelations = {
     200: Type.Array(
       Type.Object(
         {
-          ofEntityType: entityWords,
+          ofEntityType: entityTypes,
           ofEntityId: Type.String({ description: 'One of the entities that were asked for.' }),
-          entityType: entityWords,
+          entityType: entityTypes,
           entityId: Type.String({ description: 'The entity at the other end.' }),
           relationType: Type.Enum(['CONTAINS', 'IS_CONTAINED_BY', 'MANAGES', 'IS_MANAGED_BY'], {
             description: 'What `ofEntityId` is to `entityId`.',
@@ -81,7 +81,7 @@ export const listRelations = {
 }
 
 const ShownEntity = Type.Object(
-  { entityType: entityWords, entityId: Type.String({ description: 'Id of the asset or endpoint.' }) },
+  { entityType: entityTypes, entityId: Type.String({ description: 'Id of the asset or endpoint.' }) },
   { title: 'RelatedEntity', description: 'An asset or an endpoint.' },
 )
 
@@ -103,7 +103,7 @@ export const listSessions = {
     200: Type.Array(
       Type.Object(
         {
-          type: relationWords,
+          type: relationTypes,
           from: ShownEntity,
           to: ShownEntity,
           startedAt: DateTime({ description: 'When the relation was created, in UTC.' }),
@@ -118,7 +118,7 @@ export const listSessions = {
 }
 
 const nodeFields = {
-  entityType: entityWords,
+  entityType: entityTypes,
   entityId: Type.String({ description: 'Id of the asset or endpoint.' }),
   name: Type.Optional(
     Type.String({
@@ -148,7 +148,7 @@ export const getTree = {
         children: Type.Array(
           Type.Object(
             {
-              relationType: relationWords,
+              relationType: relationTypes,
               ...nodeFields,
               children: Type.Array(
                 Type.Object(

@@ -403,7 +403,7 @@ suite('a client with a certificate', () => {
     clockAheadMs -= 3_601_000
     for (const authority of issued.caChain)
       assert.equal(await api.verifyCertificate(new X509Certificate(authority)), undefined)
-    // Created with OpenSSL: the same issuer name and serial number with another key.
+    // OpenSSL creates a certificate with the same issuer name and serial number, but another key.
     const key = join(directory, 'forged.key')
     const [csr, ca] = [join(directory, 'forged.csr'), join(directory, 'forged-ca.pem')]
     const subject = new X509Certificate(issued.issuingCa).subject.split('\n').map((part) => `/${part}`)

@@ -13,7 +13,7 @@ const updateBasic = { scope: 'tenant:basic-credentials:update', on } as const
 const readX509 = { scope: 'tenant:x509-credentials:read', on } as const
 const createX509 = { scope: 'tenant:x509-credentials:create', on } as const
 const updateX509 = { scope: 'tenant:x509-credentials:update', on } as const
-/** Public, because devices and servers without an account verify certificates. */
+/** These operations are public, because devices and servers without an account verify certificates. */
 const anonymous = { scope: 'none' }
 
 /** Serializes page by page. If the first page fails, the response can still be an error. */

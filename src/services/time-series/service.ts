@@ -143,7 +143,7 @@ export function createTimeSeries(kit: Kit<TimeSeriesSettings>, services: Service
   }
 }
 
-/** Separate pools, so that writing, packing and reading do not wait for each other's connections. */
+/** The pools are separate, so that writing, packing and reading do not wait for each other's connections. */
 const openPools = (db: Db) => ({
   writing: db.open({ max: concurrentWrites * 2, name: 'waypost-series' }),
   background: db.open({ max: 2, name: 'waypost-series-packing', statementSeconds: 300 }),

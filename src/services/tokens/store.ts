@@ -47,7 +47,7 @@ export async function insertEndpointsWithTokens(
   tokens: FirstToken[],
 ): Promise<{ endpointId: string; existed: boolean }[]> {
   const column = (name: keyof FirstToken) => tokens.map((token) => token[name])
-  // Inserted in the order of hashes, so that concurrent transactions cannot deadlock.
+  // Rows are inserted in the order of hashes, so that concurrent transactions cannot deadlock.
   return await sql<{ endpointId: string; existed: boolean }[]>`
     with inserted as (
       insert into tokens.tokens (endpoint_id, endpoint_token_id, tenant_id, application_name, token_hash, status,

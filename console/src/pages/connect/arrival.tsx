@@ -56,7 +56,7 @@ export function Arrival({ endpoint }: { endpoint: Endpoint }) {
     .map(({ name, points }) => ({ name, times: points.map(({ at }) => at), values: points.map(({ value }) => value) }))
   const message = traffic.items.find(({ direction }) => direction === 'INBOUND')
   const rejection = traffic.items.find((one) => (statusOf(one) ?? 0) >= 400)
-  // A refusal before a message that was accepted is solved.
+  // A refusal that is older than an accepted message is not shown any more.
   const isUnsolved = ({ createdAt }: { createdAt: string }) => series.length === 0 || msOf(createdAt) > lastAt(rows)
   const isNewest = rejection !== undefined && msOf(rejection.createdAt) >= msOf(message?.createdAt ?? '')
   return (

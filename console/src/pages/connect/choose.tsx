@@ -130,7 +130,7 @@ function useCreation() {
     },
     isRunning: application.isRunning || version.isRunning || endpoint.isRunning,
     problem: application.problem ?? version.problem ?? endpoint.problem,
-    /** Says what a failed attempt has made. */
+    /** Says which objects a failed attempt has created. */
     done:
       version.problem && made.application !== undefined
         ? texts.madeApplication(made.application)

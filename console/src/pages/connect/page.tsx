@@ -1,4 +1,4 @@
-/** Connects a device: makes its identity, shows lines that send its first message, and waits for it. */
+/** Connects a device: creates its endpoint, shows lines that send its first message, and waits for it. */
 import { useEffect, useRef, useState } from 'react'
 import { useGet } from '../../api/query.ts'
 import { oneOf, text, useAddressState } from '../../parts/address-state.ts'

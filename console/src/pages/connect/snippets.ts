@@ -1,4 +1,4 @@
-/** Programs that send one message as a device. Each runs as it stands once it is copied. */
+/** Programs that send one message as a device. Each runs unchanged once it is copied. */
 
 export const kinds = ['mosquitto', 'curl', 'node', 'python', 'arduino'] as const
 export type SnippetKind = (typeof kinds)[number]

@@ -1,4 +1,4 @@
-/** Moves and resizes widgets with a pointer. The grid is one listener: headings move, corners resize, a click chooses. */
+/** Moves and resizes widgets with a pointer, by one listener on the grid: headings move, corners resize, a click chooses. */
 import { type RefObject, useEffect, useRef, useState } from 'react'
 import type { Rectangle } from './layout.ts'
 

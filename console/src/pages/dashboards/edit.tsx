@@ -81,7 +81,7 @@ function ChangeDashboard({ first, read }: { first: Dashboard; read: GetResult<Da
     save: async (ifMatch) => (await change.run({ dashboardId, body: bodyOf(history.now) }, { ifMatch })).kind,
     readAgain: read.reload,
     compare: (theirs) => differences(contentsOf(theirs), history.now),
-    // As a change: undo brings back what was made here.
+    // This is a change that undo reverts, so the version of the user is not lost.
     onTake: (theirs) => history.change(() => contentsOf(theirs)),
     onDone: () => {
       toast(texts.saved)

@@ -52,7 +52,7 @@ function useUnsavedWarning(isChanged: boolean) {
   }, [isChanged])
 }
 
-/** Ctrl-Z and Ctrl-Shift-Z or Ctrl-Y, but not while somebody types: a field has an undo of its own. */
+/** Handles Ctrl-Z, Ctrl-Shift-Z and Ctrl-Y, but not while the focus is in a field, which has an undo of its own. */
 function useUndoKeys(undo: () => void, redo: () => void) {
   useEffect(() => {
     const handle = (event: KeyboardEvent) => {
@@ -70,7 +70,7 @@ function useUndoKeys(undo: () => void, redo: () => void) {
   }, [undo, redo])
 }
 
-/** Changes of widgets, each one step of the history; `said` is for people who do not see it. */
+/** Changes of widgets, each one step of the history; screen readers announce `said`. */
 function useWidgetChanges({ now, change, undo, redo }: History<Contents>) {
   const [chosen, setChosen] = useState<string>()
   const [said, say] = useState('')
@@ -119,7 +119,7 @@ function useWidgetChanges({ now, change, undo, redo }: History<Contents>) {
   }
 }
 
-/** The focus goes to the next widget, or to the tools if there is none. */
+/** Moves the focus to the next widget, or to the tools if there is none. */
 function focusHandle(id: string | undefined) {
   requestAnimationFrame(() => {
     const selector = id === undefined ? '.editor-tools button' : `[data-widget="${CSS.escape(id)}"] [data-handle]`
@@ -245,7 +245,7 @@ function Panel({ history, changes, widget, nameProblem, ref }: PanelProps) {
   )
 }
 
-/** The choices above the widgets, which then show data; in the preview also the widgets as readers see them. */
+/** Shows the variables above the widgets, which use their values; the preview shows the widgets as readers see them. */
 function Preview({
   contents: { definition },
   isPreview,

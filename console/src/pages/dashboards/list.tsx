@@ -1,4 +1,4 @@
-/** The list of dashboards. The API searches; whose they are is chosen here, because a tenant has at most 2,000. */
+/** The list of dashboards. The API searches; the owner is filtered here, because a tenant has at most 2,000. */
 import { useEffect, useState } from 'react'
 import { useLocation } from 'wouter'
 import { useMay, useMe } from '../../api/me.ts'

@@ -1,4 +1,4 @@
-/** The dashboard that the application version of an endpoint brings, for this endpoint. */
+/** The dashboard template of the endpoint's application version, filled in for this endpoint. */
 import { useMemo } from 'react'
 import { useGet } from '../../api/query.ts'
 import { Loading } from '../../parts/card.tsx'

@@ -115,7 +115,7 @@ interface ChangeFormProps {
   read: GetResult<Rule>
 }
 
-/** The script beside its triggers and actions, and a try of the script as it is typed. */
+/** Shows the script beside its triggers and actions, and a test run of the script as it is typed. */
 function EditRule(props: ChangeFormProps) {
   const { first } = props
   const [script, setScript] = useState(first.expression)

@@ -37,7 +37,7 @@ const camel = (segment: string) => segment.replace(/-(\w)/g, (_, letter: string)
 export const nounOf = (kind: 'trigger' | 'action', type: string) =>
   `${camel(type)}${kind === 'trigger' ? 'Triggers' : 'Actions'}`
 
-/** A first event for a try: the script sees it as `ctx.trigger`. */
+/** A first event for a test run: the script gets it as `ctx.trigger`. */
 export const sampleOf: Record<TriggerType, Record<string, unknown>> = {
   'endpoint-data-samples-received': { endpointDataSamplesReceived: { dataSamples: [{ temperature: 33 }] } },
   'endpoint-metadata-updated': {

@@ -1,4 +1,4 @@
-/** Says in words what a scope permits. Names follow one form: the container, the thing and the verb (`application:endpoint:create`). */
+/** Says in words what a scope permits. Names follow one form: the container, the object and the verb (`application:endpoint:create`). */
 
 const verbs: Record<string, string> = {
   create: 'Create',
@@ -14,10 +14,10 @@ const plural = (noun: string) => {
   return noun.endsWith('y') ? `${noun.slice(0, -1)}ies` : `${noun}s`
 }
 
-/** Containers that are the whole tenant, or the area of the thing. */
+/** Containers that are the whole tenant, or the area of the object. */
 const withoutContainer = new Set(['platform', 'tenant', 'identity'])
 
-/** `nouns` are the plural nouns of things whose names do not spell them. */
+/** `nouns` are the plural nouns of objects whose names do not spell them. */
 export function sentenceOf(scope: string, nouns: ReadonlyMap<string, string>): string {
   const parts = scope.split(':')
   const verb = parts.at(-1) ?? ''

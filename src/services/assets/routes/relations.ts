@@ -14,14 +14,14 @@ const read = { scope: 'asset:read' }
 
 type Body = Static<typeof schemas.linkEntities.body>
 
-/** Returns the word that equals the text, ignoring case. Throws a 400 if none does. */
-function wordOf<W extends string>(words: readonly W[], text: string, field: string): W {
-  const found = words.find((word) => word === text.toUpperCase())
-  if (found === undefined) throw invalidField(field, `expected ${words.join(' or ')}`)
+/** Returns the constant that equals the text, ignoring case. Throws a 400 if none does. */
+function constantOf<C extends string>(constants: readonly C[], text: string, field: string): C {
+  const found = constants.find((constant) => constant === text.toUpperCase())
+  if (found === undefined) throw invalidField(field, `expected ${constants.join(' or ')}`)
   return found
 }
 
-const entityTypeOf = (text: string, field: string) => wordOf(['ASSET', 'ENDPOINT'], text, field)
+const entityTypeOf = (text: string, field: string) => constantOf(['ASSET', 'ENDPOINT'], text, field)
 const optionalEntityType = (text: string | undefined) =>
   text === undefined ? undefined : entityTypeOf(text, 'entityType')
 
@@ -38,7 +38,7 @@ function relationsOf(body: Body): { relations: EntityRelation[]; fieldOf(index: 
   })
   return {
     relations: list.map(({ type, from, to }, index) => ({
-      type: wordOf(['CONTAINS', 'MANAGES'], type, `${prefix(index)}type`),
+      type: constantOf(['CONTAINS', 'MANAGES'], type, `${prefix(index)}type`),
       from: entity(from, `${prefix(index)}from`),
       to: entity(to, `${prefix(index)}to`),
     })),

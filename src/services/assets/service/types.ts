@@ -79,7 +79,7 @@ async function create({ db, now, newId, identity }: Deps, ctx: Ctx, input: Asset
 
 const typeLengthMax = 50
 
-/** Makes a type from the display name: capitals, `_` for other characters, and at least two characters. */
+/** Derives the name of a type from its display name: capitals, `_` for other characters, and at least two characters. */
 const typeOf = (displayName: string) =>
   displayName
     .toUpperCase()

@@ -206,7 +206,7 @@ async function send(
   const connection = gateway.connectionOf(endpointId)
   if (connection && pushed.get(connection)?.get(name) === configId) return
   const content = await contents.find(tenantId, configId)
-  // Deleted meanwhile: another push follows.
+  // If the content was deleted meanwhile, another push follows.
   if (content)
     await gateway.sendHere(endpointId, configurationPush(extensionName, { name, configId, config: content.value }))
 }

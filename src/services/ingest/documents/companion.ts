@@ -1,4 +1,4 @@
-/** Makes documents of samples, and stores them in the commit of the samples (document 5, 7.4). */
+/** Creates documents from samples, and stores them in the commit of the samples (document 5, 7.4). */
 import type { Bus } from '../../../kernel/bus.ts'
 import { createCache } from '../../../kernel/cache.ts'
 import type { Sql, TransactionSql } from '../../../kernel/db.ts'

@@ -32,7 +32,7 @@ const unusable = ({ type, reason, error }: Problem) =>
 export function createPipelineOperations(deps: Deps): PipelineOperations {
   const { db, bus, now } = deps.kit
 
-  // Read from the database, so that a caller sees what it has just written through another node.
+  // The pipelines are read from the database, so that a caller sees what it has just written through another node.
   async function run({ tenantId }: Ctx, work: Work) {
     const set = { tenantId, ...(await store.findPipelineSet(db.sql, tenantId)) }
     const named = work.kind === 'simulate' ? work.pipelineId : undefined

@@ -288,7 +288,7 @@ async function remove(
     if (deleteEndpoint) authorize(ctx, 'endpoint:delete', endpointResource({ tenantId, applicationName, endpointId }))
   }
   if (deregisterOnNet) {
-    // Before the transaction: the network may take 10 seconds.
+    // The network is called before the transaction, because it may take 10 seconds.
     const { gatewayIntegrationId: id, accountIntegrationId } = path
     const found = await store.findGateway(kit.db.sql, { accountIntegrationId, id })
     const row = requireGateway(ctx, id, found, gatewayScopes.delete)

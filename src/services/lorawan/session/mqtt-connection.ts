@@ -283,7 +283,7 @@ function receive(state: State, packet: Packet) {
   switch (packet.cmd) {
     case 'publish': {
       const { topic, qos, messageId } = packet
-      // A copy: the buffer of the parser is reused.
+      // The payload is copied, because the buffer of the parser is reused.
       const payload = Buffer.from(packet.payload)
       if (qos === 2) fail(state, 'the network sent a message with QoS 2, which was not asked for')
       else

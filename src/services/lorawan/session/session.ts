@@ -103,7 +103,7 @@ async function connect(state: State) {
     if (state.isStopped) return
     if (state.startsClean) {
       await discardSession(options)
-      // Before the subscription: otherwise the next node would discard uplinks that wait for it.
+      // This is recorded before the subscription: otherwise the next node would discard uplinks that wait for it.
       await options.cleaned()
       state.startsClean = false
     }

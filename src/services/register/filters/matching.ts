@@ -29,7 +29,7 @@ export const MatchFilter = defineWalk<Omit<FilterToMatch, 'tenantId'>>('register
   title: 'Match a filter',
   first: 2000,
   keepDays: 1,
-  // The filter would stay pending.
+  // A canceled task would leave the filter pending.
   cancelable: false,
 })
 const ClearMembers = defineJob<Record<never, never>>('register.clear-members', { timeoutSeconds: 3600 })
@@ -55,7 +55,7 @@ export function createMatching({ db, bus, bulk, jobs }: Kit): Matching {
       if (!(await lockPending(sql, { ...filter, memberSet }))) return
       await store.activateFilter(sql, filter)
       await bus.publish(sql, FilterActivated, filter)
-      // Deleted twice: most refusals before the exclusive lock, the rest under it.
+      // Refusals are deleted twice: most of them before the exclusive lock, the rest under it.
       await members.deleteRefusals(sql, tenantId, memberSet)
       await store.publishFilters(sql, filter)
       await members.deleteRefusals(sql, tenantId, memberSet)

@@ -37,7 +37,7 @@ export async function setConnectivity({ db, bus, changes, connectivityKeys }: De
 
 function newestOfEach(reported: Connectivity[]): Map<string, Connectivity> {
   const newest = new Map<string, Connectivity>()
-  // Compared by number, because the clocks of nodes differ.
+  // Changes are compared by number, because the clocks of nodes differ.
   for (const change of reported)
     if ((newest.get(change.endpointId)?.number ?? 0) <= change.number) newest.set(change.endpointId, change)
   return newest

@@ -1,15 +1,15 @@
-/** Shapes of names and words that several types use. */
+/** Schemas of names and levels that several types use. */
 import { Name, Type } from '../../../kernel/schema.ts'
 
 export const severityLevels = ['CRITICAL', 'HIGH', 'MEDIUM', 'LOW', 'INFO'] as const
 export const severityLevel = (description: string) => Type.Enum([...severityLevels], { description })
 
-const word = '^[A-Za-z0-9_.-]{1,100}$'
-export const isAlertType = (text: string) => new RegExp(word).test(text)
+const namePattern = '^[A-Za-z0-9_.-]{1,100}$'
+export const isAlertType = (text: string) => new RegExp(namePattern).test(text)
 export const alertType = (description: string) =>
-  Type.String({ minLength: 1, maxLength: 100, pattern: word, description })
+  Type.String({ minLength: 1, maxLength: 100, pattern: namePattern, description })
 export const secretName = (description: string) =>
-  Type.String({ minLength: 1, maxLength: 100, pattern: word, description })
+  Type.String({ minLength: 1, maxLength: 100, pattern: namePattern, description })
 
 export const commandType = (description: string) => Name({ pattern: '^[A-Za-z0-9_-]+$', description })
 /** A series name; extracted series have names such as `auto~temperature`. */

@@ -28,7 +28,7 @@ const Trace = Type.Object(
     }),
     createdAt: DateTime({ description: 'When it ended, in UTC.' }),
   },
-  { title: 'Trace', description: 'What a rule or action did once.' },
+  { title: 'Trace', description: 'One run of a rule or action.' },
 )
 
 export const executeRule = {
@@ -47,7 +47,7 @@ export const executeRule = {
     200: Type.Object(
       {
         returnedValue: text('What the rule returned: texts as they are, others as JSON; empty if it failed.'),
-        traces: Type.Array(Trace, { description: 'Traces of what has ended, in order.' }),
+        traces: Type.Array(Trace, { description: 'Traces of the rules and actions that have ended, in order.' }),
       },
       { title: 'Execution', description: 'The result of an execution.' },
     ),
@@ -77,7 +77,7 @@ export const evaluateExpression = {
     },
     {
       title: 'Evaluation',
-      description: 'An expression and what it sees.',
+      description: 'An expression, and the data that it gets.',
       examples: [{ expression: 'return ctx.endpointMetadata.level < 15', endpointMetadata: { level: 10 } }],
     },
   ),
@@ -132,7 +132,7 @@ const Effect = Type.Object(
     type: text('Type of the action, as in paths.'),
     wouldDo: AnyJson({ description: 'What the action would have done.' }),
   },
-  { title: 'Effect', description: 'What an action would have done.' },
+  { title: 'Effect', description: 'The effect that an action would have had.' },
 )
 
 export const tryRule = {
@@ -174,13 +174,13 @@ export const createReplay = {
   name: 'rules.replays.create',
   summary: 'Replay a rule over recorded messages',
   description:
-    'Runs the rule, or another expression, without effects for the recorded samples of a time, in the background. Compare what it ' +
+    'Runs the rule, or another expression, without effects for the recorded samples of a period, in the background. Compare what it ' +
     'returns with what happened then.',
   params: ofRule,
   body: Type.Object(
     {
-      from: Text({ description: 'Start of the time: ISO 8601, relative such as now-1d, or milliseconds.' }),
-      to: Text({ description: 'End of the time.' }),
+      from: Text({ description: 'Start of the period: ISO 8601, relative such as now-1d, or milliseconds.' }),
+      to: Text({ description: 'End of the period.' }),
       endpointIds: Type.Optional(
         Type.Array(Text({ description: 'Id of an endpoint.' }), {
           minItems: 1,
@@ -223,12 +223,12 @@ const ofReplay = Type.Object({
 const missingReplay = 'The rule or the replay does not exist, or the caller may not read the rule.'
 const replaySummary = {
   replayId: text('Id of the replay.'),
-  from: DateTime({ description: 'Start of the time, in UTC.' }),
-  to: DateTime({ description: 'End of the time, in UTC.' }),
+  from: DateTime({ description: 'Start of the period, in UTC.' }),
+  to: DateTime({ description: 'End of the period, in UTC.' }),
   createdAt: DateTime({ description: 'When it was started, in UTC.' }),
   status: text('RUNNING, COMPLETED, FAILED or CANCELED.'),
   reason: Type.Optional(text('Why it failed.')),
-  progress: Type.Unsafe<number>({ type: 'number', description: 'Part of the time that is done, from 0 to 1.' }),
+  progress: Type.Unsafe<number>({ type: 'number', description: 'Part of the period that is done, from 0 to 1.' }),
   eventsCount: Type.Integer({ description: 'Number of messages that the rule ran for.' }),
   skippedCount: Type.Integer({ description: 'Number of messages without a complete payload.' }),
 }
@@ -280,9 +280,12 @@ const DeadLetter = Type.Object(
     endpointId: Type.Optional(text('Endpoint of the event.')),
     eventId: text('Id of the event.'),
     reason: text('Why the platform could not run it.'),
-    createdAt: DateTime({ description: 'When the last try ended, in UTC.' }),
+    createdAt: DateTime({ description: 'When the last attempt ended, in UTC.' }),
   },
-  { title: 'DeadLetter', description: 'An event that the platform itself could not run for a rule, after five tries.' },
+  {
+    title: 'DeadLetter',
+    description: 'An event that the platform itself could not run for a rule, after five attempts.',
+  },
 )
 const ofDeadLetter = Type.Object({ deadLetterId: Name({ description: 'Id of the dead letter.' }) })
 const missingDeadLetter = 'The dead letter does not exist, or the caller may not read its rule.'

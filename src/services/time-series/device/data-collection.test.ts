@@ -299,7 +299,7 @@ suite('enrichment', () => {
 })
 
 suite('a service that handles samples', () => {
-  // Last in the file: from here on a service handles the event.
+  // This test is the last in the file: from here on a service handles the event.
   const publishedSamples: { applicationName: string; messages: ReceivedSamples[] }[] = []
   const collect: Collector['collect'] = async (_message, samples) => {
     if (samples.includes('bad')) throw DatabaseUnavailable()

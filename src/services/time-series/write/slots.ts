@@ -98,7 +98,7 @@ export function createSlots({ db, now }: { db: Db; now: Clock }, limits: SlotLim
         await store.openSlot(sql, next.slot, now())
         return next.slot
       })
-      // Known at once, so that no write of this node has to look for it.
+      // The slot is cached at once, so that no write of this node has to look for it.
       cachedSlot = opened
       if (opened !== undefined) await saveOpening(opened)
     },

@@ -93,7 +93,7 @@ export function createWriter(options: WriterOptions): Writer {
     if (rewritten.length === 0 && !hasConflict && !duringCommit?.isNeeded(rows))
       return await copySamples(db, slot, rows)
     if (!hasConflict) return await writeInTransaction(rows, rewritten, slot, false)
-    // Serialized, so that the times of such an endpoint increase from write to write.
+    // These writes are serialized, so that the times of such an endpoint increase from write to write.
     const work = () => writeInTransaction(rows, rewritten, slot, true)
     const resolved = lastResolved.then(work, work)
     lastResolved = resolved.catch(() => {})

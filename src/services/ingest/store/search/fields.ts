@@ -59,7 +59,7 @@ export const timeOf = (sql: Sql, value: Fragment): Fragment =>
     when 'number' then to_timestamp((${value})::float8 / 1000) end)`
 
 /** Joins conditions or expressions with an operator between them. */
-export function joined(sql: Sql, parts: Fragment[], word: 'and' | 'or' | ',' | '+'): Fragment {
-  const between = sql.unsafe(word)
+export function joined(sql: Sql, parts: Fragment[], operator: 'and' | 'or' | ',' | '+'): Fragment {
+  const between = sql.unsafe(operator)
   return sql`${parts.flatMap((part, index) => (index === 0 ? [part] : [between, part]))}`
 }

@@ -1,7 +1,7 @@
 import type { Caller } from '../../../../kernel/contract.ts'
 import type { EndpointRef } from '../../../register/contract.ts'
 
-/** The rights of a script. */
+/** The permissions of a script. */
 export interface HostAccess {
   tenantId: string
   endpoint: EndpointRef | undefined
