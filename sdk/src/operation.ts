@@ -1,4 +1,4 @@
-/** Reads the generated table, and makes requests of operations with their arguments. */
+/** Reads the generated table, and builds the requests of operations from their arguments. */
 import { WaypostError } from './errors.ts'
 import type { Arguments, Operation, Paging } from './types.ts'
 
@@ -63,7 +63,7 @@ export function pathOf({ name, path, headers }: Operation, args: Arguments): str
     const parts = many ? text.split('/') : [text]
     // A browser or fetch would remove such segments, and the request would go to another operation.
     if (parts.some((part) => part === '' || part === '.' || part === '..'))
-      throw new WaypostError(`${name} needs ${key}, which is not ${text === '' ? 'empty' : text}`, {
+      throw new WaypostError(`${name}: ${key} must not be ${text === '' ? 'empty' : text}`, {
         code: 'invalid_argument',
         field: key,
         operation: name,

@@ -124,7 +124,7 @@ describe('connections of one address', () => {
     ['fe80::1%eth0', 'fe80:0:0:0::/64'],
     ['::ffff:192.0.2.7', '192.0.2.7'],
   ] as const)
-    test(`${address} counts as ${network}`, () => assert.equal(networkOf(address), network))
+    test(`the address ${address} counts as the network ${network}`, () => assert.equal(networkOf(address), network))
 })
 
 test('a fleet behind one address that reconnects at once is accepted, despite the limit of anonymous connections', async () => {

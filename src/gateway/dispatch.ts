@@ -206,7 +206,7 @@ export function describeError(error: unknown): DescribedError {
     }
   if (isDatabaseUnavailable(error) || isExhausted(error))
     return { statusCode: 503, reasonPhrase: 'The platform cannot store this right now, try again' }
-  return { statusCode: 500, reasonPhrase: 'Something went wrong here' }
+  return { statusCode: 500, reasonPhrase: 'The platform could not process this because of an internal error' }
 }
 
 export const errorPayload = ({ statusCode, reasonPhrase }: { statusCode: number; reasonPhrase: string }) =>

@@ -78,7 +78,7 @@ interface Parts extends DownlinkDeps {
 export function createDownlink(deps: DownlinkDeps): Downlink {
   const { db, signals, members, secrets, newId, log } = deps.kit
   const { nodeId } = members
-  // Created for the first push from another node: it allocates room for all of its entries.
+  // The cache is created with the first push from another node, because it allocates room for all of its entries.
   let seenPushes: LRUCache<string, true> | undefined
   const outcomes = createPushOutcomes()
   const findBinding = createBatcher<string, store.BindingRow>(async (endpointIds) => {

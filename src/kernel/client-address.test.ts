@@ -47,7 +47,7 @@ suite('with a number of proxies', () => {
     ['2', '203.0.113.9, <script>, 10.0.0.2', '10.0.0.2'],
   ]
   for (const [hops, forwarded, address] of cases)
-    test(`${hops}: ${forwarded ?? 'no header'} is ${address}`, () =>
+    test(`with ${hops} proxies, the header ${forwarded ?? '(absent)'} gives the address ${address}`, () =>
       assert.equal(clientAddress(from('10.0.0.1', forwarded), reading(hops)), address))
 })
 
@@ -65,7 +65,7 @@ suite('with the networks of the proxies', () => {
     ['10.1.2.3', '198.51.100.1, unknown, 10.0.0.5', '10.0.0.5'],
   ]
   for (const [peer, forwarded, address] of cases)
-    test(`${peer} with ${forwarded} is ${address}`, () =>
+    test(`a request from ${peer} with the header ${forwarded} has the address ${address}`, () =>
       assert.equal(clientAddress(from(peer, forwarded), isProxy), address))
 
   test('an endless chain of proxies is followed for sixteen entries', () => {
@@ -118,5 +118,5 @@ for (const wrong of [
   'fe80::1%eth0',
   ' ',
 ])
-  test(`${JSON.stringify(wrong)} is rejected`, () =>
+  test(`the setting ${JSON.stringify(wrong)} is rejected`, () =>
     assert.match(String(readTrustProxy(wrong)), /^off, the number of proxies in front \(1 to 16\), or their networks/))

@@ -109,13 +109,13 @@ test('the body limit of every operation allows the longest body that its schema 
 suite('metadata of an endpoint', () => {
   const patch = { 'content-type': 'application/json-patch+json' }
   for (const { name, body } of small) {
-    test(`metadata of an endpoint replaced by ${name}`, () =>
+    test(`metadata of an endpoint is replaced by ${name} without a stall`, () =>
       assertShortStall(() => assertRejectedOrDone(`PUT /epr/api/v1/endpoints/${endpoint.endpointId}/metadata`, body)))
-    test(`a key set to ${name}`, () =>
+    test(`a metadata key is set to ${name} without a stall`, () =>
       assertShortStall(() =>
         assertRejectedOrDone(`PUT /epr/api/v1/endpoints/${endpoint.endpointId}/metadata/key`, body),
       ))
-    test(`patched with ${name}`, () =>
+    test(`metadata of an endpoint is patched with ${name} without a stall`, () =>
       assertShortStall(() =>
         assertRejectedOrDone(
           `PATCH /epr/api/v1/endpoints/${endpoint.endpointId}/metadata`,
@@ -123,7 +123,7 @@ suite('metadata of an endpoint', () => {
           patch,
         ),
       ))
-    test(`metadata of an endpoint replaced by ${name} with a patch`, () =>
+    test(`metadata of an endpoint is replaced by ${name} with a patch, without a stall`, () =>
       assertShortStall(() =>
         assertRejectedOrDone(
           `PATCH /epr/api/v1/endpoints/${endpoint.endpointId}/metadata`,
@@ -136,7 +136,7 @@ suite('metadata of an endpoint', () => {
 
 suite('a new endpoint', () => {
   for (const { name, body } of bodiesWithin(512 * 1024))
-    test(`with ${name}`, () =>
+    test(`a new endpoint with ${name} causes no stall`, () =>
       assertShortStall(() =>
         assertRejectedOrDone(
           'POST /epr/api/v1/endpoints',
@@ -147,7 +147,7 @@ suite('a new endpoint', () => {
 
 suite('points', () => {
   for (const { name, body } of bodies)
-    test(`points with ${name}`, () =>
+    test(`points with ${name} cause no stall`, () =>
       assertShortStall(() =>
         assertRejectedOrDone(
           `PUT /epts/api/v1/app-versions/${endpoint.version}/time-series/data`,
@@ -162,9 +162,9 @@ suite('samples', () => {
   )
   const all = [...bodies, { name: 'as many samples as a message may have', body: samples }]
   for (const { name, body } of all) {
-    test(`over HTTP: ${name}`, () =>
+    test(`a message over HTTP with ${name} causes no stall`, () =>
       assertShortStall(() => assertRejectedOrDone(`POST /kp1/${endpoint.version}/dcx/${endpoint.token}/json`, body)))
-    test(`over MQTT: ${name}`, () =>
+    test(`a message over MQTT with ${name} causes no stall`, () =>
       assertShortStall(() => {
         assert.ok(device.client.connected)
         return device.publish(`kp1/${endpoint.version}/dcx/${endpoint.token}/json`, body)

@@ -48,7 +48,7 @@ suite('the database address', () => {
     'postgres://db/x?sslmode=verify-full': { hosts: [{ host: 'db', port: 5432 }], login: { database: 'x', ssl: {} } },
   }
   for (const [url, expected] of Object.entries(cases))
-    test(`${url} is parsed`, () => {
+    test(`the address ${url} is parsed`, () => {
       const { hosts, login } = parseUrl(url)
       assert.deepEqual({ hosts, login }, expected)
     })

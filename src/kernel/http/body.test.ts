@@ -75,7 +75,7 @@ suite('numbers that a double cannot represent', () => {
     ['[-1e+0000400]', '0'],
   ]
   for (const [text, field] of refused)
-    test(`${text.slice(0, 60)} names ${field}`, () => {
+    test(`the error of the body ${text.slice(0, 60)} names ${field}`, () => {
       assert.match(
         String(read(text)),
         new RegExp(`^${RegExp.escape(field)}: .{1,40} is not a number that can be kept exactly$`),
@@ -89,7 +89,7 @@ suite('numbers that a double cannot represent', () => {
     '[1e-400]',
     '[0e999]',
   ])
-    test(`${text} is kept`, () => assert.deepEqual(read(text), { value: JSON.parse(text) }))
+    test(`the number in ${text} is kept`, () => assert.deepEqual(read(text), { value: JSON.parse(text) }))
   test('a number is ignored if a later member of the same name replaces it', () =>
     assert.deepEqual(read('{"a":1e400,"a":1}'), { value: { a: 1 } }))
   test('malformed JSON is reported first', () => assert.match(String(read('[1e400,')), /^body: malformed JSON/))
@@ -114,7 +114,7 @@ suite('a text or name that cannot be stored', () => {
     ['{"x":{"__proto__":1},"x":1}', undefined],
   ]
   for (const [text, field] of cases)
-    test(`${text} ${field === undefined ? 'is accepted' : `names ${field}`}`, () => {
+    test(`the body ${text} ${field === undefined ? 'is accepted' : `is rejected with the field ${field}`}`, () => {
       if (field === undefined) assert.deepEqual(read(text), { value: JSON.parse(text) })
       else assert.match(String(read(text)), new RegExp(`^${RegExp.escape(field)}: (?:expected text|this name)`))
     })

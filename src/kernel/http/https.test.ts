@@ -124,7 +124,7 @@ test('changed files are used for new connections while open connections continue
   const { port, pair } = await aServer()
   const before = await secureSocket(port)
   const second = await aServerCertificate(['localhost', '127.0.0.1'])
-  // The certificate of one pair and the key of another.
+  // The files now have the certificate of one pair and the key of another.
   writeFileSync(pair.certificateFile, second.cert)
   const sameUntilThen = (await secureSocket(port)).serial
   assert.equal(sameUntilThen, before.serial)
@@ -222,7 +222,7 @@ test('plain requests are redirected to the base URL with their method, whatever 
   absolute.destroy()
 })
 
-test('a trusted proxy that received the request over HTTPS is not redirected', async () => {
+test('a request that a trusted proxy received over HTTPS is not redirected', async () => {
   const { plainUrl } = await aServer({ redirect: true, proxies: '127.0.0.1' })
   const ask = client(plainUrl)
   assert.equal((await ask('GET /hello', undefined, { 'x-forwarded-proto': 'https' })).text, 'hello')

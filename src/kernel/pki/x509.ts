@@ -70,7 +70,7 @@ export async function makeAuthority(
     notAfter: never,
     signingAlgorithm: ecdsa,
     extensions: [
-      // Path length: tenant authorities below a root, only clients below a tenant's.
+      // The path length allows authorities of tenants below a root, and only certificates of clients below a tenant's authority.
       new x509.BasicConstraintsExtension(true, subject.issuer ? 0 : 1, true),
       new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign, true),
       await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),

@@ -141,7 +141,7 @@ export function dateText(day: number): string {
   return `${shown}-${two(month)}-${two(own)}`
 }
 
-/** Prints hours and minutes; seconds where they are needed or always. */
+/** Prints hours and minutes, and seconds if they are not 0 or `always` is set. */
 export function timeText(nano: number, always = false): string {
   const second = Math.floor(nano / nanosPerSecond)
   const rest = nano - second * nanosPerSecond
@@ -150,7 +150,7 @@ export function timeText(nano: number, always = false): string {
   return `${minutes}:${two(second % 60)}${fractionText(rest)}`
 }
 
-/** Three, six or nine digits. */
+/** Returns a point and three, six or nine digits. */
 function fractionText(nano: number): string {
   if (nano === 0) return ''
   const digits = String(nano).padStart(9, '0')

@@ -87,7 +87,7 @@ const cases: [path: string, value: unknown][] = [
 
 suite('a path', () => {
   for (const [path, value] of cases)
-    test(`${path} is ${JSON.stringify(value)}`, () => assert.deepEqual(select(data, path), value))
+    test(`the path ${path} has the value ${JSON.stringify(value)}`, () => assert.deepEqual(select(data, path), value))
 
   for (const path of [
     'friends.#(last=="Murphy").first',
@@ -100,7 +100,7 @@ suite('a path', () => {
     '!"x"',
     'name.{first,last}',
   ])
-    test(`${path} is rejected as unsupported syntax`, async () => {
+    test(`the path ${path} is rejected as unsupported syntax`, async () => {
       const error = await rejectsWith((async () => select(data, path))(), 400)
       assert.match(error.message, /^q: .* is not supported here/)
     })

@@ -323,12 +323,12 @@ suite('permissions on jobs', () => {
   test('a caller sees its own jobs, and with the scope those of the tenant or of an application', async () => {
     const { app } = await fleet(1)
     const select = { applicationName: app }
-    const rights = { [`application-${app}`]: ['endpoint:read', 'endpoint:update'] }
-    const ada = waypost.as(aCaller({ id: 'ada', on: rights }))
+    const permissions = { [`application-${app}`]: ['endpoint:read', 'endpoint:update'] }
+    const ada = waypost.as(aCaller({ id: 'ada', on: permissions }))
     const { jobId } = await create('metadata-patches', { select, merge: { a: 1 }, preview: true }, ada)
     const idsFor = async (ask: Ask, filter = '') =>
       (await ask(`GET ${root}?limit=1000${filter}`)).body.content.map((job: { jobId: string }) => job.jobId)
-    const bob = waypost.as(aCaller({ id: 'bob', on: rights }))
+    const bob = waypost.as(aCaller({ id: 'bob', on: permissions }))
     const reader = waypost.as(aCaller({ on: { [`application-${app}`]: ['application:job:read'] } }))
     const others = waypost.as(aCaller({ on: { 'application-other': ['application:job:read'] } }))
     const otherTenant = waypost.as(aTenantAdmin('other'))

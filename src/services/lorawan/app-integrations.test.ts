@@ -101,7 +101,7 @@ suite('without permission to call private addresses', async () => {
     ['netPlainMqttServerUrl', '192.168.1.1:1883'],
   ]
   for (const [field, value] of cases)
-    test(`${field} ${value} is refused`, async () => {
+    test(`an integration with the ${field} ${value} is refused`, async () => {
       const { app } = await guarded.anApplication()
       const { body } = await guarded.must(400, `POST ${root}`, { ...aConnection(), appName: app, [field]: value })
       assert.match(body.message, new RegExp(field))

@@ -95,7 +95,7 @@ suite('creating device integrations', () => {
     [/downlinkConfirmed/, { downlinkConfirmed: 'yes' }],
   ]
   for (const [field, device] of cases)
-    test(`${JSON.stringify(device).slice(0, 70)} is answered with 400, and nothing is created`, async () => {
+    test(`the device ${JSON.stringify(device).slice(0, 70)} is answered with 400, and nothing is created`, async () => {
       const { path, version } = await anIntegration()
       const devices = [
         { netDeviceId: 'fine', name: 'fine' },

@@ -126,7 +126,7 @@ suite('the status of a command follows the network', () => {
     ['failed', false, 502, /gateway not connected/],
   ]
   for (const [word, downlinkConfirmed, statusCode, reason] of cases)
-    test(`${word} is EXECUTED with ${statusCode}`, async () => {
+    test(`a command whose downlink is reported as ${word} is EXECUTED with ${statusCode}`, async () => {
       const { wait, downlink, report, command } = await connected({ downlinkConfirmed })
       const waiting = wait({ a: 1 })
       const sent = await downlink()

@@ -115,7 +115,7 @@ suite('gateway integrations', () => {
     [/netGatewayInfo/, { netGatewayInfo: undefined }],
   ]
   for (const [field, gateway] of cases)
-    test(`${JSON.stringify(gateway).slice(0, 60)} is answered with 400`, async () => {
+    test(`the gateway ${JSON.stringify(gateway).slice(0, 60)} is answered with 400`, async () => {
       const network = await aNetworkApi(() => ({}))
       const { path, version } = await anAccount({ netIdentityServerHost: network.host })
       const gateways = [{ netGatewayId: 'a', name: 'a', netGatewayInfo: info, ...gateway }]

@@ -118,7 +118,7 @@ suite('the response', () => {
     [`endpointIds=${Array.from({ length: 1001 }, (_, n) => n)}`, 'endpointIds'],
   ]
   for (const [query, field] of bad)
-    test(`${query.slice(0, 60)} is rejected`, async () => {
+    test(`a list with the query ${query.slice(0, 60)} is rejected with 400`, async () => {
       const answer = await admin(`${url}?${query}`)
       assert.equal(answer.status, 400, answer.text)
       assert.ok(answer.body.message.includes(field), answer.text)

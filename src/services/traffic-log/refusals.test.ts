@@ -84,7 +84,7 @@ suite('refusals', () => {
     'reason=%00',
   ]
   for (const query of bad)
-    test(`${query.slice(0, 30)} is rejected`, async () => {
+    test(`refusals with the query ${query.slice(0, 30)} are rejected with 400`, async () => {
       const answer = await admin(`${url}?${query}`)
       assert.equal(answer.status, 400, answer.text)
       assert.ok(answer.body.message.includes(query.split('=')[0]), answer.text)

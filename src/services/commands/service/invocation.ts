@@ -143,7 +143,7 @@ async function invokeAndWait(
       async () => {
         const { commandId, status } = await start(deps, insert, endpoint, given)
         key.commandId = commandId
-        // A millisecond more: the final read must see a command that expires in this moment as expired.
+        // One millisecond is added, because the final read must see a command that expires in this moment as expired.
         const limitMs = ttlMs === 0 ? awaitMs : Math.min(awaitMs, ttlMs + 1)
         return { id: stateKey(key), state: { status, result: null }, limitMs }
       },
@@ -166,7 +166,7 @@ async function invokeAndWait(
 /** Returns a function that stores a command; simultaneous calls share a transaction. */
 function createInsert({ kit, dispatch }: InvocationDeps): Insert {
   const insertAll = async (commands: store.NewCommand[]) => {
-    // One round trip instead of two. Many commands would hold up other statements of the shared connection.
+    // A single statement saves a round trip, but many commands would hold up other statements of the shared connection.
     const isOneStatement = commands.length <= oneStatementMax && dispatch.areHere(commands)
     const made = isOneStatement
       ? await store.insertCommands(kit.db.sql, commands, outstandingMax)

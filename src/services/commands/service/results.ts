@@ -82,7 +82,7 @@ async function storeAll(
   const groupsOf = (executed: Set<store.NewResult>) =>
     groups.map((group) => new Set(group.filter((result) => executed.has(result))))
   if (!isPublished && members.isAlone() && results.length <= oneStatementMax) {
-    // The transaction has no other statement: one round trip instead of two.
+    // The transaction has no other statement, so it runs without one and saves a round trip.
     const commands = await store.updateResults(db.sql, results, { withPayload: false })
     states.changedHere(changesOf(commands))
     return groupsOf(new Set(commands.map(resultOf)))

@@ -32,7 +32,7 @@ const cases: [text: string, down: string | undefined, up?: string][] = [
   ['99999999999999999999', undefined],
 ]
 for (const [text, down, up = down] of cases)
-  test(`${text || 'an empty text'} is ${down ?? 'no date'}`, () => {
+  test(`the text ${JSON.stringify(text)} is ${down === undefined ? 'not a date' : `the date ${down}`}`, () => {
     assert.equal(resolved(text), down)
     assert.equal(resolved(text, true), up)
   })

@@ -156,7 +156,7 @@ async function beginServing(run: Run, programs: Programs): Promise<Served> {
   try {
     await host.loadFirewall()
     directory = mkdtempSync(join(tmpdir(), 'waypost-vpn-'))
-    // OpenVPN gives up its rights and reads the revocation lists again when they change.
+    // OpenVPN drops its privileges and reads the revocation lists again when they change.
     chmodSync(directory, 0o711)
   } catch (error) {
     run.problem = wordsOf(error)

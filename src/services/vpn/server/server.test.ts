@@ -175,7 +175,7 @@ suite('the lease', () => {
 })
 
 suite('problems of the machine', () => {
-  test('missing programs, missing rights and a wrong system are named', () => {
+  test('missing programs, missing permissions and a wrong system are named', () => {
     assert.deepEqual(missingParts({}, 'darwin'), ['The VPN server runs on Linux only, this is darwin'])
     const [openvpn, nft, ip] = missingParts({})
     for (const [problem, name] of [
