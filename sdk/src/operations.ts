@@ -97,7 +97,7 @@ export interface Alert {
   id: string
   /** Type of the alert: letters, digits, `_`, `.` and `-`. */
   alertType: string
-  /** How bad it is. */
+  /** Severity of the alert. */
   severityLevel: 'CRITICAL' | 'HIGH' | 'MEDIUM' | 'LOW' | 'INFO'
   /** ENDPOINT: an alert of an endpoint. TENANT: an alert of the tenant itself. */
   entityType: 'ENDPOINT' | 'TENANT'
@@ -1759,7 +1759,7 @@ export interface DashboardSummaryPage {
   content: DashboardSummary[]
 }
 
-/** The dashboard that a version of an application brings. Its variables get the application and endpoint that is shown. */
+/** The dashboard template of an application version. Its variables get the application and endpoint that is shown. */
 export interface DashboardTemplate {
   /** Name of the version of the application. */
   appVersionName: string
@@ -2118,7 +2118,7 @@ export interface DeviceIntegration {
   appVersionName: string
   /** Id of the device in the network: lower-case letters, digits and dashes. It cannot be changed. */
   netDeviceId: string
-  /** Id of the endpoint that stands for it. */
+  /** Id of the endpoint that represents it. */
   endpointId: string
   /** Name for people. */
   name: string
@@ -2140,9 +2140,9 @@ export interface DeviceIntegration {
   status: 'ACTIVE' | 'SUSPENDED'
   /** When the network received its last uplink. */
   lastUplinkAt?: string
-  /** Why the last dropped uplink or failed downlink failed. */
+  /** Why the last uplink was dropped or the last downlink failed. */
   lastError?: string
-  /** When that was. */
+  /** When the error of `lastError` happened. */
   lastErrorAt?: string
   statistics: UplinkStatistics
 }
@@ -2177,7 +2177,7 @@ export interface DeviceOfIntegration {
   appVersionName: string
   /** Id of the device in the network. */
   netDeviceId: string
-  /** Id of the endpoint that stands for it. */
+  /** Id of the endpoint that represents it. */
   endpointId: string
   /** Name for people. */
   name: string
@@ -2756,7 +2756,7 @@ export interface EntityRelation {
   entityType: 'ASSET' | 'ENDPOINT'
   /** The entity at the other end. */
   entityId: string
-  /** What `ofEntityId` is to `entityId`. */
+  /** Relation of `ofEntityId` to `entityId`. */
   relationType: 'CONTAINS' | 'IS_CONTAINED_BY' | 'MANAGES' | 'IS_MANAGED_BY'
 }
 
@@ -2934,7 +2934,7 @@ export interface GatewayIntegration {
   appVersionName: string
   /** Id of the gateway in the network: lower-case letters, digits and dashes. It cannot be changed. */
   netGatewayId: string
-  /** Id of the endpoint that stands for it. */
+  /** Id of the endpoint that represents it. */
   endpointId: string
   /** Name for people. */
   name: string
@@ -3863,7 +3863,7 @@ export interface NewGatewayIntegrations {
   poolIds?: string[]
 }
 
-/** A grant to make. */
+/** A grant to create. */
 export interface NewGrant {
   /** The user, role, client or API key that gets the grant. */
   subject: GrantSubject
@@ -5815,7 +5815,7 @@ export interface StreamSubscriptions {
 export interface StreamTopic {
   /** Name of the topic. */
   topic: string
-  /** What its events are. */
+  /** Describes its events. */
   description: string
   /** The scopes that a subscription needs. */
   scopes: string[]
@@ -6483,7 +6483,7 @@ export interface Try {
   expression?: string
 }
 
-/** The result of a try. */
+/** The result of a run without effects. */
 export interface TryResult {
   /** What the rule returned; empty if it failed. */
   returnedValue: string
@@ -9644,7 +9644,7 @@ export interface Nouns {
       /** Id of the dashboard. */
       dashboardId: string
     }, { 200: Dashboard }>
-    /** Replace name and contents of a dashboard. The version before stays in the list of versions. */
+    /** Replace name and contents of a dashboard. The previous version stays in the list of versions. */
     update: Call<{
       /** Id of the dashboard. */
       dashboardId: string
@@ -9678,18 +9678,18 @@ export interface Nouns {
     }
   }
   dashboardTemplates: {
-    /** Get the dashboard that a version of an application brings. Needs `application:read` on the application. */
+    /** Get the dashboard template of an application version. Needs `application:read` on the application. */
     get: Call<{
       /** Name of the version of the application. */
       appVersionName: string
     }, { 200: DashboardTemplate }>
-    /** Set the dashboard that a version of an application brings. Creates or replaces it. Needs `application:update` on the application. */
+    /** Set the dashboard template of an application version. Creates or replaces it. Needs `application:update` on the application. */
     update: Call<{
       /** Name of the version of the application. */
       appVersionName: string
       body: DashboardInput
     }, { 200: DashboardTemplate }>
-    /** Delete the dashboard that a version of an application brings. */
+    /** Delete the dashboard template of an application version. */
     delete: Call<{
       /** Name of the version of the application. */
       appVersionName: string
@@ -11271,7 +11271,7 @@ export interface Nouns {
     }
   }
   links: {
-    /** Create a link that downloads one resource without a header. For browsers and other programs that cannot send a token: a file or blob of an endpoint, or the file of an export. The link is good for some minutes, on every node, and acts with the present permissions of its creator: it stops working when they are withdrawn. */
+    /** Create a link that downloads one resource without a header. For browsers and other programs that cannot send a token: a file or blob of an endpoint, or the file of an export. The link is valid for some minutes, on every node, and acts with the present permissions of its creator: it stops working when they are withdrawn. */
     create: Call<{
       body: NewLink
     }, { 201: Link }>
@@ -11286,7 +11286,7 @@ export interface Nouns {
   topics: {
     /** List the topics of streams. Which topics a stream can have, with their filters and the scopes that they need. */
     list: BareListCall<Record<never, never>, StreamTopic>
-    /** Watch topics as they happen. One stream for several topics with the same filters; each topic uses the filters that it has, and its subscription has its name. To use other filters for each topic, open a stream with `streams.watch`. The response consists of server-sent events until the token expires. `open`: the stream has the id `streamId`. `subscribed`: a subscription is active; what is stored from now on is delivered. An event with the name of a topic has `subscription` and `items`, in the form of the operation that lists them. `gap`: something was left out; read it with that operation. `permissions`: the permissions of the caller have changed. `ended`: a subscription ended, with `status`, `code` and `message`, such as a permission that was revoked. `position`: everything before its id was delivered. `end`: the last event, with its `reason`: `unauthenticated`, `too_slow` (nothing was read for a minute) or `stopping`. Reasons of a `gap`: `missed` (nodes lost contact with each other, or one died), `too_slow` (more waited for the client than fits), `too_old`, `too_many` and `no_history` (what happened since Last-Event-ID cannot be delivered). */
+    /** Watch the events of topics. One stream for several topics with the same filters; each topic uses the filters that it has, and its subscription has its name. To use other filters for each topic, open a stream with `streams.watch`. The response consists of server-sent events until the token expires. `open`: the stream has the id `streamId`. `subscribed`: a subscription is active; what is stored from now on is delivered. An event with the name of a topic has `subscription` and `items`, in the form of the operation that lists them. `gap`: something was left out; read it with that operation. `permissions`: the permissions of the caller have changed. `ended`: a subscription ended, with `status`, `code` and `message`, such as a permission that was revoked. `position`: everything before its id was delivered. `end`: the last event, with its `reason`: `unauthenticated`, `too_slow` (nothing was read for a minute) or `stopping`. Reasons of a `gap`: `missed` (nodes lost contact with each other, or one died), `too_slow` (more waited for the client than fits), `too_old`, `too_many` and `no_history` (what happened since Last-Event-ID cannot be delivered). */
     watch: Call<{
       /** Names of the topics: counts, traffic, refusals, connection, series, alerts, jobs. */
       topics: string | readonly string[]

@@ -70,7 +70,7 @@ export const listRelations = {
           entityType: entityTypes,
           entityId: Type.String({ description: 'The entity at the other end.' }),
           relationType: Type.Enum(['CONTAINS', 'IS_CONTAINED_BY', 'MANAGES', 'IS_MANAGED_BY'], {
-            description: 'What `ofEntityId` is to `entityId`.',
+            description: 'Relation of `ofEntityId` to `entityId`.',
           }),
         },
         { title: 'EntityRelation', description: 'A relation as seen from one of its ends.' },

@@ -5,7 +5,7 @@ export const commandsSettings = defineSettings(
     COMMAND_AWAIT_SECONDS: {
       kind: 'integer',
       default: '60',
-      meaning: 'greatest `awaitTimeout` of a command: seconds that a request may wait for the result',
+      meaning: 'maximum `awaitTimeout` of a command: seconds that a request may wait for the result',
     },
     COMMAND_DAYS: {
       kind: 'integer',

@@ -48,7 +48,7 @@ const payload = AnyJson({
 const list = Type.Array(Configuration, { description: 'The configurations, sorted by name.' })
 
 const noEndpoint =
-  'The endpoint does not exist or the caller may not read it, or the version is none of its application'
+  'The endpoint does not exist or the caller may not read it, or the version does not belong to its application'
 const noVersion = 'The application version does not exist, or the caller may not read it'
 const writeFails = {
   400: 'The body is not JSON, or a parameter is malformed.',

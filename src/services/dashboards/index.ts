@@ -26,7 +26,7 @@ export default defineService({
       http: [
         {
           name: 'dashboards',
-          title: 'Dashboards, their versions, and those that versions of applications bring',
+          title: 'Dashboards, their versions, and dashboard templates of application versions',
           roots: ['/dashboards/api/v1'],
           routes: (http) => routes(http, service),
         },

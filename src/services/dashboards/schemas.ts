@@ -78,7 +78,7 @@ export const getDashboard = {
 export const updateDashboard = {
   name: 'dashboards.update',
   summary: 'Replace name and contents of a dashboard',
-  description: 'The version before stays in the list of versions.',
+  description: 'The previous version stays in the list of versions.',
   params: byDashboard,
   body: DashboardInput,
   response: { 200: Dashboard },
@@ -151,12 +151,12 @@ const Template = Type.Object(
   {
     title: 'DashboardTemplate',
     description:
-      'The dashboard that a version of an application brings. Its variables get the application and endpoint that is shown.',
+      'The dashboard template of an application version. Its variables get the application and endpoint that is shown.',
   },
 )
 export const getTemplate = {
   name: 'dashboardTemplates.get',
-  summary: 'Get the dashboard that a version of an application brings',
+  summary: 'Get the dashboard template of an application version',
   description: 'Needs `application:read` on the application.',
   params: byAppVersion,
   response: { 200: Template, 304: Empty() },
@@ -164,7 +164,7 @@ export const getTemplate = {
 }
 export const updateTemplate = {
   name: 'dashboardTemplates.update',
-  summary: 'Set the dashboard that a version of an application brings',
+  summary: 'Set the dashboard template of an application version',
   description: 'Creates or replaces it. Needs `application:update` on the application.',
   params: byAppVersion,
   body: DashboardInput,
@@ -177,7 +177,7 @@ export const updateTemplate = {
 }
 export const deleteTemplate = {
   name: 'dashboardTemplates.delete',
-  summary: 'Delete the dashboard that a version of an application brings',
+  summary: 'Delete the dashboard template of an application version',
   params: byAppVersion,
   response: { 204: Empty() },
   fails: { 404: noTemplate, ...ifMatchFails },

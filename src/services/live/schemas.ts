@@ -115,7 +115,7 @@ const fails = {
 
 export const watchTopics = (topics: ReadonlyMap<string, TopicDefinition>) => ({
   name: 'topics.watch',
-  summary: 'Watch topics as they happen',
+  summary: 'Watch the events of topics',
   description:
     `One stream for several topics with the same filters; each topic uses the filters that it has, and its subscription has its name. ` +
     `To use other filters for each topic, open a stream with \`streams.watch\`.\n\n${eventsText}`,
@@ -188,7 +188,7 @@ export const listTopics = {
       Type.Object(
         {
           topic: Type.String({ description: 'Name of the topic.' }),
-          description: Type.String({ description: 'What its events are.' }),
+          description: Type.String({ description: 'Describes its events.' }),
           scopes: Type.Array(Type.String(), { description: 'The scopes that a subscription needs.' }),
           filters: Type.Array(Type.String(), { description: 'The filters that a subscription may have.' }),
           hasHistory: Type.Boolean({

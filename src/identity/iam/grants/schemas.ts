@@ -36,7 +36,7 @@ export const NewGrant = Type.Object(
     resource: ResourceName(),
     scopes: Scopes('Scopes to grant on the resource and everything below it.', { minItems: 1 }),
   },
-  { title: 'NewGrant', description: 'A grant to make.' },
+  { title: 'NewGrant', description: 'A grant to create.' },
 )
 export type NewGrant = Static<typeof NewGrant>
 

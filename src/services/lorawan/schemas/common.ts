@@ -121,7 +121,7 @@ export const endpointFields = {
 }
 
 export const id = (what: string) => SerialId({ description: `Id of the ${what}.` })
-export const endpointId = Type.String({ description: 'Id of the endpoint that stands for it.' })
+export const endpointId = Type.String({ description: 'Id of the endpoint that represents it.' })
 export const appVersionName = Name({
   description: 'Application version of the endpoints that are registered together with devices or gateways.',
 })

@@ -58,8 +58,10 @@ const DeviceIntegration = Type.Object(
     downlinkConfirmed: radioFields.downlinkConfirmed,
     status: common.Status('SUSPENDED: its uplinks are dropped, commands wait.'),
     lastUplinkAt: Type.Optional(common.date({ description: 'When the network received its last uplink.' })),
-    lastError: Type.Optional(Type.String({ description: 'Why the last dropped uplink or failed downlink failed.' })),
-    lastErrorAt: Type.Optional(common.date({ description: 'When that was.' })),
+    lastError: Type.Optional(
+      Type.String({ description: 'Why the last uplink was dropped or the last downlink failed.' }),
+    ),
+    lastErrorAt: Type.Optional(common.date({ description: 'When the error of `lastError` happened.' })),
     statistics: Statistics,
   },
   { title: 'DeviceIntegration', description: 'Links a device of the network with an endpoint.' },

@@ -6,7 +6,7 @@ const Alert = Type.Object(
   {
     id: Type.String({ description: 'Id of the alert.' }),
     alertType: Type.String({ description: 'Type of the alert: letters, digits, `_`, `.` and `-`.' }),
-    severityLevel: Type.Enum([...severities], { description: 'How bad it is.' }),
+    severityLevel: Type.Enum([...severities], { description: 'Severity of the alert.' }),
     entityType: Type.Enum([...entityTypes], {
       description: 'ENDPOINT: an alert of an endpoint. TENANT: an alert of the tenant itself.',
     }),

@@ -164,7 +164,7 @@ export const tryRule = {
         traces: Type.Array(Trace, { description: 'What the rule and its actions did, in order; they are not stored.' }),
         effects: Type.Array(Effect, { description: 'What the actions would have done.' }),
       },
-      { title: 'TryResult', description: 'The result of a try.' },
+      { title: 'TryResult', description: 'The result of a run without effects.' },
     ),
   },
   fails: { 400: invalid, 404: missingRule },

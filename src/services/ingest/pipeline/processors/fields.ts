@@ -137,7 +137,7 @@ export const rename: ProcessorDefinition = {
 }
 
 export const append: ProcessorDefinition = {
-  summary: 'Appends values to a list, making a list of the field if it is none.',
+  summary: 'Appends values to a list; a field that is not a list becomes one.',
   options: {
     field: 'Field to append to; a template.',
     value: 'Value or list of values; texts in it are templates.',
