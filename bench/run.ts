@@ -82,6 +82,10 @@ const benches: Record<string, { title: string; load(): Promise<() => Promise<Fig
   vpn: { title: 'VPN', load: async () => (await import('./vpn.ts')).vpn },
   live: { title: 'Live streams of 200 consoles', load: async () => (await import('./live.ts')).live },
   sdk: { title: 'SDK', load: async () => (await import('./sdk.ts')).sdk },
+  'command-line': {
+    title: 'Command line',
+    load: async () => (await import('./command-line.ts')).commandLine,
+  },
   gateway: { title: 'Devices', load: async () => (await import('./gateway.ts')).gateway },
 }
 

@@ -134,6 +134,18 @@ test('a step that fails is reported, and the others are done', async () => {
   assert.match(stderr, /1 of the steps failed/)
 })
 
+test('a field that the API cannot remove is named', async () => {
+  const path = join(temporaryDirectory(), 'removed.yaml')
+  mkdirSync(join(path, '..'), { recursive: true })
+  writeFileSync(path, 'kind: application\nname: vineyard\ndisplayName: null\n')
+  const { code, stdout } = await run(one, 'apply', '-f', path, '--yes')
+  assert.equal(code, 1, stdout)
+  assert.match(
+    stdout,
+    /FAILED application vineyard: displayName: the displayName of an application can be changed but not removed/,
+  )
+})
+
 test('an object that somebody changed since the plan is left alone', async () => {
   const { id: clientId, secret: clientSecret } = one.bootstrap.default.backendClient
   const client = createClient({ url: one.baseUrl, auth: { tenant: 'default', clientId, clientSecret } })

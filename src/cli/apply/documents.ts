@@ -58,7 +58,7 @@ function documentOf(value: unknown, source: string): Document {
     throw new CommandError(`${source}: kind: expected one of ${known}, not ${visible(String(name))}`, 2)
   }
   try {
-    return { kind, key: kind.keyOf(fields), fields, source }
+    return { kind, key: kind.keyOf(fields), fields: kind.normalize?.(fields) ?? fields, source }
   } catch (error) {
     if (error instanceof CommandError) throw new CommandError(`${source}: ${error.message}`, 2)
     throw error

@@ -21,12 +21,16 @@ export interface Kind {
   name: string
   /** Returns the key of a document: its name, with the names of the objects above it. */
   keyOf(fields: Fields): string
+  /** Returns the fields of a document in the form in which `list` yields them. Default: as they are. */
+  normalize?(fields: Fields): Fields
   /** Fields that identify the object; the others can change. */
   identity: readonly string[]
   /** Yields all objects of the kind, with their fields. */
   list(client: Client): AsyncIterable<Found>
   create(client: Client, fields: Fields): Promise<void>
   update(client: Client, found: Found, fields: Fields): Promise<void>
+  /** Refers to other objects of the documents. Called for each object that was created or changed, after all of them exist. */
+  complete?(client: Client, fields: Fields): Promise<void>
   delete(client: Client, found: Found): Promise<void>
   /** Returns how many endpoints a change concerns; undefined if it concerns none. */
   endpoints?(client: Client, fields: Fields, found: Found | undefined): Promise<number | undefined>
@@ -96,7 +100,8 @@ export function kindOf(described: Described): Kind {
       const args = described.parents ? { applicationName } : {}
       await client.call(`${noun}.create`, { ...args, body: described.parents ? body : fields })
     },
-    async update(client, { args, etag }, fields) {
+    async update(client, { args, etag, fields: present }, fields) {
+      if (change.endsWith('.patch')) requireNoRemoval(name, present, fields)
       const body = fieldsFor(change, fields)
       const ifMatch = describe(change)!.conditions.includes('ifMatch') ? etag : undefined
       const answer = await client.call(change, { ...args, body }, ifMatch === undefined ? {} : { ifMatch })
@@ -107,6 +112,15 @@ export function kindOf(described: Described): Kind {
     },
   }
 }
+
+/** Throws for a field that the change would remove, where the API can only change fields. */
+export function requireNoRemoval(kind: string, present: Fields, fields: Fields) {
+  const removed = Object.keys(present).find((field) => fields[field] === undefined)
+  if (removed !== undefined)
+    throw new CommandError(`${removed}: the ${removed} of ${articleOf(kind)} ${kind} can be changed but not removed`)
+}
+
+const articleOf = (word: string) => (/^[aeiou]/.test(word) ? 'an' : 'a')
 
 export const moved = (kind: string, key: string) =>
   new CommandError(`${kind} ${key} was changed since the plan was made; run plan again`, 5)

@@ -2,8 +2,9 @@
 import { describe, operationNames } from '../../../sdk/src/descriptions.ts'
 import type { Client } from '../../../sdk/src/index.ts'
 import { dashed } from '../api/dashed.ts'
-import { type Fields, type Found, type Kind, kindOf, textField } from './kind.ts'
+import { type Fields, type Found, type Kind, kindOf, requireNoRemoval, textField } from './kind.ts'
 import { rule } from './rule.ts'
+import { ruleExecution } from './rule-execution.ts'
 
 async function* applications(client: Client) {
   for await (const { name } of client.list<{ name: string }>('applications.list')) yield { applicationName: name }
@@ -35,7 +36,9 @@ const version: Kind = {
   async create(client, { applicationName, ...body }) {
     await client.call('applications.versions.create', { appName: applicationName, body })
   },
-  async update(client, { args, etag }, { displayName, description }) {
+  async update(client, { args, etag, fields: present }, fields) {
+    requireNoRemoval('version', present, fields)
+    const { displayName, description } = fields
     const body = defined({ displayName, description })
     await client.call('applications.versions.patch', { ...args, body }, etag === undefined ? {} : { ifMatch: etag })
   },
@@ -110,7 +113,6 @@ const partKinds = (suffix: 'Actions' | 'Triggers'): Kind[] =>
     .filter(([noun]) => describe(`${noun}.create`)?.aliasOf === undefined)
     .map(([noun]) => kindOf({ name: dashed(noun!.slice(0, -1)), noun: noun! }))
 
-const ruleExecutions = 'rule-execution-action'
 const actions = partKinds('Actions')
 const triggers = partKinds('Triggers')
 const dashboard = kindOf({ name: 'dashboard', noun: 'dashboards', idField: 'dashboardId' })
@@ -124,9 +126,9 @@ export const kinds: Kind[] = [
   filter,
   assetType,
   ...triggers,
-  // A rule-execution action names a rule by its id, which differs between tenants, so documents do not have this kind.
-  ...actions.filter(({ name }) => name !== ruleExecutions),
+  ...actions.filter(({ name }) => name !== ruleExecution.name),
   rule,
+  ruleExecution,
   alertSetting,
   dashboard,
 ]

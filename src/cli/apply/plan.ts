@@ -64,19 +64,21 @@ async function readWorld(client: Client, used: Kind[]): Promise<World> {
 }
 
 function stepFor({ kind, key, fields }: Document, found: Found | undefined): Step {
-  if (!found) return { action: 'create', kind, key, fields, changes: [] }
+  if (!found) return { action: 'create', kind, key, fields: withoutNull(fields), changes: [] }
   const changes = Object.entries(fields)
     .filter(([field, to]) => !kind.identity.includes(field) && !isEqual(found.fields[field], to))
     .map(([field, to]) => ({ field, from: found.fields[field], to }))
   // Fields that a document does not name stay; null removes one.
-  const merged = Object.fromEntries(
-    Object.entries({ ...found.fields, ...fields }).filter(([, value]) => value !== null),
-  )
+  const merged = withoutNull({ ...found.fields, ...fields })
   return { action: changes.length > 0 ? 'change' : 'keep', kind, key, fields: merged, found, changes }
 }
 
+const withoutNull = (fields: Fields): Fields =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null))
+
 const isEqual = (present: unknown, wanted: unknown) =>
-  (wanted === null && present === undefined) || isDeepStrictEqual(present, wanted)
+  // Some texts have the default ''.
+  wanted === null ? present === undefined || present === '' : isDeepStrictEqual(present, wanted)
 
 /** Checks that an object is still as the plan saw it, for kinds without versions. */
 export async function requireUnchanged(client: Client, step: Step) {

@@ -1,4 +1,5 @@
 /** Rules with their triggers and actions, which documents name by type and name. */
+import { isDeepStrictEqual } from 'node:util'
 import type { Client } from '../../../sdk/src/index.ts'
 import { CommandError } from '../api/errors.ts'
 import { type Fields, type Found, fieldsFor, type Kind, moved, textField } from './kind.ts'
@@ -38,30 +39,48 @@ const typeOf = ({ type }: { type: string }) =>
     .replaceAll('_', '-')
     .replace(/-(action|trigger)$/, '')
 
-const nameOf = (linked: Linked): Named => ({ type: typeOf(linked), name: linked.name })
+/** Sorts links, because the API keeps the order in which they were added, which documents do not tell. */
+const sorted = (links: Named[]): Named[] =>
+  links
+    .map((one) => ({ type: typeOf(one), name: one.name }))
+    .toSorted((a, b) => (`${a.type} ${a.name}` < `${b.type} ${b.name}` ? -1 : 1))
+
+async function read(client: Client, ruleId: string): Promise<Found> {
+  const { body, etag } = await client.call('rules.get', { ruleId })
+  const links = await linksOf(client, ruleId)
+  const named = linkNames.filter((name) => links[name].length > 0).map((name) => [name, sorted(links[name])])
+  const fields = { ...fieldsFor('rules.create', body as Fields), ...Object.fromEntries(named) }
+  return { key: keyOf(fields), args: { ruleId }, fields, etag }
+}
 
 export const rule: Kind = {
   name: 'rule',
   identity: ['name'],
   keyOf,
+  normalize(fields) {
+    const given = linkNames.filter((name) => fields[name] !== undefined)
+    const links = given.map((name) => [name, sorted(namedIn(fields, name))] as const)
+    // No link is as an absent field.
+    return { ...fields, ...Object.fromEntries(links.map(([name, list]) => [name, list.length > 0 ? list : null])) }
+  },
   async *list(client) {
-    for await (const { id } of client.list<{ id: string }>('rules.list')) {
-      const { body, etag } = await client.call('rules.get', { ruleId: id })
-      const links = await linksOf(client, id)
-      const named = linkNames.filter((name) => links[name].length > 0).map((name) => [name, links[name].map(nameOf)])
-      const fields = { ...fieldsFor('rules.create', body as Fields), ...Object.fromEntries(named) }
-      yield { key: keyOf(fields), args: { ruleId: id }, fields, etag }
-    }
+    for await (const { id } of client.list<{ id: string }>('rules.list')) yield await read(client, id)
   },
   async create(client, fields) {
-    const { location } = await client.call('rules.create', { body: withoutLinks(fields) })
-    await link(client, location!.split('/').at(-1)!, fields)
+    await client.call('rules.create', { body: withoutLinks(fields) })
   },
-  async update(client, { args, etag }, fields) {
+  async update(client, { args, fields: planned }, fields) {
+    // The steps before this one may have changed its triggers and actions, and with them its version.
+    const { fields: present, etag } = await read(client, args.ruleId as string)
+    if (!isDeepStrictEqual(present, planned)) throw moved('rule', keyOf(fields))
     const body = fieldsFor('rules.update', fields)
     const answer = await client.call('rules.update', { ...args, body }, etag === undefined ? {} : { ifMatch: etag })
     if (answer.status === 412) throw moved('rule', keyOf(fields))
-    await link(client, args.ruleId as string, fields)
+  },
+  // Only now, because an action can run a rule whose actions run the first one.
+  async complete(client, fields) {
+    for await (const { id, name } of client.list<Linked>('rules.list', { name: keyOf(fields) }))
+      if (name === keyOf(fields)) await link(client, id, fields)
   },
   async delete(client, { args }: Found) {
     await client.call('rules.delete', args)

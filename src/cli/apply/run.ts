@@ -13,19 +13,30 @@ const done = { create: 'created', change: 'changed', delete: 'deleted', keep: 'u
 export async function runSteps(client: Client, steps: Step[], ownership: Ownership) {
   const failed: { step: Step; exitCode: number }[] = []
   const owned = new Set(ownership.owned)
-  for (const step of steps) {
-    if (step.action === 'keep') continue
+  const attempt = async (step: Step, work: (name: string) => Promise<void>) => {
     const name = stepKey(step.kind.name, step.key)
     try {
-      await runStep(client, step)
-      if (step.action === 'create') owned.add(name)
-      if (step.action === 'delete') owned.delete(name)
-      print(`${done[step.action]} ${visible(name)}`)
+      await work(name)
     } catch (error) {
       failed.push({ step, exitCode: exitCodeOf(error) })
       print(`FAILED ${visible(name)}: ${visible((error as Error).message)}`)
     }
   }
+  // Before the first step, because deleting one object also removes it from those that refer to it.
+  const deleted = steps.filter(({ action }) => action === 'delete')
+  for (const step of deleted) await attempt(step, () => requireUnchanged(client, step))
+  const incomplete: Step[] = []
+  for (const step of steps.filter(({ action }) => action !== 'keep')) {
+    if (failed.some((one) => one.step === step)) continue
+    await attempt(step, async (name) => {
+      await runStep(client, step)
+      if (step.action === 'create') owned.add(name)
+      if (step.action === 'delete') owned.delete(name)
+      else incomplete.push(step)
+      print(`${done[step.action]} ${visible(name)}`)
+    })
+  }
+  for (const step of incomplete) await attempt(step, async () => step.kind.complete?.(client, step.fields))
   await ownership.write([...owned])
   return failed
 }
@@ -33,7 +44,7 @@ export async function runSteps(client: Client, steps: Step[], ownership: Ownersh
 async function runStep(client: Client, step: Step) {
   const { action, kind, fields, found } = step
   if (action === 'create') return await kind.create(client, fields)
-  if (found!.etag === undefined || action === 'delete') await requireUnchanged(client, step)
+  if (action === 'change' && found!.etag === undefined) await requireUnchanged(client, step)
   if (action === 'delete') return await kind.delete(client, found!)
   return await kind.update(client, found!, fields)
 }

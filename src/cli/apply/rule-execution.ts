@@ -1,0 +1,41 @@
+/** Actions that run another rule, which documents name by its name, because ids differ between tenants. */
+import type { Client } from '../../../sdk/src/index.ts'
+import { CommandError } from '../api/errors.ts'
+import { type Fields, type Kind, kindOf, textField } from './kind.ts'
+
+const byId = kindOf({ name: 'rule-execution-action', noun: 'ruleExecutionActions' })
+
+async function rulesOf(client: Client): Promise<{ id: string; name: string }[]> {
+  const rules: { id: string; name: string }[] = []
+  for await (const rule of client.list<{ id: string; name: string }>('rules.list')) rules.push(rule)
+  return rules
+}
+
+/** Returns the fields with the id of the rule instead of its name. */
+async function withRuleId(client: Client, { rule: _, ...fields }: Fields, name: string): Promise<Fields> {
+  const [rule, ...others] = (await rulesOf(client)).filter((one) => one.name === name)
+  if (!rule) throw new CommandError(`there is no rule named ${name}`)
+  if (others.length > 0) throw new CommandError(`several rules are named ${name}; rename one`)
+  return { ...fields, ruleId: rule.id }
+}
+
+const ruleNameIn = (fields: Fields) => textField(byId.name, fields, 'rule')
+
+export const ruleExecution: Kind = {
+  ...byId,
+  async *list(client) {
+    const names = new Map((await rulesOf(client)).map(({ id, name }) => [id, name]))
+    for await (const { fields, ...found } of byId.list(client)) {
+      const { ruleId, ...others } = fields
+      const rule = names.get(ruleId as string)
+      // An action whose rule is gone does nothing, and no document can describe it.
+      if (rule !== undefined) yield { ...found, fields: { ...others, rule } }
+    }
+  },
+  async create(client, fields) {
+    await byId.create(client, await withRuleId(client, fields, ruleNameIn(fields)))
+  },
+  async update(client, found, fields) {
+    await byId.update(client, found, await withRuleId(client, fields, ruleNameIn(fields)))
+  },
+}
