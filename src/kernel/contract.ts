@@ -1,5 +1,5 @@
 /** The caller and context of a call, permission checks, and the keys by which services find each other. */
-import { setAuditTenant } from './audit/entry-tenant.ts'
+import { setAuditTenant } from './audit/current-entry.ts'
 import { Forbidden, Unauthenticated } from './errors.ts'
 import type { Log } from './log.ts'
 import { everyScope, type Holder, holds, type Permission, platformSystem, type Resource } from './permissions.ts'

@@ -1,6 +1,6 @@
 /** Connections to the database, and transactions that are retried after a deadlock. */
 import { sleep } from './clock.ts'
-import { currentCompanion } from './db/commit-companion.ts'
+import { joinCompanions } from './db/commit-companion.ts'
 import { isStalePlan, isTransactionConflict } from './db/errors.ts'
 import { type ConnectionOptions, type Server, serverOf } from './db/hosts.ts'
 import { openPool, type Pool, type PoolOptions } from './db/pool.ts'
@@ -55,7 +55,7 @@ function createDbOn(server: Server, options: PoolOptions, effects: WeakMap<objec
             effects.set(sql, afterCommitEffects)
             const done = await work(sql)
             // These statements are sent together with COMMIT.
-            settle = currentCompanion()?.join(sql)
+            settle = joinCompanions(sql)
             return done
           })
           settle?.(true)

@@ -41,6 +41,8 @@ export interface AuditEntry {
   run<T>(fields: string[] | null, work: () => T): T
   /** Sets the tenant that the request is about, if it is not that of the caller. */
   setTenant(tenantId: string): void
+  /** Sets the last part of the path of the object that the request creates, so that its record is complete when it is committed. */
+  setCreated(name: string): void
   /** Writes the outcome. For a successful response it resolves once the record is durable, and rejects if it cannot be written. */
   finish(status: number, createdResource: string | undefined): Promise<void>
 }
@@ -157,6 +159,7 @@ function createEntry({ now, insert, complete, later }: EntryDeps, given: NewEntr
   /** `writing` while a transaction with the record runs: other transactions of the request do not write it again. */
   let state: 'open' | 'writing' | 'written' | 'finished' = 'open'
   let written: AuditRecord | undefined
+  let createdName: string | undefined
 
   const recordNow = (status: number, resource = given.resource): AuditRecord => ({
     id: newId(),
@@ -173,14 +176,17 @@ function createEntry({ now, insert, complete, later }: EntryDeps, given: NewEntr
   })
 
   const entry: Entry = {
-    join(sql) {
+    prepare() {
       if (state !== 'open') return undefined
       state = 'writing'
-      const record = recordNow(successStatus)
-      store.insertRecord(sql, [record]).execute()
-      return (isCommitted) => {
-        if (isCommitted) written = record
-        if (state === 'writing') state = isCommitted ? 'written' : 'open'
+      const row = recordNow(successStatus, createdName === undefined ? undefined : `${given.resource}/${createdName}`)
+      return {
+        row,
+        write: store.sendRecords,
+        settle(isCommitted) {
+          if (isCommitted) written = row
+          if (state === 'writing') state = isCommitted ? 'written' : 'open'
+        },
       }
     },
     claim(status) {
@@ -201,6 +207,9 @@ function createEntry({ now, insert, complete, later }: EntryDeps, given: NewEntr
     },
     setTenant(other) {
       tenantId = other
+    },
+    setCreated(name) {
+      createdName = name
     },
     async finish(status, createdResource) {
       if (state === 'finished') return

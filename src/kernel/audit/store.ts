@@ -12,6 +12,9 @@ export const insertRecord = (sql: Sql, records: AuditRecord[]) => sql`
     correlation_id, fields::text[], count
   from ${rowsOf(sql, records)}`
 
+/** Sends the statement without waiting for it: if it fails, the commit of the transaction fails. */
+export const sendRecords = (sql: Sql, records: AuditRecord[]) => void insertRecord(sql, records).execute()
+
 /** A record of a request, and the number of the request among those of the statement. */
 export interface NumberedRecord {
   place: number

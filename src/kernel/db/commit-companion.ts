@@ -1,16 +1,40 @@
-/** Lets the context of a call add a statement to the next transaction that it commits, without a parameter in every function. */
+/** Lets the context of a call add a row to the next transaction that it commits, without a parameter in every function. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { TransactionSql } from './transactions.ts'
 
 export interface CommitCompanion {
-  /**
-   * Sends the statement and returns a function that is called with the outcome of the transaction; undefined if there is nothing to
-   * add (any more). A failed statement fails the transaction.
-   */
-  join(sql: TransactionSql): ((isCommitted: boolean) => void) | undefined
+  /** Returns the row to write with the transaction; undefined if there is nothing to add (any more). */
+  prepare(): PreparedRow | undefined
 }
 
-const companions = new AsyncLocalStorage<CommitCompanion | undefined>()
+export interface PreparedRow {
+  row: unknown
+  /** Sends one statement for all rows with the same function. If it fails, the transaction fails. */
+  write(sql: TransactionSql, rows: never[]): void
+  /** Called with the outcome of the transaction. */
+  settle(isCommitted: boolean): void
+}
 
-export const withCompanion = <T>(companion: CommitCompanion, work: () => T): T => companions.run(companion, work)
-export const currentCompanion = (): CommitCompanion | undefined => companions.getStore()
+const companions = new AsyncLocalStorage<readonly CommitCompanion[]>()
+
+export const withCompanion = <T>(companion: CommitCompanion, work: () => T): T => companions.run([companion], work)
+
+/** Runs a transaction that several calls share. `work` may change the list until it returns. */
+export const withCompanions = <T>(list: readonly CommitCompanion[], work: () => T): T => companions.run(list, work)
+
+/** Returns the companion of the call; of a shared transaction, that of the first call. */
+export const currentCompanion = (): CommitCompanion | undefined => companions.getStore()?.[0]
+
+/** Sends the rows of the companions. Returns a function that is called with the outcome of the transaction. */
+export function joinCompanions(sql: TransactionSql): ((isCommitted: boolean) => void) | undefined {
+  const prepared = companions.getStore()?.flatMap((companion) => companion.prepare() ?? []) ?? []
+  if (prepared.length === 0) return undefined
+  for (const [write, rows] of Map.groupBy(prepared, ({ write }) => write))
+    write(
+      sql,
+      rows.map(({ row }) => row as never),
+    )
+  return (isCommitted) => {
+    for (const { settle } of prepared) settle(isCommitted)
+  }
+}

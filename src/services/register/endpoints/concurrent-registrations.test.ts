@@ -38,6 +38,36 @@ suite('endpoints registered at the same time', () => {
     assert.equal(list.body.totalElements, numbers.length / 2)
   })
 
+  test('a shared transaction contains the audit record of each endpoint that it creates, and none for a refused one', async () => {
+    const { app, version } = await anApplication()
+    const body = (endpointId: string) => ({ appVersion: { name: version }, endpointId })
+    assert.equal((await admin(`POST ${endpoints}`, body(`${app}-1`))).status, 201)
+    const answers = await Promise.all(numbers.map((n) => admin(`POST ${endpoints}`, body(`${app}-${n}`))))
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      numbers.map((n) => (n === 1 ? 409 : 201)),
+    )
+    await waypost.kit.audit.flush()
+    const recorded = await waypost.kit.db.sql`
+      select a.status, a.correlation_id, a.fields, a.resource, e.xmin = a.xmin as together
+      from kernel.audit_log a left join register.endpoints e on a.resource = ${`${endpoints}/`} || e.endpoint_id
+      where a.correlation_id = any(${answers.map(({ headers }) => headers['x-correlation-id']!)}::text[])`
+    const byRequest = new Map(recorded.map(({ correlationId, ...record }) => [correlationId, record]))
+    assert.equal(recorded.length, numbers.length - 1)
+    for (const [n, { headers }] of answers.entries())
+      assert.deepEqual(
+        byRequest.get(headers['x-correlation-id']),
+        n === 1
+          ? undefined
+          : {
+              status: 201,
+              fields: ['appVersion', 'endpointId'],
+              resource: `${endpoints}/${app}-${n}`,
+              together: true,
+            },
+      )
+  })
+
   test('of endpoints that are registered at the same time with the same id or token, one is registered and the others are 409', async () => {
     const { app, version } = await anApplication()
     const name = { appVersion: { name: version } }

@@ -1,5 +1,7 @@
 import type { Identity } from '../../../identity/contract.ts'
+import { setAuditCreated } from '../../../kernel/audit/current-entry.ts'
 import type { Ctx } from '../../../kernel/contract.ts'
+import { type CommitCompanion, currentCompanion, withCompanions } from '../../../kernel/db/commit-companion.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { invalidField } from '../../../kernel/errors.ts'
 import type { Applications, ApplicationVersionRef } from '../../applications/contract.ts'
@@ -68,25 +70,33 @@ export function createRegistrationOperations(
     if (!(await applications.findVersion(versionName))) throw unknownVersion(versionName)
   }
 
-  const createAlone = ({ version, endpoint }: SingleCreation, creator?: Ctx): Promise<CreationOutcome> =>
+  const createAlone = ({ version, endpoint }: SingleCreation, creator: Ctx): Promise<CreationOutcome> =>
     db.tx(async (sql) => {
       const [outcome] = await createEndpoints(sql, version, [endpoint], creator)
       await requireStill(version)
       return outcome!
     })
 
-  const createShared = createSharedTransactions<SingleCreation, CreationOutcome>({
-    keyOf: ({ version: { tenantId, applicationName } }) => `${applicationName}\n${tenantId}`,
-    idOf: ({ endpoint }) => endpoint.endpointId,
-    alone: (creation) => createAlone(creation),
-    together: (creations) =>
+  /** Creates endpoints of one application in a transaction, together with the audit records of their requests. */
+  const createRecorded = (creations: RecordedCreation[]): Promise<CreationOutcome[]> => {
+    const companions: CommitCompanion[] = []
+    return withCompanions(companions, () =>
       db.tx(async (sql) => {
-        const [{ version }] = creations as [SingleCreation]
+        const [{ version }] = creations as [RecordedCreation]
         const endpoints = creations.map(({ version: { versionName }, endpoint }) => ({ ...endpoint, versionName }))
         const outcomes = await createEndpoints(sql, version, endpoints)
         for (const { version } of creations) await requireStill(version)
+        companions.splice(0, companions.length, ...recordedCompanions(creations, outcomes))
         return outcomes
       }),
+    )
+  }
+
+  const createShared = createSharedTransactions<RecordedCreation, CreationOutcome>({
+    keyOf: ({ version: { tenantId, applicationName } }) => `${applicationName}\n${tenantId}`,
+    idOf: ({ endpoint }) => endpoint.endpointId,
+    alone: async (creation) => (await createRecorded([creation]))[0]!,
+    together: createRecorded,
   })
 
   const registerLinked = (ctx: Ctx, { version, endpoint, links, related }: LinkedCreation): Promise<Registered> =>
@@ -128,7 +138,8 @@ export function createRegistrationOperations(
       }
       if (needsGrant(ctx, version))
         return registeredOf(version, endpoint, await createAlone({ version, endpoint }, ctx))
-      return registeredOf(version, endpoint, await createShared({ version, endpoint }))
+      const companion = currentCompanion()
+      return registeredOf(version, endpoint, await createShared({ version, endpoint, companion }))
     },
   }
 }
@@ -137,6 +148,20 @@ export function createRegistrationOperations(
 interface SingleCreation {
   version: ApplicationVersionRef
   endpoint: NewEndpoint
+}
+
+/** A creation with the audit record of its request. */
+interface RecordedCreation extends SingleCreation {
+  companion: CommitCompanion | undefined
+}
+
+/** Returns the audit records to commit with a shared transaction: those of the endpoints that it creates. */
+function recordedCompanions(creations: RecordedCreation[], outcomes: CreationOutcome[]): CommitCompanion[] {
+  return creations.flatMap(({ companion, endpoint }, index) => {
+    if (!companion || typeof outcomes[index] !== 'object') return []
+    setAuditCreated(companion, endpoint.endpointId)
+    return companion
+  })
 }
 
 interface LinkedCreation extends SingleCreation {
