@@ -65,10 +65,12 @@ export async function insertEndpointsWithTokens(
     select m.endpoint_id, f.endpoint_id is null as existed from inserted m left join fresh f using (endpoint_id)`
 }
 
+/** Gives an existing row to another owner. It is inserted again if the deletion of its tenant was faster. */
 export async function saveEndpoint(sql: Sql, { endpointId, tenantId, applicationName }: EndpointRow) {
   await sql`
-    update tokens.endpoints set tenant_id = ${tenantId}, application_name = ${applicationName}
-    where endpoint_id = ${endpointId}`
+    insert into tokens.endpoints (endpoint_id, tenant_id, application_name)
+    values (${endpointId}, ${tenantId}, ${applicationName})
+    on conflict (endpoint_id) do update set tenant_id = excluded.tenant_id, application_name = excluded.application_name`
 }
 
 export type DeletedToken = Pick<TokenRow, 'endpointId' | 'endpointTokenId' | 'tokenHash'>
@@ -88,10 +90,14 @@ export async function deleteEndpoints(sql: Sql, tenantId: string, endpointIds: s
 
 /** Deletes up to `limit` endpoints of a tenant with their tokens; returns the number. */
 export async function deleteOfTenant(sql: Sql, tenantId: string, limit: number): Promise<number> {
-  const { count } = await sql`
-    delete from tokens.endpoints where tenant_id = ${tenantId} and endpoint_id in (
-      select endpoint_id from tokens.endpoints where tenant_id = ${tenantId} limit ${limit})`
-  return count
+  const [row] = await sql<{ count: number }[]>`
+    with gone as (
+      delete from tokens.endpoints where tenant_id = ${tenantId} and endpoint_id in (
+        select endpoint_id from tokens.endpoints where tenant_id = ${tenantId} limit ${limit})
+      returning endpoint_id),
+    emptied as (delete from tokens.tokens t using gone where t.endpoint_id = gone.endpoint_id)
+    select count(*) from gone`
+  return row!.count
 }
 
 // ── tokens
