@@ -80,6 +80,29 @@ suite('a batch of registrations', () => {
     assert.equal(JSON.stringify(rows).includes('very secret'), false)
   })
 
+  test('the status of a batch has the token of each endpoint: on every page, and in the format of earlier versions', async () => {
+    const { app, version } = await anApplication()
+    const items = Array.from({ length: 620 }, (_, n) => ({
+      endpointId: `${app}-${n}`,
+      endpointToken: `${app} token ${n}`,
+    }))
+    const withRepetition = items.map((item, n) => (n % 100 === 7 ? items[0]! : item))
+    const taskId = await start(version, withRepetition)
+    const { created } = await finished(taskId, 620)
+    assert.deepEqual(
+      created,
+      items.filter((_, n) => n % 100 !== 7),
+    )
+    const { db, secrets } = waypost.kit
+    const older = items.slice(500).map(({ endpointId, endpointToken }) => ({
+      result: { endpointId, endpointToken: secrets.seal(`${endpointToken}, older`) },
+    }))
+    await db.sql`update kernel.bulk_pages set results = ${db.sql.json(older)} where task_id = ${taskId} and page = 1`
+    const { body } = await admin(`GET ${url}/status?taskId=${taskId}`)
+    assert.deepEqual(body.created.at(0), items[0])
+    assert.deepEqual(body.created.at(-1).endpointToken, `${app} token 619, older`)
+  })
+
   test('a batch of registrations rejects invalid input and unknown versions', async () => {
     const { version } = await anApplication()
     const good = { appVersion: { name: version } }

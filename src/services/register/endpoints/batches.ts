@@ -49,7 +49,10 @@ interface BatchItem {
 
 interface Created {
   endpointId: string
-  endpointToken: string
+  /** Sealed, in tasks of earlier versions. Now `tokens` has the token. */
+  endpointToken?: string
+  /** The tokens of this endpoint and of the next ones, up to one with `tokens`: a sealed list. Sealing each took 20 % of the main thread. */
+  tokens?: string
 }
 
 const endpointsMax = 1000
@@ -127,18 +130,31 @@ async function registerPage(
   const creator = grantee ? { ...system, caller: { tenantId, permissions: [], ...grantee } } : undefined
   const creations = await registration.createEndpoints(sql, into, accepted, creator)
   for (const [position, { index, endpointId }] of accepted.entries())
-    outcomes[index] = outcomeOf(kit.secrets, { endpointId, applicationName }, creations[position]!)
+    outcomes[index] = outcomeOf({ endpointId, applicationName }, creations[position]!)
+  const first = outcomes.find(({ result }) => result)?.result
+  if (first) first.tokens = kit.secrets.seal(JSON.stringify(creations.flatMap(tokenOf)))
   return outcomes
 }
 
+const tokenOf = (admitted: CreationOutcome): string[] => (typeof admitted === 'object' ? [admitted.token] : [])
+
 function outcomeOf(
-  secrets: Secrets,
   { endpointId, applicationName }: { endpointId: string; applicationName: string },
   admitted: CreationOutcome,
 ): Outcome<Created> {
   if (admitted === 'id taken') return { failed: EndpointIdTaken({ endpointId }).message }
   if (admitted === 'token taken') return { failed: EndpointTokenTaken({ applicationName }).message }
-  return { result: { endpointId, endpointToken: secrets.seal(admitted.token) } }
+  return { result: { endpointId } }
+}
+
+/** Returns a function for the token of each created endpoint, which is called for all of them in order. */
+function createTokenReader(secrets: Secrets) {
+  let tokens: string[] = []
+  return ({ endpointToken, tokens: sealed }: Created): string => {
+    if (endpointToken !== undefined) return secrets.open(endpointToken)
+    if (sealed !== undefined) tokens = JSON.parse(secrets.open(sealed)).reverse()
+    return tokens.pop()!
+  }
 }
 
 function metadataProblem(metadata: Metadata, isReserved: IsReserved): string | undefined {
@@ -154,14 +170,14 @@ function metadataProblem(metadata: Metadata, isReserved: IsReserved): string | u
 async function readStatus(bulk: Bulk, secrets: Secrets, sql: Sql, taskId: string): Promise<BatchStatus> {
   const created: BatchStatus['created'] = []
   const failed: BatchStatus['failed'] = []
+  const readToken = createTokenReader(secrets)
   for (const { item, result, failed: reason } of await bulk.items(sql, RegisterBatch, {
     taskId,
     limit: endpointsMax,
   })) {
     const { endpointId, endpointToken, metadata } = item
     const common = metadata ? { metadata } : {}
-    if (result)
-      created.push({ endpointToken: secrets.open(result.endpointToken), endpointId: result.endpointId, ...common })
+    if (result) created.push({ endpointToken: readToken(result), endpointId: result.endpointId, ...common })
     else if (reason !== undefined)
       failed.push({
         ...(endpointToken !== undefined && { endpointToken: secrets.open(endpointToken) }),
