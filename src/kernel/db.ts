@@ -26,6 +26,11 @@ export interface Db {
    * three.
    */
   copyIn(text: string, content: () => Buffer): Promise<void>
+  /**
+   * Runs one `copy … to stdout`, and statements before it in the same text, as a transaction, and returns the whole output. In
+   * binary format, long byte strings take a third of the time that they take as text.
+   */
+  copyOut(text: string): Promise<Buffer>
   /** Opens separate connections, for work that must not wait for the others; `close` closes them too. */
   open(options: PoolOptions & { name: string }): Db
   close(): Promise<void>
@@ -75,6 +80,7 @@ function createDbOn(server: Server, options: PoolOptions, effects: WeakMap<objec
       list.push(effect)
     },
     copyIn: pool.copyIn,
+    copyOut: pool.copyOut,
     async close() {
       await Promise.all([...openedDbs.splice(0).map((other) => other.close()), pool.end()])
     },

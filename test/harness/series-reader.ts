@@ -2,6 +2,7 @@
 import type { Sql } from '../../src/kernel/db.ts'
 import { unpack } from '../../src/services/time-series/pack/chunk-codec.ts'
 import { merge, type Points, type Value, valueAt } from '../../src/services/time-series/points.ts'
+import { valuesInRecord } from '../../src/services/time-series/record.ts'
 import { valuesOf } from '../../src/services/time-series/write/rows.ts'
 
 /** Returns all points of an endpoint: `series/value` → [time, value][]. */
@@ -11,7 +12,7 @@ export async function readPoints(sql: Sql, endpointId: string): Promise<Record<s
   // Hot rows are read first: rows that are packed between the two queries are read twice instead of never, and merging removes
   // duplicates.
   const hot = await sql`
-    select ts, v, x, series_ids from time_series.samples s
+    select ts, record, x, series_ids from time_series.samples s
     join time_series.endpoints using (endpoint_no) join time_series.sets using (set_id)
     where endpoint_id = ${endpointId} order by slot, written`
   const chunks = await sql`
@@ -25,8 +26,8 @@ export async function readPoints(sql: Sql, endpointId: string): Promise<Record<s
   }
   for (const { seriesId, data } of chunks) add(seriesId, unpack(data))
   const newest = new Map<number, Map<number, Value>>()
-  for (const { ts, v, x, seriesIds } of hot)
-    for (const [index, value] of valuesOf(v, x).entries()) {
+  for (const { ts, record, x, seriesIds } of hot)
+    for (const [index, value] of valuesOf(valuesInRecord(record), x).entries()) {
       const own = newest.get(seriesIds[index]) ?? new Map<number, Value>()
       newest.set(seriesIds[index], own.set(ts, value))
     }

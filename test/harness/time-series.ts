@@ -15,6 +15,7 @@ import { createRetention } from '../../src/services/time-series/delete/retention
 import { registerEventHandlers } from '../../src/services/time-series/event-handlers.ts'
 import timeSeries from '../../src/services/time-series/index.ts'
 import type { Value } from '../../src/services/time-series/points.ts'
+import { valuesInRecord } from '../../src/services/time-series/record.ts'
 import { routes } from '../../src/services/time-series/routes.ts'
 import { createTimeSeries, type TimeSeriesService } from '../../src/services/time-series/service.ts'
 import { valuesOf } from '../../src/services/time-series/write/rows.ts'
@@ -110,11 +111,11 @@ export async function openTimeSeries(options: Partial<TestPlatformOptions> = {})
       const series = await sql`select series_id, name, value_name from time_series.series`
       const names = new Map(series.map(({ seriesId, name, valueName }) => [seriesId, `${name}/${valueName}`]))
       const rows = await sql`
-        select ts, v, x, series_ids from time_series.samples
+        select ts, record, x, series_ids from time_series.samples
         join time_series.endpoints using (endpoint_no) join time_series.sets using (set_id)
         where endpoint_id = ${endpointId} order by ts, slot, written`
-      return rows.map(({ ts, v, x, seriesIds }) => {
-        const values: Value[] = valuesOf(v, x)
+      return rows.map(({ ts, record, x, seriesIds }) => {
+        const values: Value[] = valuesOf(valuesInRecord(record), x)
         return { ts, values: Object.fromEntries(values.map((value, index) => [names.get(seriesIds[index]), value])) }
       })
     },

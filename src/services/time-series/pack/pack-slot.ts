@@ -3,10 +3,11 @@ import type { Sql } from '../../../kernel/db.ts'
 import type { Pace } from '../../../kernel/pace.ts'
 import type { Numbers } from '../numbers/numbers.ts'
 import { between, merge, type Points, type Value } from '../points.ts'
+import { valuesInRecord } from '../record.ts'
 import * as store from '../store/chunks.ts'
 import { saveLatest } from '../store/latest.ts'
 import { findExistingNumbers } from '../store/numbers.ts'
-import { storedForm } from '../write/rows.ts'
+import { storedForm, valuesOf } from '../write/rows.ts'
 import { type Chunk, createBuilder, dayOf, type PackedChunk, packChunk, pointsMax } from './chunk-builder.ts'
 import { unpack } from './chunk-codec.ts'
 
@@ -119,7 +120,7 @@ export async function packSlot(
       if (builder!.pointsInMemory > pointsPerEndpointMax && row.ts !== time) builder!.flush()
       time = row.ts
       sum.samples++
-      const values = valuesIn(row)
+      const values = valuesOf(valuesInRecord(row.record), row.x)
       const day = dayOf(row.ts)
       let storedValues = 0
       for (let valueIndex = 0; valueIndex < values.length; valueIndex++) {
@@ -139,18 +140,6 @@ export async function packSlot(
   finishEndpoint()
   await flush()
   return sum
-}
-
-/** Bytes before the values of an array; each value has a length of four bytes before it. */
-const arrayHead = 20
-function valuesIn({ v, x }: store.SlotRow): Value[] {
-  const count = v.length > arrayHead ? v.readInt32BE(12) : 0
-  const values: Value[] = new Array(count)
-  for (let index = 0; index < count; index++) values[index] = v.readDoubleBE(arrayHead + 4 + index * 12)
-  if (x !== null)
-    for (const [index, value] of Object.entries(JSON.parse(x) as Record<string, Exclude<Value, number>>))
-      values[Number(index)] = value
-  return values
 }
 
 const keyOf = ({ endpointNo, seriesId, day }: store.ChunkKey) => `${endpointNo} ${seriesId} ${day}`

@@ -73,7 +73,7 @@ suite('packing', () => {
     const endpoint = await unregisteredEndpoint()
     await collect(endpoint, [{ timestamp: today, a: 1, b: 2 }])
     await sql`
-      update time_series.samples s set v = v[1:1] from time_series.endpoints e
+      update time_series.samples s set record = substring(record for 24) from time_series.endpoints e
       where s.endpoint_no = e.endpoint_no and endpoint_id = ${endpoint.endpointId}`
     await pack()
     assert.deepEqual(await points(endpoint.endpointId), { 'auto~a/value': [[today, 1]] })

@@ -241,8 +241,9 @@ suite('a response over a socket', () => {
       select s.* from time_series.samples s join time_series.endpoints using (endpoint_no)
       where endpoint_id = ${endpoint.endpointId}`
     await sql`
-      insert into time_series.samples (slot, endpoint_no, ts, set_id, written, v)
-      select ${row!.slot}, ${row!.endpointNo}, n * 1000::bigint, ${row!.setId}, n, array[n]::float8[]
+      insert into time_series.samples (slot, endpoint_no, ts, set_id, written, record)
+      select ${row!.slot}, ${row!.endpointNo}, n * 1000::bigint, ${row!.setId}, n,
+        float8send(${row!.endpointNo}) || float8send(n * 1000) || float8send(n)
       from generate_series(1, ${count}) as n`
   }
 

@@ -100,14 +100,13 @@ function* reducedFragments({ fragments, from, to }: Part, whole: Span, reducer: 
 
 function readingFor(
   reduction: Reduction | undefined,
-): Partial<Pick<ReadRequest, 'reducing' | 'summing' | 'withoutExtremes' | 'descending'>> {
+): Partial<Pick<ReadRequest, 'reducing' | 'summing' | 'descending'>> {
   if (!reduction) return {}
   // Downsampled points come at the end, in the requested order.
   if ('points' in reduction) return { reducing: 'points', descending: false }
   const { aggregate, interval } = reduction
   if (aggregate === 'first' || aggregate === 'last') return { reducing: 'points' }
-  const withoutExtremes = aggregate !== 'min' && aggregate !== 'max'
-  return { reducing: interval.isOfDays ? 'sums' : 'points', summing: interval, withoutExtremes }
+  return { reducing: interval.isOfDays ? 'sums' : 'points', summing: interval }
 }
 
 function reducerFor(reduction: Reduction, { span, descending }: Pick<DataRequest, 'span' | 'descending'>): Reducer {

@@ -1,8 +1,17 @@
 /** Loads the samples of a task that are not packed yet. If there are too many, returns smaller tasks instead. */
 import type { Db } from '../../../kernel/db.ts'
-import * as store from '../store/reading.ts'
+import * as store from '../store/sample-records.ts'
 import type { Span } from '../times.ts'
-import { countOf, rangeOf, type SampleFormat, type SamplePoints, samplePoints } from './sample-points.ts'
+import {
+  countOf,
+  hasOthers,
+  locate,
+  rangeOf,
+  type SampleFormat,
+  type SamplePoints,
+  type Samples,
+  samplePoints,
+} from './sample-points.ts'
 import { groupBySize, type Task } from './split-query.ts'
 
 export interface LoadedSamples {
@@ -12,80 +21,129 @@ export interface LoadedSamples {
   remaining: Task[]
 }
 
-interface LoadOrder {
+export interface LoadOrder {
   descending: boolean
   /** A task with too many samples is split by series before it is split by time. */
   seriesFirst: boolean
+  /** Reads larger parts, unless there are texts. */
+  isReducing: boolean
 }
 
-interface LoadOptions {
+interface LoadOptions extends store.ColumnOptions {
   inOrder: boolean
-  withOrder: boolean
-  withLong: boolean
   /** Maximum number of samples, if it is less than the default. */
   limit?: number
 }
 
-const cheapest: LoadOptions = { inOrder: false, withOrder: false, withLong: false }
-
 /** Limits of one statement. */
 export interface SampleLimits {
   values: number
+  /** Values of one statement for reductions, which use them up at once. */
+  reducedValues: number
   textBytes: number
 }
 
-export function createSampleLoader(db: Db, { values: valuesMax, textBytes: textBytesMax }: SampleLimits) {
-  const limitOf = ({ width }: SampleFormat) => Math.max(1, Math.floor(valuesMax / width)) + 1
+type SampleLimitOf = (format: SampleFormat, options: Pick<LoadOptions, 'texts'>) => number
 
-  function find(task: Task, format: SampleFormat, { descending }: LoadOrder, options: LoadOptions) {
+/** Texts take memory, so they are read in smaller parts than numbers that are to be reduced. */
+const firstTexts = ({ isReducing }: LoadOrder) => (isReducing ? 'none' : 'short')
+
+export function createSampleLoader(db: Db, limits: SampleLimits) {
+  const { textBytes: textBytesMax } = limits
+  const limitOf: SampleLimitOf = ({ width }, { texts }) =>
+    Math.max(1, Math.floor((texts === 'none' ? limits.reducedValues : limits.values) / width)) + 1
+
+  async function find(task: Task, format: SampleFormat, { descending }: LoadOrder, options: LoadOptions) {
     const part = { ...format, ...task }
-    if (isSingleTime(task)) return store.findSamplesAt(db.sql, part)
-    const statementOptions = { limit: limitOf(format), ...options, descending }
-    if (options.inOrder) return db.tx((sql) => store.findFirstSamples(sql, part, statementOptions))
-    return store.findSamples(db.sql, part, statementOptions)
+    const statementOptions = { limit: limitOf(format, options), ...options, descending }
+    const rows = await (isSingleTime(task)
+      ? store.findSamplesAt(db, part)
+      : (options.inOrder ? store.findFirstSamples : store.findSamples)(db, part, statementOptions))
+    return rows && locate(rows, format)
   }
 
   /** Loads with the cheapest statement, and again with a costlier one if the rows require it. */
-  return async function load(
-    task: Task,
-    format: SampleFormat,
-    order: LoadOrder,
-    options = cheapest,
-  ): Promise<LoadedSamples> {
+  async function load(task: Task, format: SampleFormat, order: LoadOrder, given?: LoadOptions): Promise<LoadedSamples> {
+    const options = given ?? { inOrder: false, withOrder: false, texts: firstTexts(order) }
     const none: LoadedSamples = { loaded: task, points: new Map(), remaining: [] }
     if (format.sets.length === 0) return none
-    const rows = await find(task, format, order, options)
-    if (!rows) return none
+    const samples = await find(task, format, order, options)
+    if (!samples) return none
     const reload = (changes: Partial<LoadOptions>) => load(task, format, order, { ...options, ...changes })
-    if (rows.longBytes > textBytesMax) {
-      if (task.endpointNos.length > 1)
-        return { points: new Map(), remaining: task.endpointNos.map((no) => ({ ...task, endpointNos: [no] })) }
-      if (order.seriesFirst && task.series.length > 1)
-        return { points: new Map(), remaining: task.series.map((series) => ({ ...task, series: [series] })) }
-      const limit = Math.max(2, Math.floor((countOf(rows) * textBytesMax) / rows.longBytes))
+    if (options.texts === 'none' && hasOthers(samples)) return await reload({ texts: 'short' })
+    if (samples.longBytes > textBytesMax) {
+      const parts = splitTexts(task, order)
+      if (parts) return { points: new Map(), remaining: parts }
+      const limit = Math.max(2, Math.floor((countOf(samples) * textBytesMax) / samples.longBytes))
       return await reload({ inOrder: true, limit })
     }
-    if (rows.longBytes > 0) return await reload({ withLong: true })
-    const limit = options.limit ?? limitOf(format)
-    const isCut = !isSingleTime(task) && countOf(rows) >= limit
-    if (isCut && task.endpointNos.length > 1) {
-      const counts = new Map(
-        (await store.countSamples(db.sql, { ...format, ...task })).map((one) => [one.key, one.points]),
-      )
-      const parts = groupBySize(task.endpointNos, (no) => counts.get(no) ?? 0, limit - 1)
-      return { points: new Map(), remaining: Array.from(parts, (endpointNos) => ({ ...task, endpointNos })) }
+    if (samples.longBytes > 0) return await reload({ texts: 'all' })
+    const limit = options.limit ?? limitOf(format, options)
+    const isCut = !isSingleTime(task) && countOf(samples) >= limit
+    if (!isCut) return await finish(task, samples, [])
+    const parts = await splitCut(db, task, format, order, limit)
+    if (parts) return { points: new Map(), remaining: parts }
+    if (!options.inOrder) return await reload({ inOrder: true })
+    const { loaded, remaining } = cutAt(task, rangeOf(samples), order.descending)
+    return loaded ? await finish(loaded, samples, remaining) : { points: new Map(), remaining }
+
+    async function finish(loaded: Task, found: Samples, remaining: Task[]): Promise<LoadedSamples> {
+      const points = samplePoints(found, format, loaded)
+      return points ? { loaded, points, remaining } : await reload({ withOrder: true })
     }
-    if (isCut && order.seriesFirst && task.series.length > 1) {
-      const [count] = await store.countSamples(db.sql, { ...format, ...task })
-      const parts = groupBySize(task.series, () => count?.points ?? limit, task.series.length * (limit - 1))
-      return { points: new Map(), remaining: Array.from(parts, (series) => ({ ...task, series })) }
-    }
-    if (isCut && !options.inOrder) return await reload({ inOrder: true })
-    const { loaded, remaining } = isCut ? cutAt(task, rangeOf(rows), order.descending) : { loaded: task, remaining: [] }
-    if (!loaded) return { points: new Map(), remaining }
-    const points = samplePoints(rows, format, loaded)
-    return points ? { loaded, points, remaining } : await reload({ withOrder: true })
   }
+
+  return {
+    load: (task: Task, format: SampleFormat, order: LoadOrder) => load(task, format, order),
+    /**
+     * Returns how many endpoints fit into one statement, estimated by some of them; undefined if the task has too few
+     * endpoints for an estimate.
+     */
+    async endpointsPerPart(task: Task, format: SampleFormat, order: LoadOrder): Promise<number | undefined> {
+      const step = task.endpointNos.length / estimatedEndpoints
+      if (step <= 1) return undefined
+      if (format.sets.length === 0) return Number.POSITIVE_INFINITY
+      const endpointNos = Array.from({ length: estimatedEndpoints }, (_, n) => task.endpointNos[Math.floor(n * step)]!)
+      const counts = await store.countSamples(db.sql, { ...format, ...task, endpointNos })
+      // The median, since one large endpoint says nothing about the others. Endpoints without samples have no count.
+      const sorted = counts.map(({ points }) => points).sort((a, b) => b - a)
+      const samples = sorted[estimatedEndpoints / 2] ?? 0
+      const limit = limitOf(format, { texts: firstTexts(order) }) * estimateMargin
+      return Math.max(1, Math.floor(limit / samples))
+    },
+  }
+}
+
+/** Endpoints whose samples are counted for an estimate. */
+const estimatedEndpoints = 8
+/** Leaves room for endpoints with more samples than the estimate. */
+const estimateMargin = 0.9
+
+/** Splits a task with long texts; undefined if it has to be split by time. */
+function splitTexts(task: Task, { seriesFirst }: LoadOrder): Task[] | undefined {
+  if (task.endpointNos.length > 1) return task.endpointNos.map((no) => ({ ...task, endpointNos: [no] }))
+  if (seriesFirst && task.series.length > 1) return task.series.map((series) => ({ ...task, series: [series] }))
+  return undefined
+}
+
+/** Splits a task with too many samples; undefined if it has to be split by time. */
+async function splitCut(
+  { sql }: Db,
+  task: Task,
+  format: SampleFormat,
+  { seriesFirst }: LoadOrder,
+  limit: number,
+): Promise<Task[] | undefined> {
+  const { endpointNos, series } = task
+  if (endpointNos.length === 1 && !(seriesFirst && series.length > 1)) return undefined
+  const counts = new Map((await store.countSamples(sql, { ...format, ...task })).map((one) => [one.key, one.points]))
+  if (endpointNos.length > 1) {
+    const parts = groupBySize(endpointNos, (no) => counts.get(no) ?? 0, limit - 1)
+    return Array.from(parts, (own) => ({ ...task, endpointNos: own }))
+  }
+  const count = counts.get(endpointNos[0]!) ?? limit
+  const parts = groupBySize(series, () => count, series.length * (limit - 1))
+  return Array.from(parts, (own) => ({ ...task, series: own }))
 }
 
 const isSingleTime = ({ from, to }: Span) => from === to

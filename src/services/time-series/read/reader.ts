@@ -9,12 +9,11 @@ import { dayOf } from '../pack/chunk-builder.ts'
 import * as store from '../store/reading.ts'
 import type { Span } from '../times.ts'
 import type { Interval } from './intervals.ts'
-import { createSampleLoader } from './load-samples.ts'
+import { createSampleLoader, type LoadOrder } from './load-samples.ts'
 import { type SampleFormat, type SamplePoints, sampleFormat } from './sample-points.ts'
-import { canSumSamples, loadSums } from './sample-sums.ts'
 import { idsOf, type SelectedSeries } from './selected-series.ts'
 import { fragmentsOf, type Loaded, type SeriesFragment } from './series-fragments.ts'
-import { splitQuery, type Task } from './split-query.ts'
+import { groupBySize, splitQuery, type Task } from './split-query.ts'
 
 export interface ReadRequest extends Span {
   tenantId: string
@@ -30,8 +29,6 @@ export interface ReadRequest extends Span {
   reducing?: 'points' | 'sums'
   /** Intervals whose sums replace the points. */
   summing?: Interval
-  /** True if the least and the greatest value of each interval are not needed. */
-  withoutExtremes?: boolean
 }
 
 /** Points that were read together. Parts of the same endpoints and series share the same list objects. */
@@ -52,8 +49,6 @@ export interface ReaderLimits {
   sampleValues: number
   /** Bytes of texts in these samples. */
   sampleTextBytes?: number
-  /** Samples of a part whose sums are read; their times take 8 bytes each. */
-  summedSamples?: number
 }
 
 /** Reductions read larger parts, since packed points take a few bytes each and are unpacked one series at a time. */
@@ -61,7 +56,6 @@ const reductionFactor = 5
 
 const defaultLimits: ReaderLimits = { points: 120_000, sampleValues: 120_000 }
 const defaultTextBytes = 16_000_000
-const defaultSummedSamples = 500_000
 
 export function createReader({
   db,
@@ -73,7 +67,7 @@ export function createReader({
   limits?: ReaderLimits
 }): Reader {
   const { sampleValues: values, sampleTextBytes: textBytes = defaultTextBytes } = limits
-  const loadSamples = createSampleLoader(db, { values, textBytes })
+  const samples = createSampleLoader(db, { values, reducedValues: values * reductionFactor, textBytes })
 
   const findPacked = (sql: Sql, { endpointNos, series, from, to }: Task, sampledDays: number[], isSumming: boolean) => {
     const part = { endpointNos, seriesIds: idsOf(series), from, to }
@@ -84,33 +78,23 @@ export function createReader({
   async function load(
     task: Task,
     format: SampleFormat,
-    { descending, reducing, summing, withoutExtremes = false, seriesFirst = false }: ReadRequest,
+    order: LoadOrder,
+    isSumming: boolean,
   ): Promise<{ loaded: Loaded | undefined; rest: Task[] }> {
-    const isSumming = reducing === 'sums'
-    if (isOfFixedLength(summing) && !task.isExact && canSumSamples(format)) {
-      const found = await loadSums(db, task, format, summing, {
-        findPacked: (sql, part, days) => findPacked(sql, part, days, isSumming),
-        samplesMax: limits.summedSamples ?? defaultSummedSamples,
-        withExtremes: !withoutExtremes,
-      })
-      if (found) {
-        const { loaded, sums: sampleSums, remaining: rest } = found
-        if (!loaded) return { loaded: undefined, rest }
-        return { loaded: { task: loaded, samples: new Map(), sampleSums, packed: byEndpoint(found.packed) }, rest }
-      }
-    }
-    const { loaded, points: samples, remaining: rest } = await loadSamples(task, format, { descending, seriesFirst })
+    const { loaded, points, remaining: rest } = await samples.load(task, format, order)
     if (!loaded) return { loaded: undefined, rest }
-    const packed = byEndpoint(await findPacked(db.sql, loaded, isSumming ? daysOf(samples) : [], isSumming))
-    return { loaded: { task: loaded, samples, packed }, rest }
+    const packed = byEndpoint(await findPacked(db.sql, loaded, isSumming ? daysOf(points) : [], isSumming))
+    return { loaded: { task: loaded, samples: points, packed }, rest }
   }
 
   return {
     async *read(request) {
-      const { tenantId, descending } = request
+      const { tenantId, descending, reducing, seriesFirst = false } = request
       const sets = await store.findSetsWith(db.sql, request, idsOf(request.series))
-      const pointsMax = limits.points * (request.reducing ? reductionFactor : 1)
-      const tasks = splitQuery(db.sql, request, { descending, pointsMax, seriesFirst: request.seriesFirst === true })
+      const pointsMax = limits.points * (reducing ? reductionFactor : 1)
+      const tasks = splitQuery(db.sql, request, { descending, pointsMax, seriesFirst })
+      const order = { descending, seriesFirst, isReducing: reducing !== undefined }
+      let endpointsPerPart: number | undefined
       const splitTasks: Task[] = []
       const formatOf = cacheLast((series: SelectedSeries[]) => sampleFormat(sets, idsOf(series)))
 
@@ -119,7 +103,14 @@ export function createReader({
           for (;;) {
             const task = splitTasks.shift() ?? (await tasks.next()).value
             if (!task) return undefined
-            const { loaded, rest } = await load(task, formatOf(task.series), request)
+            const format = formatOf(task.series)
+            endpointsPerPart ??= await samples.endpointsPerPart(task, format, order)
+            if (endpointsPerPart !== undefined && task.endpointNos.length > endpointsPerPart) {
+              const parts = groupBySize(task.endpointNos, () => 1, endpointsPerPart)
+              splitTasks.unshift(...Array.from(parts, (endpointNos) => ({ ...task, endpointNos })))
+              continue
+            }
+            const { loaded, rest } = await load(task, format, order, reducing === 'sums')
             splitTasks.unshift(...rest)
             if (loaded) return loaded
           }
@@ -144,9 +135,6 @@ export function createReader({
   }
 }
 
-const isOfFixedLength = (interval?: Interval): interval is Interval & { fixed: NonNullable<Interval['fixed']> } =>
-  interval?.fixed !== undefined
-
 function byEndpoint(chunks: store.PackedOfSeries[]): Loaded['packed'] {
   const packed: Loaded['packed'] = new Map()
   for (const { endpointNo, seriesId, ...one } of chunks) {
@@ -160,8 +148,14 @@ function byEndpoint(chunks: store.PackedOfSeries[]): Loaded['packed'] {
 function daysOf(samples: SamplePoints): number[] {
   const days = new Set<number>()
   for (const ofEndpoint of samples.values())
-    for (const { count, times } of ofEndpoint.values())
-      for (let index = 0; index < count; index++) days.add(dayOf(times[index]!))
+    for (const { count, times } of ofEndpoint.values()) {
+      let last = Number.NaN
+      for (let index = 0; index < count; index++) {
+        const day = dayOf(times[index]!)
+        if (day !== last) days.add(day)
+        last = day
+      }
+    }
   return [...days]
 }
 

@@ -1,16 +1,19 @@
-/** Converts samples, as `store/reading.ts` returns them, to points of series. */
-import { between, type Points, type Value } from '../points.ts'
+/** Converts samples, as `store/sample-records.ts` returns them, to points of series. */
+import type { Points, Value } from '../points.ts'
+import { recordHead } from '../record.ts'
 import type { SeriesSet } from '../store/numbers.ts'
-import { readsSingleColumns, type SampleRows } from '../store/reading.ts'
+import type { SampleRows } from '../store/sample-records.ts'
 import type { Span } from '../times.ts'
 import { isAscending, orderOf, reorder } from './time-order.ts'
 
 /** Describes which values of which sets a query reads. */
 export interface SampleFormat {
   sets: SeriesSet[]
-  /** The selected series, in the order of their columns. */
+  /** The selected series. */
   wanted: number[]
   bySet: Map<number, SelectedOfSet>
+  /** True if only the selected values of a sample are read. */
+  isNarrow: boolean
   /** Maximum number of values that are read of a sample. */
   width: number
 }
@@ -18,196 +21,221 @@ export interface SampleFormat {
 interface SelectedOfSet {
   /** Indexes in `wanted`. */
   wanted: number[]
-  /** Index of each value in the sample. */
+  /** Index of each selected value in the sample. */
   valueIndexes: number[]
+  /** Index of each selected value in the record. */
+  positions: number[]
+  /** Numbers of a record. */
+  length: number
 }
 
+/** Whole records are read unless a set is wider than this. */
+const wideMin = 16
+/** Up to these limits, selected values are cut out of wide records. */
+const narrowValuesMax = 8
+const narrowSetsMax = 32
+
 export function sampleFormat(all: SeriesSet[], wanted: number[]): SampleFormat {
+  const sets = all.filter(({ seriesIds }) => wanted.some((seriesId) => seriesIds.includes(seriesId)))
+  const isNarrow =
+    sets.some(({ seriesIds }) => seriesIds.length > wideMin) &&
+    wanted.length <= narrowValuesMax &&
+    sets.length <= narrowSetsMax
   const bySet = new Map<number, SelectedOfSet>()
-  const indexOf = new Map(wanted.map((seriesId, index) => [seriesId, index]))
-  for (const { setId, seriesIds } of all) {
-    const selected: SelectedOfSet = { wanted: [], valueIndexes: [] }
-    for (let valueIndex = 0; valueIndex < seriesIds.length; valueIndex++) {
-      const index = indexOf.get(seriesIds[valueIndex]!)
-      if (index === undefined) continue
+  for (const { setId, seriesIds } of sets) {
+    const indexOf = new Map(seriesIds.map((seriesId, index) => [seriesId, index]))
+    const selected: SelectedOfSet = { wanted: [], valueIndexes: [], positions: [], length: 0 }
+    for (const [index, seriesId] of wanted.entries()) {
+      const valueIndex = indexOf.get(seriesId)
+      if (valueIndex === undefined) continue
+      selected.positions.push(recordHead + (isNarrow ? selected.wanted.length : valueIndex))
       selected.wanted.push(index)
       selected.valueIndexes.push(valueIndex)
     }
-    if (selected.wanted.length > 0) bySet.set(setId, selected)
+    selected.length = recordHead + (isNarrow ? selected.wanted : seriesIds).length
+    bySet.set(setId, selected)
   }
-  const sets = all.filter(({ setId }) => bySet.has(setId))
-  const picked = readsSingleColumns(sets, wanted)
-  const widths = sets.map(({ setId, seriesIds }) => (picked ? bySet.get(setId)!.wanted : seriesIds).length)
-  return { sets, wanted, bySet, width: Math.max(1, ...widths) }
+  const width = Math.max(1, ...[...bySet.values()].map(({ length }) => length - recordHead))
+  return { sets, wanted, bySet, isNarrow, width }
 }
 
 type Other = Exclude<Value, number>
 
-/** Values of one series, for one endpoint, in arrival order. */
-interface Run {
-  times: number[]
-  numbers: number[]
-  others: Map<number, Other> | undefined
-  /** Slot and number of each value, if they were read. */
-  slots: number[]
-  writtens: number[]
-  isAscending: boolean
+/** Samples with the offset of each record. */
+export interface Samples extends SampleRows {
+  offsets: Uint32Array
 }
 
-const newRun = (): Run => ({ times: [], numbers: [], others: undefined, slots: [], writtens: [], isAscending: true })
+/** Finds where each record begins. */
+export function locate(rows: SampleRows, { sets, bySet }: SampleFormat): Samples {
+  const { records, setIds } = rows
+  const { length } = bySet.get(sets[0]!.setId)!
+  const offsets = new Uint32Array(setIds?.length ?? Math.floor(records.length / length))
+  let end = 0
+  for (let row = 0; row < offsets.length; row++) {
+    offsets[row] = end
+    end += setIds ? bySet.get(setIds[row]!)!.length : length
+  }
+  if (end !== records.length) throw new Error(`samples have ${records.length} numbers instead of ${end}`)
+  return { ...rows, offsets }
+}
 
-export const countOf = (rows: SampleRows | undefined) => rows?.times.length ?? 0
+export const countOf = ({ offsets }: Samples) => offsets.length
 
 /** Returns the first and the last time. */
-export function rangeOf({ times }: SampleRows): Span {
+export function rangeOf({ records, offsets }: Samples): Span {
   let [from, to] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
-  for (const time of times) {
+  for (const offset of offsets) {
+    const time = records[offset + 1]!
     if (time < from) from = time
     if (time > to) to = time
   }
   return { from, to }
 }
 
+/** Returns true if a record has a value that is not a number. */
+export function hasOthers({ records }: SampleRows): boolean {
+  for (let index = 0; index < records.length; index++) if (Number.isNaN(records[index]!)) return true
+  return false
+}
+
 /** Points by endpoint and series. */
 export type SamplePoints = Map<number, Map<number, Points>>
 
 /** Returns undefined if a series has a time twice and the rows lack the order of writes. */
-export function samplePoints(rows: SampleRows, format: SampleFormat, task: Span & { endpointNos: number[] }) {
-  const simple = numberColumns(rows, format)
-  if (simple) {
-    const points = new Map([...simple].map(([seriesId, own]) => [seriesId, between(own, task.from, task.to)]))
-    return new Map([[task.endpointNos[0]!, points]])
-  }
+export function samplePoints(
+  samples: Samples,
+  format: SampleFormat,
+  task: Span & { endpointNos: number[] },
+): SamplePoints | undefined {
   const points: SamplePoints = new Map()
-  for (const [endpointNo, runs] of runsOf(rows, format, task)) {
-    const bySeries = new Map<number, Points>()
-    for (const [index, run] of runs.entries()) {
-      if (!run) continue
-      const runPoints = run.isAscending ? pointsOf(run) : sortRun(run)
-      if (!runPoints) return undefined
-      bySeries.set(format.wanted[index]!, runPoints)
-    }
+  const others = othersByRow(samples)
+  for (const [endpointNo, rows] of rowsByEndpoint(samples, task)) {
+    const bySeries = pointsOfEndpoint(samples, format, rows, others)
+    if (!bySeries) return undefined
     points.set(endpointNo, bySeries)
   }
   return points
 }
 
-/** Fast path: numbers of one endpoint and one set need at most sorting. */
-function numberColumns({ endpointNos, times, setIds, others, picked, arrays }: SampleRows, format: SampleFormat) {
-  if (endpointNos || setIds || others || arrays) return undefined
-  const order = isAscending(times) ? 'unchanged' : orderOf(times)
-  if (!order) return undefined
-  const ordered = (numbers: Float64Array) => (order === 'unchanged' ? numbers : reorder(numbers, order))
-  const { wanted } = format.bySet.get(format.sets[0]!.setId)!
-  const columns = { count: times.length, times: ordered(times) }
-  return new Map(
-    wanted.map((column): [number, Points] => [
-      format.wanted[column]!,
-      { ...columns, numbers: ordered(picked[column]!) },
-    ]),
-  )
-}
-
-function runsOf(
-  rows: SampleRows,
-  format: SampleFormat,
-  { endpointNos: [onlyEndpoint], from, to }: Span & { endpointNos: number[] },
-) {
-  const { times, endpointNos, setIds, slots, writtens, others } = rows
-  const runs = new Map<number, (Run | undefined)[]>()
-  const next = valuesIn(rows)
-  const onlySet = setIds ? undefined : format.bySet.get(format.sets[0]!.setId)!
-  let otherIndex = 0
-  let [currentNo, currentRuns]: [number, (Run | undefined)[]] = [Number.NaN, []]
-  for (let row = 0; row < times.length; row++) {
-    const ofSet = onlySet ?? format.bySet.get(setIds![row]!)!
-    const numbers = next(ofSet)
-    const otherValues = numbers.hasOther ? (JSON.parse(others![otherIndex++]!) as Record<number, Other>) : undefined
-    const time = times[row]!
-    if (time < from || time > to) continue
-    const endpointNo = endpointNos ? endpointNos[row]! : onlyEndpoint!
-    if (endpointNo !== currentNo) {
-      currentRuns = runs.get(endpointNo) ?? []
-      if (currentRuns.length === 0) runs.set(endpointNo, currentRuns)
-      currentNo = endpointNo
-    }
-    for (let index = 0; index < ofSet.wanted.length; index++) {
-      const run = currentRuns[ofSet.wanted[index]!] ?? newRun()
-      if (run.times.length === 0) currentRuns[ofSet.wanted[index]!] = run
-      else if (run.times[run.times.length - 1]! >= time) run.isAscending = false
-      const number = numbers.values[index]!
-      if (Number.isNaN(number)) {
-        run.others ??= new Map()
-        run.others.set(run.times.length, otherValues?.[ofSet.valueIndexes[index]!] ?? null)
-      }
-      run.times.push(time)
-      run.numbers.push(number)
-      if (!slots) continue
-      run.slots.push(slots[row]!)
-      run.writtens.push(writtens![row]!)
-    }
+/** Groups the rows of the task's time range by endpoint, in the order in which they were read. */
+function* rowsByEndpoint(
+  { records, offsets }: Samples,
+  { endpointNos, from, to }: Span & { endpointNos: number[] },
+): Generator<[endpointNo: number, rows: Uint32Array]> {
+  const indexOf = new Map(endpointNos.map((endpointNo, index) => [endpointNo, index]))
+  const ends = new Uint32Array(endpointNos.length)
+  const outside = endpointNos.length
+  const groups = new Uint32Array(offsets.length)
+  for (let row = 0; row < offsets.length; row++) {
+    const offset = offsets[row]!
+    const time = records[offset + 1]!
+    groups[row] = time < from || time > to ? outside : indexOf.get(records[offset]!)!
+    if (groups[row]! < outside) ends[groups[row]!]!++
   }
-  return runs
+  for (let index = 1; index < ends.length; index++) ends[index]! += ends[index - 1]!
+  const starts = new Uint32Array(ends.length)
+  starts.set(ends.subarray(0, -1), 1)
+  const next = starts.slice()
+  const rows = new Uint32Array(ends.at(-1) ?? 0)
+  for (let row = 0; row < groups.length; row++) if (groups[row]! < outside) rows[next[groups[row]!]!++] = row
+  for (const [index, endpointNo] of endpointNos.entries())
+    if (starts[index]! < ends[index]!) yield [endpointNo, rows.subarray(starts[index], ends[index])]
 }
 
-/** Bytes before the values of an array; each value has a length of four bytes before it. */
-const arrayHead = 20
-
-/**
- * Returns a function that reads the selected values of the next sample and whether it has values that are not numbers.
- */
-function valuesIn({ arrays, picked }: SampleRows) {
-  const next = picked.map(() => 0)
-  const view = arrays && new DataView(arrays.buffer, arrays.byteOffset, arrays.length)
-  const result = { values: [] as number[], hasOther: false }
-  let offset = 0
-  return ({ wanted, valueIndexes }: SelectedOfSet) => {
-    result.hasOther = false
-    if (view) {
-      const count = view.getInt32(offset + 12)
-      const values = offset + arrayHead + 4
-      for (let index = 0; index < count; index++)
-        if (Number.isNaN(view.getFloat64(values + index * 12))) result.hasOther = true
-      for (let index = 0; index < wanted.length; index++)
-        result.values[index] = view.getFloat64(values + valueIndexes[index]! * 12)
-      offset += arrayHead + count * 12
-    } else
-      for (let index = 0; index < wanted.length; index++) {
-        const column = wanted[index]!
-        const number = picked[column]![next[column]!++]!
-        result.values[index] = number
-        if (Number.isNaN(number)) result.hasOther = true
+/** Parses the values that are not numbers, by row. Only rows with NaN have some. */
+function othersByRow({ records, offsets, others }: Samples): Map<number, Record<number, Other>> {
+  const byRow = new Map<number, Record<number, Other>>()
+  if (!others) return byRow
+  let next = 0
+  for (let row = 0; row < offsets.length; row++) {
+    const end = offsets[row + 1] ?? records.length
+    for (let index = offsets[row]! + recordHead; index < end; index++)
+      if (Number.isNaN(records[index]!)) {
+        byRow.set(row, JSON.parse(others[next++]!))
+        break
       }
-    return result
   }
+  return byRow
 }
 
-const pointsOf = ({ times, numbers, others }: Run): Points => ({
-  count: times.length,
-  times: Float64Array.from(times),
-  numbers: Float64Array.from(numbers),
-  ...(others && { others }),
-})
+/** Rows of one series in time order, without those that were replaced. */
+interface OrderedRows {
+  rows: Uint32Array
+  times: Float64Array
+}
+
+function pointsOfEndpoint(
+  samples: Samples,
+  { sets, wanted, bySet }: SampleFormat,
+  rows: Uint32Array,
+  others: Map<number, Record<number, Other>>,
+): Map<number, Points> | undefined {
+  const { setIds } = samples
+  const setOf = (row: number) => bySet.get(setIds ? setIds[row]! : sets[0]!.setId)!
+  const first = setOf(rows[0]!)
+  const points = new Map<number, Points>()
+  if (!setIds || rows.every((row) => setIds[row] === setIds[rows[0]!])) {
+    const ordered = orderRows(samples, rows)
+    if (!ordered) return undefined
+    for (const [index, column] of first.wanted.entries())
+      points.set(wanted[column]!, columnOf(samples, ordered, others, locationOf(first, index)))
+    return points
+  }
+  for (const [column, seriesId] of wanted.entries()) {
+    const having = rows.filter((row) => setOf(row).wanted.includes(column))
+    if (having.length === 0) continue
+    const ordered = orderRows(samples, having)
+    if (!ordered) return undefined
+    const location = (row: number) => locationOf(setOf(row), setOf(row).wanted.indexOf(column))
+    points.set(seriesId, columnOf(samples, ordered, others, location))
+  }
+  return points
+}
 
 /** Sorts by time; the last write wins. Returns undefined if a time occurs twice and the order of writes is unknown. */
-function sortRun({ times, numbers, others, slots, writtens }: Run): Points | undefined {
-  const isLater = (a: number, b: number) =>
-    times[a]! - times[b]! || slots[a]! - slots[b]! || writtens[a]! - writtens[b]!
-  const isKnown = slots.length > 0
-  const order = orderOf(times) ?? (isKnown ? Uint32Array.from(times.keys()).sort(isLater) : undefined)
-  if (!order) return undefined
-  const sorted: Run = newRun()
-  for (const index of order) {
-    const isSame = sorted.times.length > 0 && sorted.times[sorted.times.length - 1] === times[index]
-    const target = isSame ? sorted.times.length - 1 : sorted.times.length
-    sorted.times[target] = times[index]!
-    sorted.numbers[target] = numbers[index]!
-    sorted.others?.delete(target)
-    const other = others?.get(index)
-    if (other === undefined) continue
-    sorted.others ??= new Map()
-    sorted.others.set(target, other)
+function orderRows({ records, offsets, slots, writtens }: Samples, rows: Uint32Array): OrderedRows | undefined {
+  const times = new Float64Array(rows.length)
+  for (let index = 0; index < rows.length; index++) times[index] = records[offsets[rows[index]!]! + 1]!
+  if (isAscending(times)) return { rows, times }
+  const order = orderOf(times)
+  if (order) return { rows: rows.map((_, index) => rows[order[index]!]!), times: reorder(times, order) }
+  if (!slots || !writtens) return undefined
+  const timeOf = (row: number) => records[offsets[row]! + 1]!
+  const sorted = rows.toSorted(
+    (a, b) => timeOf(a) - timeOf(b) || slots[a]! - slots[b]! || writtens[a]! - writtens[b]! || a - b,
+  )
+  const last = sorted.filter((row, index) => index + 1 === sorted.length || timeOf(sorted[index + 1]!) !== timeOf(row))
+  return { rows: last, times: Float64Array.from(last, timeOf) }
+}
+
+/** Where the value of a series is, in the record and in the sample. */
+interface Location {
+  position: number
+  valueIndex: number
+}
+
+const locationOf = ({ positions, valueIndexes }: SelectedOfSet, index: number): Location => ({
+  position: positions[index]!,
+  valueIndex: valueIndexes[index]!,
+})
+
+function columnOf(
+  { records, offsets }: Samples,
+  { rows, times }: OrderedRows,
+  otherValues: Map<number, Record<number, Other>>,
+  location: Location | ((row: number) => Location),
+): Points {
+  const numbers = new Float64Array(rows.length)
+  let others: Map<number, Other> | undefined
+  for (let index = 0; index < rows.length; index++) {
+    const row = rows[index]!
+    const { position, valueIndex } = typeof location === 'function' ? location(row) : location
+    const number = records[offsets[row]! + position]!
+    numbers[index] = number
+    if (!Number.isNaN(number)) continue
+    others ??= new Map()
+    others.set(index, otherValues.get(row)?.[valueIndex] ?? null)
   }
-  if (sorted.others?.size === 0) sorted.others = undefined
-  return pointsOf(sorted)
+  return { count: rows.length, times, numbers, ...(others && { others }) }
 }

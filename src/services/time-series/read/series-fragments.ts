@@ -9,15 +9,12 @@ import type { Sum } from './interval-sums.ts'
 import type { Interval } from './intervals.ts'
 import type { Column } from './point-json.ts'
 import type { SamplePoints } from './sample-points.ts'
-import type { SumsOfSamples } from './sample-sums.ts'
 import type { SelectedSeries } from './selected-series.ts'
 import type { Task } from './split-query.ts'
 
 export interface Loaded {
   task: Task
   samples: SamplePoints
-  /** Sums of samples whose points were not read; no chunk of these endpoints has points among them. */
-  sampleSums?: SumsOfSamples
   /** Chunks by endpoint and series. */
   packed: Map<number, Map<number, Packed>>
 }
@@ -40,21 +37,16 @@ export interface SeriesFragment {
  * Yields the fragments of a part. With `summing`, packed points are returned as sums of these intervals where that is
  * cheaper.
  */
-export function* fragmentsOf(
-  { task, samples, sampleSums, packed }: Loaded,
-  summing?: Interval,
-): Generator<SeriesFragment> {
+export function* fragmentsOf({ task, samples, packed }: Loaded, summing?: Interval): Generator<SeriesFragment> {
   for (const endpointNo of task.endpointNos) {
-    const [sampled, summed, chunks] = [samples.get(endpointNo), sampleSums?.get(endpointNo), packed.get(endpointNo)]
-    if (!sampled && !summed && !chunks) continue
+    const [sampled, chunks] = [samples.get(endpointNo), packed.get(endpointNo)]
+    if (!sampled && !chunks) continue
     for (const series of task.series) {
       const columns: FragmentColumn[] = []
       for (const { seriesId, name } of series.values) {
         const [packedChunks, recent] = [chunks?.get(seriesId), sampled?.get(seriesId)]
-        const recentSums = summed?.get(seriesId)
-        if (!packedChunks && !recent && !recentSums) continue
+        if (!packedChunks && !recent) continue
         const sums: Sum[] = packedChunks?.sums ? sumsIn(packedChunks.sums) : []
-        if (recentSums) sums.push(...recentSums)
         const points = merge([
           ...packedOf(packedChunks?.data, task, recent, sums, summing),
           ...(recent ? [recent] : []),

@@ -11,8 +11,6 @@ import { idsOf, type SelectedSeries } from './selected-series.ts'
 export interface Task extends Span {
   endpointNos: number[]
   series: SelectedSeries[]
-  /** True if sums of samples would be wrong, so that their points have to be read. */
-  isExact?: boolean
 }
 
 export interface SplitOptions {

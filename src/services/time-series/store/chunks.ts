@@ -101,8 +101,7 @@ export interface SlotRow {
   ts: number
   setId: number
   written: number
-  /** Array in the binary format of PostgreSQL. */
-  v: Buffer
+  record: Buffer
   x: string | null
 }
 
@@ -114,7 +113,7 @@ export async function* readSlot(sql: Sql, slot: number, pageSize: number): Async
       set_config('max_parallel_workers_per_gather', '0', true)`
   await sql.unsafe(`
     declare packing no scroll cursor for
-    select endpoint_no, ts, set_id, written, array_send(v) as v, x from ${partitionOf(slot)}
+    select endpoint_no, ts, set_id, written, record, x from ${partitionOf(slot)}
     order by endpoint_no, ts, written`)
   for (;;) {
     const page = (await sql.unsafe(`fetch ${pageSize} from packing`)) as unknown as SlotRow[]

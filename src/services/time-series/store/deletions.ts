@@ -1,5 +1,6 @@
 /** SQL of endpoints that were deleted. */
 import type { Sql } from '../../../kernel/db.ts'
+import { numberBytes } from '../record.ts'
 import { holdOpenSlot } from './samples.ts'
 import { findOpenSlot } from './slots.ts'
 
@@ -61,8 +62,9 @@ export async function copyUnderNewNumber(sql: Sql, old: DeletedEndpoint, endpoin
   if (slot === undefined) throw new Error('no slot is open')
   await holdOpenSlot(sql, slot)
   await sql`
-    insert into time_series.samples (slot, endpoint_no, ts, set_id, written, v, x)
-    select ${slot}, ${endpointNo}, ts, set_id, written, v, x from time_series.samples
+    insert into time_series.samples (slot, endpoint_no, ts, set_id, written, record, x)
+    select ${slot}, ${endpointNo}, ts, set_id, written,
+      float8send(${endpointNo}::float8) || substring(record from ${numberBytes + 1}::integer), x from time_series.samples
     where endpoint_no = ${old.endpointNo} and written >= ${old.cutoff}`
 }
 

@@ -1,5 +1,7 @@
 /** SQL for the order of writes and for the marks of nodes. */
 import type { Sql } from '../../../kernel/db.ts'
+import { saveLatest } from './latest.ts'
+import { type RecordRow, withValues } from './samples.ts'
 
 /** Returns the next number in the order of writes. Not within a transaction, which would block all other callers. */
 export async function nextWritten(sql: Sql): Promise<number> {
@@ -35,14 +37,20 @@ export async function findMarks(sql: Sql): Promise<Mark[]> {
   return await sql`select node, written from time_series.latest_marks`
 }
 
+const rowsPerPage = 2000
+
 /** Adds samples after that number to the table; repeating it changes nothing. */
 export async function completeLatest(sql: Sql, after: number) {
-  await sql`
-    insert into time_series.latest as l (endpoint_no, set_id, ts, written, v, x)
-    select distinct on (endpoint_no, set_id) endpoint_no, set_id, ts, written, v, x
-    from time_series.samples where written > ${after}
-    order by endpoint_no, set_id, ts desc, written desc
-    on conflict (endpoint_no, set_id) do update
-    set ts = excluded.ts, written = excluded.written, v = excluded.v, x = excluded.x
-    where (excluded.ts, excluded.written) > (l.ts, l.written)`
+  let last = { endpointNo: 0, setId: 0 }
+  for (;;) {
+    const rows = await sql<RecordRow[]>`
+      select distinct on (endpoint_no, set_id) endpoint_no, set_id, ts, written, record, x
+      from time_series.samples
+      where written > ${after} and (endpoint_no, set_id) > (${last.endpointNo}, ${last.setId})
+      order by endpoint_no, set_id, ts desc, written desc limit ${rowsPerPage}`
+    await saveLatest(sql, rows.map(withValues))
+    if (rows.length < rowsPerPage) return
+    const { endpointNo, setId } = rows.at(-1)!
+    last = { endpointNo, setId }
+  }
 }

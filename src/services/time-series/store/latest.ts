@@ -1,14 +1,8 @@
 /** SQL for the newest sample of each endpoint and series set. */
 import type { Sql } from '../../../kernel/db.ts'
+import { type RecordRow, type WrittenSample, withValues } from './samples.ts'
 
-export interface LatestRow {
-  endpointNo: number
-  setId: number
-  ts: number
-  written: number
-  v: number[]
-  x: string | null
-}
+export type LatestRow = WrittenSample
 
 /** `String(-0)` would lose the sign. */
 const numberText = (number: number) => (Object.is(number, -0) ? '-0' : String(number))
@@ -52,9 +46,10 @@ export async function findNewerSamples(sql: Sql, from: Map<number, number>): Pro
   await sql`
     select set_config('enable_bitmapscan', 'off', true), set_config('enable_seqscan', 'off', true),
       set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)`
-  return await sql`
-    select distinct on (s.endpoint_no, s.set_id) s.endpoint_no, s.set_id, s.ts, s.written, s.v, s.x
+  const rows = await sql<RecordRow[]>`
+    select distinct on (s.endpoint_no, s.set_id) s.endpoint_no, s.set_id, s.ts, s.written, s.record, s.x
     from unnest(${endpointNos}::bigint[], ${[...from.values()]}::bigint[]) as given (endpoint_no, ts)
     join time_series.samples s on s.endpoint_no = given.endpoint_no and s.ts >= given.ts
     order by s.endpoint_no, s.set_id, s.ts desc, s.slot desc, s.written desc`
+  return rows.map(withValues)
 }

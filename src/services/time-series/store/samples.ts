@@ -2,6 +2,7 @@
 import { copyIn } from '../../../kernel/copy-in.ts'
 import { type Db, isUniqueViolation, type Sql } from '../../../kernel/db.ts'
 import { returnBuffer } from '../../../kernel/spare-buffers.ts'
+import { valuesInRecord } from '../record.ts'
 import { columns, type Rows } from '../write/rows.ts'
 import { partitionOf } from './slots.ts'
 
@@ -76,6 +77,11 @@ export interface WrittenSample {
   x: string | null
 }
 
+export type RecordRow = Omit<WrittenSample, 'v'> & { record: Buffer }
+
+/** Replaces the record of a sample by its numbers. */
+export const withValues = ({ record, ...row }: RecordRow): WrittenSample => ({ ...row, v: valuesInRecord(record) })
+
 /** Finds samples after a number, in the order of writes. */
 export async function findSamplesSince(
   sql: Sql,
@@ -84,8 +90,9 @@ export async function findSamplesSince(
   limit: number,
 ): Promise<WrittenSample[]> {
   if (endpointNos.length === 0) return []
-  return await sql`
-    select endpoint_no, ts, set_id, written, v, x from time_series.samples
+  const rows = await sql<RecordRow[]>`
+    select endpoint_no, ts, set_id, written, record, x from time_series.samples
     where endpoint_no = any(${endpointNos}::bigint[]) and written > ${written}
     order by written limit ${limit}`
+  return rows.map(withValues)
 }

@@ -49,7 +49,7 @@ export async function createSlot(sql: Sql): Promise<number> {
   )
   // Statistics of values help no plan, and collecting them keeps a core busy for a quarter of a second.
   await sql.unsafe(
-    `alter table ${name} alter v set statistics 0, alter x set statistics 0, alter written set statistics 0,
+    `alter table ${name} alter record set statistics 0, alter x set statistics 0, alter written set statistics 0,
       alter slot set statistics 0, alter stamped set statistics 0, alter set_id set statistics 10, alter endpoint_no set statistics 10, alter ts set statistics 10`,
   )
   await sql.unsafe(`alter table time_series.samples attach partition ${name} for values in (${slot})`)

@@ -4,6 +4,7 @@ import type { Group } from '../../../kernel/group-commit.ts'
 import { takeBuffer } from '../../../kernel/spare-buffers.ts'
 import type { CompanionRows } from '../contract.ts'
 import type { Value } from '../points.ts'
+import { numberBytes, recordHeadBytes } from '../record.ts'
 import type { SeriesSet } from '../store/numbers.ts'
 
 /** Numbers in the order of writes that each group has, for samples of the same endpoint and time. */
@@ -50,16 +51,15 @@ export interface Rows extends Group {
 }
 
 /** Columns in the order in which `encode` writes them. */
-export const columns = ['slot', 'endpoint_no', 'ts', 'set_id', 'written', 'v', 'x', 'stamped']
+export const columns = ['slot', 'endpoint_no', 'ts', 'set_id', 'written', 'record', 'x', 'stamped']
 
 const header = Buffer.concat([Buffer.from('PGCOPY\n\xff\r\n\0', 'latin1'), Buffer.alloc(8)])
 const trailerLength = 2
 /**
- * Bytes of a row without values and text: field count, lengths, slot, endpoint, time, set, number, array header,
+ * Bytes of a row without values and text: field count, lengths, slot, endpoint, time, set, number, head of the record,
  * stamped.
  */
-const fixedLength = 2 + 8 * 4 + 4 + 8 + 8 + 4 + 8 + 20 + 1
-const float8Oid = 701
+const fixedLength = 2 + 8 * 4 + 4 + 8 + 8 + 4 + 8 + recordHeadBytes + 1
 const highWordFactor = 2 ** 32
 
 /** Says where a row's time comes from. The unique index covers only the first row of a stamped sample. */
@@ -156,7 +156,7 @@ export function createRows(valuesMax: number): Rows {
     stamped: () => stampedOf(rows, timeOrigins),
     moveStamped: (after) => moveStamped(rows, timeOrigins, after),
     encode(slot, isCopy = false) {
-      const bytes = times.length * fixedLength + valueCount * 12 + textLength * 3
+      const bytes = times.length * fixedLength + valueCount * numberBytes + textLength * 3
       return encode(rows, { timeOrigins, samples, others }, bytes, slot, isCopy)
     },
   }
@@ -242,18 +242,14 @@ function putRow(view: DataView, start: number, slot: number, rows: Rows, row: nu
   view.setInt32(offset, 4)
   view.setInt32(offset + 4, rows.sets[row]!.setId)
   offset = putInt64(view, offset + 8, rows.writtens[row]!)
-  view.setInt32(offset, 20 + rowValues.length * 12)
-  view.setInt32(offset + 4, 1) // one dimension
-  view.setInt32(offset + 8, 0) // no nulls
-  view.setInt32(offset + 12, float8Oid)
-  view.setInt32(offset + 16, rowValues.length)
-  view.setInt32(offset + 20, 1) // its first index
-  offset += 24
+  view.setInt32(offset, recordHeadBytes + rowValues.length * numberBytes)
+  view.setFloat64(offset + 4, rows.endpointNos[row]!)
+  view.setFloat64(offset + 12, rows.times[row]!)
+  offset += 4 + recordHeadBytes
   for (let index = 0; index < rowValues.length; index++) {
     const value = rowValues[index]
-    view.setInt32(offset, 8)
-    view.setFloat64(offset + 4, typeof value === 'number' ? value : Number.NaN)
-    offset += 12
+    view.setFloat64(offset, typeof value === 'number' ? value : Number.NaN)
+    offset += numberBytes
   }
   return offset
 }
@@ -271,7 +267,7 @@ export const othersOf = (values: Value[]): string =>
     Object.fromEntries(values.flatMap((value, index) => (typeof value === 'number' ? [] : [[index, value]]))),
   )
 
-/** Decodes the values of a stored row. */
+/** Combines the numbers of a stored row with its other values. */
 export function valuesOf(v: number[], x: string | null): Value[] {
   if (x === null) return v
   const values: Value[] = [...v]
@@ -280,7 +276,7 @@ export function valuesOf(v: number[], x: string | null): Value[] {
   return values
 }
 
-/** Encodes values as the columns `v` and `x`. */
+/** Encodes values as the columns `v` and `x` of latest values. */
 export function storedForm(values: Value[]): { v: number[]; x: string | null } {
   if (values.every((value) => typeof value === 'number')) return { v: values as number[], x: null }
   return { v: values.map((value) => (typeof value === 'number' ? value : Number.NaN)), x: othersOf(values) }

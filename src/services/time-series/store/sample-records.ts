@@ -1,0 +1,184 @@
+/**
+ * SQL statements that read samples which are not packed yet. COPY returns the records of all samples as one byte string without
+ * converting it to text. It takes no parameters, so these statements contain their numbers.
+ */
+import type { Db, Sql } from '../../../kernel/db.ts'
+import { numberBytes, recordHeadBytes } from '../record.ts'
+import type { SeriesSet } from './numbers.ts'
+import { floatsIn, type Part, type Size } from './reading.ts'
+
+/** Endpoints, sets and series of samples, and a time range. */
+export interface SamplePart extends Omit<Part, 'seriesIds'> {
+  sets: SeriesSet[]
+  wanted: number[]
+  /** True if records have only the values of the wanted series, in the order of `wanted`. */
+  isNarrow: boolean
+}
+
+/** Samples, not sorted. */
+export interface SampleRows {
+  /** The records of all samples, one after the other. */
+  records: Float64Array
+  /** Absent if there is only one set. */
+  setIds: Float64Array | undefined
+  /** Present if requested. */
+  slots: Float64Array | undefined
+  writtens: Float64Array | undefined
+  /** Values that are not numbers, as JSON, of the samples that have any. Null if they were not requested. */
+  others: string[] | null
+  /** Total bytes of the long texts that `others` lacks; 0 if all texts or none were requested. */
+  longBytes: number
+}
+
+export interface ColumnOptions {
+  /** Reads slots and numbers, which decide the order of writes. Only samples with the same time need them. */
+  withOrder: boolean
+  /** Which texts to read. The total size of long ones is not known before the read. */
+  texts: 'none' | 'short' | 'all'
+}
+
+export interface SampleOptions extends ColumnOptions {
+  limit: number
+}
+
+/** Finds up to `limit` samples. Returns undefined if there are none. */
+export async function findSamples(db: Db, part: SamplePart, options: SampleOptions): Promise<SampleRows | undefined> {
+  return await readRows(db, part, options, `${selectFrom(options)} where ${isInPart(part)} limit ${options.limit}`)
+}
+
+/**
+ * Finds the first (descending: last) samples of one endpoint. The planner has no statistics of recent samples, and would sort
+ * instead of using the index.
+ */
+export async function findFirstSamples(
+  db: Db,
+  part: SamplePart,
+  options: SampleOptions & { descending: boolean },
+): Promise<SampleRows | undefined> {
+  const order = `order by ts ${options.descending ? 'desc' : 'asc'} limit ${options.limit}`
+  const useIndex = "select set_config('enable_bitmapscan', 'off', true), set_config('enable_sort', 'off', true)"
+  return await readRows(db, part, options, `${selectFrom(options)} where ${isInPart(part)} ${order}`, useIndex)
+}
+
+/** Finds the samples of a single time. Of several samples with the same set, it returns the one that was written last. */
+export async function findSamplesAt(db: Db, part: SamplePart): Promise<SampleRows | undefined> {
+  const rows = `
+    select distinct on (endpoint_no, set_id) record, set_id, x, slot, written
+    from time_series.samples where ${isInPart(part)}
+    order by endpoint_no, set_id, slot desc, written desc`
+  return await readRows(db, part, { withOrder: true, texts: 'all' }, rows)
+}
+
+/** Counts the samples of each endpoint. */
+export async function countSamples(sql: Sql, { endpointNos, from, to, sets }: SamplePart): Promise<Size[]> {
+  return await sql`
+    select endpoint_no as key, count(*)::float8 as points from time_series.samples
+    where endpoint_no = any(${endpointNos}::bigint[])
+      and ts between ${from} and ${to} and set_id = any(${sets.map(({ setId }) => setId)}::integer[])
+    group by endpoint_no`
+}
+
+/** Selects no more columns than needed: each takes 30 ns for a sample. */
+function selectFrom({ withOrder, texts }: ColumnOptions): string {
+  const columns = ['record', 'set_id', ...(texts === 'none' ? [] : ['x']), ...(withOrder ? ['slot', 'written'] : [])]
+  return `select ${columns.join(', ')} from time_series.samples`
+}
+
+const isInPart = ({ endpointNos, from, to, sets }: SamplePart) =>
+  `${isAnyOf('endpoint_no', endpointNos, 'bigint')} and ts between ${whole(from)} and ${whole(to)}
+    and ${isAnyOf(
+      'set_id',
+      sets.map(({ setId }) => setId),
+      'integer',
+    )}`
+
+const isAnyOf = (column: string, numbers: number[], type: string) =>
+  numbers.length === 1 ? `${column} = ${whole(numbers[0]!)}` : `${column} = any('{${numbers.map(whole)}}'::${type}[])`
+
+/** Only whole numbers are put into the text of a statement. */
+function whole(number: number): string {
+  if (!Number.isSafeInteger(number)) throw new Error(`${number} is not a whole number`)
+  return String(number)
+}
+
+/** Texts up to this length, such as states, are read with the numbers. */
+const longBytesMin = 256
+/** Separates JSON texts, which have no line breaks. Parsing an array of long texts takes a hundred times as long. */
+const separator = '\n'
+
+async function readRows(
+  db: Db,
+  { sets, wanted, isNarrow }: SamplePart,
+  { withOrder, texts }: ColumnOptions,
+  rows: string,
+  before?: string,
+): Promise<SampleRows | undefined> {
+  const hasOther = isNarrow ? `(${bySet(sets, wanted, isAnyOther)})` : 'true'
+  const columns = {
+    records: `string_agg(${isNarrow ? bySet(sets, wanted, narrowRecord) : 'record'}, '')`,
+    ...(sets.length > 1 && { setIds: `string_agg(float8send(set_id), '')` }),
+    ...(withOrder && {
+      slots: `string_agg(float8send(slot), '')`,
+      writtens: `string_agg(float8send(written), '')`,
+    }),
+    ...(texts === 'all' && { others: `string_agg(x, E'\\n') filter (where x is not null and ${hasOther})` }),
+    ...(texts === 'short' && {
+      others: `string_agg(x, E'\\n') filter (where octet_length(x) <= ${longBytesMin} and ${hasOther})`,
+      longBytes: `sum(octet_length(x)) filter (where octet_length(x) > ${longBytesMin} and ${hasOther})::float8`,
+    }),
+  }
+  const copy = `copy (select ${Object.values(columns).join(', ')} from (${rows}) s) to stdout (format binary)`
+  const fields = fieldsOfRow(await db.copyOut(before ? `${before}; ${copy}` : copy))
+  const byName = new Map(Object.keys(columns).map((name, index) => [name, fields[index]]))
+  const floats = (name: string) => {
+    const bytes = byName.get(name)
+    return bytes ? floatsIn(bytes) : undefined
+  }
+  const records = floats('records')
+  if (!records) return undefined
+  return {
+    records,
+    setIds: floats('setIds'),
+    slots: floats('slots'),
+    writtens: floats('writtens'),
+    others: byName.get('others')?.toString().split(separator) ?? null,
+    longBytes: floats('longBytes')?.[0] ?? 0,
+  }
+}
+
+/** Returns an expression that depends on the set of a sample; `positions` are those of the wanted values in the record. */
+function bySet(sets: SeriesSet[], wanted: number[], expression: (positions: number[]) => string): string {
+  const cases = sets.map(({ setId, seriesIds }) => {
+    const indexes = wanted.map((seriesId) => seriesIds.indexOf(seriesId)).filter((index) => index >= 0)
+    return `when ${whole(setId)} then ${expression(indexes.map((index) => recordHeadBytes + index * numberBytes + 1))}`
+  })
+  return `case set_id ${cases.join(' ')} end`
+}
+
+const valueAt = (position: number) => `substring(record from ${position} for ${numberBytes})`
+
+const narrowRecord = (positions: number[]) =>
+  [`substring(record for ${recordHeadBytes})`, ...positions.map(valueAt)].join(' || ')
+
+/** The bytes of NaN, which stands for a value that is not a number. */
+const otherBytes = "'\\x7ff8000000000000'"
+
+const isAnyOther = (positions: number[]) =>
+  positions.map((position) => `${valueAt(position)} = ${otherBytes}`).join(' or ')
+
+/** Bytes before the first row of a binary COPY. */
+const copyHeadBytes = 19
+
+/** Returns the columns of the only row of a binary COPY. */
+function fieldsOfRow(output: Buffer): (Buffer | undefined)[] {
+  const count = output.readInt16BE(copyHeadBytes)
+  const fields: (Buffer | undefined)[] = []
+  let offset = copyHeadBytes + 2
+  for (let index = 0; index < count; index++) {
+    const length = output.readInt32BE(offset)
+    offset += 4
+    fields.push(length < 0 ? undefined : output.subarray(offset, offset + length))
+    offset += Math.max(0, length)
+  }
+  return fields
+}
