@@ -141,6 +141,25 @@ suite('a copy outside of a transaction', () => {
     await db.close()
   })
 
+  test('a copy to the client returns rows of any size, and an error leaves the connection usable', async () => {
+    const db = await aDb()
+    const read = (rows: string) => db.copyOut(`select set_config('enable_sort', 'off', true); copy (${rows}) to stdout`)
+    assert.equal(Buffer.concat(await read('select n from generate_series(1, 3) n')).toString(), '1\n2\n3\n')
+    const [large, small] = await read("select repeat('x', 3000000) union all select 'y'")
+    assert.equal(large!.toString(), `${'x'.repeat(3_000_000)}\n`)
+    assert.equal(small!.toString(), 'y\n')
+    assert.deepEqual(await read('select 1 where false'), [])
+    await assert.rejects(read('select 1 / (3 - n) from generate_series(1, 3) n'), { code: '22012' })
+    const results = await Promise.all(Array.from({ length: 20 }, (_, n) => read(`select ${n}`)))
+    assert.deepEqual(
+      results.map(String),
+      Array.from({ length: 20 }, (_, n) => `${n}\n`),
+    )
+    const [setting] = await db.tx((sql) => sql`select current_setting('enable_sort') as sort`)
+    assert.equal(setting!.sort, 'on')
+    await db.close()
+  })
+
   test('a copy outside of a transaction is not interleaved with concurrent copies and transactions', async () => {
     const db = await aDb()
     await Promise.all(

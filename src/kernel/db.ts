@@ -27,10 +27,10 @@ export interface Db {
    */
   copyIn(text: string, content: () => Buffer): Promise<void>
   /**
-   * Runs one `copy … to stdout`, and statements before it in the same text, as a transaction, and returns the whole output. In
-   * binary format, long byte strings take a third of the time that they take as text.
+   * Runs one `copy … to stdout`, and statements before it in the same text, as a transaction. Returns the whole output, in blocks
+   * that begin and end with a row. In binary format, byte strings are not converted to text and back.
    */
-  copyOut(text: string): Promise<Buffer>
+  copyOut(text: string): Promise<Buffer[]>
   /** Opens separate connections, for work that must not wait for the others; `close` closes them too. */
   open(options: PoolOptions & { name: string }): Db
   close(): Promise<void>

@@ -15,6 +15,8 @@ export interface ReadRequest {
   to?: number
   descending?: boolean
   limits?: ReaderLimits
+  /** Names of series; all by default. */
+  only?: string[]
   /** Called after each part that the reader yields. */
   afterPart?: (part: number) => Promise<void>
 }
@@ -29,10 +31,11 @@ export async function readSeries(
   db: Db,
   readRequest: ReadRequest,
 ): Promise<{ points: Record<string, OfEndpoint>; parts: number }> {
-  const { endpoints, from = timeMin, to = timeMax, descending = false, limits, afterPart } = readRequest
+  const { endpoints, from = timeMin, to = timeMax, descending = false, limits, only, afterPart } = readRequest
   const { tenantId, applicationName } = endpoints[0]!
   const stored = await findSeries(db.sql, { tenantId, applicationName })
-  const series: SelectedSeries[] = [...Map.groupBy(stored, ({ name }) => name)].map(([name, values]) => ({
+  const selected = stored.filter(({ name }) => !only || only.includes(name))
+  const series: SelectedSeries[] = [...Map.groupBy(selected, ({ name }) => name)].map(([name, values]) => ({
     name,
     values: values.map(({ seriesId, valueName }) => ({ seriesId, name: valueName })),
   }))

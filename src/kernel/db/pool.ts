@@ -30,8 +30,11 @@ export interface Pool extends Sql {
   begin<T>(mode: string, work: (sql: TransactionSql) => T | Promise<T>): Promise<T>
   /** Runs `copy … from stdin`, and statements before it in the same text, as one transaction in two round trips. */
   copyIn: Runner['copyIn']
-  /** Runs `copy … to stdout`, and statements before it in the same text, as one transaction. Returns the whole output. */
-  copyOut(text: string): Promise<Buffer>
+  /**
+   * Runs `copy … to stdout`, and statements before it in the same text, as one transaction. Returns the whole output, in blocks that
+   * begin and end with a row.
+   */
+  copyOut(text: string): Promise<Buffer[]>
   /** `onListen` is called when listening starts or restarts; earlier notifications are lost. */
   listen(channel: string, onPayload: (payload: string) => void, onListen?: OnListen): ReturnType<Listener['listen']>
   /** Waits for running statements, 5 seconds by default, then breaks the connections. */
@@ -39,11 +42,6 @@ export interface Pool extends Sql {
 }
 
 const defaultStatementSeconds = 30
-
-async function joined(blocks: AsyncIterable<Buffer>): Promise<Buffer> {
-  const all = await Array.fromAsync(blocks)
-  return all.length === 1 ? all[0]! : Buffer.concat(all)
-}
 
 const toCamel = (column: string) => column.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
 const toSnake = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
@@ -97,7 +95,7 @@ export function openPool(server: Server, options: PoolOptions & { translate?: bo
       return exclusive.withLink((link) => runTransaction(link, beginStatement(mode), toColumn, work))
     },
     copyIn: runner.copyIn,
-    copyOut: (text: string) => onOwnConnection((link) => joined(runCopyOut(link, text))),
+    copyOut: (text: string) => onOwnConnection((link) => Array.fromAsync(runCopyOut(link, text))),
     listen: (channel: string, onPayload: (payload: string) => void, onListen: OnListen = () => {}) =>
       listener.listen(channel, onPayload, onListen),
     async end({ timeout = 5 }: { timeout?: number } = {}) {

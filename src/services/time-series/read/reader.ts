@@ -148,10 +148,10 @@ function byEndpoint(chunks: store.PackedOfSeries[]): Loaded['packed'] {
 function daysOf(samples: SamplePoints): number[] {
   const days = new Set<number>()
   for (const ofEndpoint of samples.values())
-    for (const { count, times } of ofEndpoint.values()) {
+    for (const { times } of ofEndpoint.values()) {
       let last = Number.NaN
-      for (let index = 0; index < count; index++) {
-        const day = dayOf(times[index]!)
+      for (const time of times) {
+        const day = dayOf(time)
         if (day !== last) days.add(day)
         last = day
       }

@@ -4,6 +4,8 @@ import { recordHead } from '../record.ts'
 import type { SeriesSet } from '../store/numbers.ts'
 import type { SampleRows } from '../store/sample-records.ts'
 import type { Span } from '../times.ts'
+import type { Sum } from './interval-sums.ts'
+import type { Interval } from './intervals.ts'
 import { isAscending, orderOf, reorder } from './time-order.ts'
 
 /** Describes which values of which sets a query reads. */
@@ -93,14 +95,24 @@ export function rangeOf({ records, offsets }: Samples): Span {
   return { from, to }
 }
 
-/** Returns true if a record has a value that is not a number. */
+/** Returns true if a record has a value that is not a number. A sum with NaN is NaN; adding takes less time than checking each. */
 export function hasOthers({ records }: SampleRows): boolean {
-  for (let index = 0; index < records.length; index++) if (Number.isNaN(records[index]!)) return true
-  return false
+  let sum = 0
+  for (let index = 0; index < records.length; index++) sum += records[index]! * 0
+  return Number.isNaN(sum)
 }
 
-/** Points by endpoint and series. */
-export type SamplePoints = Map<number, Map<number, Points>>
+/** The samples of one series, for one endpoint. */
+export interface RecentPoints {
+  /** Strictly ascending. */
+  times: Float64Array
+  points(): Points
+  /** Returns sums in time order, without empty intervals. Texts count as null; undefined if there are any. */
+  sums: ((interval: Interval) => Sum[]) | undefined
+}
+
+/** Samples by endpoint and series. */
+export type SamplePoints = Map<number, Map<number, RecentPoints>>
 
 /** Returns undefined if a series has a time twice and the rows lack the order of writes. */
 export function samplePoints(
@@ -110,7 +122,7 @@ export function samplePoints(
 ): SamplePoints | undefined {
   const points: SamplePoints = new Map()
   const others = othersByRow(samples)
-  for (const [endpointNo, rows] of rowsByEndpoint(samples, task)) {
+  for (const { endpointNo, ...rows } of rowsByEndpoint(samples, task)) {
     const bySeries = pointsOfEndpoint(samples, format, rows, others)
     if (!bySeries) return undefined
     points.set(endpointNo, bySeries)
@@ -118,11 +130,17 @@ export function samplePoints(
   return points
 }
 
+/** Rows and their times. */
+interface TimedRows {
+  rows: Uint32Array
+  times: Float64Array
+}
+
 /** Groups the rows of the task's time range by endpoint, in the order in which they were read. */
 function* rowsByEndpoint(
   { records, offsets }: Samples,
   { endpointNos, from, to }: Span & { endpointNos: number[] },
-): Generator<[endpointNo: number, rows: Uint32Array]> {
+): Generator<TimedRows & { endpointNo: number }> {
   const indexOf = new Map(endpointNos.map((endpointNo, index) => [endpointNo, index]))
   const ends = new Uint32Array(endpointNos.length)
   const outside = endpointNos.length
@@ -130,22 +148,34 @@ function* rowsByEndpoint(
   for (let row = 0; row < offsets.length; row++) {
     const offset = offsets[row]!
     const time = records[offset + 1]!
-    groups[row] = time < from || time > to ? outside : indexOf.get(records[offset]!)!
-    if (groups[row]! < outside) ends[groups[row]!]!++
+    const group = time < from || time > to ? outside : indexOf.get(records[offset]!)!
+    groups[row] = group
+    if (group < outside) ends[group]!++
   }
   for (let index = 1; index < ends.length; index++) ends[index]! += ends[index - 1]!
   const starts = new Uint32Array(ends.length)
   starts.set(ends.subarray(0, -1), 1)
   const next = starts.slice()
   const rows = new Uint32Array(ends.at(-1) ?? 0)
-  for (let row = 0; row < groups.length; row++) if (groups[row]! < outside) rows[next[groups[row]!]!++] = row
-  for (const [index, endpointNo] of endpointNos.entries())
-    if (starts[index]! < ends[index]!) yield [endpointNo, rows.subarray(starts[index], ends[index])]
+  const times = new Float64Array(rows.length)
+  for (let row = 0; row < groups.length; row++) {
+    const group = groups[row]!
+    if (group === outside) continue
+    const at = next[group]!++
+    rows[at] = row
+    times[at] = records[offsets[row]! + 1]!
+  }
+  for (const [index, endpointNo] of endpointNos.entries()) {
+    const [start, end] = [starts[index]!, ends[index]!]
+    if (start < end) yield { endpointNo, rows: rows.subarray(start, end), times: times.subarray(start, end) }
+  }
 }
 
+type OthersByRow = Map<number, Record<number, Other>>
+
 /** Parses the values that are not numbers, by row. Only rows with NaN have some. */
-function othersByRow({ records, offsets, others }: Samples): Map<number, Record<number, Other>> {
-  const byRow = new Map<number, Record<number, Other>>()
+function othersByRow({ records, offsets, others }: Samples): OthersByRow {
+  const byRow: OthersByRow = new Map()
   if (!others) return byRow
   let next = 0
   for (let row = 0; row < offsets.length; row++) {
@@ -159,49 +189,48 @@ function othersByRow({ records, offsets, others }: Samples): Map<number, Record<
   return byRow
 }
 
-/** Rows of one series in time order, without those that were replaced. */
-interface OrderedRows {
-  rows: Uint32Array
-  times: Float64Array
-}
-
 function pointsOfEndpoint(
   samples: Samples,
   { sets, wanted, bySet }: SampleFormat,
-  rows: Uint32Array,
-  others: Map<number, Record<number, Other>>,
-): Map<number, Points> | undefined {
+  all: TimedRows,
+  others: OthersByRow,
+): Map<number, RecentPoints> | undefined {
   const { setIds } = samples
   const setOf = (row: number) => bySet.get(setIds ? setIds[row]! : sets[0]!.setId)!
+  const { rows } = all
   const first = setOf(rows[0]!)
-  const points = new Map<number, Points>()
+  const points = new Map<number, RecentPoints>()
   if (!setIds || rows.every((row) => setIds[row] === setIds[rows[0]!])) {
-    const ordered = orderRows(samples, rows)
+    const ordered = orderRows(samples, all)
     if (!ordered) return undefined
     for (const [index, column] of first.wanted.entries())
-      points.set(wanted[column]!, columnOf(samples, ordered, others, locationOf(first, index)))
+      points.set(wanted[column]!, recentPoints(samples, ordered, others, locationOf(first, index)))
     return points
   }
   for (const [column, seriesId] of wanted.entries()) {
     const having = rows.filter((row) => setOf(row).wanted.includes(column))
     if (having.length === 0) continue
-    const ordered = orderRows(samples, having)
+    const ordered = orderRows(samples, { rows: having, times: Float64Array.from(having, timeIn(samples)) })
     if (!ordered) return undefined
     const location = (row: number) => locationOf(setOf(row), setOf(row).wanted.indexOf(column))
-    points.set(seriesId, columnOf(samples, ordered, others, location))
+    points.set(seriesId, recentPoints(samples, ordered, others, location))
   }
   return points
 }
 
+const timeIn =
+  ({ records, offsets }: Samples) =>
+  (row: number) =>
+    records[offsets[row]! + 1]!
+
 /** Sorts by time; the last write wins. Returns undefined if a time occurs twice and the order of writes is unknown. */
-function orderRows({ records, offsets, slots, writtens }: Samples, rows: Uint32Array): OrderedRows | undefined {
-  const times = new Float64Array(rows.length)
-  for (let index = 0; index < rows.length; index++) times[index] = records[offsets[rows[index]!]! + 1]!
+function orderRows(samples: Samples, { rows, times }: TimedRows): TimedRows | undefined {
   if (isAscending(times)) return { rows, times }
   const order = orderOf(times)
   if (order) return { rows: rows.map((_, index) => rows[order[index]!]!), times: reorder(times, order) }
+  const { slots, writtens } = samples
   if (!slots || !writtens) return undefined
-  const timeOf = (row: number) => records[offsets[row]! + 1]!
+  const timeOf = timeIn(samples)
   const sorted = rows.toSorted(
     (a, b) => timeOf(a) - timeOf(b) || slots[a]! - slots[b]! || writtens[a]! - writtens[b]! || a - b,
   )
@@ -220,10 +249,24 @@ const locationOf = ({ positions, valueIndexes }: SelectedOfSet, index: number): 
   valueIndex: valueIndexes[index]!,
 })
 
-function columnOf(
+const recentPoints = (
+  samples: Samples,
+  rows: TimedRows,
+  others: OthersByRow,
+  location: Location | ((row: number) => Location),
+): RecentPoints => ({
+  times: rows.times,
+  points: () => pointsOf(samples, rows, others, location),
+  sums:
+    samples.others || typeof location === 'function'
+      ? undefined
+      : (interval) => sumsOf(samples, rows, location.position, interval),
+})
+
+function pointsOf(
   { records, offsets }: Samples,
-  { rows, times }: OrderedRows,
-  otherValues: Map<number, Record<number, Other>>,
+  { rows, times }: TimedRows,
+  otherValues: OthersByRow,
   location: Location | ((row: number) => Location),
 ): Points {
   const numbers = new Float64Array(rows.length)
@@ -238,4 +281,29 @@ function columnOf(
     others.set(index, otherValues.get(row)?.[valueIndex] ?? null)
   }
   return { count: rows.length, times, numbers, ...(others && { others }) }
+}
+
+/** Adds up records without making points of them, which would allocate an array for each series. */
+function sumsOf(
+  { records, offsets }: Samples,
+  { rows, times }: TimedRows,
+  position: number,
+  interval: Interval,
+): Sum[] {
+  const sums: Sum[] = []
+  for (let index = 0; index < rows.length; ) {
+    const start = interval.startOf(times[index]!)
+    const end = interval.nextOf(start)
+    let [sum, count, min, max] = [0, 0, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
+    for (; index < rows.length && times[index]! < end; index++) {
+      const number = records[offsets[rows[index]!]! + position]!
+      if (Number.isNaN(number)) continue
+      sum += number
+      count++
+      if (number < min) min = number
+      if (number > max) max = number
+    }
+    sums.push({ start, count, sum, min, max, others: 0 })
+  }
+  return sums
 }

@@ -8,7 +8,7 @@ import { sumsOfPacked } from './chunk-sums.ts'
 import type { Sum } from './interval-sums.ts'
 import type { Interval } from './intervals.ts'
 import type { Column } from './point-json.ts'
-import type { SamplePoints } from './sample-points.ts'
+import type { RecentPoints, SamplePoints } from './sample-points.ts'
 import type { SelectedSeries } from './selected-series.ts'
 import type { Task } from './split-query.ts'
 
@@ -19,7 +19,7 @@ export interface Loaded {
   packed: Map<number, Map<number, Packed>>
 }
 
-type Packed = Pick<PackedOfSeries, 'data' | 'sums'>
+type Packed = Omit<PackedOfSeries, 'endpointNo' | 'seriesId'>
 
 /** The points of one series value. If sums are requested, some points are only in `sums`. */
 export interface FragmentColumn extends Column {
@@ -47,15 +47,24 @@ export function* fragmentsOf({ task, samples, packed }: Loaded, summing?: Interv
         const [packedChunks, recent] = [chunks?.get(seriesId), sampled?.get(seriesId)]
         if (!packedChunks && !recent) continue
         const sums: Sum[] = packedChunks?.sums ? sumsIn(packedChunks.sums) : []
+        const recentSums = summing && recent?.sums && isApart(recent, packedChunks) ? recent.sums(summing) : undefined
+        const recentPoints = recentSums ? undefined : recent?.points()
         const points = merge([
-          ...packedOf(packedChunks?.data, task, recent, sums, summing),
-          ...(recent ? [recent] : []),
+          ...packedOf(packedChunks?.data, task, recentPoints, sums, summing),
+          ...(recentPoints ? [recentPoints] : []),
         ])
+        if (recentSums) sums.push(...recentSums)
         if (points.count > 0 || sums.length > 0) columns.push({ name, points, ...(sums.length > 0 && { sums }) })
       }
       if (columns.length > 0) yield { endpointNo, series, columns }
     }
   }
+}
+
+/** Returns true if no sample can replace a packed point. */
+function isApart({ times }: RecentPoints, packed: Packed | undefined): boolean {
+  if (!packed || packed.tMin === null || packed.tMax === null) return true
+  return packed.tMax < times[0]! || packed.tMin > times[times.length - 1]!
 }
 
 function sumsIn(numbers: Float64Array): Sum[] {

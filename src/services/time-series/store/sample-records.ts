@@ -43,7 +43,8 @@ export interface SampleOptions extends ColumnOptions {
 
 /** Finds up to `limit` samples. Returns undefined if there are none. */
 export async function findSamples(db: Db, part: SamplePart, options: SampleOptions): Promise<SampleRows | undefined> {
-  return await readRows(db, part, options, `${selectFrom(options)} where ${isInPart(part)} limit ${options.limit}`)
+  const rows = `${selectFrom(part, options)} where ${isInPart(part)} limit ${options.limit}`
+  return await readRows(db, part, options, rows)
 }
 
 /**
@@ -57,7 +58,7 @@ export async function findFirstSamples(
 ): Promise<SampleRows | undefined> {
   const order = `order by ts ${options.descending ? 'desc' : 'asc'} limit ${options.limit}`
   const useIndex = "select set_config('enable_bitmapscan', 'off', true), set_config('enable_sort', 'off', true)"
-  return await readRows(db, part, options, `${selectFrom(options)} where ${isInPart(part)} ${order}`, useIndex)
+  return await readRows(db, part, options, `${selectFrom(part, options)} where ${isInPart(part)} ${order}`, useIndex)
 }
 
 /** Finds the samples of a single time. Of several samples with the same set, it returns the one that was written last. */
@@ -79,8 +80,13 @@ export async function countSamples(sql: Sql, { endpointNos, from, to, sets }: Sa
 }
 
 /** Selects no more columns than needed: each takes 30 ns for a sample. */
-function selectFrom({ withOrder, texts }: ColumnOptions): string {
-  const columns = ['record', 'set_id', ...(texts === 'none' ? [] : ['x']), ...(withOrder ? ['slot', 'written'] : [])]
+function selectFrom({ sets, isNarrow }: SamplePart, { withOrder, texts }: ColumnOptions): string {
+  const columns = [
+    'record',
+    ...(sets.length > 1 || isNarrow ? ['set_id'] : []),
+    ...(texts === 'none' ? [] : ['x']),
+    ...(withOrder ? ['slot', 'written'] : []),
+  ]
   return `select ${columns.join(', ')} from time_series.samples`
 }
 
@@ -128,7 +134,8 @@ async function readRows(
     }),
   }
   const copy = `copy (select ${Object.values(columns).join(', ')} from (${rows}) s) to stdout (format binary)`
-  const fields = fieldsOfRow(await db.copyOut(before ? `${before}; ${copy}` : copy))
+  const [block] = await db.copyOut(before ? `${before}; ${copy}` : copy)
+  const fields = fieldsOfRow(block!)
   const byName = new Map(Object.keys(columns).map((name, index) => [name, fields[index]]))
   const floats = (name: string) => {
     const bytes = byName.get(name)
@@ -169,7 +176,7 @@ const isAnyOther = (positions: number[]) =>
 /** Bytes before the first row of a binary COPY. */
 const copyHeadBytes = 19
 
-/** Returns the columns of the only row of a binary COPY. */
+/** Returns the columns of the only row of a binary COPY, which is in the first block. */
 function fieldsOfRow(output: Buffer): (Buffer | undefined)[] {
   const count = output.readInt16BE(copyHeadBytes)
   const fields: (Buffer | undefined)[] = []
