@@ -31,7 +31,7 @@ export interface SampleRows {
 }
 
 export interface ColumnOptions {
-  /** Reads slots and numbers, which decide the order of writes. Only samples with the same time need them. */
+  /** Reads `slot` and `written`, which give the order of writes. Only samples with the same time need them. */
   withOrder: boolean
   /** Which texts to read. The total size of long ones is not known before the read. */
   texts: 'none' | 'short' | 'all'
