@@ -38,14 +38,14 @@ suite('pushes that a device has stopped', () => {
     fc.assert(
       fc.asyncProperty(
         fc.array(fc.tuple(fc.constantFrom('a', 'b', everyName), fc.boolean()), { maxLength: 8 }),
-        async (revocations) => {
+        async (changes) => {
           const endpoint = aDeviceEndpoint({ endpointId: newId() })
           const expected = new Map([
             ['a', true],
             ['b', true],
             ['c', true],
           ])
-          for (const [name, observed] of revocations) {
+          for (const [name, observed] of changes) {
             await observation.set(endpoint, 'two', name, observed)
             for (const one of name === everyName ? [...expected.keys()] : [name]) expected.set(one, observed)
           }

@@ -16,7 +16,7 @@ import type { TokenOwner } from './types.ts'
 
 const tokensMax = 10_000
 const recentMax = 200
-/** The HTTP server rejects requests with longer headers. */
+/** Maximum length of a token: the HTTP server rejects requests with longer headers. */
 const tokenLengthMax = 16 * 1024
 
 interface CachedToken {

@@ -10,7 +10,7 @@ export interface PasswordRule {
 }
 
 const lengthMax = 256
-/** Shorter names are part of too many passwords. */
+/** Minimum length of a name that is checked; shorter ones are part of too many passwords. */
 const nameLengthMin = 4
 /** An ending such as that of `password2024!` is ignored, because it hardly makes guessing harder. */
 const ending = /[\d\W_]{1,4}$/

@@ -15,9 +15,9 @@ export interface Passwords {
 }
 
 const keyBytes = 32
-/** Two checks at a time leave threads of Node's pool for other work. */
+/** Maximum number of checks at a time; two leave threads of Node's pool for other work. */
 const concurrentMax = 2
-/** A tenant whose queue is full leaves room for the others. */
+/** Maximum number of waiting checks of one tenant, so that it leaves room for the others. */
 const queuedPerTenant = 64
 const queuedMax = 1024
 

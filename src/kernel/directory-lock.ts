@@ -39,7 +39,7 @@ export function lockDirectory(directory: string): { release(): void } {
   return {
     release() {
       if (!openLocks.delete(lock)) return
-      // Remove it while we hold the lock; afterwards the file may belong to the next holder.
+      // The pid file is removed while we hold the lock; afterwards it may belong to the next holder.
       rmSync(pidFile, { force: true })
       lock.close()
     },

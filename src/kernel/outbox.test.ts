@@ -44,7 +44,7 @@ const numbers = (to: number) => Array.from({ length: to }, (_, n) => n)
 
 test('a node sleeps while another node delivers a key, and counts only its own deliveries', async (t) => {
   const connection = await kernelDatabase(t)
-  const { promise: blocked, resolve: goOn } = Promise.withResolvers<void>()
+  const { promise: blocked, resolve: resume } = Promise.withResolvers<void>()
   const one = await aWorker(connection, { handle: () => blocked })
   const two = await aWorker(connection)
   let transactions = 0
@@ -62,7 +62,7 @@ test('a node sleeps while another node delivers a key, and counts only its own d
   await two.publish(done('slow', 1))
   await sleep(1000)
   assert.ok(transactions < 20, `${transactions} transactions in a second`)
-  goOn()
+  resume()
   await eventually(async () => assert.deepEqual(await one.got('slow'), [0, 1]))
   await eventually(async () => assert.equal((await one.successes()) + (await two.successes()), 2))
 })

@@ -10,7 +10,7 @@ test('a returned buffer is used again, once', () => {
   assert.notEqual(takeBuffer(30_000).buffer, first.buffer)
 })
 
-test('a buffer over 1 MiB is exact and not kept', () => {
+test('a buffer over 1 MiB has exactly the requested size and is not kept', () => {
   const large = takeBuffer(1_500_000)
   assert.equal(large.length, 1_500_000)
   returnBuffer(large)

@@ -12,11 +12,11 @@ test('a transaction that has lost its connection fails, and its later statements
   afterAllTests(() => other.close())
   await other.sql`create table notes (text text)`
 
-  const [begun, goOn] = [Promise.withResolvers<number>(), Promise.withResolvers<void>()]
+  const [begun, resume] = [Promise.withResolvers<number>(), Promise.withResolvers<void>()]
   const lost = db.tx(async (sql) => {
     const [row] = await sql`select pg_backend_pid() as pid`
     begun.resolve(row!.pid)
-    await goOn.promise
+    await resume.promise
     await sql`insert into notes values ('late')`
     throw new Error('too late as well')
   })
@@ -28,7 +28,7 @@ test('a transaction that has lost its connection fails, and its later statements
   await eventually(() =>
     db.tx(async (sql) => {
       await sql`insert into notes values ('in time')`
-      goOn.resolve()
+      resume.resolve()
       await new Promise((done) => setTimeout(done, 50))
       await sql`insert into notes values ('in time')`
     }),

@@ -57,7 +57,7 @@ export interface RowChange<T = unknown> {
 /** `states` has a state for each id; null if the receiver has to read it. */
 const RowsChanged = defineSignal<{ name: string; ids: string[]; states: unknown[] }>('kernel.rows-changed')
 
-/** Larger states are read by the node that needs them. */
+/** Maximum length of a state that is sent; larger states are read by the node that needs them. */
 const sentStateLengthMax = 500
 
 const defaultLimits = { perTenant: 10_000, total: 20_000 }

@@ -32,7 +32,7 @@ export const defaultLimits: Limits = {
 /** Maximum memory of all values that a script holds; WebAssembly memory is capped a little above it (`engine.ts`). */
 export const memoryMax = 64 * 1024 * 1024
 
-/** Greatest length of a script, in UTF-16 code units (document 5, 5.4). */
+/** Maximum length of a script, in UTF-16 code units (document 5, 5.4). */
 export const scriptLength = 65_536
 
 /** Maximum size of a context as JSON text. */

@@ -137,7 +137,7 @@ export function createVpnNetwork(): VpnNetwork {
   }
 }
 
-/** Longer than an answer takes on a busy machine; also used for connections that must fail. */
+/** Time limit of a connection, longer than an answer takes on a busy machine; also used for connections that must fail. */
 const connectMs = 1000
 
 async function talkTo({ process: child, output }: Program): Promise<Peer> {

@@ -34,7 +34,7 @@ export class NoTenantError extends Error {
   override readonly name = 'NoTenantError'
 }
 
-/** The provider accepts redirect addresses of at most 2,048 characters. */
+/** Maximum length of the path to return to: the provider accepts redirect addresses of at most 2,048 characters. */
 const returnPathMax = 1200
 
 function returnAddress(path: string): string {

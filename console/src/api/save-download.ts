@@ -4,7 +4,7 @@ import type { Problem } from '../parts/problem.ts'
 import { useSession } from './client.ts'
 import { problemOf } from './problems.ts'
 
-/** More does not fit into the memory of a page. */
+/** Maximum size of a download; more does not fit into the memory of a page. */
 const bytesMax = 200 * 1024 * 1024
 
 /** Returns a function that saves the answer of an operation; it returns why it could not. */

@@ -58,7 +58,7 @@ function useNewerBuild(): boolean {
   return isNewer
 }
 
-/** Short interruptions, such as the restart of a node, are not worth a banner. */
+/** A banner is shown after this time: short interruptions, such as the restart of a node, are not worth one. */
 const showAfterMs = 2_000
 
 function useLongInterruption(): string | undefined {
@@ -71,7 +71,7 @@ function useLongInterruption(): string | undefined {
   return shown
 }
 
-/** Smaller differences do not matter to people. */
+/** Maximum difference of the clocks without a banner; smaller differences do not matter to people. */
 const clockSecondsMax = 120
 
 export function Banners() {

@@ -73,7 +73,7 @@ interface Realm {
   backendClient?: { id: string; secret: string }
 }
 
-/** A token is renewed before it ends. */
+/** A token is renewed this long before it ends. */
 const marginMs = 30_000
 
 /**

@@ -3,7 +3,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { buffer } from 'node:stream/consumers'
 import { CommandError, exitCodes } from './errors.ts'
 
-/** Larger files are refused before they are parsed. */
+/** Maximum size of a file; larger ones are refused before they are parsed. */
 const bytesMax = 50 * 1024 * 1024
 const aliasesMax = 100
 

@@ -19,7 +19,7 @@ export interface Step {
 }
 
 /** Objects by kind and key. A document cannot name an object whose key occurs twice. */
-type World = Map<string, Found>
+type ExistingObjects = Map<string, Found>
 
 /** `owned` are the objects that an earlier apply made and that no document names any more; they are deleted with `prune`. */
 export async function planOf(
@@ -33,11 +33,11 @@ export async function planOf(
     ({ name }) =>
       documents.some(({ kind }) => kind.name === name) || prunable.some((key) => key.startsWith(`${name} `)),
   )
-  const world = await readWorld(client, used)
+  const existing = await readExisting(client, used)
   const steps: Step[] = []
   for (const kind of used)
     for (const document of documents.filter((one) => one.kind === kind)) {
-      const step = stepFor(document, world.get(stepKey(kind.name, document.key)))
+      const step = stepFor(document, existing.get(stepKey(kind.name, document.key)))
       if (step.action !== 'keep' && kind.endpoints)
         step.endpoints = await kind.endpoints(client, step.fields, step.found)
       steps.push(step)
@@ -45,22 +45,22 @@ export async function planOf(
   // Objects are deleted before those that they depend on.
   for (const kind of used.toReversed())
     for (const name of prunable) {
-      const found = world.get(name)
+      const found = existing.get(name)
       if (found && name === stepKey(kind.name, found.key))
         steps.push({ action: 'delete', kind, key: found.key, fields: found.fields, found, changes: [] })
     }
   return steps
 }
 
-async function readWorld(client: Client, used: Kind[]): Promise<World> {
-  const world: World = new Map()
+async function readExisting(client: Client, used: Kind[]): Promise<ExistingObjects> {
+  const existing: ExistingObjects = new Map()
   for (const kind of used)
     for await (const found of kind.list(client)) {
       const name = stepKey(kind.name, found.key)
-      if (world.has(name)) throw new CommandError(`there are two objects ${name}; rename one of them`)
-      world.set(name, found)
+      if (existing.has(name)) throw new CommandError(`there are two objects ${name}; rename one of them`)
+      existing.set(name, found)
     }
-  return world
+  return existing
 }
 
 function stepFor({ kind, key, fields }: Document, found: Found | undefined): Step {

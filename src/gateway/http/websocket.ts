@@ -20,7 +20,7 @@ const paths = new Set(['/mqtt', '/ws'])
 const protocols = ['mqtt', 'mqttv3.1']
 /** Twice the size of a packet, because a frame may hold several. */
 const frameBytesMax = 2 * bodyLimitBytes
-/** A client that does not read gets no pongs, because they would fill the send buffer without back-pressure. */
+/** Maximum number of unsent bytes at which a ping is answered: pongs would fill the send buffer of a client that does not read. */
 const unsentForPongMax = 65_536
 
 export function acceptWebSockets(server: Server, deps: WebSocketDeps) {

@@ -28,7 +28,7 @@ export interface Group {
 }
 
 const sweepMsMax = 5000
-/** An idle connection is closed: its server process keeps the tables and plans that it has used, 3 to 8 MB. */
+/** An idle connection is closed after this time: its server process keeps the tables and plans that it has used, 3 to 8 MB. */
 const idleMs = 10_000
 /** A connection is hung after this many statement time limits without an answer; a transaction may raise its own limit. */
 const hungAfterLimits = 4

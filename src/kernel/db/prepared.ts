@@ -27,7 +27,7 @@ export interface Prepared {
   describe(fields: readonly Field[]): RowOf
 }
 
-/** Queries of users and lists of varying length create new texts; the server keeps about 20 KB for each. */
+/** Maximum number of statements: queries of users and lists of varying length create new texts, and the server keeps 20 KB for each. */
 const statementsMax = 256
 
 const noNames: string[] = []

@@ -12,7 +12,7 @@ export interface Compression {
   onSend(request: FastifyRequest, reply: FastifyReply, payload: unknown, done: Done): void
 }
 
-/** A smaller response fits into one packet anyway. */
+/** Minimum size of a response to compress; a smaller one fits into one packet anyway. */
 const bytesMin = 1024
 /**
  * Maximum number of responses that are compressed at the same time; each takes up to half a megabyte. Further ones are sent

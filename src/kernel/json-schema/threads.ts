@@ -33,7 +33,7 @@ export interface SchemaThreads {
 /** Limits of one request, from its start on the thread. A schema of 64 KiB compiles within 100 ms. */
 const timeLimitMs = 2000
 const resourceLimits = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 16, stackSizeMb: 4 }
-/** The start of a thread loads Ajv. */
+/** Time limit for the start of a thread, which loads Ajv. */
 const startLimitMs = 30_000
 const idleMs = 60_000
 /** Interval at which a busy thread is checked. A thread that begins a request between two checks has up to this time more. */

@@ -4,7 +4,7 @@
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
-/** NOTIFY accepts less than 8,000 bytes. */
+/** Maximum size of a frame: NOTIFY accepts less than 8,000 bytes. */
 const frameBytes = 7900
 /** Maximum number of remembered senders. If there are more, the one that was silent longest is dropped with its incomplete body. */
 const sendersMax = 1000

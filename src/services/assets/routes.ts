@@ -13,7 +13,7 @@ import { type AssetTypeOperations, etagOfType } from './service/types.ts'
 import type { AssetsService } from './service.ts'
 
 const v1 = '/api/v1'
-/** Bodies hold JSON as text, in which every quote is escaped. */
+/** Limit of bodies, which hold JSON as text, in which every quote is escaped. */
 const bodyBytesMax = 1024 * 1024
 
 export function routes(http: Http, service: AssetsService) {

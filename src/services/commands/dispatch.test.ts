@@ -46,7 +46,7 @@ test('a command whose result is stored after it was read for a push is not pushe
   assert.deepEqual(
     await pushedWith([1]),
     ['[{"id":1},{"id":2},{"id":3}]'],
-    'a result of another type is no result of the command',
+    'a result of another type must not count for the command',
   )
   // The answer counts only for the push under way, because no result is really stored here.
   assert.deepEqual(await pushedWith([]), ['[{"id":1},{"id":2},{"id":3}]'])

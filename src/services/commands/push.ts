@@ -5,7 +5,7 @@ export const extensionName = 'cex'
 
 export const commandIdMax = 2_147_483_647
 
-/** The bytes of commands in one message. A payload of the greatest size fits, and the message fits a packet of 1 MiB. */
+/** Maximum number of bytes of commands in one message. The largest payload fits, and the message fits a packet of 1 MiB. */
 export const messageBytesMax = 1_010_000
 
 /** Returns about the bytes of a command in a message, with its type. */

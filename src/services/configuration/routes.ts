@@ -42,7 +42,7 @@ function bodyOf<S extends OperationSchema>({ raw, body }: Request<S>): unknown {
   return body
 }
 
-/** A megabyte of configuration, and tens of thousands of endpoint ids. */
+/** Limit of a body with a megabyte of configuration and tens of thousands of endpoint ids. */
 const batchBytesMax = 4 * 1024 * 1024
 
 const update = { scope: 'endpoint:update', anyJson: true }

@@ -179,7 +179,7 @@ export const deleteBasic = {
   fails: { 404: noCredentials },
 }
 
-/** X.509 has no dates after the year 9999. */
+/** Maximum lifetime in seconds: X.509 has no dates after the year 9999. */
 const ttlMax = 250_000_000_000
 
 export const listCertificates = {

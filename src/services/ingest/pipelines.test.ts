@@ -255,7 +255,7 @@ suite('documents of a pipeline', () => {
     )
   })
 
-  test('documents of a pipeline may change the time and the origin of documents; permissions and searches follow what they should', async () => {
+  test('a pipeline may change the time and the endpoint of documents; permissions follow the real endpoint, searches the changed fields', async () => {
     await expectOk(`PUT ${pipelines}/moves`, {
       processors: [
         { set: { field: '@timestamp', value: '2020-01-02T03:04:05.006Z' } },

@@ -16,7 +16,7 @@ export interface TrafficTopics {
   publishRefusals(rows: RefusalRow[]): void
 }
 
-/** A record gets its time before it is stored, which takes at most 30 s, and the clocks of nodes differ by a few seconds. */
+/** Time before its position that a resumed stream gets again: records are stored up to 30 s after their time, and clocks differ. */
 const slackSeconds = 35
 
 export function defineTopics({ db, live, now }: Pick<Kit, 'db' | 'live' | 'now'>): TrafficTopics {

@@ -19,7 +19,7 @@ import { DashboardView } from './view.tsx'
 
 const Versions = lazyFile(() => import('./versions.tsx'))
 
-/** Somebody else may change it while it is shown on a wall. */
+/** The dashboard is read again at this interval, because somebody else may change it while it is shown on a wall. */
 const refreshMs = 60_000
 const above = [{ title: texts.title, to: '/dashboards' }]
 
@@ -78,7 +78,7 @@ export default function DashboardPage({ params }: PageProps) {
           {mayUpdate ? texts.noWidgetsText : texts.noWidgetsReader}
         </EmptyState>
       ) : (
-        // Other variables are other parts of the address.
+        // The key remounts the view for each version, because other variables are other parts of the address.
         <DashboardView key={`${dashboardId} ${version}`} definition={definition} />
       )}
     </>

@@ -9,7 +9,7 @@ export type Values = Record<string, string>
 
 /** The period of dashboards whose author chose none. */
 export const timeDefault = 'PT6H'
-/** The name of the choice of time that a dashboard without a variable for it has. */
+/** Name of the time variable in dashboards that declare none. */
 export const timeName = ''
 
 /** Returns undefined if nothing is chosen. */

@@ -30,7 +30,7 @@ type Address = ReturnType<typeof useConditions>
 const pageSize = 100
 const refreshMs = 30_000
 const topValues = 200
-/** Longer lists are not read again by themselves: each page is a request. */
+/** Maximum length of a list that is read again by itself, because each page is a request. */
 const refreshedMax = 2 * pageSize
 
 const addressOf = ({ endpointId }: Endpoint) => `/endpoints/${encodeURIComponent(endpointId)}`

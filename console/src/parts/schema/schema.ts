@@ -29,7 +29,7 @@ export const collapsed = 'x-console-collapsed'
 
 const hopsMax = 20
 const mergesMax = 50
-/** Longer lists of values or alternatives do not fit into a menu. */
+/** Maximum number of values or alternatives in a menu. */
 export const optionsMax = 200
 
 export const isObject = (value: unknown): value is Record<string, unknown> =>

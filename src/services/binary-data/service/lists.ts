@@ -31,7 +31,7 @@ export interface ListOperations {
   byEndpoint(ctx: Ctx, request: ListRequest): Promise<AsyncIterable<store.Item[]>>
 }
 
-/** Longer responses are streamed. */
+/** Maximum number of items that are read at a time; longer responses are streamed. */
 const pageMax = 1000
 const idsMax = 1000
 const read = 'endpoint:read'

@@ -29,7 +29,7 @@ export interface ExportData<R extends object = object> {
 }
 
 const keepDays = 7
-/** Shorter than the time that jobs are kept: files expire before their jobs are deleted. */
+/** Days for which a file is kept; files expire before their jobs are deleted. */
 const fileDays = 3
 const dayMs = 86_400_000
 

@@ -10,7 +10,7 @@ import { type CommandState, stateKey } from './invocation.ts'
 import { parsed } from './values.ts'
 
 const atOnce = 200
-/** More results would hold up other statements of the shared connection. */
+/** Maximum number of results in one statement; more would hold up other statements of the shared connection. */
 const oneStatementMax = 4
 /** Larger groups of results are stored alone. */
 const sharedBytesMax = 20_000

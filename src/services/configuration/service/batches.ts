@@ -28,7 +28,7 @@ interface Deps extends WriteDeps {
 }
 
 const scope = 'endpoint:update'
-/** Larger pages would delay other requests while their rows are parsed. */
+/** Number of endpoints on a page; larger pages would delay other requests while their rows are parsed. */
 const selectedAtOnce = 1000
 const writtenAtOnce = 10_000
 

@@ -22,9 +22,9 @@ const ForgetVersion = defineJob<{ tenantId: string; versionName: string; until: 
 const ForgetTenant = defineJob<{ tenantId: string }>('configuration.forget-tenant', { timeoutSeconds: 3600 })
 
 const rowsAtOnce = 5000
-/** A hand-over that is being recorded may still refer to a released content. */
+/** A released content is deleted after this time, because a hand-over that is being recorded may still refer to it. */
 const releasedMs = 5 * 60_000
-/** A write that began before its endpoint was unregistered has ended by then. */
+/** Orphans are searched among writes of this period: a write that began before its endpoint was unregistered has ended by then. */
 const orphansMs = 2 * 3600_000
 
 export function createDeletionOperations(

@@ -52,7 +52,7 @@ export const createEndpointOperations = (deps: WriteDeps): EndpointOperations =>
   },
 })
 
-/** A configuration has up to a megabyte. */
+/** Number of configurations that are read at a time; each has up to a megabyte. */
 const namesAtOnce = 16
 
 export async function* allNames(find: (after: string) => Promise<store.ConfigRow[]>): AsyncGenerator<store.ConfigRow> {

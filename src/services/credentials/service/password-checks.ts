@@ -19,7 +19,7 @@ export interface PasswordChecks {
 }
 
 const correctMax = 100_000
-/** Wrong passwords have their own cache, so guesses cannot evict correct ones. */
+/** Maximum number of cached wrong passwords; they have their own cache, so guesses cannot evict correct ones. */
 const wrongMax = 10_000
 /** Unknown usernames share one queue, whatever tenant they name. */
 const unknownUsersQueue = ''

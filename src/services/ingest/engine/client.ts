@@ -11,7 +11,7 @@ export interface Engine {
 }
 
 const timeoutMs = 30_000
-/** An answer of 10,000 documents fits. */
+/** Maximum size of an answer; one with 10,000 documents fits. */
 const answerBytesMax = 64 * 1024 * 1024
 
 export function createEngine(url: string): Engine {

@@ -19,7 +19,7 @@ export interface Sender {
 
 const pauseMs = 1000
 const pauseMaxMs = 10_000
-/** If the sending node dies, another node takes over within 10 s. */
+/** Lease of the sending node: if it dies, another node takes over within 10 s. */
 const leaseSeconds = 8
 const renewMs = 2000
 const documentsPerRequest = 1000

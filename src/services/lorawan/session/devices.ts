@@ -26,7 +26,7 @@ interface Entry {
 const mebibyte = 1024 * 1024
 const cacheBytes = 64 * mebibyte
 const lookupsAtOnce = 500
-/** A network may publish uplinks of many devices that have no device integration. */
+/** A device without a device integration is cached for this time, because a network may publish uplinks of many of them. */
 const unmappedMs = 10_000
 
 const keyOf = (appIntegrationId: number, netDeviceId: string) => `${appIntegrationId} ${netDeviceId}`

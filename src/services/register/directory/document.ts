@@ -158,7 +158,7 @@ export function wordsOf(search: string): string[] | undefined {
   return words.length <= wordsMax ? words : undefined
 }
 
-/** Further parts of a word narrow a search less than reading their lists costs. */
+/** Maximum number of parts of a word that are looked up; further ones narrow a search less than reading their lists costs. */
 const gramsPerWord = 4
 
 /**

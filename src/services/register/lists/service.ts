@@ -34,7 +34,7 @@ export interface ListOperations {
   list(ctx: Ctx, request: ListRequest): Promise<Document | AsyncIterable<string>>
 }
 
-/** Longer responses are streamed. */
+/** Maximum number of endpoints that are read at a time; longer responses are streamed. */
 const pageMax = 1000
 const scanMilliseconds = 10_000
 const scanLimits = { perTenant: 2, total: 4, waitingPerTenant: 20 }

@@ -31,7 +31,7 @@ export interface PackedChunk {
 
 export const dayMs = 86_400_000
 export const dayOf = (time: number) => Math.floor(time / dayMs)
-/** A day of one value every ten seconds. Reading a part of a busier day does not unpack all of it. */
+/** Maximum number of points in a chunk: a day of one value every ten seconds. Reading a part of a busier day does not unpack all of it. */
 export const pointsMax = 8640
 /** Limit for all texts in a chunk; a single text may have 65,536 characters. */
 export const textLengthMax = 1_000_000

@@ -22,7 +22,7 @@ export interface PackTotals {
   expired: number
 }
 
-/** A page is parsed without a pause, so it is small. */
+/** Maximum number of rows on a page, which is parsed without a pause. */
 const pageRows = 500
 const rowsPerPace = 100
 /** Maximum length of all texts in a page. */

@@ -18,7 +18,7 @@ export function putValue(text: TextBuffer, points: Points, index: number) {
   else putNumber(text, number)
 }
 
-/** More bytes than a number with its punctuation takes. */
+/** Maximum number of bytes that a number with its punctuation takes. */
 const valueBytesMax = 40
 const before = '{"timestamp":"'
 const after = 'Z","values":{'

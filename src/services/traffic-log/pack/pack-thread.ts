@@ -7,7 +7,7 @@ export interface PackThread {
   stop(): Promise<void>
 }
 
-/** Fewer records are not worth a thread. */
+/** Maximum number of records that are packed without a thread. */
 const inlineMax = 512
 const idleMs = 30_000
 

@@ -31,7 +31,7 @@ const lagMs = 2000
 /** Batches of a tenant are packed when they have this many records, or are this old. */
 const recordsMin = 2048
 const ageMaxMs = 300_000
-/** A tenant with many short batches is packed earlier: a search reads all of them. */
+/** Number of batches from which on a tenant is packed earlier, because a search reads all of them. */
 const batchesMax = 1000
 /** Maximum number of records in memory at a time, about 20 MB. */
 const recordsMax = 10_000

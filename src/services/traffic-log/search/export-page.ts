@@ -7,7 +7,7 @@ import type { MicrosSpan, RecordFilter } from './filter.ts'
 import { findFirst } from './search.ts'
 
 const recordsMax = 500
-/** Long searches are divided, because each search has a time limit. */
+/** Time span of the first search: long searches are divided, because each search has a time limit. */
 const firstWindow = 6 * 3_600_000_000
 const leastWindow = 1_000_000
 const pageMs = 2000

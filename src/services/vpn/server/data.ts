@@ -22,11 +22,11 @@ export interface ServerData {
   close(): Promise<void>
 }
 
-/** A list is valid for a week and made again every day. */
+/** Time for which a revocation list is valid; it is created again every day. */
 const listValidMs = 7 * 86_400_000
 const listRenewedMs = 86_400_000
 
-/** A statement that takes longer counts as failed: the heartbeat must not wait for it. */
+/** Time limit of a statement, so that the heartbeat does not wait for it. */
 const answerMs = 5000
 
 export function createServerData(deps: {

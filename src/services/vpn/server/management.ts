@@ -16,7 +16,7 @@ export interface ManagementListener {
 }
 
 const kinds = new Set(['CONNECT', 'REAUTH', 'ESTABLISHED', 'DISCONNECT'])
-/** A notification has some 5 KB; a line that never ends must not fill the memory. */
+/** Maximum length of a line. A notification has some 5 KB; a line that never ends must not fill the memory. */
 const lineMax = 65_536
 
 /** Returns a function that takes what OpenVPN writes, in pieces of any size. */

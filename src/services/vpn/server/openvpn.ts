@@ -15,7 +15,7 @@ export interface OpenVpn {
 
 const logLinesKept = 5
 const stopMs = 5000
-/** Shorter than the time without a heartbeat after which another process takes the lease. */
+/** Time limit of the start, shorter than the time without a heartbeat after which another process takes the lease. */
 const startMs = 5000
 
 export interface OpenVpnOptions {

@@ -36,7 +36,7 @@ export interface IssuedCertificate extends CertificateAndKey {
 /** Common name of the server's certificate. */
 export const serverName = 'waypost-vpn'
 
-/** Connections of a deleted tenant end long before its range is given to another tenant. */
+/** Time before the range of a deleted tenant is given to another tenant; connections of the deleted one end long before. */
 const rangeRestSeconds = 60
 /** The server's certificate is renewed this long before it expires, or at half of its life. */
 const renewedDays = 30

@@ -18,7 +18,7 @@ export const secretKind: library.Kind = {
   isCached: true,
 }
 
-/** Nodes keep all secrets of a tenant in memory to mask them. */
+/** Maximum number of secrets of a tenant, because nodes keep all of them in memory to mask them. */
 const secretsMax = 1000
 
 export interface SecretFields {

@@ -7,7 +7,7 @@ export const secretReads = 100
 export const httpTimeoutMs = 5000
 export const httpBytes = 1024 * 1024
 export const pointsMax = 10_000
-/** Depth and runs of a chain. */
+/** Maximum depth of a chain, and maximum number of its runs. */
 export const chainDepth = 10
 export const chainRuns = 200
 /** Time for the actions of a rule that was executed on demand, after the rule has ended. */

@@ -40,7 +40,7 @@ export interface Queue {
   stop(): Promise<void>
 }
 
-/** Events that run at the same time. Rules of a tenant wait for each other in the sandbox anyway. */
+/** Maximum number of running events of a tenant. Its rules wait for each other in the sandbox anyway. */
 const runningPerTenant = 256
 const defaultLimits: QueueLimits = { waiting: 100_000, bytes: 8 * 1024 * 1024 }
 const rowsPerLoad = 50
