@@ -61,7 +61,7 @@ export interface Fleet {
   close(): Promise<void>
 }
 
-/** A loopback address has fewer ports than this. */
+/** Number of connections from each loopback address; an address has only slightly more ports for clients. */
 const perAddress = 20_000
 /** Last letter of an answer's topic, unless the answer is an error. */
 const lastOfStatus = 's'.charCodeAt(0)

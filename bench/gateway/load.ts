@@ -17,7 +17,7 @@ export interface ConnectOrder {
   /** Tokens of the endpoints; invented ones if the server does not check them. */
   tokens?: string[]
   subscribes?: boolean
-  /** Each connection sends a first message at once, and counts as connected when that is answered. */
+  /** True if each connection sends a first message at once, and counts as connected when that is answered. */
   firstMessage?: boolean
 }
 

@@ -10,7 +10,7 @@ import { type Contender, hourly, platformReading } from './queries.ts'
 
 /** A million values, in 200 series sets of a few hours or days. */
 const dataset: Dataset = { endpoints: 200, points: 1000, stepMs: 60_000, from: began }
-/** Half of the rate at which acknowledgements are measured. */
+/** Messages per second: half of the rate at which acknowledgements are measured. */
 const rate = 5250
 const rounds = 5
 const loadSeconds = 20

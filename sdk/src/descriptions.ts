@@ -40,7 +40,7 @@ export interface Description {
   reads: boolean
   /** Scopes that a caller needs. */
   scopes: string[]
-  /** Called without credentials. */
+  /** True if the operation is called without credentials. */
   open: boolean
   /** The conditions that it accepts. */
   conditions: ('ifMatch' | 'ifNoneMatch')[]

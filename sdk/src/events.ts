@@ -2,7 +2,7 @@
 import type { Limit } from './running.ts'
 import type { ServerEvent } from './types.ts'
 
-/** A longer event is a fault of the server; its text would fill the memory. */
+/** Maximum length of an event. A longer one is a fault of the server, and its text would fill the memory. */
 const eventLengthMax = 16 * 1024 * 1024
 
 /** Returns the events of a response. The platform sends a comment every 15 s, so a silent connection is broken. */

@@ -6,7 +6,7 @@ import { createListAddresses } from './addresses.ts'
 const tenants = { get: async () => undefined }
 const listeners = () => ({ mqttUrl: 'mqtt://localhost:1884', mqttsUrl: 'mqtts://localhost:8884' })
 
-test('devices get the public host with the ports of the listeners, and what the tenant requires', async () => {
+test('devices get the public host with the ports of the listeners, and the requirements of the tenant', async () => {
   const { admin, other, mqttUrl, mqttsUrl } = await openGateway()
   const tenants = { default: { config: { transports: { mqtt: { tls: { 'x509-auth': { required: true } } } } } } }
   await admin('PUT /api/v1/tenant-configs', { kpc: { platform: { tenants } } })

@@ -182,7 +182,7 @@ async function sendHere(
   return outcome
 }
 
-/** Sends to a connection of this node, or returns why not. */
+/** Sends to a connection of this node, or returns the reason why it cannot. */
 async function outcomeOfSendingHere(
   parts: Parts,
   endpointId: string,

@@ -56,7 +56,7 @@ suite('pushes that a device has stopped', () => {
       { numRuns: 40 },
     ))
 
-  test('pushes that a device has stopped have a limited number of names', async () => {
+  test('pushes that a device has stopped can have at most 200 names', async () => {
     const endpoint = aDeviceEndpoint({ endpointId: newId() })
     for (let n = 0; n < 200; n++) await observation.set(endpoint, 'two', `t${n}`, false)
     const error = await rejectsWith(observation.set(endpoint, 'two', 'more', false), 400)

@@ -17,7 +17,7 @@ export interface Accounts extends Pick<Identity, 'createUser' | 'findUsers' | 'd
   logIn(tenantId: string, credentials: { username: string; password: string; address: string }): Promise<LoginResult>
 }
 
-/** Rejects longer passwords without hashing them. */
+/** Maximum length of a password; longer ones are rejected without hashing them. */
 const passwordBytesMax = 1024
 const usernameMax = 255
 

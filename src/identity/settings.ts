@@ -1,6 +1,6 @@
 import { defineSettings, type SettingsOf } from '../kernel/settings.ts'
 
-/** The API accepts no shorter password, whatever the setting says. */
+/** Minimum length of a password, even if the setting is smaller. */
 const lengthFloor = 8
 
 export const identitySettings = defineSettings(

@@ -26,7 +26,7 @@ export interface Client {
   kind: 'frontend' | 'backend'
   redirectUris: string[]
   webOrigins: string[]
-  /** Logins of this client need PKCE. */
+  /** Whether logins of this client need PKCE. */
   pkceRequired: boolean
   /** Roles of the service account. */
   roles: string[]

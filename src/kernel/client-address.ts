@@ -10,7 +10,7 @@ export type IsProxy = (address: string, distance: number) => boolean
 
 export const noProxy: IsProxy = () => false
 
-/** More proxies than this in a row are a mistake or an attack. */
+/** Maximum number of proxies in a row; more are a mistake or an attack. */
 const proxiesMax = 16
 
 /** Parses WAYPOST_TRUST_PROXY. Returns a text with the expected values if it is invalid. */

@@ -45,7 +45,7 @@ interface Entry {
 
 const never = Number.NEGATIVE_INFINITY
 const knownValuesMax = 16
-/** Longer values are not remembered, to save memory. */
+/** Maximum length of a remembered value; longer ones would take too much memory. */
 const knownValueLengthMax = 200
 
 export interface LockoutOptions {

@@ -16,7 +16,7 @@ export interface SafeFetchOptions {
   timeoutMs?: number
   /** Limit of the response body. */
   maxBytes?: number
-  /** The operator's setting that allows loopback and private addresses, and plain http. */
+  /** True if the operator's setting allows loopback and private addresses, and plain http. */
   allowPrivate: boolean
   /** Allows plain http to a public address too, because some hosts of users offer nothing else. */
   allowHttp?: boolean

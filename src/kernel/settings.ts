@@ -19,7 +19,7 @@ export interface Setting {
   kind: Kind
   default: string | undefined
   meaning: string
-  /** Masked in lists and messages; can also be read from a file (`…_FILE`). */
+  /** True if the value is masked in lists and messages. It can also be read from a file (`…_FILE`). */
   secret?: boolean
   choices?: readonly string[]
 }

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { memoryMax } from './limits.ts'
 
 const pageBytes = 65_536
-/** Stack, static data and fragmentation of the allocator, beyond the values of the script. */
+/** Memory beyond the values of the script: stack, static data and fragmentation of the allocator. */
 const overheadBytes = 8 * 1024 * 1024
 
 /** The C functions in quickjs-wasi that the sandbox calls. A `value` is a pointer to a value of the guest. */

@@ -7,11 +7,11 @@ import { createGuest, prepareGlobals } from './guest.ts'
 /** Name of the user's script in stack traces of the guest. */
 const scriptFile = 'script'
 const guestFile = 'sandbox'
-/** C stack of the guest; deeper recursion is a RangeError inside the script. */
+/** Size of the guest's C stack; deeper recursion is a RangeError inside the script. */
 const stackBytes = 256 * 1024
 /** The C stack is at the bottom of the memory, so that an overflow beyond the limit above traps instead of overwriting data. */
 const stackTop = stackBytes + 64 * 1024
-/** Free heap in each image, so that small scripts do not grow the memory of WebAssembly, which cannot shrink. */
+/** Size of the free heap in each image, so that small scripts do not grow the memory of WebAssembly, which cannot shrink. */
 const reserveBytes = 256 * 1024
 /** All built-in objects but performance and weak references, which show time and garbage collection. */
 const intrinsics = 0xffff_ffff & ~(1 << 9) & ~(1 << 10)
@@ -60,7 +60,7 @@ interface Pointers {
 export interface Opened {
   image: Image
   ctx: number
-  /** The engine's memory is still as in the image. */
+  /** True if the engine's memory is still as in the image. */
   fresh: boolean
 }
 

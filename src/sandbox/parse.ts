@@ -4,7 +4,7 @@ import type { FailureText } from './outcome.ts'
 
 export interface Parsed {
   ok: true
-  /** The text has a `return` statement that belongs to it and not to a function inside of it. */
+  /** True if the text has a `return` statement that belongs to it and not to a function inside it. */
   hasOwnReturn: boolean
 }
 

@@ -12,7 +12,7 @@ export interface Unit {
   /** Index of the script in the job. */
   index: number
   isDone: boolean
-  /** The unit is in the queue again, because the thread had not claimed it. */
+  /** True if the unit is in the queue again, because the thread had not claimed it. */
   isTakenBack: boolean
   /** Aborts host calls of the unit when it ends. */
   abort?: AbortController
@@ -28,10 +28,10 @@ export interface Thread {
   batch: { tenantId: string; units: Unit[] } | undefined
   /** The current unit at the last check of the watchdog, and when it was first seen. */
   seen: { unit: number | undefined; at: number }
-  /** The current unit runs for longer than most, or waits for a host call; it does not count as active. */
+  /** True if the current unit runs for longer than most, or waits for a host call; it does not count as active. */
   isSlow: boolean
   hasLowPriority: boolean
-  /** Ends after its batch, because its priority cannot be raised again. */
+  /** True if the thread ends after its batch, because its priority cannot be raised again. */
   isRetiring: boolean
   /** The unit whose run made the watchdog terminate the thread. */
   killedUnit: number | undefined

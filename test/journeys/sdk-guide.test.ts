@@ -18,7 +18,7 @@ const expected: Record<string, RegExp> = {
   'device.mjs': /^the sample is stored\n200 blink 3 times\n31\n$/,
 }
 
-test('the programs of the guide to the SDK print what the guide says', async () => {
+test('the programs of the guide to the SDK print the output that the guide shows', async () => {
   const { baseUrl, bootstrap } = await startPlatform()
   const { id, secret } = bootstrap.default.backendClient
   const folder = temporaryDirectory()

@@ -88,7 +88,7 @@ before(async () => {
   )
 })
 
-test('waypost vpn config prints what the server would run with, and no key', async () => {
+test('waypost vpn config prints the configuration that the server would run with, and no key', async () => {
   const { stdout } = await runCommand(['vpn', 'config'], { environment })
   for (const part of ['proto udp', 'proto tcp-server', 'management-client-auth', 'table inet waypost_vpn'])
     assert.ok(stdout.includes(part), part)

@@ -62,7 +62,7 @@ export interface OperationOf {
   statuses: number[]
   paging: PagingOf | undefined
   scopes: string[]
-  /** Called without credentials. */
+  /** True if the operation is called without credentials. */
   open: boolean
   /** Whether it changes nothing, although its method is not GET. */
   reads: boolean

@@ -44,9 +44,9 @@ export interface ListResult<T> {
   /** Number of all matching items; undefined if the operation does not count them. */
   total: number | undefined
   isLoading: boolean
-  /** The list was read; a later reading may have failed. */
+  /** True if the list was read; a later request may have failed. */
   isRead: boolean
-  /** The items are those of other arguments, while the new ones are read. */
+  /** True if the items are those of the previous arguments, while the new ones are read. */
   isOld: boolean
   problem: Problem | undefined
   hasMore: boolean

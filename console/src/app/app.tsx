@@ -11,9 +11,9 @@ const TenantChoice = lazy(() => import('./tenant-choice.tsx'))
 
 interface Start {
   tenant: string | undefined
-  /** The browser comes from the sign-in page. */
+  /** True if the browser comes from the sign-in page. */
   returned: boolean
-  /** The tab was opened to sign in, and closes then. */
+  /** True if the tab was opened to sign in; it closes afterwards. */
   closes: boolean
 }
 

@@ -13,7 +13,7 @@ export interface DialogProps {
   /** Buttons at the bottom. */
   actions?: ReactNode
   size?: 'small' | 'wide' | 'full'
-  /** An alert dialog asks before something is lost; a click outside does not close it. */
+  /** True for a dialog that asks before something is lost; a click outside does not close it. */
   isAlert?: boolean
 }
 

@@ -5,7 +5,7 @@ import { EmptyState } from './notes.tsx'
 import { texts } from './texts.ts'
 
 export interface EmptyListProps {
-  /** Conditions are set, so that other items may exist. */
+  /** True if conditions are set, so that other items may exist. */
   isFiltered: boolean
   /** Clears the conditions. */
   onClear(): void

@@ -75,7 +75,7 @@ export interface TextFieldProps extends Common<string> {
   placeholder?: string
   mono?: boolean
   autoComplete?: string
-  /** In a table or row whose first cell names it: the label is read, but not shown. */
+  /** True in a table or row whose first cell names the field: screen readers read the label, but it is not shown. */
   isCompact?: boolean
 }
 
@@ -114,7 +114,7 @@ export function TextField({
 export interface SelectFieldProps extends Common<string> {
   options: { value: string; label: string; description?: string }[]
   placeholder?: string
-  /** For filters: the label is read, but not shown. */
+  /** True for filters: screen readers read the label, but it is not shown. */
   isCompact?: boolean
 }
 

@@ -5,7 +5,7 @@ export interface DifferenceLine {
   text: string
 }
 
-/** Longer middle parts are shown as removed and added as a whole, because the table of the comparison grows with their product. */
+/** Maximum size of the comparison's table, which is the product of both lengths. Larger middle parts are shown as removed and added as a whole. */
 const cellsMax = 1_000_000
 
 export function lineDifference(before: string, after: string): DifferenceLine[] {

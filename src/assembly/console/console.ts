@@ -33,7 +33,7 @@ export interface Console {
 export interface ConsoleOptions {
   /** A ready-made build. */
   directory: string | undefined
-  /** Compares the sources at each page. */
+  /** Compares the sources with the build at each request of a page. */
   watch: boolean
   /** The folder of builds, if the one below node_modules cannot be written. */
   fallbackDirectory: string

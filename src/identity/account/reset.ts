@@ -1,6 +1,6 @@
 /**
  * Resets forgotten passwords by e-mail. A request only enqueues a job, whether the user exists or not, so that neither the answer
- * nor its time says which users there are.
+ * nor its time reveals which users exist.
  */
 import { createHash } from 'node:crypto'
 import { networkOf } from '../../kernel/client-address.ts'

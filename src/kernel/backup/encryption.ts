@@ -16,7 +16,7 @@ const chunkLength = 64 * 1024
 const headerLength = encryptedLine.length + saltLength + 3 + prefixLength + checkLength
 /** With this cost, scrypt needs 128 MiB and about half a second for each guess. */
 const cost = { logN: 17, r: 8, p: 1 }
-/** A crafted header must not cause more work than this. */
+/** Maximum cost in a header, so that a crafted header cannot cause more work. */
 const costMax = { logN: 20, r: 16, p: 4 }
 export const passphraseLengthMin = 12
 const chunksMax = 2 ** 32

@@ -13,7 +13,7 @@ const firstLineLength = firstLineOf(formatVersion).length
 const headLength = 5
 const digestLength = 32
 const tagLength = 32
-/** Larger than any frame that is written. The limit keeps a damaged length from causing a huge allocation. */
+/** Maximum size of a frame, larger than any that is written. The limit keeps a damaged length from causing a huge allocation. */
 const frameLengthMax = 64 * 1024 * 1024
 /** Small frames are buffered up to this size, because each content has three of them. */
 const bufferBytes = 256 * 1024

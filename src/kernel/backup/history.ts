@@ -26,7 +26,7 @@ export interface BackupRun {
 /** Maximum number of runs that are kept. */
 const runsMax = 1000
 
-/** Records a run. A database that an older version created has no table for it yet, and records nothing. */
+/** Records a run, unless an older version created the database: it has no table for runs yet. */
 export async function recordRun(connection: ConnectionOptions, run: Omit<BackupRun, 'host'>) {
   await runInTransaction(connection, 'read write', async (sql) => {
     const [table] = await sql`select to_regclass('kernel.backup_runs') is not null as yes`

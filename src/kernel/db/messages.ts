@@ -16,7 +16,7 @@ export interface Messages {
 }
 
 const chunkBytes = 64 * 1024
-/** For shorter texts it is cheaper to reserve too much room than to compute their length. */
+/** Length of a text below which it is cheaper to reserve too much room than to compute its length in bytes. */
 const longText = 4096
 
 const code = { parse: 0x50, bind: 0x42, describe: 0x44, execute: 0x45, close: 0x43, sync: 0x53, query: 0x51 }

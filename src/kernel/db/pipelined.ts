@@ -12,7 +12,7 @@ export interface Pipelined {
   end(seconds: number): Promise<void>
 }
 
-/** Maximum per connection. Further statements wait in the pool, where a broken connection does not affect them. */
+/** Maximum number of statements on a connection. Further ones wait in the pool, where a broken connection does not affect them. */
 const inFlightMax = 100
 
 /** Statements that change the state of a session, which would affect other callers on a shared connection. */

@@ -22,7 +22,7 @@ export interface Structure {
   cost: number
   /** Number of member names, including repetitions. */
   names: number
-  /** Something between two commas or brackets is long enough to be a number that cannot be stored. */
+  /** True if the text between two commas or brackets is long enough to be a number that cannot be stored. */
   hasLong: boolean
 }
 
@@ -64,7 +64,7 @@ export function measureStructure(bytes: Uint8Array, depthMax: number): Structure
 }
 
 export interface Flaws {
-  /** An escape represents NUL or a lone surrogate. */
+  /** True if an escape represents NUL or a lone surrogate. */
   badEscape: boolean
   /** Start and end of the first numbers that cannot be stored, in the order of the text. */
   unstorableNumbers: number[]
@@ -72,7 +72,7 @@ export interface Flaws {
   longNumbers: number
 }
 
-/** The scan stops after this many. */
+/** Maximum number of unstorable numbers, after which the scan stops. */
 export const unstorableNumbersMax = 1000
 const longNumbersMax = costMax / weights.longNumber
 

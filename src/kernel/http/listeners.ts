@@ -17,7 +17,7 @@ import { deferContinue } from './streaming.ts'
 
 /** Time for the headers of a request, and for the first request of a connection. The default of Node.js is one minute. */
 const headersMs = 15_000
-/** Longer than load balancers keep idle connections (60 s): otherwise they could send a request while the connection is closed. */
+/** Time for which idle connections stay open, longer than at load balancers (60 s): otherwise they could send a request while the connection is closed. */
 const keepAliveTimeout = 72_000
 
 /** Time for a TLS handshake. */

@@ -3,7 +3,7 @@ import type { Log } from '../log.ts'
 import { liveReadFailed } from './log-messages.ts'
 
 export interface Poll {
-  /** Starts or ends reading, as `watched` of a topic. */
+  /** Starts or stops reading. A topic uses it as its `watched`. */
   watched(isWatched: boolean): void
 }
 

@@ -23,7 +23,7 @@ export const ReadInterests = defineRequest<Record<never, never>, { number: numbe
 export interface ForwardedEvents {
   topic: string
   events: LiveEvent[]
-  /** Events of the topic before these were lost. */
+  /** True if events of the topic before these were lost. */
   lost?: boolean
 }
 

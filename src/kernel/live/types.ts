@@ -76,8 +76,9 @@ export interface TopicDefinition {
   facets: readonly FacetName[]
   /** True if a subscription has to name an application. */
   needsApplication?: boolean
-  /** The filters besides facets. Default: both for `on: 'endpoint'`, else none. */
+  /** True if subscriptions can filter by applications. Default: true for `on: 'endpoint'`, otherwise false. */
   hasApplications?: boolean
+  /** True if subscriptions can filter by endpoints. The default is that of `hasApplications`. */
   hasEndpoints?: boolean
   /** True if each node finds the events itself, so that they are not forwarded. */
   isLocal?: boolean

@@ -15,9 +15,9 @@ export interface Head {
 
 export interface Due {
   subscription: string
-  /** Heads that have not failed; their events are delivered in batches. */
+  /** True if the subscription has heads that have not failed; their events are delivered in batches. */
   fresh: boolean
-  /** Heads with a failed event; their events are delivered one at a time. */
+  /** True if the subscription has heads with a failed event; their events are delivered one at a time. */
   failed: boolean
 }
 

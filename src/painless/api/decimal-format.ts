@@ -6,7 +6,7 @@ import { boxDouble, type JavaObject, numberKind, plainNumber } from '../values.t
 import { type BigDecimal, divideRounded, type Mode, power, roundingModes } from './decimals.ts'
 import { sequenceText } from './strings.ts'
 
-/* DecimalFormat and NumberFormat with the English signs, and Normalizer. */
+/* DecimalFormat and NumberFormat with the English symbols, and Normalizer. */
 
 interface DecimalFormat extends JavaObject {
   prefix: string

@@ -16,11 +16,11 @@ export type Exec = (frame: Frame) => number
 
 export interface CompiledStatement {
   exec: Exec
-  /** No path reaches the end: all return or throw. */
+  /** True if no path reaches the end: all return or throw. */
   returns: boolean
-  /** No path reaches the end: all return, throw, break or continue. */
+  /** True if no path reaches the end: all return, throw, break or continue. */
   leaves: boolean
-  /** Some path breaks out of the loop around it. */
+  /** True if a path breaks out of the loop around it. */
   breaks: boolean
 }
 

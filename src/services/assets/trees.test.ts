@@ -72,7 +72,7 @@ suite('a tree of relations', () => {
     assert.deepEqual([lower.body.entityType, lower.body.name, lower.body.children.length], ['ENDPOINT', 'Gateway', 3])
   })
 
-  test('a tree of relations leaves out what the caller may not read, with everything below it', async () => {
+  test('a tree of relations leaves out nodes that the caller may not read, with everything below them', async () => {
     const [site, room, hidden, below, thing, secret] = [
       await anAsset(),
       await anAsset(),

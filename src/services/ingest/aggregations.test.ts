@@ -169,7 +169,7 @@ suite('aggregations', () => {
     assert.equal(count.value, 2)
   })
 
-  test('too many buckets are refused', async () => {
+  test('a request for too many buckets is rejected', async () => {
     const aggs = { a: { date_histogram: { field: 'dataSample.at', fixed_interval: '1s' } } }
     const answer = await admin(`POST ${asf}/${index}/_search`, { aggs })
     assert.equal(answer.status, 400)

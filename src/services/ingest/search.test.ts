@@ -62,7 +62,7 @@ suite('queries', () => {
     ['match of a number', () => ({ match: { [f('n')]: 3 } }), [3]],
     ['match of a keyword', () => ({ match: { [f('code')]: 'A' } }), []],
     ['match of a whole keyword', () => ({ match: { [f('code')]: 'A-1' } }), [5]],
-    ['ids of nobody', () => ({ ids: { values: ['x', '00000000-0000-0000-0000-000000000000'] } }), []],
+    ['ids of no document', () => ({ ids: { values: ['x', '00000000-0000-0000-0000-000000000000'] } }), []],
     [
       'must and must_not',
       () => ({ bool: { must: { exists: { field: f('on') } }, must_not: [{ term: { [f('n')]: 1 } }] } }),

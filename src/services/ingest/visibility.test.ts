@@ -36,7 +36,7 @@ suite('documents that the caller may not read', () => {
     assert.equal(without.status, 403)
   })
 
-  test('documents that the caller may not read of a new endpoint with an old id are not the old ones', async () => {
+  test('documents that the caller may not read include those of an earlier endpoint with the same id', async () => {
     const endpoint = await aCollectingEndpoint()
     await send(endpoint, { n: 1 })
     const { endpointId, version } = endpoint
@@ -53,8 +53,8 @@ suite('documents that the caller may not read', () => {
   })
 })
 
-suite('all applications', () => {
-  test('all applications are those that the caller may read', async () => {
+suite('a search in all applications', () => {
+  test('a search in all applications finds documents of those that the caller may read', async () => {
     const [one, two, three] = [await aCollectingEndpoint(), await aCollectingEndpoint(), await aCollectingEndpoint()]
     await send(one, { n: 1 })
     await send(two, { n: 10 })

@@ -47,7 +47,7 @@ export interface StreamDeps extends AdmissionDeps {
   countGap(reason: string): void
 }
 
-/** More events than this are not replayed. */
+/** Maximum number of events that are replayed. */
 const historyMax = 5000
 /** Maximum number of events that wait while the history of a subscription is read. */
 const waitingMax = 10_000

@@ -41,8 +41,8 @@ async function connected(fields: object = {}) {
         return found.downlink
       }),
     downlinks: () => network.pushed.filter(({ topic }) => topic.includes(netUsername)).length,
-    report: (word: string, downlink: object, more: object = {}) =>
-      network.report(netUsername, 'dev', word, downlink, more),
+    report: (reported: string, downlink: object, more: object = {}) =>
+      network.report(netUsername, 'dev', reported, downlink, more),
   }
 }
 
@@ -55,7 +55,7 @@ suite('a command becomes a downlink', () => {
     assert.equal(ids.length, 1)
   })
 
-  test('the encoder of the formatter encodes an object, and its port wins', async () => {
+  test('the encoder of the formatter encodes an object, and its port takes precedence', async () => {
     const formatter = `function encodeDownlink(input) {
       return { bytes: [input.data.on ? 1 : 0, input.data.level], fPort: input.data.port, warnings: [] } }`
     const { invoke, downlink } = await connected({ formatter })
@@ -75,7 +75,7 @@ suite('a command becomes a downlink', () => {
     assert.equal((await downlink(1)).frm_payload, Buffer.from('switch on!').toString('base64'))
   })
 
-  test('other payloads, and what the encoder refuses, end the command with 400', async () => {
+  test('a command whose payload is neither an object nor a text, or is rejected by the encoder, ends with 400', async () => {
     const formatter = 'function encodeDownlink(input) { return { errors: ["no level"] } }'
     const { invoke, command, path, device, downlinks } = await connected({ formatter })
     for (const [payload, reason] of [
@@ -119,20 +119,20 @@ suite('a command becomes a downlink', () => {
 })
 
 suite('the status of a command follows the network', () => {
-  const cases: [word: string, isConfirmed: boolean, statusCode: number, reason: RegExp][] = [
+  const cases: [reported: string, isConfirmed: boolean, statusCode: number, reason: RegExp][] = [
     ['sent', false, 200, /Sent/],
     ['ack', true, 200, /Acknowledged/],
     ['nack', true, 504, /acknowledge/],
     ['failed', false, 502, /gateway not connected/],
   ]
-  for (const [word, downlinkConfirmed, statusCode, reason] of cases)
-    test(`a command whose downlink is reported as ${word} is EXECUTED with ${statusCode}`, async () => {
+  for (const [reported, downlinkConfirmed, statusCode, reason] of cases)
+    test(`a command whose downlink is reported as ${reported} is EXECUTED with ${statusCode}`, async () => {
       const { wait, downlink, report, command } = await connected({ downlinkConfirmed })
       const waiting = wait({ a: 1 })
       const sent = await downlink()
-      if (word === 'failed')
-        await report(word, {}, { downlink: sent, error: { name: 'x', message_format: 'gateway not connected' } })
-      else await report(word, sent)
+      if (reported === 'failed')
+        await report(reported, {}, { downlink: sent, error: { name: 'x', message_format: 'gateway not connected' } })
+      else await report(reported, sent)
       const answer = await waiting
       assert.equal(answer.status, 200, answer.text)
       const { status, statusCode: code, reasonPhrase } = await command(1)
@@ -148,7 +148,7 @@ suite('the status of a command follows the network', () => {
     await eventually(async () => assert.equal((await command(id)).status, 'EXPIRED'))
   })
 
-  test('reports on other downlinks, of other integrations and without sense change nothing', async () => {
+  test('reports on unknown downlinks, reports of other integrations and malformed reports change nothing', async () => {
     const [mine, theirs] = [await connected(), await connected()]
     const id = await mine.invoke({ a: 1 })
     const downlink = await mine.downlink()

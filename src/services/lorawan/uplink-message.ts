@@ -16,7 +16,7 @@ type Json = Record<string, unknown>
 
 const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Returns the uplink, or what is wrong with it. */
+/** Returns the uplink, or the problem with it. */
 export function parseUplink(payload: Buffer): Uplink | { problem: string } {
   const message = parseJson(payload)
   if (message === undefined) return { problem: 'the uplink is not JSON' }
@@ -31,7 +31,7 @@ export function parseUplink(payload: Buffer): Uplink | { problem: string } {
   if (frame !== undefined && frame !== null && bytes === undefined)
     return { problem: 'uplink_message.frm_payload: expected base64' }
   return {
-    // A network that names neither session nor counter: only the same message again is the same uplink.
+    // Without a session and a counter, only an identical message counts as the same uplink.
     sessionKey: session || uplink.f_cnt !== undefined ? storable(String(session ?? '')) : digestOf(payload),
     fCnt,
     fPort,
@@ -72,7 +72,7 @@ function parseJson(payload: Buffer): unknown {
   }
 }
 
-export type ReportWord = 'sent' | 'ack' | 'nack' | 'failed'
+export type DownlinkStatus = 'sent' | 'ack' | 'nack' | 'failed'
 
 export interface DownlinkReport {
   correlationIds: string[]
@@ -80,15 +80,15 @@ export interface DownlinkReport {
   reason: string | undefined
 }
 
-/** The correlation ids of our own downlinks begin with it. */
+/** The beginning of the correlation ids of our own downlinks. */
 export const correlationPrefix = 'waypost:'
 
 const idsMax = 20
 
-export function parseReport(word: ReportWord, payload: Buffer): DownlinkReport {
+export function parseReport(status: DownlinkStatus, payload: Buffer): DownlinkReport {
   const message = parseJson(payload)
   if (!isObject(message)) return { correlationIds: [], reason: undefined }
-  const part = message[`downlink_${word}`]
+  const part = message[`downlink_${status}`]
   const downlink = isObject(part) && isObject(part.downlink) ? part.downlink : undefined
   const ids = [message, part, downlink].flatMap((container) => {
     const list = isObject(container) ? container.correlation_ids : undefined
@@ -106,17 +106,18 @@ function reasonIn(part: unknown): string | undefined {
   return [message, format, name].find((text): text is string => typeof text === 'string' && text !== '')
 }
 
-export type Topic = { kind: 'up'; netDeviceId: string } | { kind: 'down'; netDeviceId: string; word: ReportWord }
+export type Topic = { kind: 'up'; netDeviceId: string } | { kind: 'down'; netDeviceId: string; status: DownlinkStatus }
 
-/** Returns what a topic means; undefined for topics of other users, and others that were not asked for. */
+/** Parses a topic. Returns undefined for topics of other users and for topics without a subscription. */
 export function parseTopic(topic: string, username: string): Topic | undefined {
   const prefix = `v3/${username}/devices/`
   if (!topic.startsWith(prefix)) return undefined
-  const [netDeviceId = '', kind, word, ...rest] = topic.slice(prefix.length).split('/')
+  const [netDeviceId = '', kind, status, ...rest] = topic.slice(prefix.length).split('/')
   if (netDeviceId === '' || rest.length > 0) return undefined
-  if (kind === 'up' && word === undefined) return { kind, netDeviceId }
-  if (kind === 'down' && isWord(word)) return { kind, netDeviceId, word }
+  if (kind === 'up' && status === undefined) return { kind, netDeviceId }
+  if (kind === 'down' && isDownlinkStatus(status)) return { kind, netDeviceId, status }
   return undefined
 }
 
-const isWord = (word: string | undefined): word is ReportWord => ['sent', 'ack', 'nack', 'failed'].includes(word ?? '')
+const isDownlinkStatus = (status: string | undefined): status is DownlinkStatus =>
+  ['sent', 'ack', 'nack', 'failed'].includes(status ?? '')

@@ -53,7 +53,7 @@ suite('an uplink becomes a sample', () => {
     assert.deepEqual([lastUplinkAt, lastError], ['2026-05-05T10:00:00.123Z', undefined])
   })
 
-  test('an uplink becomes a sample of what the formatter makes of the bytes', async () => {
+  test('an uplink becomes a sample with the values that the formatter decodes from its bytes', async () => {
     const formatter = `function decodeUplink(input) {
       return { data: { t: input.bytes[0] / 2, port: input.fPort, year: input.recvTime.getUTCFullYear() } } }`
     const { send, values, counts } = await connected([{ netDeviceId: 'dev', formatter }])

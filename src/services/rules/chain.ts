@@ -1,6 +1,6 @@
 /**
  * Chains of runs: the effects of an action may trigger further rules. The `cause` of a sample, point, metadata change or alert names the
- * chain, so that the run that it triggers continues the chain one level deeper (5.13).
+ * chain, so that the run that it triggers continues the chain one level deeper (document 5, 5.13).
  */
 
 export interface Chain {

@@ -7,7 +7,7 @@ export interface CronExpression {
   daysOfMonth: Set<number>
   months: Set<number>
   daysOfWeek: Set<number>
-  /** If both days are restricted, either is enough. */
+  /** True if both days are restricted; then either is enough. */
   isEitherDay: boolean
 }
 

@@ -32,7 +32,7 @@ export const typeConstant = (segment: string) => segment.toUpperCase().replaceAl
 /** Returns the entity type in the traces of an action: `webhook` becomes WEBHOOK_ACTION. */
 export const traceEntityType = (type: ActionType) => `${typeConstant(type)}_ACTION`
 
-/** The caller that last wrote a script. Its calls to the platform have the present permissions of this caller (5.14). */
+/** The caller that last wrote a script. Its calls to the platform have the present permissions of this caller (document 5, 5.14). */
 export interface Writer {
   type: string
   id: string

@@ -25,7 +25,7 @@ const idLetters = 'bcdfghjkmnpqrstvwxz23456789'
 const randomPart = () =>
   Array.from(crypto.getRandomValues(new Uint8Array(4)), (byte) => idLetters[byte % idLetters.length]).join('')
 
-/** A version, or an application that has none yet. */
+/** Returns an option for each version, and for each application that has no version yet. */
 const optionsOf = (applications: Application[], mayCreate: boolean) => [
   ...applications.flatMap(({ name, versions }) =>
     versions.length === 0

@@ -19,7 +19,7 @@ export interface FieldProps {
   isRequired: boolean
   violations: Violation[]
   depth: number
-  /** The caller has named the object already, so its fields are shown without a heading. */
+  /** True if the caller shows the name of the object, so that its fields need no heading. */
   isInline?: boolean
 }
 

@@ -28,9 +28,9 @@ export interface Question {
   scope: string
   /** Resources whose permissions count: the resource itself and all that contain it. */
   path: string[]
-  /** Scopes of roles on the tenant count. */
+  /** Whether scopes of roles on the tenant count. */
   onTenant: boolean
-  /** Scopes of roles on the platform count. */
+  /** Whether scopes of roles on the platform count. */
   onPlatform: boolean
   now: Date
 }

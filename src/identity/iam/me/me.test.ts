@@ -174,7 +174,7 @@ suite('preferences', () => {
     other: { 'my tool': { deep: [1, null, '<b>'] } },
   }
 
-  test('preferences are empty at first, then what the user stored, with an ETag', async () => {
+  test('preferences are empty at first, then the ones that the user stored, with an ETag', async () => {
     const { ask } = await aUser('ida')
     const empty = await ask('GET /me/preferences')
     assert.deepEqual([empty.status, empty.body], [200, {}])

@@ -5,7 +5,7 @@ import { definitionLengthMax } from '../limits.ts'
 import type { Derived } from '../store/assets.ts'
 
 const nameLengthMax = 255
-/** Equals the limit of request bodies. It is checked after a patch, which can nest values deeper. */
+/** Maximum nesting, the same as that of request bodies. It is checked after a patch, which can nest values deeper. */
 const depthMax = 64
 
 /** A definition as text. */

@@ -53,7 +53,7 @@ const oneStatementMax = 4
 /** Expected statuses of responses, for the audit log. */
 const statusOfResult = 200
 const statusWithoutResult = 202
-/** Larger payloads are stored alone, so that a statement does not contain a hundred of them. */
+/** Maximum size of a payload that is stored together with others; a statement must not contain a hundred large ones. */
 const sharedBytesMax = 20_000
 
 export const stateKey = ({ tenantId, endpointId, commandId }: store.CommandKey) =>

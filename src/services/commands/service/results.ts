@@ -12,7 +12,7 @@ import { parsed } from './values.ts'
 const atOnce = 200
 /** Maximum number of results in one statement; more would hold up other statements of the shared connection. */
 const oneStatementMax = 4
-/** Larger groups of results are stored alone. */
+/** Maximum size of a group of results that is stored together with others. */
 const sharedBytesMax = 20_000
 /** Approximate size of a result without its payload. */
 const rowBytes = 50

@@ -67,7 +67,7 @@ export const SendBatch = defineWalk<{ taskId: string }>('commands.batch', {
   milliseconds: 50,
 })
 
-/** Larger payloads are stored once with the task, and not with each command. */
+/** Maximum size of a payload that is stored with each command; larger ones are stored once, with the task. */
 const copiedBytesMax = 2000
 const filterScope = 'application:endpoint-filter:read'
 

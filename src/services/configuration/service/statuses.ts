@@ -22,7 +22,7 @@ export interface StatusOperations {
   ): Promise<{ total: number; count: number; records: AsyncIterable<StatusRecord> }>
 }
 
-/** Characters of configurations that are in memory for one answer. */
+/** Maximum number of characters of configurations in memory for one response. */
 const charactersAtOnce = 4_000_000
 
 export function createStatusOperations(

@@ -27,7 +27,7 @@ export interface KnownFields {
 export const fieldsMax = 1000
 const pathLengthMax = 512
 const depthMax = 20
-/** Limits the keys of all known fields, including the objects that contain them. */
+/** Maximum number of keys of all known fields, including the objects that contain them. */
 const nodesMax = 10_000
 
 const bits: Record<FieldType, number> = { boolean: 1, long: 2, double: 4, date: 8, text: 16 }

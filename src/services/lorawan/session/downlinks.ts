@@ -7,7 +7,7 @@ import type { Codecs } from '../codecs.ts'
 import { downlinkFailed } from '../log-messages.ts'
 import * as store from '../store/downlinks.ts'
 import { findLinkedEndpoint } from '../store/uplinks.ts'
-import { correlationPrefix, isBase64, parseReport, type ReportWord } from '../uplink-message.ts'
+import { correlationPrefix, type DownlinkStatus, isBase64, parseReport } from '../uplink-message.ts'
 import { type Device, deviceOf } from './devices.ts'
 import type { Statistics } from './statistics.ts'
 
@@ -36,7 +36,7 @@ export interface Downlinks {
   /** Publishes a command with `commandTtl=0`. */
   once(publisher: Publisher, endpoint: EndpointKey, command: OutstandingCommand): Promise<boolean>
   /** Handles a report of the network. Resolves when the result is durable. */
-  report(publisher: Publisher, word: ReportWord, payload: Buffer): Promise<void>
+  report(publisher: Publisher, status: DownlinkStatus, payload: Buffer): Promise<void>
   settled(): Promise<void>
 }
 
@@ -80,7 +80,7 @@ export function createDownlinks(deps: DownlinkDeps): Downlinks {
         if (!device || !publisher.isConnected) return false
         return await publishOne(deps, publisher, device, command, counter.inc.bind(counter))
       }),
-    report: (publisher, word, payload) => report(deps, publisher, word, payload, counter.inc.bind(counter)),
+    report: (publisher, status, payload) => report(deps, publisher, status, payload, counter.inc.bind(counter)),
     async settled() {
       while (running.size > 0) await Promise.all(running)
     },
@@ -203,8 +203,8 @@ async function encode({ codecs }: DownlinkDeps, device: Device, { payload }: Out
 const phraseLength = 255
 
 /** The result that a report means; undefined for `sent` of a confirmed downlink, on which `ack` or `nack` follows. */
-function resultOf(word: ReportWord, isConfirmed: boolean, reason: string | undefined) {
-  switch (word) {
+function resultOf(status: DownlinkStatus, isConfirmed: boolean, reason: string | undefined) {
+  switch (status) {
     case 'sent':
       return isConfirmed ? undefined : { statusCode: 200, reasonPhrase: 'Sent' }
     case 'ack':
@@ -222,20 +222,20 @@ function resultOf(word: ReportWord, isConfirmed: boolean, reason: string | undef
 async function report(
   deps: DownlinkDeps,
   { appIntegrationId }: Publisher,
-  word: ReportWord,
+  status: DownlinkStatus,
   payload: Buffer,
   count: Count,
 ) {
-  const { correlationIds, reason } = parseReport(word, payload)
+  const { correlationIds, reason } = parseReport(status, payload)
   if (correlationIds.length === 0) return
   for (const row of await store.findDownlinks(deps.kit.db.sql, appIntegrationId, correlationIds)) {
-    const result = resultOf(word, row.isConfirmed, reason)
+    const result = resultOf(status, row.isConfirmed, reason)
     if (!result) continue
     const { tenantId, endpointId, appName: applicationName, appVersionName: versionName } = row
     const endpoint = { tenantId, applicationName, versionName, endpointId }
     await deps.commands.results(endpoint, row.commandType, [{ id: row.commandId, ...result }])
     await store.deleteDownlink(deps.kit.db.sql, row.correlationId)
-    count({ outcome: word })
+    count({ outcome: status })
     if (result.statusCode !== 200)
       deps.statistics.failed(row.deviceIntegrationId, `command ${row.commandId}: ${result.reasonPhrase}`)
   }

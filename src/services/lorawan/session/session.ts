@@ -36,7 +36,7 @@ export interface Session {
 
 const pauseMinMs = 1000
 const pauseMaxMs = 60_000
-/** Above these, the connection is not read until messages are handled. */
+/** Maximum number and size of unhandled messages; beyond them, the connection is not read until messages are handled. */
 const inFlightMax = 200
 const inFlightBytesMax = 2 * 1024 * 1024
 
@@ -85,7 +85,7 @@ export function startSession(options: SessionOptions): Session {
 
 export const filtersOf = (username: string) => [
   `v3/${username}/devices/+/up`,
-  ...['sent', 'ack', 'nack', 'failed'].map((word) => `v3/${username}/devices/+/down/${word}`),
+  ...['sent', 'ack', 'nack', 'failed'].map((status) => `v3/${username}/devices/+/down/${status}`),
 ]
 
 function attempt(state: State) {

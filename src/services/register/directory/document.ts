@@ -63,7 +63,7 @@ export function documentOf(
   }
 }
 
-/** Longer values, and objects and arrays, count as no value. */
+/** Maximum length of a value. Longer values, objects and arrays count as no value. */
 export const countedLengthMax = 200
 
 function countedValues(metadata: Metadata, keys: string[]): Record<string, string> {

@@ -51,7 +51,7 @@ export async function queryOf(deps: QueryDeps, ctx: Ctx, request: SelectionReque
   return { scope, conditions, ...(await searchOf(deps, scope, words)) }
 }
 
-/** If more endpoints have the words, the index of words does not help a list in another order. */
+/** Maximum number of endpoints with the words for which the index of words helps a list in another order. */
 const commonCount = 6000
 
 async function searchOf({ sampleOf }: QueryDeps, scope: Scope, words: string[]) {

@@ -12,7 +12,7 @@ export const bytesMax = 64 * 1024
 /** Limits request bodies. With spaces and escapes, or as a patch, they may be longer than the stored metadata. */
 export const bodyBytesMax = 4 * bytesMax
 export const keysMax = 500
-/** Equals the limit of request bodies. It is checked again, because patches can nest values deeper. */
+/** Maximum nesting, the same as that of request bodies. It is checked again, because patches can nest values deeper. */
 export const depthMax = 64
 
 /** Returns whether a key is reserved for the platform: users and devices can neither set nor delete it. */

@@ -5,7 +5,7 @@ import type { ActionDeps } from './deps.ts'
 import type { ActionOutcome, ActionRun } from './executor.ts'
 import { ActionFailed, objectOf, readEither, readJson } from './results.ts'
 
-/** Opens the alert of an entity and type, or renews the one that is open (5.15). */
+/** Opens the alert of an entity and type, or renews the one that is open (document 5, 5.15). */
 export async function alertActivation({ alerts }: ActionDeps, run: ActionRun): Promise<ActionOutcome> {
   const entity = entityOf(run)
   const alertType = await alertTypeOf(run)

@@ -18,7 +18,7 @@ export interface RunOfAction {
   /** Absent for a run without an endpoint. */
   endpoint?: EndpointRef
   raisedOn: { entityType: 'ENDPOINT' | 'ON_DEMAND'; entityId: string }
-  /** In a try, an executor describes what it would do instead of doing it. */
+  /** True in a try: an executor describes its effect and does not cause it. */
   isTry: boolean
 }
 

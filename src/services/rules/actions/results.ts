@@ -1,4 +1,4 @@
-/** Checks the results of expressions before an action does anything (5.5). A wrong one fails the action alone. */
+/** Checks the results of expressions before an action does anything (document 5, 5.5). A wrong result fails only its action. */
 import { addressProblem } from '../../../kernel/safe-fetch.ts'
 import type { Stage } from '../model.ts'
 import type { ActionRun } from './executor.ts'

@@ -42,7 +42,7 @@ suite('a webhook', () => {
     assert.equal(trace!.action.actionType, 'webhook')
   })
 
-  test('a webhook has text as it is, nothing for null, and its own Content-Type', async () => {
+  test('a webhook sends text unchanged, an empty body for null, and the Content-Type that its headers name', async () => {
     const receiver = await aReceiver()
     await post(receiver.url, {
       webhookPayloadExpression: 'plain text',
@@ -243,7 +243,7 @@ suite('failures', () => {
   })
 })
 
-test('guarded addresses are refused, as literals and as names, and are not retried', async () => {
+test('loopback and private addresses are rejected, as literals and as names, and are not retried', async () => {
   const guarded = await openActions({ environment: { WAYPOST_ALLOW_PRIVATE_ADDRESSES: 'off' } })
   const retryConfig = { maxAttempts: 3, timeoutMs: 100 }
   for (const webhookUrl of [

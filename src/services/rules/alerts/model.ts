@@ -1,4 +1,4 @@
-/** Alerts: one is open for an entity and type at a time (5.15). */
+/** Alerts: one is open for an entity and type at a time (document 5, 5.15). */
 
 /** From the lowest rank to the highest. */
 export const severitiesByRank = ['INFO', 'LOW', 'MEDIUM', 'HIGH', 'CRITICAL'] as const

@@ -18,7 +18,7 @@ export interface Changes {
   stop(): Promise<void>
 }
 
-/** A lost message costs at most this time (document 5, 1.9). */
+/** Interval at which definitions are read even without a message, so that a lost message delays a change by at most this time (document 5, 1.9). */
 const checkEveryMs = 1000
 const keepSeconds = 3600
 

@@ -94,7 +94,7 @@ suite('a list', () => {
     assert.deepEqual(await namesOf(`name=${encodeURIComponent("IT'S")}`), ["it's"])
   })
 
-  test('a list shows what the caller may read', async () => {
+  test('a list contains only the objects that the caller may read', async () => {
     const id = await aRule({ description: marker })
     const reader = waypost.as(aCaller({ on: { [`rule-${id}`]: ['rule:read'] } }))
     const { totalElements, content } = await get('/rules', reader)

@@ -12,7 +12,7 @@ export interface EmailContent {
   attachment?: { fileName: string; type: string; payload: string }
 }
 
-/** 5.11: three attempts for answers of 4xx or none. */
+/** Three attempts if the mail server answers 4xx or does not answer (document 5, 5.11). */
 export const defaultEmailRetries: Retries = { attemptsMax: 3, waitMs: 5000, waitFactor: 3 }
 
 export interface EmailSender {

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache'
 import { chainDepth, chainRuns } from './context/limits.ts'
 
 export interface Chains {
-  /** Counts a run. Returns why it must not run. */
+  /** Counts a run. Returns the reason why the rule must not run, or undefined. */
   begin(traceId: string, depth: number): string | undefined
 }
 

@@ -30,7 +30,7 @@ const attach = (ruleId: string, type: string, positiveActionIds: string[], negat
   must(204, `PUT ${rulesRoot}/rules/${ruleId}/action-types/${type}/actions`, { positiveActionIds, negativeActionIds })
 
 suite('an evaluation', () => {
-  test('an evaluation answers what the expression returns', async () => {
+  test('an evaluation returns the value of the expression', async () => {
     assert.deepEqual(await value('return { a: [1, null, "x"] }'), { a: [1, null, 'x'] })
     assert.equal(await value('return undefined'), null)
     assert.equal(await value('return "text"'), 'text')

@@ -72,7 +72,7 @@ suite('a try', () => {
   const tryRule = async (ruleId: string, body: object) =>
     (await must(200, `POST ${rulesRoot}/rules/${ruleId}/try`, body)).body
 
-  test('a try runs the rule on a given event and returns what the actions would do', async () => {
+  test('a try runs the rule on a given event and returns the effects that the actions would have', async () => {
     const { endpointId } = await aProvisionedEndpoint()
     const ruleId = await aRule({ expression: 'return ctx.trigger.endpointDataSamplesReceived.dataSamples[0].t > 30' })
     const actionId = await anAction('metadata-update', {

@@ -52,9 +52,9 @@ export interface VersionRules {
   resume(ctx: Ctx, target: Target): Promise<void>
 }
 
-/** A larger specification does not fit into a message to a device (document 5, 1.7). */
+/** Maximum size of a specification; a larger one does not fit into a message to a device (document 5, 1.7). */
 const specificationBytesMax = 1_000_000
-/** Limits the size of plans, which nodes cache, and of the statement that computes targets. */
+/** Maximum number of versions of an application. It limits plans, which nodes cache, and the statement that computes targets. */
 const versionsMax = 500
 const listedAtOnce = 20
 const forgottenAtOnce = 1000

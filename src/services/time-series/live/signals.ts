@@ -22,7 +22,7 @@ export interface StoredPoints {
   tenantId: string
   applicationName: string
   points: LivePoint[]
-  /** Points before these were lost. */
+  /** True if points before these were lost. */
   lost?: boolean
 }
 

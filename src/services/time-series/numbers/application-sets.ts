@@ -15,7 +15,7 @@ export interface ApplicationSets {
 
 /** Maximum number of sets of an application. Further combinations are stored as one row for each field. */
 export const setsMax = 2000
-/** A PostgreSQL index entry fits lists of up to about 670 numbers. */
+/** Maximum number of series in a set: a list of up to about 670 numbers fits into an index entry of PostgreSQL. */
 const fieldsOfSetMax = 500
 
 export const keyOf = (fields: string[]) => fields.join('\t')

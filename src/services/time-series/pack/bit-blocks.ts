@@ -157,7 +157,7 @@ export function readBlocks(reader: Reader, numbers: Float64Array, count: number)
   }
 }
 
-/** Wider numbers may span five bytes, and `getUint32` reads four. */
+/** Maximum width in bits: wider numbers may span five bytes, and `getUint32` reads four. */
 const narrowMax = 25
 
 function readBits(reader: Reader, numbers: Float64Array, from: number, to: number, least: number, width: number) {

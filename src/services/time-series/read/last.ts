@@ -27,7 +27,7 @@ export interface LastQuery {
   read(ctx: Ctx, request: LastRequest): Promise<AsyncIterable<Buffer>>
 }
 
-/** Maximum number of points in memory, approximately. */
+/** Approximate maximum number of points in memory. */
 const pointsInMemoryMax = 100_000
 
 export function createLastQuery(deps: {

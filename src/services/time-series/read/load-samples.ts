@@ -23,7 +23,7 @@ export interface LoadedSamples {
 
 export interface LoadOrder {
   descending: boolean
-  /** A task with too many samples is split by series before it is split by time. */
+  /** True if a task with too many samples is split by series before it is split by time. */
   seriesFirst: boolean
   /** Reads larger parts, unless there are texts. */
   isReducing: boolean

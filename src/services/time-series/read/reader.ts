@@ -23,7 +23,7 @@ export interface ReadRequest extends Span {
   descending: boolean
   /** Reads the next part while the current one is used; for callers that want all parts. */
   prefetch: boolean
-  /** All parts of an endpoint and series come before those of the next. */
+  /** True if all parts of an endpoint and series come before those of the next. */
   seriesFirst?: boolean
   /** Set for reductions, which read larger parts. `sums` reads only the stored sums of chunks where these suffice. */
   reducing?: 'points' | 'sums'
@@ -43,15 +43,15 @@ export interface Reader {
 }
 
 export interface ReaderLimits {
-  /** Packed points of a part, approximately. */
+  /** Approximate maximum number of packed points in a part. */
   points: number
-  /** Sample values of a part, approximately. */
+  /** Approximate maximum number of sample values in a part. */
   sampleValues: number
   /** Bytes of texts in these samples. */
   sampleTextBytes?: number
 }
 
-/** Reductions read larger parts, since packed points take a few bytes each and are unpacked one series at a time. */
+/** Factor by which parts of a reduction are larger: packed points take a few bytes each and are unpacked one series at a time. */
 const reductionFactor = 5
 
 const defaultLimits: ReaderLimits = { points: 120_000, sampleValues: 120_000 }

@@ -15,16 +15,16 @@ export interface Task extends Span {
 
 export interface SplitOptions {
   descending: boolean
-  /** Points of a task, approximately. */
+  /** Approximate maximum number of points in a task. */
   pointsMax: number
   /** Splits a large endpoint by series and then by days; otherwise by days and then by series. */
   seriesFirst: boolean
 }
 
 const daysPerStatement = 5000
-/** Chunks that one statement counts, approximately: a client that disconnects leaves little work behind. */
+/** Approximate number of chunks that one statement counts. It is small, because a statement runs to its end after its client has disconnected. */
 const chunksPerStatement = 200_000
-/** Longer queries rarely have chunks on most of their days. */
+/** Maximum number of days that count in the estimate: longer queries rarely have chunks on most of their days. */
 const typicalDaysMax = 400
 
 /** Yields tasks in the order of the endpoints, those of one endpoint in time order. */

@@ -10,7 +10,7 @@ export interface TimeZone {
 const dayMs = 86_400_000
 /** No zone changes twice within a week. */
 const stepMs = 7 * dayMs
-/** Wall clocks followed the sun before; the offset of this year applies. */
+/** First year whose offset is looked up. Wall clocks followed the sun before, so earlier times get the offset of this year. */
 const firstYear = 1900
 const zonesMax = 1000
 const yearsMax = 500

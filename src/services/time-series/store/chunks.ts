@@ -124,7 +124,7 @@ export async function* readSlot(sql: Sql, slot: number, pageSize: number): Async
 }
 
 const dayMs = 86_400_000
-/** Pages of a step; the scan of a whole slot in one statement would run without a pause. */
+/** Number of pages that a step scans; the scan of a whole slot in one statement would run without a pause. */
 const pagesPerScan = 500
 
 export interface SlotExtent {

@@ -17,7 +17,7 @@ export interface OutOfOrderWrites {
   isEmpty(): boolean
 }
 
-/** Limits the memory if a write never completes. */
+/** Maximum number of entries. It limits the memory if a write never completes. */
 const trackedMax = 256
 
 interface Write {

@@ -26,7 +26,7 @@ export interface PackerDeps {
   invalidateDays: Partitions['invalidate']
 }
 
-/** Batches of the last moments wait, so that blocks of one time rarely overlap. */
+/** Minimum age of a batch that is packed, so that blocks of one time rarely overlap. */
 const lagMs = 2000
 /** Batches of a tenant are packed when they have this many records, or are this old. */
 const recordsMin = 2048

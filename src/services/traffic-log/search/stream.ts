@@ -41,7 +41,7 @@ export function matchesIn({ filter, numbers }: UnitQuery, unit: LoadedUnit): Fou
   return matchingIndexes(filter, columns, endpointIdAt).map((index) => ({ columns, index, unit }))
 }
 
-/** Units of the first statement, and at most; each statement asks for twice as many as the one before. */
+/** Number of units that the first statement reads, and the maximum; each statement reads twice as many as the one before. */
 const unitsMin = 4
 const unitsMax = 64
 

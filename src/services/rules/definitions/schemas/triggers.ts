@@ -79,7 +79,7 @@ export function triggerSchemas(definition: TriggerTypeDefinition, segment: strin
       body,
       response: common.created,
       fails: {
-        400: `${common.invalid} An application, version or endpoint that does not exist or that the caller may not read is a wrong field.`,
+        400: `${common.invalid} Applications, versions and endpoints must exist, and the caller must be allowed to read them.`,
       },
     },
     list: {

@@ -9,7 +9,7 @@ export interface HostAccess {
   caller(): Promise<Caller | undefined>
   /** False in evaluations and tries. */
   hasSecrets: boolean
-  /** In a try, only GET requests to the platform are sent. */
+  /** True in a try: only GET requests to the platform are sent. */
   isTry: boolean
   /** The run that requests to the platform belong to. */
   cause: string

@@ -29,7 +29,7 @@ export interface Host {
   hasFailed(): boolean
 }
 
-/** The database could not be reached; the run is repeated. */
+/** The error of a call that could not reach the database; the run is repeated. */
 const unavailable = 'the platform is not available'
 
 export function createHost(deps: HostDeps, access: HostAccess): Host {
@@ -161,6 +161,6 @@ function timeOf(timeSeries: HostDeps['timeSeries'], value: unknown, absent: stri
 }
 
 function requireText(value: unknown, what: string): string {
-  if (typeof value !== 'string' || value === '') throw new CallRejected(`${what} is a text`)
+  if (typeof value !== 'string' || value === '') throw new CallRejected(`${what} must be a text`)
   return value
 }

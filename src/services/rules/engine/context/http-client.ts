@@ -39,7 +39,7 @@ export function requestOf(method: unknown, url: unknown, options: unknown): Scri
   if (typeof method !== 'string' || !/^(?:GET|POST|PUT|PATCH|DELETE)$/.test(method))
     throw new CallRejected('httpClient has get, post, put, patch and delete')
   if (typeof url !== 'string' || url === '' || url.length > urlLength)
-    throw new CallRejected(`the address is a text of at most ${urlLength} characters`)
+    throw new CallRejected(`the address must be a text of at most ${urlLength} characters`)
   if (typeof options !== 'object' || options === null || Array.isArray(options))
     throw new CallRejected('the options of httpClient are an object')
   const { platform, params, headers, body } = options as Record<string, unknown>

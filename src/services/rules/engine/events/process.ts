@@ -35,7 +35,7 @@ export interface Processor {
 /** Attempts after failures of the platform itself, and takeovers of a row whose nodes died, before it becomes a dead letter. */
 const triesMax = 5
 const pauseMs = [100, 500, 2000, 5000]
-/** Events whose JSON is longer are not kept with their traces. */
+/** Maximum length of the JSON of an event that is kept with its traces. */
 const eventLength = 65_536
 
 export function createProcessor(deps: ProcessDeps): Processor {

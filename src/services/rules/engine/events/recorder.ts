@@ -28,7 +28,7 @@ export interface Recorder {
   store(sql: Sql, events: TenantEvents[]): Promise<void>
 }
 
-/** Rows are not larger than this, so that a row which is taken over repeats little. */
+/** Maximum number of events in a row, so that a node which takes over a row repeats little. */
 const eventsPerRow = 200
 
 export function createRecorder(
