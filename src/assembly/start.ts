@@ -39,7 +39,7 @@ export interface Platform {
 type Closers = (() => Promise<void>)[]
 
 /**
- * Opens everything in order; on failure closes what it has opened and throws. `opening` is the database, which starts while the services
+ * Opens everything in order; on failure closes what it has opened and throws. `databaseOpening` is the database, which starts while the services
  * are loaded from disk. `signal` aborts the start at the next step. `services` replace those of the catalogue.
  */
 export async function startPlatform(

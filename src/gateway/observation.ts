@@ -12,7 +12,7 @@ import * as store from './store/observations.ts'
 /** Maximum number of names of one endpoint in one extension, so that a device cannot fill the table. */
 const namesMax = 200
 
-/** Lookups of simultaneous pushes share one statement. */
+/** Maximum number of lookups in one statement, which simultaneous pushes share. */
 const lookupsAtOnce = 500
 
 const DeleteTenantObservations = defineJob<{ tenantId: string }>('gateway.forget-observations-of-tenant', {

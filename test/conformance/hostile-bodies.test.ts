@@ -36,7 +36,7 @@ function isAccepted(body: Buffer) {
   }
 }
 
-/** The largest bodies that the parser accepts; `within`: those no longer than `bytesMax`. */
+/** The largest bodies that the parser accepts. `bodiesWithin` returns those that are shorter than `bytesMax`. */
 const bodies = names.map((name) => ({ name, body: largestAccepted(hostileBodies[name]!, isAccepted) }))
 const bodiesWithin = (bytesMax: number) =>
   names.map((name) => ({

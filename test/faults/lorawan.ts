@@ -1,6 +1,6 @@
 /**
  * Kills one of two nodes with SIGKILL, again and again, while a LoRaWAN network publishes uplinks and commands are invoked at both. Asserts that
- * each uplink is one sample, that each command goes out, and that the session is taken over within 10 seconds.
+ * each uplink is one sample, that each command is sent, and that the session is taken over within 10 seconds.
  */
 import assert from 'node:assert/strict'
 import { sleep } from '../../src/kernel/clock.ts'
@@ -50,7 +50,7 @@ export async function killLorawanRounds(options: { rounds: number; seed: number 
     const stored = await storedCount(await ask(survivor), path)
     await killAll(nodes[victim]!)
     const killedAt = performance.now()
-    // An uplink that was published after the death is stored: a session is there, on either node.
+    // If an uplink that was published after the kill is stored, one of the nodes has a session.
     await eventually(async () => assert.ok((await storedCount(await ask(survivor), path)) > stored + deviceCount), {
       withinMs: 20_000,
     })

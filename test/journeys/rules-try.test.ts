@@ -25,7 +25,7 @@ test('`rules try` prints the value and the log of an example, and leaves no rule
   assert.equal((await ask('GET /re/api/v1/rules')).body.totalElements, 0)
 })
 
-test('`rules try` prints what the actions of a rule would do', async () => {
+test('`rules try` prints the effects that the actions of a rule would have', async () => {
   const idOf = async (path: string, body: object) =>
     (await ask(`POST /re/api/v1${path}`, body)).headers.get('location')!.split('/').at(-1)!
   const ruleId = await idOf('/rules', { name: 'r', expression: 'return false' })
@@ -47,7 +47,7 @@ test('`rules try` prints what the actions of a rule would do', async () => {
   assert.equal(code, 0)
 })
 
-test('a trial says where a script fails, and what is wrong with the arguments', async () => {
+test('`rules try` reports where a script fails, and which argument is wrong', async () => {
   const event = aFile('empty.json', '{}')
   const broken = await tryRule(aFile('broken.js', 'const a = 1\nreturn ctx.endpoint.endpointId'), '--event', event)
   assert.match(broken.stdout, /^failed: RULE \(EXPRESSION_EVALUATION\): .*line 2, column \d+/)

@@ -1,4 +1,4 @@
-/** Text of people with simple marks (Markdown) as elements. HTML in it stays text, and links lead to web pages only. */
+/** Renders a text with simple Markdown. HTML in it stays text, and links lead to web pages only. */
 import { Fragment, type ReactNode } from 'react'
 import { Link } from './link.tsx'
 import { cut, withoutInvisible } from './text.tsx'

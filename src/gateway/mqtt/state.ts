@@ -119,10 +119,10 @@ export interface Peer extends Connection {
   parsing: boolean
   /** True if the client has closed its side of the stream. */
   ended: boolean
-  /** Bytes that are not parsed yet: `rest[0, restLength)`. */
+  /** Bytes that are not parsed yet: the first `unparsedLength` of this buffer. */
   unparsed: Buffer | undefined
   unparsedLength: number
-  /** Length of the packet at the start of `rest`, once it is known. */
+  /** Length of the packet at the start of `unparsed`, once it is known. */
   nextPacketSize: number
   unparsedSince: number
   out: Buffer | undefined

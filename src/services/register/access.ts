@@ -42,7 +42,7 @@ export function visibilityOf(ctx: Ctx, tenantId: string): Visibility {
   return applicationNames === 'all' || endpointIds === 'all' ? 'all' : { applicationNames, endpointIds }
 }
 
-/** Returns the version if the caller may register endpoints in it. Throws `missing()` if the version is not visible. */
+/** Returns the version if the caller may register endpoints in it. Throws the error of `notFound` if the version is not visible. */
 export function requireVersionForRegistration(
   ctx: Ctx,
   found: ApplicationVersionRef | undefined,

@@ -16,7 +16,7 @@ export interface Partitions {
 
 const ahead = 3
 
-/** `deleteBefore` deletes the documents of an index that are older, later and in parts. */
+/** `deleteBefore` schedules the deletion of an index's documents before a date. They are deleted later, in parts. */
 export function createPartitions(
   { db, now }: { db: Db; now: Clock },
   defaultDays: number,

@@ -91,7 +91,7 @@ async function readKey({ db }: Deps, ctx: Ctx, endpointId: string, key: string) 
   return metadata[key]
 }
 
-/** Writes and publishes the difference. Returns the new revision. `own` must contain no reserved keys. */
+/** Writes and publishes the difference. Returns the new revision. `newMetadata` must contain no reserved keys. */
 async function save(
   { bus, now, changes }: Deps,
   sql: Sql,

@@ -229,7 +229,7 @@ export async function deleteVersion(
   return row?.contentKey ?? null
 }
 
-/** Sets the state of a rollout; with `resumedDate`, counting starts anew. Returns whether anything changed. */
+/** Sets the state of a rollout; with `resumed`, counting starts again from 0. Returns whether anything changed. */
 export async function setRolloutState(
   sql: Sql,
   { tenantId, applicationName, number }: ApplicationKey & { number: number },

@@ -105,7 +105,7 @@ function createThinner(span: Span, pointsMax: number) {
   }
 }
 
-/** Downsamples each value of each series to `most` points; all are returned by `end`. */
+/** Downsamples each value of each series to at most `pointsMax` points; all are returned by `end`. */
 export function createDownsampler(span: Span, pointsMax: number): Reducer {
   const bySeries = new Map<
     string,

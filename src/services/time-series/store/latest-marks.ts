@@ -3,7 +3,7 @@ import type { Sql } from '../../../kernel/db.ts'
 import { saveLatest } from './latest.ts'
 import { type RecordRow, withValues } from './samples.ts'
 
-/** Returns the next number in the order of writes. Not within a transaction, which would block all other callers. */
+/** Returns the next number in the order of writes. Do not call it within a transaction, which would block all other callers. */
 export async function nextWritten(sql: Sql): Promise<number> {
   const [row] = await sql`select time_series.next_written() as number`
   return row!.number

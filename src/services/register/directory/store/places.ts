@@ -130,7 +130,7 @@ export async function countPlaces(
   return (rows[0]?.counted ?? 0) > limit ? undefined : rows
 }
 
-/** Equals `columnOf` and `rowOf`. */
+/** Computes in SQL the same cell as `columnOf` and `rowOf` (grid.ts). */
 const cellSql = (sql: Sql, value: Fragment, size: number, level: number): Fragment => sql`
   least((${value}::bigint + ${size / 2}::bigint) * ${2 ** level}::bigint / ${size}::bigint, ${2 ** level - 1}::bigint)::integer`
 

@@ -138,7 +138,7 @@ export async function change(
   return counted
 }
 
-/** Deletes an object of a caller, unless it belongs to an alert setting. `before` returns the ids of other objects that change. */
+/** Deletes an object of a caller, unless it belongs to an alert setting. `linked` returns the ids of other objects that change. */
 export async function remove(
   deps: Deps,
   ctx: Ctx,
