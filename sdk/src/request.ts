@@ -142,7 +142,7 @@ function streamOf(chunks: AsyncIterable<Uint8Array<ArrayBuffer>>) {
   })
 }
 
-/** Returns the answer with its body; a stream of bytes or events is read later. Reading a header takes time, so each waits for its use. */
+/** Returns the answer with its body; a stream of bytes or events is read later. Reading a header takes time, so headers are read only when they are used. */
 async function answerOf(running: Running, response: Response, limit: Limit): Promise<Answer> {
   const { status, headers } = response
   const body = await bodyOf(running, response, limit)

@@ -1,4 +1,4 @@
-/** The applications of endpoints, which a page knows by their ids only. */
+/** Finds the applications of endpoints that a page knows only by id. */
 import { useQueries } from '@tanstack/react-query'
 import { useSession } from './client.ts'
 import type { ItemOf } from './operation-types.ts'

@@ -1,4 +1,4 @@
-/** Light, dark, or that of the system. It is not a secret, so the browser may store it. */
+/** The chosen theme: light, dark, or that of the system. It is not a secret, so the browser may store it. */
 export type Theme = 'system' | 'light' | 'dark'
 
 const key = 'waypost.theme'

@@ -153,7 +153,7 @@ suite('serving the console', async () => {
     assert.equal((await readyMade.inject('/console/@/old-ABCDEFGH.js')).statusCode, 404)
   })
 
-  test('a file that was deleted is 404, and a build that failed says why', async () => {
+  test('a deleted file is answered with 404, and a failed build reports its reason', async () => {
     const broken = join(temporaryDirectory(), 'broken')
     await bundleConsole(broken)
     const console = createConsole({ ...options, directory: broken })

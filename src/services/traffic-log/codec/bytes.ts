@@ -10,7 +10,7 @@ export interface ByteWriter {
   text(value: string): void
   /** Returns a view of the bytes so far; it is valid until the next write. */
   view(): Buffer
-  /** Begins anew with the same memory. */
+  /** Removes all bytes, and keeps the memory for the next ones. */
   clear(): void
 }
 
