@@ -37,8 +37,12 @@ for (const [name, files, expected] of [
   ],
   ['reading the environment', { 'src/services/a/service.ts': 'process.env.X' }, /reads process\.env/],
   ['reading the time', { 'src/services/a/service.ts': 'const t = Date.now()' }, /reads the time/],
-  ['a riddle', { 'src/services/a/service.ts': '/** What nobody knows. */' }, /starts with a bare "What"/],
-  ['a warning nobody can look up', { 'src/services/a/service.ts': "log.warn({}, 'x')" }, /defineLogMessage/],
+  [
+    'a comment without a subject',
+    { 'src/services/a/service.ts': '/** What nobody knows. */' },
+    /starts with a bare "What"/,
+  ],
+  ['a warning without a defined message', { 'src/services/a/service.ts': "log.warn({}, 'x')" }, /defineLogMessage/],
   ['a class', { 'src/services/a/service.ts': 'export class Thing {}' }, /no classes/],
   [
     'a long function',

@@ -1,4 +1,4 @@
-/** How uPlot draws a chart: colours of the theme, styles of lines, thresholds, and times in the zone of the person. */
+/** Options with which uPlot draws a chart: colours of the theme, styles of lines, thresholds, and times in the person's time zone. */
 import uPlot from 'uplot'
 import { colourOf, resolvedColour, type Threshold } from './colours.ts'
 import type { Period } from './periods.ts'
@@ -22,7 +22,7 @@ export interface DrawOptions {
   sync: string | undefined
   width: number
   height: number
-  /** The period of the horizontal axis, asked for whenever data is set. Undefined: that of the points. */
+  /** Returns the period of the horizontal axis; called whenever data is set. Undefined: that of the points. */
   period(): Period | undefined
   onZoom(from: number, to: number): void
 }

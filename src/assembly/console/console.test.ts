@@ -153,7 +153,7 @@ suite('serving the console', async () => {
     assert.equal((await readyMade.inject('/console/@/old-ABCDEFGH.js')).statusCode, 404)
   })
 
-  test('a deleted file is answered with 404, and a failed build reports its reason', async () => {
+  test('a deleted file is answered with 404, and the page of a failed build says that it failed', async () => {
     const broken = join(temporaryDirectory(), 'broken')
     await bundleConsole(broken)
     const console = createConsole({ ...options, directory: broken })

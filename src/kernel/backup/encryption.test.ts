@@ -148,7 +148,7 @@ suite('a damaged file', () => {
     for (const path of [swapped, repeated, missing]) await assert.rejects(read(path), /is damaged/)
   })
 
-  test('a damaged file whose header asks for endless work is refused at once', async () => {
+  test('a damaged file whose header requests too much work is rejected before the work starts', async () => {
     const cost = encryptedLine.length + 16
     for (const [offset, value] of [
       [cost, 63],

@@ -98,5 +98,5 @@ const idPattern = /^[A-Za-z0-9_.-]{1,255}$/
 function checkId(pipelineId: string) {
   if (!idPattern.test(pipelineId))
     throw invalidField('pipelineID', 'expected 1 to 255 letters, digits, underscores, dots and dashes')
-  if (pipelineId === 'simulate') throw invalidField('pipelineID', 'simulate is a fixed word of this API')
+  if (pipelineId === 'simulate') throw invalidField('pipelineID', 'simulate is reserved for the path of this API')
 }

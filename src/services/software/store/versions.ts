@@ -259,7 +259,7 @@ export async function findByFile(sql: Sql, fileId: string): Promise<VersionRow |
   return row
 }
 
-/** Finds applications with a rollout date in this period, in pages behind `from`. */
+/** Finds applications with a rollout date in this period, in pages after `from`. */
 export async function findDueApplications(
   sql: Sql,
   { after, until, from, limit }: { after: Date; until: Date; from: ApplicationKey; limit: number },
