@@ -9,7 +9,9 @@ import {
   settled,
   type TestConsole,
   takePictures,
+  takesPictures,
 } from '../harness/console.ts'
+import { makeFleet } from '../harness/picture-data.ts'
 
 let console_: TestConsole
 let page: Page
@@ -22,7 +24,7 @@ before(async () => {
   await api('POST /epr/api/v1/endpoints', {
     endpointId: 'meter-1',
     appVersion: { name: 'meters-v1' },
-    metadata: { name: 'North gate', place: { lat: 48.2, lon: 16.4 } },
+    metadata: { name: 'North gate', location: { lat: 48.2, lon: 16.4 } },
   })
   const ada = { username: 'ada', firstName: 'Ada', lastName: 'Lovelace', roles: ['endpoint-reader'] }
   ids.ada = (await api('POST /iam/api/v1/users', ada)).body.id
@@ -43,6 +45,7 @@ before(async () => {
     'meter-1': { 'auto~power': points((at) => 140 + 60 * Math.sin(at / 9) + 6 * Math.sin(at)) },
   })
   await makeData(api)
+  if (takesPictures) await makeFleet(console_)
   page = await console_.open('/')
 })
 

@@ -79,7 +79,11 @@ export function DataTable<T>(props: DataTableProps<T>) {
         />
       )}
       {list.problem && <ErrorNote problem={list.problem} onRetry={list.reload} />}
-      <div ref={scroller} className={list.isOld ? 'table-scroll is-old' : 'table-scroll'}>
+      <div
+        ref={scroller}
+        className={list.isOld ? 'table-scroll is-old' : 'table-scroll'}
+        style={{ ['--rows' as string]: `${rows.getTotalSize()}px` }}
+      >
         <div
           role="grid"
           className="table"

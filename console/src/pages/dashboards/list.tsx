@@ -65,7 +65,7 @@ const columnsOf = (accessOf: (dashboard: Summary) => Access): Column<Summary>[] 
     cell: ({ updatedDate }) => <Time value={updatedDate} />,
   },
   {
-    ...{ id: 'actions', title: texts.columns.actions, width: '5rem', align: 'end' },
+    ...{ id: 'actions', title: texts.columns.actions, width: '6rem', align: 'end' },
     cell: ({ dashboardId, name }) => (
       <DashboardActions
         dashboardId={dashboardId}

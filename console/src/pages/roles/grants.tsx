@@ -45,7 +45,7 @@ const columnsOf = (names: Map<string, string>, onDelete: ((grant: Grant) => void
     cell: ({ subject }) => <Subject subject={subject} names={names} />,
   },
   {
-    ...{ id: 'resource', title: texts.grantColumns.resource, width: 'minmax(11rem, 1fr)' },
+    ...{ id: 'resource', title: texts.grantColumns.resource, width: 'minmax(16rem, 2fr)' },
     cell: ({ resource }) => <Text value={resource} max={80} mono />,
   },
   {

@@ -62,7 +62,10 @@ export default function SoftwareVersionPage({ params }: PageProps) {
           <>
             <AsCommand operation="software.rollout.get" args={args} />
             {mayUpdate && (
-              <LinkButton to={`/software/${encodeURIComponent(args.appName)}/${encodeURIComponent(data.version)}/edit`}>
+              <LinkButton
+                to={`/software/${encodeURIComponent(args.appName)}/${encodeURIComponent(data.version)}/edit`}
+                icon="edit"
+              >
                 {formTexts.edit}
               </LinkButton>
             )}
