@@ -79,11 +79,7 @@ export function DataTable<T>(props: DataTableProps<T>) {
         />
       )}
       {list.problem && <ErrorNote problem={list.problem} onRetry={list.reload} />}
-      <div
-        ref={scroller}
-        className={list.isOld ? 'table-scroll is-old' : 'table-scroll'}
-        style={{ ['--rows' as string]: `${rows.getTotalSize()}px` }}
-      >
+      <div ref={scroller} {...frameOf(list.isOld, rows.getTotalSize())}>
         <div
           role="grid"
           className="table"
@@ -119,6 +115,12 @@ export function DataTable<T>(props: DataTableProps<T>) {
     </div>
   )
 }
+
+/** The table ends with its last row if there is room for all of them. */
+const frameOf = (isOld: boolean, rowsHeight: number) => ({
+  className: isOld ? 'table-scroll is-old' : 'table-scroll',
+  style: { ['--rows' as string]: `${rowsHeight}px` },
+})
 
 /** Cells of rows that scroll into view exist one frame later. */
 function focusCell(scroller: HTMLElement | null, { row, column }: { row: number; column: number }, attempts = 5) {
