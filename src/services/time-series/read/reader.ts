@@ -53,6 +53,8 @@ export interface ReaderLimits {
 
 /** Factor by which parts of a reduction are larger: packed points take a few bytes each and are unpacked one series at a time. */
 const reductionFactor = 5
+/** Samples of a part are converted without a pause, so their parts grow less. */
+const sampleReductionFactor = 2
 
 const defaultLimits: ReaderLimits = { points: 120_000, sampleValues: 120_000 }
 const defaultTextBytes = 16_000_000
@@ -67,7 +69,7 @@ export function createReader({
   limits?: ReaderLimits
 }): Reader {
   const { sampleValues: values, sampleTextBytes: textBytes = defaultTextBytes } = limits
-  const samples = createSampleLoader(db, { values, reducedValues: values * reductionFactor, textBytes })
+  const samples = createSampleLoader(db, { values, reducedValues: values * sampleReductionFactor, textBytes })
 
   const findPacked = (sql: Sql, { endpointNos, series, from, to }: Task, sampledDays: number[], isSumming: boolean) => {
     const part = { endpointNos, seriesIds: idsOf(series), from, to }
