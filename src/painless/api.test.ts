@@ -72,6 +72,8 @@ const cases: Record<string, [source: string, expected: string][]> = {
   DecimalFormat: [
     ["new DecimalFormat('#.##').format(3.14159)", '3.14'],
     ["new DecimalFormat('#.#').format(0.35)", '0.3'],
+    ['new DecimalFormat("0\'\'").format(7)', "7'"],
+    ["new DecimalFormat(\"'#'0'o''clock'\").format(7)", "#7o'clock"],
     ["new DecimalFormat('#.#').format(0.25)", '0.2'],
     ["new DecimalFormat('#,##0.0').format(1234567.89)", '1,234,567.9'],
     ["new DecimalFormat('0%').format(0.256)", '26%'],

@@ -30,21 +30,20 @@ interface DecimalFormat extends JavaObject {
 
 const digitsMax = 340
 
-/** Splits a pattern into its literal parts and the number part; quoted characters are literal. */
+/** Splits a pattern into its literal parts and the number part. Quoted characters are literal, and two quotes are one of them. */
 function partsOf(pattern: string): { prefix: string; number: string; suffix: string } {
   let [prefix, number, suffix] = ['', '', '']
   let isQuoted = false
-  for (const [at, char] of [...pattern].entries()) {
+  for (const [char] of pattern.matchAll(/''|./gsu)) {
     if (char === "'") {
       isQuoted = !isQuoted
-      if (isQuoted && pattern[at + 1] === "'") suffix += ''
       continue
     }
     const isNumber = !isQuoted && (/[#0,.]/.test(char) || (char === 'E' && number !== ''))
     if (isNumber && suffix === '') number += char
     else if (isNumber) throw illegalArgument(`Unexpected character in pattern "${pattern}"`)
-    else if (number === '') prefix += char
-    else suffix += char
+    else if (number === '') prefix += char === "''" ? "'" : char
+    else suffix += char === "''" ? "'" : char
   }
   return { prefix, number, suffix }
 }

@@ -148,7 +148,10 @@ async function createSeries(
     const stillMissing = missing.filter(isMissing)
     if (stillMissing.length === 0) return []
     const room = Math.max(0, seriesMax - (await store.countSeries(sql, application)))
-    if (stillMissing.length > room) Object.assign(known, { room, roomKnownUntil: monotonicMs() + remainingValidMs })
+    if (stillMissing.length > room) {
+      known.remainingSeries = room
+      known.remainingValidUntil = monotonicMs() + remainingValidMs
+    }
     checkRoom(application, stillMissing, room)
     const found: store.Series[][] = []
     for (const part of parts) {

@@ -148,7 +148,12 @@ suite('collecting samples', () => {
 
   test('further series of a full application are rejected, and known ones are accepted', async () => {
     const endpoint = await unregisteredEndpoint()
-    const numbers = createNumbers(waypost.kit.db, { seriesMax: 3 })
+    let transactions = 0
+    const tx: typeof waypost.kit.db.tx = (...parameters) => {
+      transactions++
+      return waypost.kit.db.tx(...parameters)
+    }
+    const numbers = createNumbers({ ...waypost.kit.db, tx }, { seriesMax: 3 })
     const fields = (...list: string[]) => list.map((name) => `auto~${name}\nvalue`)
     const full = (series: string) => ({
       status: 400,
@@ -159,8 +164,10 @@ suite('collecting samples', () => {
       await assert.rejects(async () => numbers.setsOf(endpoint, fields('a', 'd', 'e')), full('auto~e.value'))
     // Fewer series still fit.
     await numbers.setsOf(endpoint, fields('c'))
-    for (let attempt = 0; attempt < 2; attempt++)
+    const before = transactions
+    for (let attempt = 0; attempt < 3; attempt++)
       await assert.rejects(async () => numbers.setsOf(endpoint, fields('a', 'd')), full('auto~d.value'))
+    assert.equal(transactions - before, 1, 'a full application must be remembered for some seconds')
     assert.equal((await numbers.setsOf(endpoint, fields('b', 'a')))[0]!.seriesIds.length, 2)
   })
 })
