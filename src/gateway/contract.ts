@@ -59,6 +59,8 @@ export interface Gateway {
   ): Promise<'sent' | 'withdrawn' | NotSentReason>
   /** Whether this node has a connection of the endpoint. */
   isConnected(endpointId: string): boolean
+  /** Returns the endpoint if it is connected to this node. */
+  connectedEndpoint(endpointId: string): DeviceEndpoint | undefined
   /** Yields the endpoints that are connected to this node. */
   connectedHere(): Iterable<DeviceEndpoint>
   /** Identifies the present connection of the endpoint on this node: each connect gives another object. */

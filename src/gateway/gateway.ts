@@ -101,6 +101,10 @@ export function createGateway(kit: Kit<GatewaySettings>, given: NeededServices):
       send: downlink.send,
       sendHere: downlink.sendHere,
       isConnected: (endpointId) => bindings.find(endpointId) !== undefined,
+      connectedEndpoint(endpointId) {
+        const binding = bindings.find(endpointId)
+        return binding && endpointOf(binding)
+      },
       *connectedHere() {
         for (const binding of bindings.all()) yield endpointOf(binding)
       },

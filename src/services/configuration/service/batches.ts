@@ -30,7 +30,8 @@ interface Deps extends WriteDeps {
 const scope = 'endpoint:update'
 /** Number of endpoints on a page; larger pages would delay other requests while their rows are parsed. */
 const selectedAtOnce = 1000
-const writtenAtOnce = 10_000
+/** Building the parameters of 10,000 endpoints delayed other requests by 18 ms. */
+const writtenAtOnce = 2500
 
 export const createBatchOperations = (deps: Deps): BatchOperations => ({
   async putAll(ctx, name, value, endpoints) {
@@ -113,7 +114,7 @@ async function write(
   const foreign = targets.find((target) => target.tenantId !== tenantId)
   if (foreign) throw NoVersion({ appVersionName: foreign.versionName })
   for (const target of targets) await schemas.check(target, payload.config)
-  const endpointsCount = new Set(targets.flatMap(({ endpointIds }) => endpointIds)).size
+  const endpointsCount = countOf(targets)
   const configId = kit.newId()
   if (endpointsCount === 0) {
     const at = kit.now()
@@ -134,6 +135,12 @@ async function write(
     return { name, configId, config: payload.config, createdDate: at, updatedDate: at, endpointsCount }
   })
 }
+
+/** Counts endpoints. Those of one target are distinct, but an endpoint may be in the targets of several versions. */
+const countOf = (targets: store.Target[]): number =>
+  targets.length === 1
+    ? targets[0]!.endpointIds.length
+    : new Set(targets.flatMap(({ endpointIds }) => endpointIds)).size
 
 function* inChunks(targets: store.Target[]): Generator<store.Target> {
   for (const target of targets)

@@ -52,7 +52,10 @@ export interface Pushes {
 
 interface Deps {
   kit: Pick<Kit, 'db' | 'signals' | 'log' | 'stopping'>
-  gateway: Pick<Gateway, 'sendHere' | 'isConnected' | 'connectedHere' | 'connectionOf' | 'nodesOf'>
+  gateway: Pick<
+    Gateway,
+    'sendHere' | 'isConnected' | 'connectedEndpoint' | 'connectedHere' | 'connectionOf' | 'nodesOf'
+  >
   register: Pick<Register, 'find'>
   contents: Contents
 }
@@ -155,19 +158,23 @@ async function pushPage(parts: Parts, { tenantId, versionName, name, endpointIds
 
 async function pushBatch(parts: Parts, { tenantId, configId }: { tenantId: string; configId: string }) {
   const { kit, gateway } = parts
-  const here = new Map<string, store.DeviceRef>()
-  for (const endpoint of gateway.connectedHere())
-    if (endpoint.tenantId === tenantId) here.set(endpoint.endpointId, endpoint)
-  if (here.size === 0) return
+  if (!hasConnections(parts, tenantId)) return
   const pace = createPace()
   for (let after = ''; !kit.stopping.aborted; ) {
     const rows = await store.findUndispatchedOf(kit.db.sql, { tenantId, configId, after, limit: endpointsAtOnce })
     // A batch may name a version that is not the current one of the endpoint.
-    const wanted = rows.filter(({ endpointId, versionName }) => here.get(endpointId)?.versionName === versionName)
+    const wanted = rows.filter(
+      ({ endpointId, versionName }) => gateway.connectedEndpoint(endpointId)?.versionName === versionName,
+    )
     await inTurn(wanted, pace, (row) => send(parts, { tenantId, ...row }, { name: row.name, configId }))
     if (rows.length < endpointsAtOnce) return
     after = rows.at(-1)!.endpointId
   }
+}
+
+function hasConnections({ gateway }: Parts, tenantId: string): boolean {
+  for (const endpoint of gateway.connectedHere()) if (endpoint.tenantId === tenantId) return true
+  return false
 }
 
 /** Pushes configurations that were never handed over to the endpoints connected to this node. */
