@@ -1,19 +1,33 @@
-/** Failures in the console: the page explains each failure, keeps what was typed, and recovers without a reload. */
+/** Failures in the console: each is said in words, keeps what was typed, and mends itself. */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { openConsole, settled, signIn, type TestConsole } from '../harness/console.ts'
-import { temporaryDirectory } from '../harness/database.ts'
+import { afterAllTests, temporaryDirectory } from '../harness/database.ts'
 import { makeNewerBuild, presentBuild } from '../harness/newer-build.ts'
-import { startPlatform } from '../harness/platform.ts'
+import { startPlatform, usedDatabase } from '../harness/platform.ts'
+import { tcpProxy } from '../harness/postgres-server.ts'
 
 let opened: TestConsole
+let environment: Record<string, string>
+/** The platform reaches its database through a proxy, which refuses everything while this is true. */
+let isDatabaseGone = false
 let adaId: string
 const password = 'ada reads many meters'
 
 before(async () => {
-  opened = await openConsole()
+  const used = await usedDatabase()
+  const { host, port } = used.connection as { host: string; port: number }
+  const proxy = await tcpProxy(
+    () => (isDatabaseGone ? undefined : { host, port }),
+    () => isDatabaseGone,
+  )
+  afterAllTests(proxy.close)
+  const address = new URL(used.environment.WAYPOST_DATABASE_URL)
+  address.port = String(proxy.port)
+  environment = { ...used.environment, WAYPOST_DATABASE_URL: address.href }
+  opened = await openConsole({ directory: temporaryDirectory(), environment })
   // A browser logs every request that fails.
   opened.expect(/Failed to load resource|ERR_|dynamically imported module|Failed to fetch/)
   const { api } = opened
@@ -39,7 +53,7 @@ async function openTab(path: string, prepare?: (page: Page) => Promise<unknown>)
 
 const banner = (page: Page, text: RegExp) => page.locator('.banner').filter({ hasText: text })
 
-test('a limit and an unreachable database are reported, the key r retries, and the page recovers without a reload', async () => {
+test('a limit and a database that is away are said, the key r tries again, and the page mends itself', async () => {
   const page = await openTab('/jobs')
   const list = /\/api\/v1\/applications(?:\?|$)/
   await page.route(list, (route) => route.fulfill({ status: 429, headers: { 'retry-after': '600' }, body: '{}' }))
@@ -99,7 +113,7 @@ test('permissions that are taken away end open pages and live topics at once, wi
     [live, 'endpoint:read'],
     [people, 'identity:user:read'],
   ] as const) {
-    // Without the event of the platform, a page would notice only at its next poll, after a minute.
+    // Without the message of the platform a page would ask after a minute.
     await page.getByText(`It needs the scope ${scope}`).waitFor({ timeout: 10_000 })
     t.diagnostic(`${scope}: ${Math.round(performance.now() - began)} ms`)
   }
@@ -109,6 +123,29 @@ test('permissions that are taken away end open pages and live topics at once, wi
   await live.getByText('Live', { exact: true }).waitFor()
   await live.close()
   await people.close()
+})
+
+test('while the database is gone pages say so and keep what was typed, and they mend themselves when it is back', async () => {
+  const [form, list] = [await openTab('/applications/new'), await openTab('/jobs')]
+  await form.getByLabel(/^Name/).fill('typed-meanwhile')
+  isDatabaseGone = true
+  try {
+    await list.getByRole('link', { name: 'Endpoints', exact: true }).click()
+    await banner(list, /tries again by itself/).waitFor()
+    await form.getByRole('button', { name: 'Create' }).click()
+    await form.getByRole('alert').filter({ hasText: 'cannot answer at the moment' }).waitFor()
+  } finally {
+    isDatabaseGone = false
+  }
+  await list.getByRole('link', { name: 'meter-1' }).waitFor()
+  await banner(list, /tries again by itself/).waitFor({ state: 'detached' })
+  assert.equal(await form.getByLabel(/^Name/).inputValue(), 'typed-meanwhile')
+  await form.getByRole('button', { name: 'Create' }).click()
+  await form.getByRole('heading', { name: 'typed-meanwhile', level: 1 }).waitFor()
+  assert.equal((await opened.api('GET /api/v1/applications/typed-meanwhile')).status, 200)
+  assert.deepEqual(opened.problems, [])
+  await form.close()
+  await list.close()
 })
 
 test('while the platform is away pages say so and keep what was typed; after an upgrade they go on and load new files', async () => {
@@ -128,7 +165,7 @@ test('while the platform is away pages say so and keep what was typed; after an 
 
   await startPlatform({
     directory: platform.directory,
-    environment: { WAYPOST_PORT: new URL(platform.baseUrl).port, WAYPOST_CONSOLE_DIR: newer },
+    environment: { ...environment, WAYPOST_PORT: new URL(platform.baseUrl).port, WAYPOST_CONSOLE_DIR: newer },
   })
   await banner(form, /Live updates are interrupted/).waitFor({ state: 'detached' })
   assert.equal(await form.getByLabel(/^Name/).inputValue(), 'half-typed')

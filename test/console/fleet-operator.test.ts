@@ -4,6 +4,7 @@ import { before, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { checkAccessibility, openConsole, settled, type TestConsole } from '../harness/console.ts'
 import { eventually } from '../harness/eventually.ts'
+import { keyboardOf } from '../harness/keyboard.ts'
 
 let console_: TestConsole
 let page: Page
@@ -49,6 +50,31 @@ test('all endpoints that match a search are changed by a job, after a preview', 
   for (const endpointId of ['meter-1', 'meter-2', 'meter-3']) assert.equal((await metadataOf(endpointId)).site, 'north')
   const jobs = (await console_.api('GET /jobs/api/v1/jobs?state=finished')).body
   assert.deepEqual(jobs.content[0].counts, { total: 3, succeeded: 3, failed: 0, pending: 0 })
+})
+
+test('by keyboard alone, the operator changes all endpoints that match by a job', async () => {
+  const { press, type, moveTo, activate, enterTable, open, choose } = keyboardOf(page)
+  await open('Endpoints', 'Endpoints')
+  await settled(page)
+  await press('/')
+  await type('meter-')
+  await page.waitForURL(/q=meter-/)
+  await page.getByRole('link', { name: 'meter-3', exact: true }).waitFor()
+  await enterTable()
+  await moveTo('checkbox', 'Select all rows that are loaded', 'ArrowLeft')
+  await press('Space')
+  await page.getByText('3 selected').waitFor()
+  await moveTo('button', 'Actions', 'Shift+Tab')
+  await choose('Actions', 'Change metadata')
+  await moveTo('textbox', /Changes/)
+  await press('Control+A')
+  await type('{"site": "south"}')
+  await activate('button', 'Preview')
+  await page.getByText('This changes 3 endpoints. Nothing has happened yet.').waitFor()
+  await activate('button', 'Start for 3 endpoints')
+  await page.getByText('3 / 3').waitFor()
+  await page.getByText('Finished').waitFor()
+  for (const endpointId of ['meter-1', 'meter-2', 'meter-3']) assert.equal((await metadataOf(endpointId)).site, 'south')
 })
 
 test('by keyboard alone, metadata is edited; a change by somebody else meanwhile is not overwritten', async () => {
