@@ -148,6 +148,21 @@ test('while the database is gone pages say so and keep what was typed, and they 
   await list.close()
 })
 
+/** Longer than the life of an access token; timers of the page do not run meanwhile. */
+const night = 10 * 3_600_000
+
+test('a tab that slept for a night renews its session by itself, and what was typed is saved', async () => {
+  const page = await openTab('/applications/new')
+  await page.getByLabel(/^Name/).fill('typed-yesterday')
+  await page.clock.setSystemTime(Date.now() + night)
+  await page.getByRole('button', { name: 'Create' }).click()
+  await page.getByRole('heading', { name: 'typed-yesterday', level: 1 }).waitFor()
+  assert.equal(await page.getByRole('alertdialog').count(), 0)
+  assert.equal((await opened.api('GET /api/v1/applications/typed-yesterday')).status, 200)
+  assert.deepEqual(opened.problems, [])
+  await page.close()
+})
+
 test('while the platform is away pages say so and keep what was typed; after an upgrade they go on and load new files', async () => {
   const { platform } = opened
   const [form, list, idle] = [await openTab('/applications/new'), await openTab('/endpoints'), await openTab('/')]

@@ -192,10 +192,17 @@ function openChannel(): BroadcastChannel | undefined {
   }
 }
 
-/** Remembers a result, but not a failure. */
+/** The clock of the computer was changed by more than this: the difference to the clock of the platform is not known any more. */
+const clockChangeMs = 60_000
+
+/** Remembers a result, but not a failure, and not after the clock was changed or the computer slept. */
 function retried<T>(open: () => Promise<T>): () => Promise<T> {
   let opening: Promise<T> | undefined
+  let begin = 0
   return () => {
+    const now = Date.now() - performance.now()
+    if (Math.abs(now - begin) > clockChangeMs) opening = undefined
+    if (!opening) begin = now
     opening ??= open().catch((error) => {
       opening = undefined
       throw error
