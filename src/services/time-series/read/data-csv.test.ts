@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
+import { longestStallMs } from '../../../../test/harness/thread-time.ts'
 import { openTimeSeries } from '../../../../test/harness/time-series.ts'
 import type { DeviceEndpoint } from '../../../kernel/device.ts'
 import { wantsCsv } from '../routes/send.ts'
 
-const { admin, collect, unregisteredEndpoint, pack, registerEndpoint } = await openTimeSeries()
+const { admin, collect, unregisteredEndpoint, pack, registerEndpoint, sql } = await openTimeSeries()
 const start = Date.UTC(2026, 0, 1)
 const iso = (seconds: number) => new Date(start + seconds * 1000).toISOString()
 
@@ -39,6 +40,34 @@ suite('CSV', () => {
       `${iso(1.5)},${id},place,,1e+21,`,
     ]
     assert.deepEqual(answer.text.split('\r\n'), [...expected, ''])
+  })
+
+  test('CSV of many points does not block the event loop, before and after packing', async () => {
+    const endpoint = await unregisteredEndpoint()
+    await collect(endpoint, [{ timestamp: start, x: 0, y: 0 }])
+    // Whole hours of samples, written directly into the open slot.
+    await sql`
+      insert into time_series.samples (slot, endpoint_no, ts, set_id, written, record)
+      select slot, endpoint_no, ts + n * 1000, set_id, written,
+        float8send(endpoint_no::float8) || float8send((ts + n * 1000)::float8) || float8send(n / 8.0) || float8send(-n)
+      from time_series.samples join time_series.endpoints using (endpoint_no), generate_series(1, 100000) as n
+      where endpoint_id = ${endpoint.endpointId}`
+    const check = async () => {
+      let lines = 0
+      const stallMs = await longestStallMs(async () => {
+        const { text } = await csvOf(endpoint, { timeSeriesName: 'auto~x,auto~y' })
+        lines = text.length
+      })
+      assert.ok(lines > 200_000 * 60, 'all points must be in the response')
+      return stallMs
+    }
+    // The first query compiles the code.
+    await check()
+    const recent = await check()
+    assert.ok(recent < 150, `${recent} ms`)
+    await pack()
+    const packed = await check()
+    assert.ok(packed < 150, `${packed} ms`)
   })
 
   test('CSV quotes texts and prevents them from being formulas', async () => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
+import { longestStallMs } from '../../../../test/harness/thread-time.ts'
 import { messageOf, openTimeSeries } from '../../../../test/harness/time-series.ts'
 import { createNumbers } from '../numbers/numbers.ts'
 
@@ -144,6 +145,30 @@ suite('collecting samples', () => {
       assert.deepEqual(own.flatMap(numbers.fieldsOf), lists[index])
       assert.deepEqual(numbers.setsOf(endpoint, lists[index]!), own, 'the sets must be cached now')
     }
+  })
+
+  test('a stream of messages with 90,000 new field names does not block the event loop', async () => {
+    const endpoint = await unregisteredEndpoint()
+    const fieldsOfMessage = 3000
+    const messageWith = (message: number) =>
+      Object.fromEntries(
+        Array.from({ length: fieldsOfMessage }, (_, n) => [`field${message * fieldsOfMessage + n}`, n]),
+      )
+    const messages = Array.from({ length: 31 }, (_, message) => messageWith(message))
+    // The first message compiles the code.
+    await collect(endpoint, [{ timestamp: 1, ...messages.pop() }])
+    let stored = 0
+    const stallMs = await longestStallMs(async () => {
+      for (const message of messages) {
+        const outcome = await collect(endpoint, [{ timestamp: 1, ...message }]).catch((error) => error)
+        if (outcome instanceof Error) assert.match(outcome.message, /the maximum/)
+        else stored++
+        // As between two messages of a connection.
+        await new Promise((next) => setImmediate(next))
+      }
+    })
+    assert.ok(stored > 0, 'the first messages must be stored')
+    assert.ok(stallMs < 150, `${stallMs} ms`)
   })
 
   test('further series of a full application are rejected, and known ones are accepted', async () => {
