@@ -74,7 +74,7 @@ async function checkEntry(visit: Visit, done: string[], opener: string, entry: s
   await page.evaluate(markNext(done.filter((name) => name !== opener)))
 }
 
-/** Nothing may be changed by a button that acts at once. */
+/** Answers every change with 409, because a button that acts at once must not change data of the test. */
 async function refuseChanges(route: Route) {
   if (route.request().method() === 'GET') return await route.fallback()
   await route.fulfill({ status: 409, json: { message: 'Refused by the test.' } })
