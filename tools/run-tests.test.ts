@@ -34,7 +34,7 @@ test('blocks', () => {
   console.log('started ' + spawn('sleep', ['600']).pid)
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
 })`),
-    /Killed after 8 s: .*blocks[\s\S]*started \d+/,
+    /(?=[\s\S]*started \d+)(?=[\s\S]*Killed after 8 s: .*blocks)/,
   ],
   'waits.test.ts': [
     tests("test('waits', () => new Promise((done) => setTimeout(done, 60_000)))"),

@@ -61,13 +61,13 @@ suite('CSV', () => {
       assert.ok(lines > 200_000 * 60, 'all points must be in the response')
       return stallMs
     }
-    // The first query compiles the code.
-    await check()
-    const recent = await check()
-    assert.ok(recent < 150, `${recent} ms`)
+    // The least of three, because the first query compiles the code, and garbage of other tests is collected meanwhile.
+    const leastStall = async () => Math.min(await check(), await check(), await check())
+    const recent = await leastStall()
+    assert.ok(recent < 100, `${recent} ms`)
     await pack()
-    const packed = await check()
-    assert.ok(packed < 150, `${packed} ms`)
+    const packed = await leastStall()
+    assert.ok(packed < 100, `${packed} ms`)
   })
 
   test('CSV quotes texts and prevents them from being formulas', async () => {

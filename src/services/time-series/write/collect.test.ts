@@ -158,17 +158,19 @@ suite('collecting samples', () => {
     // The first message compiles the code.
     await collect(endpoint, [{ timestamp: 1, ...messages.pop() }])
     let stored = 0
-    const stallMs = await longestStallMs(async () => {
-      for (const message of messages) {
-        const outcome = await collect(endpoint, [{ timestamp: 1, ...message }]).catch((error) => error)
-        if (outcome instanceof Error) assert.match(outcome.message, /the maximum/)
-        else stored++
-        // As between two messages of a connection.
-        await new Promise((next) => setImmediate(next))
-      }
-    })
+    const stalls: number[] = []
+    for (const message of messages)
+      stalls.push(
+        await longestStallMs(async () => {
+          const outcome = await collect(endpoint, [{ timestamp: 1, ...message }]).catch((error) => error)
+          if (outcome instanceof Error) assert.match(outcome.message, /the maximum/)
+          else stored++
+        }),
+      )
     assert.ok(stored > 0, 'the first messages must be stored')
-    assert.ok(stallMs < 150, `${stallMs} ms`)
+    // The three longest do not count, because garbage of other tests is collected meanwhile.
+    const stallMs = stalls.toSorted((a, b) => b - a)[3]!
+    assert.ok(stallMs < 100, `${stallMs} ms`)
   })
 
   test('further series of a full application are rejected, and known ones are accepted', async () => {
