@@ -50,13 +50,26 @@ function linearRegExp(pattern: string) {
 }
 linearRegExp.code = ''
 
+/**
+ * Maximum number of violations that one validation may find, also in alternatives that another one makes up for. Each takes about 300
+ * bytes: a thread that needs more memory than its limit in a single step would end the process.
+ */
+const foundMax = 200_000
+let found = 0
+
+function countViolation() {
+  if (++found > foundMax) throw unusable(`the schema finds more than ${foundMax} violations in this value`)
+}
+Object.assign(globalThis, { countViolation })
+
 const options: Options = {
   strict: false,
   logger: false,
   allErrors: true,
   // Keys such as `constructor` are keys of the user's data, never inherited ones.
   ownProperties: true,
-  code: { regExp: linearRegExp },
+  // Generated code counts each violation where it adds it to the list.
+  code: { regExp: linearRegExp, process: (code) => code.replaceAll('}errors++;', '}errors++;countViolation();') },
 }
 
 const dialects = {
@@ -120,8 +133,12 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
 
 /** Returns a function that validates JSON text. Throws a SchemaError if the schema cannot be used. */
 export function compileSchema(text: string): (data: string) => Violations {
+  found = 0
   const validate = validatorOf(parsed(text))
-  return (data) => (validate(JSON.parse(data)) ? { violations: [], more: 0 } : violationsOf(validate.errors))
+  return (data) => {
+    found = 0
+    return validate(JSON.parse(data)) ? { violations: [], more: 0 } : violationsOf(validate.errors)
+  }
 }
 
 function parsed(text: string): Record<string, unknown> {
