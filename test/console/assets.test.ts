@@ -191,6 +191,7 @@ test('deletion counts the relations', async () => {
   await page.getByRole('menuitem', { name: 'Delete' }).click()
   await page.getByText('1 relations, which end').waitFor()
   await page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click()
+  await page.waitForURL((url) => !url.pathname.includes(id))
   await page.getByRole('link', { name: 'Room 1' }).waitFor()
   assert.equal((await console_.api(`GET /am/api/v1/assets/${id}`)).status, 404)
   assert.deepEqual(console_.problems, [])
