@@ -35,7 +35,7 @@ export async function openBenchNodes(
     WAYPOST_MASTER_KEY: 'the same for both of these nodes, of course',
     WAYPOST_HTTP_CONNECTIONS: String(httpConnections),
     WAYPOST_HTTP_CONNECTIONS_PER_ADDRESS: String(httpConnections),
-    NODE_OPTIONS: `${process.env.PROF ?? ''} --import=${join(import.meta.dirname, 'collect-garbage.ts')}`,
+    NODE_OPTIONS: `--import=${join(import.meta.dirname, 'collect-garbage.ts')}`,
     ...settings,
   }
   const node = await startPlatform(one, environment)
