@@ -253,17 +253,16 @@ test('the daily comparison removes orphans, and keeps new contents and those wit
 })
 
 test('nothing is removed from a store that belongs to another database', async () => {
-  const key = newBlobKey()
-  const orphan = join(directory(), pathOfKey(key))
-  mkdirSync(dirname(orphan), { recursive: true })
-  writeFileSync(orphan, 'of somebody else')
-  utimesSync(orphan, new Date(0), new Date(0))
   const jobs = () => fixture.waypost.kit.db.sql`select state from jobs.job where name = 'binary-data.compare'`
   const compared = async () => (await jobs()).filter(({ state }) => state === 'completed')
-  // The job of the previous test may still be running.
+  // The job of the previous test may still be running, and would remove the file.
   await eventually(async () => assert.ok((await jobs()).every(({ state }) => state === 'completed')))
   const before = (await compared()).length
   await sql()`update binary_data.store_mark set mark = 'another'`
+  const orphan = join(directory(), pathOfKey(newBlobKey()))
+  mkdirSync(dirname(orphan), { recursive: true })
+  writeFileSync(orphan, 'of another database')
+  utimesSync(orphan, new Date(0), new Date(0))
   await periodic('binary-data.compare')
   await eventually(async () => assert.equal((await compared()).length, before + 1))
   assert.ok(existsSync(orphan))
