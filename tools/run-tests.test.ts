@@ -43,6 +43,9 @@ test('blocks', () => {
 }
 
 const good: Record<string, string> = {
+  'fails-once.test.ts': tests(`import { mkdirSync } from 'node:fs'
+// The second run finds the directory.
+test('fails once', () => { if (mkdirSync(import.meta.filename + '.seen', { recursive: true })) throw new Error('first') })`),
   'takes-a-second.test.ts': tests("test('takes a second', () => new Promise((done) => setTimeout(done, 1000)))"),
 }
 
@@ -61,8 +64,9 @@ async function runFiles(names: string[], alone: boolean, left: Running[] = []) {
   writeFileSync(
     script,
     `import { runTests } from '${runner}'
-const { failed, unfinished } = await runTests({ ...${JSON.stringify(options)}, alone: () => ${alone}, seconds: () => 1 })
+const { failed, unfinished, unstable } = await runTests({ ...${JSON.stringify(options)}, alone: () => ${alone}, seconds: () => 1 })
 for (const file of unfinished) console.log('Not finished: ' + file)
+for (const file of unstable) console.log('Unstable: ' + file)
 process.exit(failed || unfinished.length > 0 ? 1 : 0)`,
   )
   const { NODE_TEST_CONTEXT: _, ...env } = process.env
@@ -109,6 +113,15 @@ describe('a run of tests', { concurrency: true }, () => {
       assert.deepEqual([other.exitCode, other.signalCode], [null, null])
     } finally {
       other.kill()
+    }
+  })
+
+  test('a run of tests runs a failed file again, and names it if it passes then', async () => {
+    for (const alone of [true, false]) {
+      const { code, output } = await runFiles(['fails-once.test.ts', 'good.test.ts'], alone)
+      assert.equal(code, 0, output)
+      assert.match(output, /Failed, and run again: .*fails-once[\s\S]*Unstable: .*fails-once/)
+      assert.doesNotMatch(output, /Unstable: .*good/)
     }
   })
 

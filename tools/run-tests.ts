@@ -1,5 +1,5 @@
 /** Runs test files, the longest first, in two processes more than the machine has cores; names those that fail. */
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join, resolve } from 'node:path'
 import { run } from 'node:test'
@@ -34,6 +34,10 @@ export interface TestRun {
 
 export interface TestRunResult {
   failed: boolean
+  /** Files with a failed test. */
+  failedFiles: string[]
+  /** Files that failed, and passed when they ran again, alone. */
+  unstable: string[]
   /** Files that did not finish: crashed, killed or never started. */
   unfinished: string[]
   timings: Timing[]
@@ -45,10 +49,31 @@ const concurrency = availableParallelism() + 2
 const fastResolution = pathToFileURL(resolve(import.meta.dirname, '../bin/resolve.mjs')).href
 const harness = (file: string) => pathToFileURL(resolve(import.meta.dirname, '../test/harness', file)).href
 
+/** More failed files than this are not run again: then the failures have a cause that another run does not change. */
+const againMax = 5
+
+/**
+ * Runs the files. Files whose tests fail run once more, each in its own process, because a busy machine can disturb a test. A file that
+ * passes then is unstable. Files that do not finish are not run again.
+ */
 export async function runTests(options: TestRun): Promise<TestRunResult> {
+  const first = await runOnce(options)
+  const { failedFiles, unfinished } = first
+  const isKnown = failedFiles.every((file) => options.files.includes(file))
+  if (!first.failed || unfinished.length > 0 || !isKnown || failedFiles.length > againMax) return first
+  console.error(`Failed, and run again: ${failedFiles.join(', ')}`)
+  const directory = join(options.directory, 'again')
+  mkdirSync(directory, { recursive: true })
+  const second = await runOnce({ ...options, directory, files: failedFiles, alone: () => true })
+  const unstable = failedFiles.filter((file) => !second.failedFiles.includes(file))
+  return { ...second, timings: [...first.timings, ...second.timings], unstable }
+}
+
+async function runOnce(options: TestRun): Promise<TestRunResult> {
   const { directory } = options
   Object.assign(process.env, options.environment, { [sharedDirectoryVariable]: directory })
   let failed = false
+  const failedFiles = new Set<string>()
   const tests = run({
     files: processesFor(options),
     concurrency,
@@ -57,15 +82,18 @@ export async function runTests(options: TestRun): Promise<TestRunResult> {
     execArgv: ['--max-semi-space-size=64', '--import', fastResolution, '--import', harness('timings.ts')],
     ...(options.signal && { signal: options.signal }),
   })
-  tests.on('test:fail', ({ todo }) => {
-    if (todo === undefined || todo === false) failed = true
+  tests.on('test:fail', ({ todo, file }) => {
+    if (todo !== undefined && todo !== false) return
+    failed = true
+    failedFiles.add(file ?? 'a test without a file')
   })
   const watch = setInterval(() => killOverdue(directory, options.fileSecondsMax), 500)
   await new Promise((done) => tests.compose(new spec()).on('end', done).pipe(process.stdout))
   clearInterval(watch)
   const timings = readTimings(directory)
   const finished = new Set(timings.map(({ file }) => file))
-  return { failed, timings, unfinished: options.files.filter((file) => !finished.has(file)) }
+  const unfinished = options.files.filter((file) => !finished.has(file))
+  return { failed, failedFiles: [...failedFiles], unstable: [], timings, unfinished }
 }
 
 /**

@@ -114,7 +114,7 @@ const postgres = await startTestServer(join(directory, 'postgres'))
 const { connection, administration } = postgres
 const stopped = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stopped.abort())
-const { failed, unfinished, timings } = await runTests({
+const { failed, unfinished, unstable, timings } = await runTests({
   files,
   directory,
   alone: (file) => /^test\//.test(relative(root, file)) || alone.includes(relative(root, file)),
@@ -131,6 +131,7 @@ const { failed, unfinished, timings } = await runTests({
 })
 report(timings, treeCpuSeconds(postgres.pids()[0]!))
 for (const file of unfinished) console.error(`Not finished: ${relative(root, file)}`)
+for (const file of unstable) console.error(`Unstable, failed and then passed: ${relative(root, file)}`)
 if (options.includes('--keep-seconds')) keepSeconds(timings)
 await postgres.stop()
 rmSync(directory, { recursive: true, force: true })
