@@ -45,6 +45,14 @@ export const textField = (kind: string, fields: Fields, name: string): string =>
   throw new CommandError(`${kind}: ${name} is missing; every ${kind} has one`, 2)
 }
 
+/** Returns the id of the only object with this name; `what` names its kind in messages. */
+export function idByName(what: string, objects: { id: string; name: string }[], name: string): string {
+  const [found, ...others] = objects.filter((one) => one.name === name)
+  if (!found) throw new CommandError(`there is no ${what} named ${name}`)
+  if (others.length > 0) throw new CommandError(`several ${what}s are named ${name}; rename one`)
+  return found.id
+}
+
 /** Returns the fields of an object that the body of an operation takes. */
 export function fieldsFor(operation: string, item: Fields): Fields {
   const names = describe(operation)?.body?.fields?.map(({ name }) => name) ?? []

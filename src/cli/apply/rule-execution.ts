@@ -1,22 +1,14 @@
 /** Actions that run another rule, which documents name by its name, because ids differ between tenants. */
 import type { Client } from '../../../sdk/src/index.ts'
-import { CommandError } from '../api/errors.ts'
-import { type Fields, type Kind, kindOf, textField } from './kind.ts'
+import { type Fields, idByName, type Kind, kindOf, textField } from './kind.ts'
 
 const byId = kindOf({ name: 'rule-execution-action', noun: 'ruleExecutionActions' })
 
-async function rulesOf(client: Client): Promise<{ id: string; name: string }[]> {
-  const rules: { id: string; name: string }[] = []
-  for await (const rule of client.list<{ id: string; name: string }>('rules.list')) rules.push(rule)
-  return rules
-}
+const rulesOf = (client: Client) => Array.fromAsync(client.list<{ id: string; name: string }>('rules.list'))
 
 /** Returns the fields with the id of the rule instead of its name. */
 async function withRuleId(client: Client, { rule: _, ...fields }: Fields, name: string): Promise<Fields> {
-  const [rule, ...others] = (await rulesOf(client)).filter((one) => one.name === name)
-  if (!rule) throw new CommandError(`there is no rule named ${name}`)
-  if (others.length > 0) throw new CommandError(`several rules are named ${name}; rename one`)
-  return { ...fields, ruleId: rule.id }
+  return { ...fields, ruleId: idByName('rule', await rulesOf(client), name) }
 }
 
 const ruleNameIn = (fields: Fields) => textField(byId.name, fields, 'rule')

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Client } from '../../../sdk/src/index.ts'
 import { CommandError } from '../api/errors.ts'
-import { type Fields, type Found, fieldsFor, type Kind, moved, textField } from './kind.ts'
+import { type Fields, type Found, fieldsFor, idByName, type Kind, moved, textField } from './kind.ts'
 
 /** A trigger or action as documents name it. */
 interface Named {
@@ -125,12 +125,6 @@ async function idsOf(client: Client, what: 'trigger' | 'action', type: string, w
   const ofType = wanted.filter((one) => typeOf(one) === type)
   if (ofType.length === 0) return []
   const noun = `${type.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase())}${what === 'action' ? 'Actions' : 'Triggers'}`
-  const ids = new Map<string, string[]>()
-  for await (const { id, name } of client.list<Linked>(`${noun}.list`)) ids.set(name, [...(ids.get(name) ?? []), id])
-  return ofType.map(({ name }) => {
-    const [id, ...others] = ids.get(name) ?? []
-    if (id === undefined) throw new CommandError(`there is no ${type} ${what} named ${name}`)
-    if (others.length > 0) throw new CommandError(`several ${type} ${what}s are named ${name}; rename one`)
-    return id
-  })
+  const objects = await Array.fromAsync(client.list<Linked>(`${noun}.list`))
+  return ofType.map(({ name }) => idByName(`${type} ${what}`, objects, name))
 }

@@ -175,32 +175,31 @@ function createEntry({ now, insert, complete, later }: EntryDeps, given: NewEntr
     count: 1,
   })
 
+  const claim = (status: number, resource?: string): ClaimedRecord | undefined => {
+    if (state !== 'open') return undefined
+    state = 'writing'
+    const record = recordNow(status, resource)
+    return {
+      record,
+      settle(storedResource) {
+        if (storedResource !== undefined) written = { ...record, resource: storedResource }
+        if (state === 'writing') state = written ? 'written' : 'open'
+      },
+    }
+  }
+
   const entry: Entry = {
     prepare() {
-      if (state !== 'open') return undefined
-      state = 'writing'
-      const row = recordNow(successStatus, createdName === undefined ? undefined : `${given.resource}/${createdName}`)
+      const claimed = claim(successStatus, createdName === undefined ? undefined : `${given.resource}/${createdName}`)
+      if (!claimed) return undefined
+      const { record, settle } = claimed
       return {
-        row,
+        row: record,
         write: store.sendRecords,
-        settle(isCommitted) {
-          if (isCommitted) written = row
-          if (state === 'writing') state = isCommitted ? 'written' : 'open'
-        },
+        settle: (isCommitted) => settle(isCommitted ? record.resource : undefined),
       }
     },
-    claim(status) {
-      if (state !== 'open') return undefined
-      state = 'writing'
-      const record = recordNow(status)
-      return {
-        record,
-        settle(storedResource) {
-          if (storedResource !== undefined) written = { ...record, resource: storedResource }
-          if (state === 'writing') state = written ? 'written' : 'open'
-        },
-      }
-    },
+    claim,
     run(declared, work) {
       fields = declared
       return withCompanion(entry, work)

@@ -28,7 +28,7 @@ export interface AuditRecord {
 export interface ClaimedRecord {
   record: AuditRecord
   /** Reports the outcome of the statement, with the path under which it has stored the record. Otherwise the record is still due. */
-  settle(storedResource: string | undefined): void
+  settle(storedResource: string | null | undefined): void
 }
 
 const textMax = 1024

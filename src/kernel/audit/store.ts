@@ -64,7 +64,7 @@ export interface AuditOutcome {
   status: number
 }
 
-/** Completes records, and deletes those of requests that changed nothing. */
+/** Completes records with the final path and status. */
 export async function updateRecords(sql: Sql, outcomes: AuditOutcome[]) {
   const column = <T>(value: (outcome: AuditOutcome) => T) => outcomes.map(value)
   await sql`
