@@ -19,11 +19,11 @@ export async function openConfiguration(options: Partial<TestPlatformOptions> = 
   }
 
   /** An endpoint with the path of its configuration, the topics of its device and a function that polls over HTTP. */
-  async function aThing() {
-    return thing(await aProvisionedEndpoint())
+  async function aTestEndpoint() {
+    return testEndpoint(await aProvisionedEndpoint())
   }
 
-  function thing(endpoint: { app: string; version: string; endpointId: string; token: string }) {
+  function testEndpoint(endpoint: { app: string; version: string; endpointId: string; token: string }) {
     const topic = (rest = '') => `kp1/${endpoint.version}/cmx/${endpoint.token}${rest}`
     const path = `${ecr}/endpoints/${endpoint.endpointId}/app-versions/${endpoint.version}`
     return {
@@ -51,7 +51,7 @@ export async function openConfiguration(options: Partial<TestPlatformOptions> = 
       assert.deepEqual(found, expected)
     })
 
-  return { ...opened, ok, aThing, thing, statusesOf, eventuallyStatuses }
+  return { ...opened, ok, aTestEndpoint, testEndpoint, statusesOf, eventuallyStatuses }
 }
 
 /** Returns the payload that a device gets for a configuration of the API. */

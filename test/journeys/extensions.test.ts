@@ -30,7 +30,7 @@ const { device, aProvisionedEndpoint, admin, httpUrl, metadataOf } = await openG
 const commands = invocations(admin)
 
 /** Creates an endpoint with its topics and a function that sends its messages over HTTP. */
-async function aThing() {
+async function aTestEndpoint() {
   const endpoint = await aProvisionedEndpoint()
   const topic = (extension: string, rest = '') => `kp1/${endpoint.version}/${extension}/${endpoint.token}${rest}`
   const post = async (extension: string, rest: string, payload: unknown = '') => {
@@ -52,7 +52,7 @@ async function aThing() {
 }
 
 test('over HTTP every request gets its response immediately', async () => {
-  const { post, app, endpointId, configure } = await aThing()
+  const { post, app, endpointId, configure } = await aTestEndpoint()
   const full = await configure({ interval: 5 })
   const [status, time] = await post('tsx', '', { timezone: 'Pacific/Easter' })
   assert.equal(status, 200)
@@ -82,7 +82,7 @@ test('over HTTP every request gets its response immediately', async () => {
 })
 
 test('over MQTT "get" gets a response without a request id, other requests do not', async () => {
-  const { topic, endpointId } = await aThing()
+  const { topic, endpointId } = await aTestEndpoint()
   const sensor = await device()
   await sensor.publish(topic('cmx', '/config/json'))
   const none = { configId: '', config: null, statusCode: 200, reasonPhrase: 'ok' }
@@ -122,7 +122,7 @@ test('over MQTT "get" gets a response without a request id, other requests do no
 })
 
 test('pending pushes arrive on connect, new ones immediately, and unobserved ones never', async () => {
-  const { topic, endpointId, configure } = await aThing()
+  const { topic, endpointId, configure } = await aTestEndpoint()
   const full = await configure({ interval: 5 })
   const first = await commands.invoke(endpointId, 'reboot')
   const sensor = await device()

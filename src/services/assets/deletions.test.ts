@@ -21,14 +21,14 @@ const {
 const { db, bus } = waypost.kit
 
 test('relations of an unregistered endpoint end, and are not back when its id is registered again', async () => {
-  const [site, thing, sensor] = [await anAsset(), await anEndpointEntity(), await anEndpointEntity()]
+  const [site, gateway, sensor] = [await anAsset(), await anEndpointEntity(), await anEndpointEntity()]
   await link(
-    relation('CONTAINS', site, thing),
-    relation('MANAGES', thing, sensor),
-    relation('CONTAINS', thing, sensor),
+    relation('CONTAINS', site, gateway),
+    relation('MANAGES', gateway, sensor),
+    relation('CONTAINS', gateway, sensor),
     relation('CONTAINS', site, sensor),
   )
-  const { entityId } = entity(thing)
+  const { entityId } = entity(gateway)
   await expect(204, `DELETE /epr/api/v1/endpoints/${entityId}`)
   // The relations are missing at once, before the event is handled.
   assert.deepEqual(await relationsOf(site), [`CONTAINS ${sensor}`])
@@ -36,23 +36,23 @@ test('relations of an unregistered endpoint end, and are not back when its id is
   const { version } = await anApplication()
   await anEndpoint(version, { endpointId: entityId })
   await eventually(async () => {
-    assert.deepEqual(await relationsOf(thing), [])
+    assert.deepEqual(await relationsOf(gateway), [])
     assert.deepEqual(await relationsOf(sensor), [`IS_CONTAINED_BY ${site}`])
     const ended = (await sessionsOf(site)).filter(({ endedAt }: { endedAt?: string }) => endedAt)
     assert.deepEqual(
       ended.map(({ to }: { to: object }) => to),
-      [entity(thing)],
+      [entity(gateway)],
     )
   })
   assert.equal((await sessionsOf(sensor)).length, 3)
-  await link(relation('CONTAINS', site, thing))
-  assert.equal((await relationsOf(thing)).length, 1)
+  await link(relation('CONTAINS', site, gateway))
+  assert.equal((await relationsOf(gateway)).length, 1)
 })
 
 test('an event that is handled late leaves the relations of an endpoint that was registered again', async () => {
-  const [site, thing] = [await anAsset(), await anEndpointEntity()]
-  await link(relation('CONTAINS', site, thing))
-  const { entityId } = entity(thing)
+  const [site, gateway] = [await anAsset(), await anEndpointEntity()]
+  await link(relation('CONTAINS', site, gateway))
+  const { entityId } = entity(gateway)
   const { EndpointUnregistered } = await import('../register/events.ts')
   const payload = { tenantId: 'default', applicationName: 'any', endpointIds: [entityId] }
   const [before, after] = [new Date(0), new Date(Date.now() + 60_000)].map((date) => date.toISOString())

@@ -162,12 +162,12 @@ suite('relations', () => {
   })
 
   test('relations are listed completely, however many they are', async () => {
-    const [hub, thing] = [await anAsset(), await anEndpointEntity()]
+    const [hub, gateway] = [await anAsset(), await anEndpointEntity()]
     const { entityId } = entity(hub)
     await waypost.kit.db.sql`
       insert into assets.relations (tenant_id, from_type, from_id, to_type, to_id, type, created_date)
       select 'default', 'ASSET', ${entityId}, 'ASSET', 'bulk-' || n, 'CONTAINS', now() from generate_series(1, 2500) n`
-    await link(relation('CONTAINS', hub, thing), relation('MANAGES', hub, thing))
+    await link(relation('CONTAINS', hub, gateway), relation('MANAGES', hub, gateway))
     const found = await relationsOf(hub)
     assert.equal(found.length, 2502)
     assert.equal(new Set(found).size, 2502)
@@ -248,18 +248,18 @@ suite('sessions of relations', () => {
 
 suite('permissions on relations', () => {
   test('each asset needs asset:update and each endpoint endpoint:update', async () => {
-    const [asset, thing] = [await anAsset(), await anEndpointEntity()]
-    const [assetName, thingName] = [`asset-${entity(asset).entityId}`, `endpoint-${entity(thing).entityId}`]
-    const given = relation('CONTAINS', asset, thing)
+    const [asset, gateway] = [await anAsset(), await anEndpointEntity()]
+    const [assetName, gatewayName] = [`asset-${entity(asset).entityId}`, `endpoint-${entity(gateway).entityId}`]
+    const given = relation('CONTAINS', asset, gateway)
     const as = (on: Record<string, string[]>) => waypost.as(aCaller({ on }))
     for (const url of [linkUrl, unlinkUrl]) {
       for (const [status, on] of [
         [404, {}],
         [404, { [assetName]: ['asset:update'] }],
-        [404, { [thingName]: ['endpoint:update'] }],
-        [403, { [assetName]: ['asset:update'], [thingName]: ['endpoint:read'] }],
-        [403, { [assetName]: ['asset:read'], [thingName]: ['endpoint:update'] }],
-        [204, { [assetName]: ['asset:update'], [thingName]: ['endpoint:update'] }],
+        [404, { [gatewayName]: ['endpoint:update'] }],
+        [403, { [assetName]: ['asset:update'], [gatewayName]: ['endpoint:read'] }],
+        [403, { [assetName]: ['asset:read'], [gatewayName]: ['endpoint:update'] }],
+        [204, { [assetName]: ['asset:update'], [gatewayName]: ['endpoint:update'] }],
       ] as [number, Record<string, string[]>][])
         await expect(status, url, given, as(on))
     }
@@ -269,23 +269,23 @@ suite('permissions on relations', () => {
   })
 
   test('entities that the caller may not read are left out of lists and sessions', async () => {
-    const [site, seen, hidden, thing, secret] = [
+    const [site, seen, hidden, gateway, secret] = [
       await anAsset(),
       await anAsset(),
       await anAsset(),
       await anEndpointEntity(),
       await anEndpointEntity(),
     ]
-    const all = [seen, hidden, thing, secret].map((to) => relation('CONTAINS', site, to))
+    const all = [seen, hidden, gateway, secret].map((to) => relation('CONTAINS', site, to))
     await link(...all)
     await unlink(all[1]!, all[3]!)
     await link(...all)
     const on = Object.fromEntries([
       ...[site, seen].map((name) => [`asset-${entity(name).entityId}`, ['asset:read']]),
-      [`endpoint-${entity(thing).entityId}`, ['endpoint:read']],
+      [`endpoint-${entity(gateway).entityId}`, ['endpoint:read']],
     ])
     const reader = waypost.as(aCaller({ on }))
-    assert.deepEqual(await relationsOf(site, reader), [`CONTAINS ${seen}`, `CONTAINS ${thing}`].toSorted())
+    assert.deepEqual(await relationsOf(site, reader), [`CONTAINS ${seen}`, `CONTAINS ${gateway}`].toSorted())
     assert.deepEqual(await relationsOf(hidden, reader), [])
     assert.equal((await sessionsOf(site, reader)).length, 2)
     assert.equal((await sessionsOf(site)).length, 6)

@@ -73,7 +73,7 @@ suite('a tree of relations', () => {
   })
 
   test('a tree of relations leaves out nodes that the caller may not read, with everything below them', async () => {
-    const [site, room, hidden, below, thing, secret] = [
+    const [site, room, hidden, below, gateway, secret] = [
       await anAsset(),
       await anAsset(),
       await anAsset(),
@@ -82,19 +82,19 @@ suite('a tree of relations', () => {
       await anEndpointEntity(),
     ]
     await link(
-      ...[room, hidden, thing, secret].map((to) => relation('CONTAINS', site, to)),
+      ...[room, hidden, gateway, secret].map((to) => relation('CONTAINS', site, to)),
       relation('CONTAINS', hidden, below),
       relation('CONTAINS', secret, below),
-      relation('CONTAINS', thing, secret),
+      relation('CONTAINS', gateway, secret),
     )
     const on = Object.fromEntries([
       ...[site, room, below].map((name) => [`asset-${entity(name).entityId}`, ['asset:read']]),
-      [`endpoint-${entity(thing).entityId}`, ['endpoint:read']],
+      [`endpoint-${entity(gateway).entityId}`, ['endpoint:read']],
     ])
     const tree: Tree = await treeOf(site, waypost.as(aCaller({ on })))
     assert.deepEqual(
       tree.children.map(({ entityId, children }) => [entityId, children.length]).toSorted(),
-      [room, thing].map((name) => [entity(name).entityId, 0]).toSorted(),
+      [room, gateway].map((name) => [entity(name).entityId, 0]).toSorted(),
     )
     assert.equal(sizeOf(await treeOf(site)), 9)
     const url = `GET ${am}/relation-trees?entityType=ASSET&entityId=${entity(site).entityId}`

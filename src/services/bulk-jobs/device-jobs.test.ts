@@ -7,7 +7,7 @@ import { services } from '../../../test/harness/gateway.ts'
 import { jobsServices } from '../../../test/harness/jobs.ts'
 
 const opened = await openConfiguration({ services: [...new Set([...services, ...jobsServices])] })
-const { admin, other, aThing, device, waypost, anApplication, anEndpoint } = opened
+const { admin, other, aTestEndpoint, device, waypost, anApplication, anEndpoint } = opened
 const root = '/jobs/api/v1/jobs'
 
 async function ended(answer: Awaited<ReturnType<typeof admin>>) {
@@ -21,7 +21,7 @@ async function ended(answer: Awaited<ReturnType<typeof admin>>) {
 }
 
 test('a job sends a command to each endpoint, and connected devices get it at once', async () => {
-  const [reachable, offline] = [await aThing(), await aThing()]
+  const [reachable, offline] = [await aTestEndpoint(), await aTestEndpoint()]
   const connected = await device()
   await reachable.connect(connected)
   const select = { endpointIds: [reachable.endpointId, 'unknown', offline.endpointId] }
@@ -57,7 +57,7 @@ test('a job sets a configuration where the schema of the version permits it, and
   assert.equal(set.status, 204, set.text)
   const [one, two] = [await anEndpoint(version), await anEndpoint(strict)]
   const connected = await device()
-  await opened.thing({ app, version, ...one }).connect(connected)
+  await opened.testEndpoint({ app, version, ...one }).connect(connected)
   const body = { select: { applicationName: app }, name: 'net', config: { interval: 'often' } }
   const job = await ended(await admin(`POST ${root}/configurations`, body))
   assert.deepEqual([job.counts, job.applicationName], [{ total: 2, succeeded: 1, failed: 1, pending: 0 }, app])
@@ -80,7 +80,7 @@ test('a job sets a configuration where the schema of the version permits it, and
 })
 
 test('a job with bad input or without permission is rejected', async () => {
-  const { endpointId } = await aThing()
+  const { endpointId } = await aTestEndpoint()
   const select = { endpointIds: [endpointId] }
   for (const [kind, body, status] of [
     ['commands', { select }, 400],

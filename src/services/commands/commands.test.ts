@@ -13,7 +13,7 @@ const { waypost, admin, other, device, anApplication, anEndpoint, httpUrl } = fi
 const { sql } = waypost.kit.db
 const root = '/cex/api/v1'
 
-async function aThing(version?: string) {
+async function aTestEndpoint(version?: string) {
   const application = version === undefined ? await anApplication() : { app: version.slice(0, -3), version }
   const { endpointId, token } = await anEndpoint(application.version)
   const topic = `kp1/${application.version}/cex/${token}`
@@ -26,32 +26,37 @@ async function aThing(version?: string) {
   }
   return { ...application, endpointId, token, topic, path, post }
 }
-type Thing = Awaited<ReturnType<typeof aThing>>
+type TestEndpoint = Awaited<ReturnType<typeof aTestEndpoint>>
 
-async function aConnectedThing() {
-  const thing = await aThing()
+async function aConnectedTestEndpoint() {
+  const testEndpoint = await aTestEndpoint()
   const sensor = await device()
-  await sensor.publish(`${thing.topic}/command/none/1`)
-  await sensor.receives(`${thing.topic}/command/none/1/status`)
-  return { ...thing, sensor }
+  await sensor.publish(`${testEndpoint.topic}/command/none/1`)
+  await sensor.receives(`${testEndpoint.topic}/command/none/1/status`)
+  return { ...testEndpoint, sensor }
 }
 
-const invoke = async ({ path }: Pick<Thing, 'path'>, type = 'reboot', query = 'awaitTimeout=0', body?: unknown) => {
+const invoke = async (
+  { path }: Pick<TestEndpoint, 'path'>,
+  type = 'reboot',
+  query = 'awaitTimeout=0',
+  body?: unknown,
+) => {
   const answer = await admin(`POST ${path}/${type}?${query}`, body)
   assert.ok([200, 202].includes(answer.status), answer.text)
   return Number(String(answer.headers.location).split('/').at(-1))
 }
-const get = async ({ path }: Pick<Thing, 'path'>, id: number, type = 'reboot') =>
+const get = async ({ path }: Pick<TestEndpoint, 'path'>, id: number, type = 'reboot') =>
   (await admin(`GET ${path}/${type}/${id}`)).body
 /** Moves all times of an endpoint's commands into the past, as if this time had passed. */
-const passTime = ({ endpointId }: Pick<Thing, 'endpointId'>, ms: number) => sql`
+const passTime = ({ endpointId }: Pick<TestEndpoint, 'endpointId'>, ms: number) => sql`
   update commands.commands set created_at = created_at - ${ms} * interval '1 millisecond',
     ends_at = ends_at - ${ms} * interval '1 millisecond' where endpoint_id = ${endpointId}`
 
 suite('an invocation', () => {
   test('an invocation returns the result that the device sends, and the address of the command', async () => {
-    const thing = await aConnectedThing()
-    const { sensor, topic, path, endpointId } = thing
+    const testEndpoint = await aConnectedTestEndpoint()
+    const { sensor, topic, path, endpointId } = testEndpoint
     const waiting = admin(`POST ${path}/blink`, { times: 3 })
     const [command] = (await sensor.receives(`${topic}/command/blink/status`)).json
     assert.deepEqual(command, { id: 1, payload: { times: 3 } })
@@ -62,7 +67,7 @@ suite('an invocation', () => {
     assert.match(String(answer.headers['content-type']), /^application\/json/)
     assert.equal(answer.headers.location, `${waypost.baseUrl}${path}/blink/1`)
     assert.equal((await sensor.receives(`${topic}/result/blink/9/status`)).text, '')
-    const { createdAt, updatedAt, ...command2 } = await get(thing, 1, 'blink')
+    const { createdAt, updatedAt, ...command2 } = await get(testEndpoint, 1, 'blink')
     assert.deepEqual(command2, {
       commandId: 1,
       commandType: 'blink',
@@ -78,47 +83,47 @@ suite('an invocation', () => {
   })
 
   test('a command or result without payload has no payload in any response', async () => {
-    const thing = await aConnectedThing()
-    const { sensor, topic, path } = thing
+    const testEndpoint = await aConnectedTestEndpoint()
+    const { sensor, topic, path } = testEndpoint
     const waiting = admin(`POST ${path}/reboot?awaitTimeout=5`)
     assert.deepEqual((await sensor.receives(`${topic}/command/reboot/status`)).json, [{ id: 1 }])
     await sensor.publish(`${topic}/result/reboot`, [{ id: 1, statusCode: 200 }])
     const answer = await waiting
     assert.deepEqual([answer.status, answer.text, answer.headers['content-type']], [200, '', undefined])
-    const command = await get(thing, 1)
+    const command = await get(testEndpoint, 1)
     assert.ok(!('requestPayload' in command) && !('responsePayload' in command) && !('reasonPhrase' in command))
     // A payload of null is a payload.
-    await invoke(thing, 'reboot', 'awaitTimeout=0', 'null')
+    await invoke(testEndpoint, 'reboot', 'awaitTimeout=0', 'null')
     assert.equal(
       (await admin(`POST ${path}/reboot?awaitTimeout=0`, 'null', { 'content-type': 'application/json' })).status,
       202,
     )
     assert.deepEqual((await sensor.receives(`${topic}/command/reboot/status`)).json, [{ id: 2, payload: null }])
-    assert.equal((await get(thing, 2)).requestPayload, null)
+    assert.equal((await get(testEndpoint, 2)).requestPayload, null)
   })
 
   test('an invocation gets 202 at its time limit, at once with the limit 0, and when the command expires', async () => {
-    const thing = await aThing()
+    const testEndpoint = await aTestEndpoint()
     const timed = async (query: string) => {
       const began = monotonicMs()
-      const { status, text, headers } = await admin(`POST ${thing.path}/reboot?${query}`)
+      const { status, text, headers } = await admin(`POST ${testEndpoint.path}/reboot?${query}`)
       return { status, text, id: Number(String(headers.location).split('/').at(-1)), ms: monotonicMs() - began }
     }
     const atOnce = await timed('awaitTimeout=0')
     assert.deepEqual([atOnce.status, atOnce.text], [202, ''])
-    assert.equal((await get(thing, atOnce.id)).status, 'PENDING')
+    assert.equal((await get(testEndpoint, atOnce.id)).status, 'PENDING')
     const late = await timed('awaitTimeout=1')
     assert.ok(late.status === 202 && late.ms >= 990 && late.ms < 4000, `${late.ms}`)
     const expired = await timed('awaitTimeout=7&commandTtl=300')
     assert.ok(expired.status === 202 && expired.ms >= 290 && expired.ms < 4000, `${expired.ms}`)
-    const command = await get(thing, expired.id)
+    const command = await get(testEndpoint, expired.id)
     assert.equal(command.status, 'EXPIRED')
     assert.equal(Date.parse(command.updatedAt) - Date.parse(command.createdAt), 300)
   })
 
   test('an invocation takes JSON, text or an empty body, and refuses any other body', async () => {
-    const thing = await aThing()
-    const at = `POST ${thing.path}/blink?awaitTimeout=0`
+    const testEndpoint = await aTestEndpoint()
+    const at = `POST ${testEndpoint.path}/blink?awaitTimeout=0`
     const types = {
       json: { 'content-type': 'application/json; charset=utf-8' },
       text: { 'content-type': 'Text/Plain' },
@@ -137,9 +142,9 @@ suite('an invocation', () => {
       const answer = await admin(at, body, headers)
       assert.equal(answer.status, 202, `${body} ${answer.text}`)
       const id = Number(String(answer.headers.location).split('/').at(-1))
-      assert.deepEqual((await get(thing, id, 'blink')).requestPayload, payload)
+      assert.deepEqual((await get(testEndpoint, id, 'blink')).requestPayload, payload)
     }
-    const [, polled] = await thing.post('/command/blink')
+    const [, polled] = await testEndpoint.post('/command/blink')
     assert.deepEqual(
       polled.map((command: { payload?: unknown }) => command.payload),
       accepted.map(([, , payload]) => payload),
@@ -163,7 +168,7 @@ suite('an invocation', () => {
       const answer = await admin(at, body, headers)
       assert.equal(answer.status, status, `${String(body).slice(0, 30)} ${answer.text}`)
     }
-    assert.equal((await thing.post('/command/blink'))[1].length, accepted.length)
+    assert.equal((await testEndpoint.post('/command/blink'))[1].length, accepted.length)
     assert.equal((await admin(at, `"${'x'.repeat(999_998)}"`, types.json)).status, 202)
   })
 
@@ -178,31 +183,31 @@ suite('an invocation', () => {
   ]
   for (const query of badQueries)
     test(`an invocation with ${query} gets 400 and makes no command`, async () => {
-      const thing = await aThing()
-      const answer = await admin(`POST ${thing.path}/reboot?${query}`)
+      const testEndpoint = await aTestEndpoint()
+      const answer = await admin(`POST ${testEndpoint.path}/reboot?${query}`)
       assert.equal(answer.status, 400)
       assert.ok(answer.body.message.includes(query.split('=')[0]), answer.text)
-      assert.deepEqual(await thing.post('/command/reboot'), [200, []])
+      assert.deepEqual(await testEndpoint.post('/command/reboot'), [200, []])
     })
 
   test('a command with commandTtl=0 is pushed once, never kept, and executed only while the caller waits', async () => {
-    const thing = await aConnectedThing()
-    const { sensor, topic, path } = thing
+    const testEndpoint = await aConnectedTestEndpoint()
+    const { sensor, topic, path } = testEndpoint
     const waiting = admin(`POST ${path}/reboot?commandTtl=0&awaitTimeout=7`)
     assert.deepEqual((await sensor.receives(`${topic}/command/reboot/status`)).json, [{ id: 1 }])
-    assert.equal((await get(thing, 1)).status, 'PENDING')
-    assert.deepEqual(await thing.post('/command/reboot'), [200, []])
+    assert.equal((await get(testEndpoint, 1)).status, 'PENDING')
+    assert.deepEqual(await testEndpoint.post('/command/reboot'), [200, []])
     await sensor.publish(`${topic}/result/reboot/1`, [{ id: 1, statusCode: 200, payload: 'now' }])
     assert.deepEqual([(await waiting).status, (await waiting).body], [200, 'now'])
 
-    const second = await invoke(thing, 'reboot', 'commandTtl=0&awaitTimeout=0')
+    const second = await invoke(testEndpoint, 'reboot', 'commandTtl=0&awaitTimeout=0')
     assert.deepEqual((await sensor.receives(`${topic}/command/reboot/status`)).json, [{ id: second }])
-    assert.equal((await get(thing, second)).status, 'EXPIRED')
+    assert.equal((await get(testEndpoint, second)).status, 'EXPIRED')
     await sensor.publish(`${topic}/result/reboot/2`, [{ id: second, statusCode: 200 }])
     assert.equal((await sensor.receives(`${topic}/result/reboot/2/error`)).json.statusCode, 400)
-    assert.equal((await get(thing, second)).status, 'EXPIRED')
+    assert.equal((await get(testEndpoint, second)).status, 'EXPIRED')
 
-    const offline = await aThing()
+    const offline = await aTestEndpoint()
     const began = monotonicMs()
     const third = await invoke(offline, 'reboot', 'commandTtl=0&awaitTimeout=7')
     assert.ok(monotonicMs() - began < 3000, '202 comes at once without a connection')
@@ -210,53 +215,53 @@ suite('an invocation', () => {
   })
 
   test('an invocation on an endpoint with 1,000 outstanding commands gets 429 until one ends; ids have no gap', async () => {
-    const thing = await aThing()
-    await invoke(thing)
+    const testEndpoint = await aTestEndpoint()
+    await invoke(testEndpoint)
     await sql`
       insert into commands.commands (tenant_id, endpoint_id, command_id, application_name, command_type, size, created_at,
         ends_at, kept)
       select tenant_id, endpoint_id, n, application_name, 'many', size, created_at, ends_at, kept
-      from commands.commands, generate_series(2, 999) n where endpoint_id = ${thing.endpointId}`
-    await sql`update commands.endpoints set last_id = 999 where endpoint_id = ${thing.endpointId}`
+      from commands.commands, generate_series(2, 999) n where endpoint_id = ${testEndpoint.endpointId}`
+    await sql`update commands.endpoints set last_id = 999 where endpoint_id = ${testEndpoint.endpointId}`
     const answers = await Promise.all(
-      Array.from({ length: 5 }, () => admin(`POST ${thing.path}/reboot?awaitTimeout=0`)),
+      Array.from({ length: 5 }, () => admin(`POST ${testEndpoint.path}/reboot?awaitTimeout=0`)),
     )
     assert.deepEqual(answers.map(({ status }) => status).sort(), [202, 429, 429, 429, 429])
     const refused = answers.find(({ status }) => status === 429)!
     assert.match(String(refused.headers['retry-after']), /^[1-9]\d*$/)
-    await thing.post('/result/many', [{ id: 500, statusCode: 200 }])
-    assert.equal(await invoke(thing), 1001)
-    assert.equal((await admin(`POST ${thing.path}/reboot?awaitTimeout=0`)).status, 429)
-    await passTime(thing, 60_000)
-    assert.equal(await invoke(thing), 1002)
-    await sql`update commands.endpoints set last_id = 2147483647 where endpoint_id = ${thing.endpointId}`
-    assert.equal((await admin(`POST ${thing.path}/reboot?awaitTimeout=0`)).status, 429)
+    await testEndpoint.post('/result/many', [{ id: 500, statusCode: 200 }])
+    assert.equal(await invoke(testEndpoint), 1001)
+    assert.equal((await admin(`POST ${testEndpoint.path}/reboot?awaitTimeout=0`)).status, 429)
+    await passTime(testEndpoint, 60_000)
+    assert.equal(await invoke(testEndpoint), 1002)
+    await sql`update commands.endpoints set last_id = 2147483647 where endpoint_id = ${testEndpoint.endpointId}`
+    assert.equal((await admin(`POST ${testEndpoint.path}/reboot?awaitTimeout=0`)).status, 429)
   })
 
   test('the audit record of an invocation is committed with the command, and one that gets 429 has none', async () => {
-    const thing = await aConnectedThing()
-    const ids = await Promise.all(Array.from({ length: 9 }, () => invoke(thing)))
-    await admin(`POST ${thing.path}/reboot?awaitTimeout=1`)
-    await sql`update commands.endpoints set last_id = 2147483647 where endpoint_id = ${thing.endpointId}`
-    assert.equal((await admin(`POST ${thing.path}/reboot`)).status, 429)
+    const testEndpoint = await aConnectedTestEndpoint()
+    const ids = await Promise.all(Array.from({ length: 9 }, () => invoke(testEndpoint)))
+    await admin(`POST ${testEndpoint.path}/reboot?awaitTimeout=1`)
+    await sql`update commands.endpoints set last_id = 2147483647 where endpoint_id = ${testEndpoint.endpointId}`
+    assert.equal((await admin(`POST ${testEndpoint.path}/reboot`)).status, 429)
     const records = async () => sql<{ resource: string; status: number; isTogether: boolean }[]>`
       select a.resource, a.status, c.xmin = a.xmin as is_together from kernel.audit_log a
-      left join commands.commands c on c.endpoint_id = ${thing.endpointId} and a.resource = ${thing.path} || '/reboot/' || c.command_id
-      where starts_with(a.resource, ${thing.path})`
+      left join commands.commands c on c.endpoint_id = ${testEndpoint.endpointId} and a.resource = ${testEndpoint.path} || '/reboot/' || c.command_id
+      where starts_with(a.resource, ${testEndpoint.path})`
     // The record of the last one expected the status 200 and is corrected after the response.
     await eventually(async () => assert.equal((await records()).filter(({ status }) => status === 202).length, 10))
     const found = await records()
     assert.equal(found.length, 10)
     for (const id of ids)
       assert.deepEqual(
-        found.find(({ resource }) => resource === `${thing.path}/reboot/${id}`),
-        { resource: `${thing.path}/reboot/${id}`, status: 202, isTogether: true },
+        found.find(({ resource }) => resource === `${testEndpoint.path}/reboot/${id}`),
+        { resource: `${testEndpoint.path}/reboot/${id}`, status: 202, isTogether: true },
       )
   })
 
   test('each command of an endpoint has its own id, however many are invoked at once', async () => {
-    const thing = await aThing()
-    const ids = await Promise.all(Array.from({ length: 60 }, (_, n) => invoke(thing, n % 2 ? 'one' : 'two')))
+    const testEndpoint = await aTestEndpoint()
+    const ids = await Promise.all(Array.from({ length: 60 }, (_, n) => invoke(testEndpoint, n % 2 ? 'one' : 'two')))
     assert.deepEqual(
       ids.sort((a, b) => a - b),
       Array.from({ length: 60 }, (_, n) => n + 1),
@@ -266,37 +271,37 @@ suite('an invocation', () => {
 
 suite('a result', () => {
   test('a result counts once, before the command expires, and only for its type', async () => {
-    const thing = await aThing()
-    const id = await invoke(thing)
-    const send = (type: string, results: unknown) => thing.post(`/result/${type}/1`, results)
+    const testEndpoint = await aTestEndpoint()
+    const id = await invoke(testEndpoint)
+    const send = (type: string, results: unknown) => testEndpoint.post(`/result/${type}/1`, results)
     assert.equal((await send('blink', [{ id, statusCode: 200 }]))[0], 200)
-    assert.equal((await get(thing, id)).status, 'PENDING')
+    assert.equal((await get(testEndpoint, id)).status, 'PENDING')
     await Promise.all([
-      thing.post('/result/reboot', [{ id, statusCode: 201, payload: 1 }]),
-      thing.post('/result/reboot', [{ id, statusCode: 202, payload: 2 }]),
+      testEndpoint.post('/result/reboot', [{ id, statusCode: 201, payload: 1 }]),
+      testEndpoint.post('/result/reboot', [{ id, statusCode: 202, payload: 2 }]),
     ])
-    const first = await get(thing, id)
+    const first = await get(testEndpoint, id)
     await send('reboot', [{ id, statusCode: 500 }])
-    assert.deepEqual(await get(thing, id), first)
-    const late = await invoke(thing, 'reboot', 'awaitTimeout=0&commandTtl=1000')
-    await passTime(thing, 1000)
+    assert.deepEqual(await get(testEndpoint, id), first)
+    const late = await invoke(testEndpoint, 'reboot', 'awaitTimeout=0&commandTtl=1000')
+    await passTime(testEndpoint, 1000)
     await send('reboot', [{ id: late, statusCode: 200 }])
-    const expired = await get(thing, late)
+    const expired = await get(testEndpoint, late)
     assert.deepEqual([expired.status, expired.statusCode], ['EXPIRED', undefined])
   })
 })
 
 suite('a device', () => {
   test('a device gets new commands by push, and all outstanding commands when it connects or requests them', async () => {
-    const thing = await aThing()
-    const { topic } = thing
-    for (const type of ['light', 'reboot', 'light']) await invoke(thing, type)
+    const testEndpoint = await aTestEndpoint()
+    const { topic } = testEndpoint
+    for (const type of ['light', 'reboot', 'light']) await invoke(testEndpoint, type)
     const sensor = await device()
     await sensor.publish(`${topic}/result/none`, [])
     assert.deepEqual((await sensor.receives(`${topic}/command/light/status`)).json, [{ id: 1 }, { id: 3 }])
     assert.deepEqual((await sensor.receives(`${topic}/command/reboot/status`)).json, [{ id: 2 }])
     for (const id of [4, 5]) {
-      await invoke(thing, 'light')
+      await invoke(testEndpoint, 'light')
       assert.deepEqual((await sensor.receives(`${topic}/command/light/status`)).json, [{ id }])
     }
     // When the connection is reported to other nodes, the commands are read again, but nothing is pushed twice.
@@ -327,32 +332,33 @@ suite('a device', () => {
   })
 
   test('a device gets no pushes of a type that it does not observe', async () => {
-    const thing = await aConnectedThing()
-    const { sensor, topic } = thing
+    const testEndpoint = await aConnectedTestEndpoint()
+    const { sensor, topic } = testEndpoint
     await sensor.publish(`${topic}/command/light/1`, { observe: false })
     await sensor.receives(`${topic}/command/light/1/status`)
-    await invoke(thing, 'light')
-    await invoke(thing, 'reboot')
+    await invoke(testEndpoint, 'light')
+    await invoke(testEndpoint, 'reboot')
     assert.deepEqual((await sensor.receives(`${topic}/command/reboot/status`)).json, [{ id: 2 }])
     await sensor.receivesNothing(50)
     await sensor.publish(`${topic}/command/light/2`, { observe: true })
     assert.deepEqual((await sensor.receives(`${topic}/command/light/2/status`)).json, [{ id: 1 }])
-    await invoke(thing, 'light')
+    await invoke(testEndpoint, 'light')
     assert.deepEqual((await sensor.receives(`${topic}/command/light/status`)).json, [{ id: 3 }])
   })
 
   test('a device gets commands that exceed a packet in several pushes, and a part of them in a response', async () => {
-    const thing = await aThing()
+    const testEndpoint = await aTestEndpoint()
     const big = 'x'.repeat(400_000)
-    for (let n = 0; n < 5; n++) await invoke(thing, 'load', 'awaitTimeout=0', { big })
+    for (let n = 0; n < 5; n++) await invoke(testEndpoint, 'load', 'awaitTimeout=0', { big })
     const ids = (commands: { id: number }[]) => commands.map(({ id }) => id)
-    assert.deepEqual(ids((await thing.post('/command/load'))[1]), [1, 2])
-    await thing.post('/result/load', [{ id: 1, statusCode: 200 }])
-    assert.deepEqual(ids((await thing.post('/command/load'))[1]), [2, 3])
+    assert.deepEqual(ids((await testEndpoint.post('/command/load'))[1]), [1, 2])
+    await testEndpoint.post('/result/load', [{ id: 1, statusCode: 200 }])
+    assert.deepEqual(ids((await testEndpoint.post('/command/load'))[1]), [2, 3])
     const sensor = await device()
-    await sensor.publish(`${thing.topic}/result/none`, [])
+    await sensor.publish(`${testEndpoint.topic}/result/none`, [])
     const received = []
-    for (let n = 0; n < 2; n++) received.push(ids((await sensor.receives(`${thing.topic}/command/load/status`)).json))
+    for (let n = 0; n < 2; n++)
+      received.push(ids((await sensor.receives(`${testEndpoint.topic}/command/load/status`)).json))
     assert.deepEqual(received, [
       [2, 3],
       [4, 5],
@@ -361,36 +367,36 @@ suite('a device', () => {
   })
 
   test('a device does not get a command that has expired or was deleted', async () => {
-    const thing = await aThing()
+    const testEndpoint = await aTestEndpoint()
     const [expired, deleted, kept] = [
-      await invoke(thing),
-      await invoke(thing),
-      await invoke(thing, 'reboot', 'awaitTimeout=0&commandTtl=120000'),
+      await invoke(testEndpoint),
+      await invoke(testEndpoint),
+      await invoke(testEndpoint, 'reboot', 'awaitTimeout=0&commandTtl=120000'),
     ]
-    assert.equal((await admin(`DELETE ${thing.path}/reboot/${deleted}`)).status, 204)
-    await passTime(thing, 60_000)
-    assert.equal((await get(thing, expired)).status, 'EXPIRED')
-    assert.deepEqual(await thing.post('/command/reboot'), [200, [{ id: kept }]])
+    assert.equal((await admin(`DELETE ${testEndpoint.path}/reboot/${deleted}`)).status, 204)
+    await passTime(testEndpoint, 60_000)
+    assert.equal((await get(testEndpoint, expired)).status, 'EXPIRED')
+    assert.deepEqual(await testEndpoint.post('/command/reboot'), [200, [{ id: kept }]])
     const sensor = await device()
-    await sensor.publish(`${thing.topic}/result/none`, [])
-    assert.deepEqual((await sensor.receives(`${thing.topic}/command/reboot/status`)).json, [{ id: kept }])
+    await sensor.publish(`${testEndpoint.topic}/result/none`, [])
+    assert.deepEqual((await sensor.receives(`${testEndpoint.topic}/command/reboot/status`)).json, [{ id: kept }])
     await sensor.end()
   })
 })
 
 suite('a caller that waits', () => {
   test('a caller that waits gets 404 when the command or its endpoint is deleted', async () => {
-    const thing = await aThing()
-    const waiting = admin(`POST ${thing.path}/reboot?awaitTimeout=7`)
-    await eventually(async () => assert.equal((await admin(`DELETE ${thing.path}/reboot/1`)).status, 204))
+    const testEndpoint = await aTestEndpoint()
+    const waiting = admin(`POST ${testEndpoint.path}/reboot?awaitTimeout=7`)
+    await eventually(async () => assert.equal((await admin(`DELETE ${testEndpoint.path}/reboot/1`)).status, 204))
     assert.equal((await waiting).status, 404)
-    assert.equal((await admin(`DELETE ${thing.path}/reboot/1`)).status, 404)
-    const second = admin(`POST ${thing.path}/reboot?awaitTimeout=7`)
-    await eventually(async () => assert.equal((await get(thing, 2)).status, 'PENDING'))
-    assert.equal((await admin(`DELETE /epr/api/v1/endpoints/${thing.endpointId}`)).status, 204)
+    assert.equal((await admin(`DELETE ${testEndpoint.path}/reboot/1`)).status, 404)
+    const second = admin(`POST ${testEndpoint.path}/reboot?awaitTimeout=7`)
+    await eventually(async () => assert.equal((await get(testEndpoint, 2)).status, 'PENDING'))
+    assert.equal((await admin(`DELETE /epr/api/v1/endpoints/${testEndpoint.endpointId}`)).status, 204)
     assert.equal((await second).status, 404)
     await eventually(async () => {
-      const left = await sql`select 1 from commands.endpoints where endpoint_id = ${thing.endpointId}`
+      const left = await sql`select 1 from commands.endpoints where endpoint_id = ${testEndpoint.endpointId}`
       assert.equal(left.length, 0)
     })
   })
@@ -398,14 +404,14 @@ suite('a caller that waits', () => {
 
 suite('permissions', () => {
   test('without a permission on the endpoint, a command gets byte for byte the 404 of a missing endpoint', async () => {
-    const thing = await aThing()
-    const id = await invoke(thing)
-    await thing.post('/result/reboot', [{ id, statusCode: 200 }])
-    const reader = waypost.as(aCaller({ on: { [`endpoint-${thing.endpointId}`]: ['endpoint:read'] } }))
-    const writer = waypost.as(aCaller({ on: { [`application-${thing.app}`]: ['endpoint:update'] } }))
+    const testEndpoint = await aTestEndpoint()
+    const id = await invoke(testEndpoint)
+    await testEndpoint.post('/result/reboot', [{ id, statusCode: 200 }])
+    const reader = waypost.as(aCaller({ on: { [`endpoint-${testEndpoint.endpointId}`]: ['endpoint:read'] } }))
+    const writer = waypost.as(aCaller({ on: { [`application-${testEndpoint.app}`]: ['endpoint:update'] } }))
     const powerless = waypost.as(aCaller())
-    const reads = [`GET ${thing.path}/reboot/${id}`, `GET ${thing.path}/reboot/last`]
-    const writes = [`POST ${thing.path}/reboot?awaitTimeout=0`, `DELETE ${thing.path}/reboot/${id}`]
+    const reads = [`GET ${testEndpoint.path}/reboot/${id}`, `GET ${testEndpoint.path}/reboot/last`]
+    const writes = [`POST ${testEndpoint.path}/reboot?awaitTimeout=0`, `DELETE ${testEndpoint.path}/reboot/${id}`]
     for (const operation of reads) {
       assert.equal((await reader(operation)).status, 200)
       for (const ask of [writer, powerless, other]) assert.equal((await ask(operation)).status, 404)
@@ -413,9 +419,9 @@ suite('permissions', () => {
     for (const operation of writes) {
       for (const ask of [reader, powerless, other]) {
         const hidden = await ask(operation)
-        const missing = await ask(operation.replaceAll(thing.endpointId, 'none'))
+        const missing = await ask(operation.replaceAll(testEndpoint.endpointId, 'none'))
         assert.equal(hidden.status, 404)
-        assert.equal(hidden.text.replaceAll(thing.endpointId, 'none'), missing.text)
+        assert.equal(hidden.text.replaceAll(testEndpoint.endpointId, 'none'), missing.text)
       }
     }
     for (const operation of writes) assert.ok((await writer(operation)).status < 300)
@@ -423,25 +429,25 @@ suite('permissions', () => {
   })
 
   test('a list leaves out what the caller may not read', async () => {
-    const [mine, theirs] = [await aThing(), await aThing()]
-    for (const thing of [mine, theirs])
-      await thing.post('/result/reboot', [{ id: await invoke(thing), statusCode: 200 }])
+    const [mine, theirs] = [await aTestEndpoint(), await aTestEndpoint()]
+    for (const testEndpoint of [mine, theirs])
+      await testEndpoint.post('/result/reboot', [{ id: await invoke(testEndpoint), statusCode: 200 }])
     const reader = waypost.as(aCaller({ on: { [`endpoint-${mine.endpointId}`]: ['endpoint:read'] } }))
     const query = `endpointId=${theirs.endpointId},none&endpointId=${mine.endpointId}&commandTypes=reboot`
     const { body } = await reader(`GET ${root}/endpoints/commands?${query}`)
     assert.deepEqual(
-      body.map(({ endpointId }: Thing) => endpointId),
+      body.map(({ endpointId }: TestEndpoint) => endpointId),
       [mine.endpointId],
     )
     const all = await admin(`GET ${root}/endpoints/commands?${query}`)
     assert.deepEqual(
-      all.body.map(({ endpointId }: Thing) => endpointId),
+      all.body.map(({ endpointId }: TestEndpoint) => endpointId),
       [theirs.endpointId, mine.endpointId],
     )
     const wanted = { endpointIds: [theirs.endpointId, mine.endpointId], commandTypes: ['reboot'] }
     const last = await reader(`POST ${root}/endpoints/commands/last`, wanted)
     assert.deepEqual(
-      last.body.map(({ endpointId }: Thing) => endpointId),
+      last.body.map(({ endpointId }: TestEndpoint) => endpointId),
       [mine.endpointId],
     )
     assert.equal((await reader(`GET ${root}/endpoints/commands/${mine.app}`)).status, 404)
@@ -455,28 +461,29 @@ suite('permissions', () => {
 
 suite('lists', () => {
   test('the last command of an endpoint is the one with the latest result', async () => {
-    const thing = await aThing()
-    const [one, two] = [await invoke(thing), await invoke(thing)]
-    assert.equal((await admin(`GET ${thing.path}/reboot/last`)).status, 404)
-    await thing.post('/result/reboot', [{ id: two, statusCode: 200 }])
+    const testEndpoint = await aTestEndpoint()
+    const [one, two] = [await invoke(testEndpoint), await invoke(testEndpoint)]
+    assert.equal((await admin(`GET ${testEndpoint.path}/reboot/last`)).status, 404)
+    await testEndpoint.post('/result/reboot', [{ id: two, statusCode: 200 }])
     await sleep(2)
-    await thing.post('/result/reboot', [{ id: one, statusCode: 200 }])
-    assert.equal((await admin(`GET ${thing.path}/reboot/last`)).body.commandId, one)
-    const body = { endpointIds: [thing.endpointId], commandTypes: ['reboot', 'none', 'reboot'] }
+    await testEndpoint.post('/result/reboot', [{ id: one, statusCode: 200 }])
+    assert.equal((await admin(`GET ${testEndpoint.path}/reboot/last`)).body.commandId, one)
+    const body = { endpointIds: [testEndpoint.endpointId], commandTypes: ['reboot', 'none', 'reboot'] }
     const last = await admin(`POST ${root}/endpoints/commands/last`, body)
     assert.deepEqual(
       last.body.map(({ commands }: { commands: { commandId: number }[] }) => commands.map((c) => c.commandId)),
       [[one]],
     )
-    await admin(`DELETE ${thing.path}/reboot/${one}`)
-    assert.equal((await admin(`GET ${thing.path}/reboot/last`)).body.commandId, two)
+    await admin(`DELETE ${testEndpoint.path}/reboot/${one}`)
+    assert.equal((await admin(`GET ${testEndpoint.path}/reboot/last`)).body.commandId, two)
   })
 
   test('lists of the commands of endpoints are newest first and cut after a thousand', async () => {
-    const thing = await aThing()
-    for (const type of ['one', 'two', 'one', 'three']) await invoke(thing, type)
+    const testEndpoint = await aTestEndpoint()
+    for (const type of ['one', 'two', 'one', 'three']) await invoke(testEndpoint, type)
     const listed = async (types: string) =>
-      (await admin(`GET ${root}/endpoints/commands?endpointId=${thing.endpointId}&commandTypes=${types}`)).body[0]
+      (await admin(`GET ${root}/endpoints/commands?endpointId=${testEndpoint.endpointId}&commandTypes=${types}`))
+        .body[0]
     const ids = (element: { commands: { commandId: number }[] }) => element.commands.map(({ commandId }) => commandId)
     assert.deepEqual(ids(await listed('one,two')), [3, 2, 1])
     assert.ok(!('truncated' in (await listed('one'))))
@@ -484,7 +491,7 @@ suite('lists', () => {
       insert into commands.commands (tenant_id, endpoint_id, command_id, application_name, command_type, size, created_at,
         ends_at, kept)
       select tenant_id, endpoint_id, command_id + n, application_name, 'one', size, created_at, ends_at, kept
-      from commands.commands, generate_series(10, 1010) n where endpoint_id = ${thing.endpointId} and command_id = 4`
+      from commands.commands, generate_series(10, 1010) n where endpoint_id = ${testEndpoint.endpointId} and command_id = 4`
     const cut = await listed('one')
     assert.deepEqual([cut.commands.length, cut.truncated, cut.commands[0].commandId], [1000, true, 1014])
     for (const query of ['', 'endpointId=a', 'commandTypes=a', 'endpointId=,&commandTypes=a'])
@@ -493,13 +500,16 @@ suite('lists', () => {
 
   test('commands of an application are listed in pages, sorted by creation or update', async () => {
     const { version, app } = await anApplication()
-    const things = [await aThing(version), await aThing(version)]
-    for (const [n, thing] of [0, 1, 0, 1, 0].entries()) await invoke(things[thing]!, n % 2 ? 'odd' : 'even')
+    const testEndpoints = [await aTestEndpoint(version), await aTestEndpoint(version)]
+    for (const [n, testEndpoint] of [0, 1, 0, 1, 0].entries())
+      await invoke(testEndpoints[testEndpoint]!, n % 2 ? 'odd' : 'even')
     await sleep(2)
-    await things[0]!.post('/result/even', [{ id: 1, statusCode: 200 }])
+    await testEndpoints[0]!.post('/result/even', [{ id: 1, statusCode: 200 }])
     const page = async (query: string) => (await admin(`GET ${root}/endpoints/commands/${app}?${query}`)).body
     const places = (body: { content: { endpointId: string; commandId: number }[] }) =>
-      body.content.map(({ endpointId, commandId }) => `${endpointId === things[0]!.endpointId ? 'a' : 'b'}${commandId}`)
+      body.content.map(
+        ({ endpointId, commandId }) => `${endpointId === testEndpoints[0]!.endpointId ? 'a' : 'b'}${commandId}`,
+      )
     const { content, ...rest } = await page('size=2&page=1&sort=createdAt,asc')
     assert.deepEqual(rest, {
       totalElements: 5,
@@ -530,10 +540,10 @@ suite('lists', () => {
       assert.equal((await admin(`GET ${root}/endpoints/commands/${app}?${query}`)).status, 400, query)
     assert.equal((await admin(`GET ${root}/endpoints/commands/none`)).status, 404)
 
-    await things[1]!.post('/result/odd', [{ id: 1, statusCode: 422 }])
+    await testEndpoints[1]!.post('/result/odd', [{ id: 1, statusCode: 422 }])
     await waypost.kit.db.sql`
       update commands.commands set ends_at = now() - interval '1 s'
-      where endpoint_id = ${things[0]!.endpointId} and command_id = 3`
+      where endpoint_id = ${testEndpoints[0]!.endpointId} and command_id = 3`
     for (const [state, found] of [
       ['SUCCEEDED', ['a1']],
       ['FAILED', ['b1']],
@@ -558,8 +568,8 @@ suite('lists', () => {
 })
 
 test('the older root path serves the same operations', async () => {
-  const thing = await aThing()
-  const answer = await admin(`POST ${thing.path.replace(root, '/rci/api/v1')}/reboot?awaitTimeout=0`)
-  assert.equal(answer.headers.location, `${waypost.baseUrl}${thing.path.replace(root, '/rci/api/v1')}/reboot/1`)
-  assert.equal((await get(thing, 1)).status, 'PENDING')
+  const testEndpoint = await aTestEndpoint()
+  const answer = await admin(`POST ${testEndpoint.path.replace(root, '/rci/api/v1')}/reboot?awaitTimeout=0`)
+  assert.equal(answer.headers.location, `${waypost.baseUrl}${testEndpoint.path.replace(root, '/rci/api/v1')}/reboot/1`)
+  assert.equal((await get(testEndpoint, 1)).status, 'PENDING')
 })

@@ -15,7 +15,7 @@ const options = {
 const one = await openGateway(options)
 const two = await openGateway(options)
 
-async function aThing() {
+async function aTestEndpoint() {
   const { version, endpointId, token } = await one.aProvisionedEndpoint()
   const boundTo = (node: typeof one) =>
     eventually(async () => {
@@ -31,7 +31,7 @@ async function aThing() {
 }
 
 test('a command posted at one node is pushed by the other, and its result ends the wait', async () => {
-  const { topic, path, boundTo } = await aThing()
+  const { topic, path, boundTo } = await aTestEndpoint()
   const sensor = await two.device()
   await sensor.publish(`${topic}/result/none`, [])
   await boundTo(two)
@@ -50,7 +50,7 @@ test('a command posted at one node is pushed by the other, and its result ends t
 })
 
 test('a device that moves between nodes gets each outstanding command once on each connection', async () => {
-  const { topic, path, boundTo } = await aThing()
+  const { topic, path, boundTo } = await aTestEndpoint()
   const ids = ({ json }: { json: { id: number }[] }) => json.map(({ id }) => id)
   const at = `${topic}/command/move/status`
   const first = await one.device()
@@ -71,14 +71,14 @@ test('a device that moves between nodes gets each outstanding command once on ea
 })
 
 test('a command that is deleted at another node ends the wait with 404', async () => {
-  const { path } = await aThing()
+  const { path } = await aTestEndpoint()
   const waiting = one.admin(`POST ${path}/blink?awaitTimeout=20`)
   await eventually(async () => assert.equal((await two.admin(`DELETE ${path}/blink/1`)).status, 204))
   assert.equal((await waiting).status, 404)
 })
 
 test('commands invoked while a device connects are never missed', async () => {
-  const { topic, path } = await aThing()
+  const { topic, path } = await aTestEndpoint()
   const count = 30
   const seen = new Set<number>()
   const invoking = (async () => {
@@ -100,7 +100,7 @@ test('commands invoked while a device connects are never missed', async () => {
 })
 
 test('an endpoint that is unregistered at one node gets no command at either node', async () => {
-  const { endpointId, path } = await aThing()
+  const { endpointId, path } = await aTestEndpoint()
   const invokeAt = async ({ admin }: typeof one) => (await admin(`POST ${path}/blink?awaitTimeout=0`)).status
   assert.deepEqual([await invokeAt(one), await invokeAt(two)], [202, 202])
   assert.equal((await one.admin(`DELETE /epr/api/v1/endpoints/${endpointId}`)).status, 204)

@@ -8,7 +8,7 @@ import commandService from './index.ts'
 
 const { waypost, admin, device, aProvisionedEndpoint } = await openGateway({ services: [...services, commandService] })
 
-async function aConnectedThing() {
+async function aConnectedTestEndpoint() {
   const { app, version, endpointId, token } = await aProvisionedEndpoint()
   const topic = `kp1/${version}/cex/${token}`
   const sensor = await device()
@@ -20,7 +20,7 @@ async function aConnectedThing() {
 const result = (id: number, statusCode: number) => [{ id, statusCode, payload: statusCode }]
 
 test('results that arrive together are stored in few transactions, and the first of each command counts', async () => {
-  const { topic, path, sensor, endpointId } = await aConnectedThing()
+  const { topic, path, sensor, endpointId } = await aConnectedTestEndpoint()
   const count = 100
   const waiting = Array.from({ length: count }, () => admin(`POST ${path}/blink?awaitTimeout=30`))
   const { sql } = waypost.kit.db
@@ -47,7 +47,7 @@ test('results that arrive together are stored in few transactions, and the first
 })
 
 test('each of several messages in a batch gets its own response', async () => {
-  const { topic, path, sensor } = await aConnectedThing()
+  const { topic, path, sensor } = await aConnectedTestEndpoint()
   for (let n = 0; n < 2; n++) assert.equal((await admin(`POST ${path}/blink?awaitTimeout=0`)).status, 202)
   await Promise.all([
     sensor.publish(`${topic}/result/blink/1`, result(1, 200)),
@@ -66,7 +66,7 @@ test('the first hand-over and the result of a command are published once, with t
   const received: unknown[] = []
   waypost.kit.bus.subscribe(CommandDispatched, (payload) => void dispatched.push(payload))
   waypost.kit.bus.subscribe(CommandResultReceived, (payload) => void received.push(payload))
-  const { app, endpointId, topic, path, sensor } = await aConnectedThing()
+  const { app, endpointId, topic, path, sensor } = await aConnectedTestEndpoint()
   const ofCommand = { tenantId: 'default', applicationName: app, endpointId }
   await admin(`POST ${path}/blink?awaitTimeout=0`, { times: 3 })
   await admin(`POST ${path}/reboot?awaitTimeout=0`)

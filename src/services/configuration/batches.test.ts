@@ -5,7 +5,8 @@ import { aCaller } from '../../../test/harness/builders.ts'
 import { asPushed, ecr, openConfiguration } from '../../../test/harness/configuration.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
 
-const { waypost, admin, other, ok, anApplication, anEndpoint, thing, device, statusesOf } = await openConfiguration()
+const { waypost, admin, other, ok, anApplication, anEndpoint, testEndpoint, device, statusesOf } =
+  await openConfiguration()
 const batch = `PUT ${ecr}/endpoints/batch`
 const statuses = async (configId: string) =>
   (await statusesOf(`configId=${configId}&size=1000`)).map((one: { status: string }) => one.status).sort()
@@ -16,9 +17,13 @@ async function aFleet() {
   const second = `${app}-v2`
   const [a, b] = [await anEndpoint(version), await anEndpoint(version)]
   const c = await anEndpoint(second)
-  const things = [thing({ app, version, ...a }), thing({ app, version, ...b }), thing({ app, version: second, ...c })]
+  const testEndpoints = [
+    testEndpoint({ app, version, ...a }),
+    testEndpoint({ app, version, ...b }),
+    testEndpoint({ app, version: second, ...c }),
+  ]
   const endpoints = { [version]: [a.endpointId, b.endpointId], [second]: [c.endpointId] }
-  return { app, version, second, things, endpoints, ids: [a.endpointId, b.endpointId, c.endpointId] }
+  return { app, version, second, testEndpoints, endpoints, ids: [a.endpointId, b.endpointId, c.endpointId] }
 }
 
 async function aFilter(app: string, documentQuery: object = {}) {
@@ -31,57 +36,57 @@ async function aFilter(app: string, documentQuery: object = {}) {
 
 suite('a batch', () => {
   test('a batch gives all endpoints one configuration, and its statuses are the progress', async () => {
-    const { things, endpoints } = await aFleet()
+    const { testEndpoints, endpoints } = await aFleet()
     const sensor = await device()
-    await things[0]!.connect(sensor)
+    await testEndpoints[0]!.connect(sensor)
     const answer = await admin(batch, { configPayload: { n: 1 }, endpoints })
     assert.equal(answer.status, 200, answer.text)
     const { endpointsCount, ...config } = answer.body
     assert.equal(endpointsCount, 3)
     assert.equal(answer.headers.etag, `"${config.configId}"`)
     assert.deepEqual(Object.keys(config).sort(), ['config', 'configId', 'createdDate', 'name', 'updatedDate'])
-    for (const { path } of things) assert.equal((await ok(`GET ${path}`)).configId, config.configId)
-    assert.deepEqual((await sensor.receives(things[0]!.topic('/config/json/status'))).json, asPushed(config))
+    for (const { path } of testEndpoints) assert.equal((await ok(`GET ${path}`)).configId, config.configId)
+    assert.deepEqual((await sensor.receives(testEndpoints[0]!.topic('/config/json/status'))).json, asPushed(config))
     await eventually(async () =>
       assert.deepEqual(await statuses(config.configId), ['DISPATCHED', 'PENDING', 'PENDING']),
     )
-    await things[1]!.post('/config/json')
-    await things[1]!.post('/applied/json', { configId: config.configId })
+    await testEndpoints[1]!.post('/config/json')
+    await testEndpoints[1]!.post('/applied/json', { configId: config.configId })
     assert.deepEqual(await statuses(config.configId), ['APPLIED', 'DISPATCHED', 'PENDING'])
   })
 
   test('a batch that equals what all endpoints have changes nothing; otherwise all get another configId', async () => {
-    const { things, endpoints } = await aFleet()
+    const { testEndpoints, endpoints } = await aFleet()
     const first = await ok(batch, { configPayload: { a: 1, b: 2 }, endpoints })
     const again = await ok(batch, { configPayload: { b: 2, a: 1 }, endpoints })
     assert.deepEqual(again, first)
-    await things[1]!.put({ other: true })
+    await testEndpoints[1]!.put({ other: true })
     const second = await ok(batch, { configPayload: { a: 1, b: 2 }, endpoints })
     assert.notEqual(second.configId, first.configId)
-    for (const { path } of things) assert.equal((await ok(`GET ${path}`)).configId, second.configId)
+    for (const { path } of testEndpoints) assert.equal((await ok(`GET ${path}`)).configId, second.configId)
   })
 
   test('a batch takes a name, counts an endpoint once, and may be empty', async () => {
-    const { things, version, ids } = await aFleet()
+    const { testEndpoints, version, ids } = await aFleet()
     const twice = { configPayload: 1, endpoints: { [version]: [ids[0], ids[0]] } }
     const { endpointsCount, name } = await ok(`${batch}?name=night`, twice)
     assert.deepEqual([endpointsCount, name], [1, 'night'])
-    assert.equal((await admin(`GET ${things[0]!.path}`)).status, 404)
+    assert.equal((await admin(`GET ${testEndpoints[0]!.path}`)).status, 404)
     for (const endpoints of [{}, { [version]: [] }])
       assert.equal((await ok(batch, { configPayload: 1, endpoints })).endpointsCount, 0)
   })
 
   test('a batch may name a version that is not the current one: it is stored and not pushed', async () => {
-    const { things, second, ids } = await aFleet()
+    const { testEndpoints, second, ids } = await aFleet()
     const sensor = await device()
-    await things[0]!.connect(sensor)
+    await testEndpoints[0]!.connect(sensor)
     const { configId } = await ok(batch, { configPayload: 1, endpoints: { [second]: [ids[0]] } })
     await sensor.receivesNothing()
     assert.deepEqual(await statuses(configId), ['PENDING'])
   })
 
   test('a batch with one endpoint that is missing, foreign or of another application does nothing', async () => {
-    const { app, version, endpoints, things, ids } = await aFleet()
+    const { app, version, endpoints, testEndpoints, ids } = await aFleet()
     const theirs = await anApplication(['v1'], other)
     const foreign = await anEndpoint(theirs.version, other)
     const strange = await anApplication()
@@ -89,7 +94,7 @@ suite('a batch', () => {
     const nothing = async (caller: typeof admin, map: object, status: number) => {
       const answer = await caller(batch, { configPayload: { bad: true }, endpoints: map })
       assert.equal(answer.status, status, answer.text)
-      for (const { path } of things) assert.equal((await admin(`GET ${path}`)).status, 404)
+      for (const { path } of testEndpoints) assert.equal((await admin(`GET ${path}`)).status, 404)
       return answer.text
     }
     const missing = await nothing(admin, { ...endpoints, [version]: [...ids.slice(0, 2), 'none'] }, 404)
@@ -149,15 +154,15 @@ suite('a batch', () => {
 
 suite('a filter', () => {
   test('a filter gives all endpoints that match now one configuration', async () => {
-    const { app, version, things } = await aFleet()
+    const { app, version, testEndpoints } = await aFleet()
     const filterId = await aFilter(app, { application_version: version })
     const sensor = await device()
-    await things[1]!.connect(sensor)
+    await testEndpoints[1]!.connect(sensor)
     const { endpointsCount, configId, ...rest } = await ok(`PUT ${ecr}/endpoints/filters/${filterId}?name=n`, { n: 1 })
     assert.deepEqual([endpointsCount, rest.name, rest.config], [2, 'n', '{"n":1}'])
-    assert.equal((await sensor.receives(things[1]!.topic('/config/json/n/status'))).json.configId, configId)
-    assert.equal((await admin(`GET ${things[2]!.path}?name=n`)).status, 404)
-    const later = thing({ app, version, ...(await anEndpoint(version)) })
+    assert.equal((await sensor.receives(testEndpoints[1]!.topic('/config/json/n/status'))).json.configId, configId)
+    assert.equal((await admin(`GET ${testEndpoints[2]!.path}?name=n`)).status, 404)
+    const later = testEndpoint({ app, version, ...(await anEndpoint(version)) })
     await eventually(async () => {
       const { body } = await admin(`GET /epr/api/v1/applications/${app}/filters/${filterId}`)
       assert.equal(body.matchedEndpointsCount, 3)
@@ -165,7 +170,7 @@ suite('a filter', () => {
     assert.equal((await admin(`GET ${later.path}?name=n`)).status, 404)
   })
 
-  test('a filter without endpoints is 200 with 0; unknown, foreign and hidden ones are 404; pending ones are 400', async () => {
+  test('a batch by a filter without endpoints is answered 200 with 0, by an unknown, foreign or hidden filter 404, by a pending one 400', async () => {
     const { app } = await aFleet()
     const filterId = await aFilter(app, { 'metadata.city': 'nowhere' })
     const put = (caller: typeof admin, id: string, body: unknown = 1) =>
@@ -184,11 +189,11 @@ suite('a filter', () => {
   })
 
   test('a filter needs endpoint:update on every endpoint', async () => {
-    const { app, things, ids } = await aFleet()
+    const { app, testEndpoints, ids } = await aFleet()
     const filterId = await aFilter(app)
     const partly = { [`endpoint-${ids[0]}`]: ['endpoint:update'], [`application-${app}`]: ['endpoint:read'] }
     const answer = await waypost.as(aCaller({ on: partly }))(`PUT ${ecr}/endpoints/filters/${filterId}`, 1)
     assert.equal(answer.status, 403, answer.text)
-    for (const { path } of things) assert.equal((await admin(`GET ${path}`)).status, 404)
+    for (const { path } of testEndpoints) assert.equal((await admin(`GET ${path}`)).status, 404)
   })
 })

@@ -6,7 +6,7 @@ import { eventually } from '../../../test/harness/eventually.ts'
 import { TenantDeleted } from '../tenants/events.ts'
 import { sweepContents } from './store/cleanup.ts'
 
-const { waypost, admin, other, ok, aThing, anApplication, anEndpoint, thing } = await openConfiguration()
+const { waypost, admin, other, ok, aTestEndpoint, anApplication, anEndpoint, testEndpoint } = await openConfiguration()
 const { sql } = waypost.kit.db
 const tables = ['endpoint_configs', 'sent_configs', 'defaults', 'system_configs', 'contents'] as const
 
@@ -20,7 +20,7 @@ const sweepAll = () => sweepContents(sql, new Date(waypost.kit.now().getTime() +
 const system = (path: string) => admin(`POST ${ecr}/system/${path}/configs`, { name: 'a', config: '1' })
 
 test('configurations are deleted with their endpoint, but not those of an endpoint that was registered again', async () => {
-  const { endpointId, app, version, put, post } = await aThing()
+  const { endpointId, app, version, put, post } = await aTestEndpoint()
   const first = await put(1)
   await post('/config/json')
   await put(2)
@@ -35,7 +35,7 @@ test('configurations are deleted with their endpoint, but not those of an endpoi
   assert.equal(await countIn('contents', 'config_id', first.configId), 0)
   const again = await admin('POST /epr/api/v1/endpoints', { appVersion: { name: version }, endpointId })
   assert.equal(again.status, 201, again.text)
-  const endpoint = thing({ app, version, endpointId, token: again.body.token })
+  const endpoint = testEndpoint({ app, version, endpointId, token: again.body.token })
   await endpoint.put(3)
   await waypost.kit.bus.settled()
   assert.equal((await ok(`GET ${endpoint.path}`)).config, '3')
@@ -44,7 +44,7 @@ test('configurations are deleted with their endpoint, but not those of an endpoi
 test('configurations are deleted with the version and the application', async () => {
   const { app, version } = await anApplication(['v1', 'v2'])
   const second = `${app}-v2`
-  const endpoint = thing({ app, version, ...(await anEndpoint(version)) })
+  const endpoint = testEndpoint({ app, version, ...(await anEndpoint(version)) })
   await endpoint.put(1)
   await ok(`PUT ${ecr}/endpoints/${endpoint.endpointId}/app-versions/${second}`, 2)
   for (const name of [version, second]) {
@@ -86,7 +86,7 @@ test('configurations are deleted with the tenant', async () => {
 })
 
 test('a content stays as long as something refers to it', async () => {
-  const { put, post, path, defaults } = await aThing()
+  const { put, post, path, defaults } = await aTestEndpoint()
   const sent = await put({ n: 1 })
   await post('/config/json')
   const unsent = await put({ n: 2 })
@@ -103,7 +103,7 @@ test('a content stays as long as something refers to it', async () => {
 })
 
 test('the sweep deletes what was written while its endpoint was unregistered', async () => {
-  const { endpointId, put } = await aThing()
+  const { endpointId, put } = await aTestEndpoint()
   await put(1)
   await sql`update configuration.endpoint_configs set endpoint_id = ${`gone-${endpointId}`} where endpoint_id = ${endpointId}`
   const sweep = waypost.built.get('configuration')!.periodic!.find(({ name }) => name === 'configuration.sweep')!

@@ -5,14 +5,24 @@ import { asPushed, ecr, openConfiguration } from '../../../test/harness/configur
 import { eventually } from '../../../test/harness/eventually.ts'
 import { ConfigurationApplied, ConfigurationUpdated } from './events.ts'
 
-const { waypost, admin, ok, aThing, thing, anApplication, anEndpoint, device, statusesOf, eventuallyStatuses } =
-  await openConfiguration()
+const {
+  waypost,
+  admin,
+  ok,
+  aTestEndpoint,
+  testEndpoint,
+  anApplication,
+  anEndpoint,
+  device,
+  statusesOf,
+  eventuallyStatuses,
+} = await openConfiguration()
 const none = { configId: '', config: null, statusCode: 200, reasonPhrase: 'ok' }
 const status = '/config/json/status'
 
 suite('a device asks', () => {
   test('a device that requests its configuration gets its own, else the default, else none', async () => {
-    const { defaults, put, post, path } = await aThing()
+    const { defaults, put, post, path } = await aTestEndpoint()
     assert.deepEqual(await post('/config/json'), { status: 200, body: none })
     const common = await ok(`PUT ${defaults}`, { common: true })
     assert.deepEqual((await post('/config/json/7')).body, asPushed(common))
@@ -28,7 +38,7 @@ suite('a device asks', () => {
 
   test('a device requests its configuration over MQTT with and without a request id, in both versions of the protocol', async () => {
     for (const protocolVersion of [4, 5] as const) {
-      const { put, topic } = await aThing()
+      const { put, topic } = await aTestEndpoint()
       const config = await put({ interval: 5 })
       const sensor = await device({ protocolVersion })
       await sensor.publish(topic('/config/json/0'))
@@ -42,7 +52,7 @@ suite('a device asks', () => {
   })
 
   test('errors of shape, name and path go to the error topic', async () => {
-    const { topic, post } = await aThing()
+    const { topic, post } = await aTestEndpoint()
     const sensor = await device()
     const bad: [path: string, payload: string, status: number][] = [
       ['/config/json', '{', 400],
@@ -67,7 +77,7 @@ suite('a device asks', () => {
 
 suite('a connected device gets a push', () => {
   test('a connected device gets a push whenever its effective configuration becomes another, and never without one', async () => {
-    const { connect, topic, put, path, defaults } = await aThing()
+    const { connect, topic, put, path, defaults } = await aTestEndpoint()
     const sensor = await device()
     await connect(sensor)
     const pushed = async () => (await sensor.receives(topic(status))).json
@@ -89,8 +99,8 @@ suite('a connected device gets a push', () => {
   test('a connected device gets a push when the endpoint moves to another version, with the configurations of that version', async () => {
     const { app, version } = await anApplication(['v1', 'v2'])
     const endpoint = await anEndpoint(version)
-    const one = thing({ app, version, ...endpoint })
-    const two = thing({ app, version: `${app}-v2`, ...endpoint })
+    const one = testEndpoint({ app, version, ...endpoint })
+    const two = testEndpoint({ app, version: `${app}-v2`, ...endpoint })
     await two.put({ version: 2 })
     const sensor = await device()
     await one.connect(sensor)
@@ -104,7 +114,7 @@ suite('a connected device gets a push', () => {
   })
 
   test('a connected device gets a push on connect until it has applied the configuration, also after a failure', async () => {
-    const { connect, topic, put } = await aThing()
+    const { connect, topic, put } = await aTestEndpoint()
     const { configId } = await put({ n: 1 })
     const connected = async () => {
       const sensor = await device()
@@ -128,7 +138,7 @@ suite('a connected device gets a push', () => {
   })
 
   test('a connected device gets a push unless it has stopped them, for each name apart', async () => {
-    const { connect, topic, put } = await aThing()
+    const { connect, topic, put } = await aTestEndpoint()
     const sensor = await device()
     await connect(sensor)
     await sensor.publish(topic('/config/json/1'), { observe: false })
@@ -144,7 +154,7 @@ suite('a connected device gets a push', () => {
   })
 
   test('a connected device gets a push of the last of many quick writes at the end', async () => {
-    const { connect, topic, put } = await aThing()
+    const { connect, topic, put } = await aTestEndpoint()
     const sensor = await device()
     await connect(sensor)
     await Promise.all(Array.from({ length: 20 }, (_, n) => put({ n })))
@@ -158,7 +168,7 @@ suite('a connected device gets a push', () => {
 
 suite('statuses', () => {
   test('statuses go from PENDING over DISPATCHED to APPLIED or FAILED; a later report replaces an earlier one', async () => {
-    const { endpointId, version, connect, put, post, topic } = await aThing()
+    const { endpointId, version, connect, put, post, topic } = await aTestEndpoint()
     const config = await put({ n: 1 })
     const query = `endpointId=${endpointId}`
     assert.deepEqual(await statusesOf(query), [
@@ -191,7 +201,7 @@ suite('statuses', () => {
   })
 
   test('statuses of a request that was answered are DISPATCHED', async () => {
-    const { endpointId, put, post } = await aThing()
+    const { endpointId, put, post } = await aTestEndpoint()
     await put(1)
     await post('/config/json')
     assert.deepEqual(
@@ -200,9 +210,9 @@ suite('statuses', () => {
     )
   })
 
-  test('a report on an unknown configuration is 404, over MQTT only with a request id', async () => {
-    const { topic, post, put, endpointId } = await aThing()
-    const otherEndpoint = await aThing()
+  test('a report on an unknown configuration is answered 404, over MQTT only with a request id', async () => {
+    const { topic, post, put, endpointId } = await aTestEndpoint()
+    const otherEndpoint = await aTestEndpoint()
     const theirs = await otherEndpoint.put({ theirs: true })
     const replaced = await put(1)
     await put(2)
@@ -222,7 +232,7 @@ suite('statuses', () => {
   })
 
   test('statuses of earlier configurations stay once they were sent, at most 20 for each endpoint, version and name', async () => {
-    const { endpointId, put, post } = await aThing()
+    const { endpointId, put, post } = await aTestEndpoint()
     await put('"never sent"')
     for (let n = 0; n < 24; n++) {
       const { configId } = await put({ n })
@@ -242,15 +252,15 @@ suite('statuses', () => {
   })
 
   test('statuses of a default exist for every endpoint of the version, and add up', async () => {
-    const { version, app, defaults, ...first } = await aThing()
+    const { version, app, defaults, ...first } = await aTestEndpoint()
     const others = [await anEndpoint(version), await anEndpoint(version), await anEndpoint(version)]
-    const own = thing({ app, version, ...others[0]! })
+    const own = testEndpoint({ app, version, ...others[0]! })
     await own.put('"own"')
     const { configId } = await ok(`PUT ${defaults}`, { common: 1 })
     const query = `configId=${configId}`
     await eventuallyStatuses(query, ['PENDING', 'PENDING', 'PENDING'])
     await first.post('/config/json')
-    await thing({ app, version, ...others[1]! }).post('/applied/json/1', { configId })
+    await testEndpoint({ app, version, ...others[1]! }).post('/applied/json/1', { configId })
     const page = await ok(`GET ${ecr}/statuses?${query}`)
     assert.equal(page.totalElements, 3)
     const statuses = page.content.map((one: { status: string }) => one.status)
@@ -271,7 +281,7 @@ test('services learn of configurations that are written and applied, by the batc
   const applied: unknown[] = []
   waypost.kit.bus.subscribe(ConfigurationUpdated, (payload) => void updated.push(payload))
   waypost.kit.bus.subscribe(ConfigurationApplied, (payload) => void applied.push(payload))
-  const { endpointId, version, put, post, path, defaults } = await aThing()
+  const { endpointId, version, put, post, path, defaults } = await aTestEndpoint()
   const { configId } = await put({ n: 1 })
   await put({ n: 1 })
   await post('/applied/json', { configId, reasonPhrase: 'done' })

@@ -6,7 +6,7 @@ import { ecr, openConfiguration } from '../../../test/harness/configuration.ts'
 import type { TestDevice } from '../../../test/harness/device.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
 
-const { admin, ok, anApplication, anEndpoint, thing, device, statusesOf } = await openConfiguration()
+const { admin, ok, anApplication, anEndpoint, testEndpoint, device, statusesOf } = await openConfiguration()
 
 const suffixes = ['v1', 'v2'] as const
 const names = ['default', 'night'] as const
@@ -61,7 +61,7 @@ function aModel(): Model {
 async function run(steps: Step[]) {
   const { app } = await anApplication([...suffixes])
   const endpoint = await anEndpoint(`${app}-v1`)
-  const at = (suffix: Suffix) => thing({ app, version: `${app}-${suffix}`, ...endpoint })
+  const at = (suffix: Suffix) => testEndpoint({ app, version: `${app}-${suffix}`, ...endpoint })
   const model = aModel()
   let sensor: TestDevice | undefined
   /** The last `configId` that the device has got, by name. */

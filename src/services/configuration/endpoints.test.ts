@@ -4,12 +4,12 @@ import { suite, test } from 'node:test'
 import { aCaller, aPlatformAdmin, aTenantAdmin } from '../../../test/harness/builders.ts'
 import { ecr, openConfiguration } from '../../../test/harness/configuration.ts'
 
-const { waypost, admin, ok, aThing, anEndpoint, anApplication, other } = await openConfiguration()
+const { waypost, admin, ok, aTestEndpoint, anEndpoint, anApplication, other } = await openConfiguration()
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
 suite('the configuration of an endpoint', () => {
   test('the configuration of an endpoint is created, read, replaced and deleted', async () => {
-    const { path } = await aThing()
+    const { path } = await aTestEndpoint()
     assert.equal((await admin(`GET ${path}`)).status, 404)
     const created = await admin(`PUT ${path}`, { interval: 5 })
     assert.equal(created.status, 200, created.text)
@@ -29,7 +29,7 @@ suite('the configuration of an endpoint', () => {
   })
 
   test('the configuration of an endpoint may be any JSON, and equal JSON changes nothing', async () => {
-    const { path } = await aThing()
+    const { path } = await aTestEndpoint()
     for (const value of [0, '', 'text', false, null, [], [1, { a: [] }], {}])
       assert.equal((await ok(`PUT ${path}`, JSON.stringify(value))).config, JSON.stringify(value))
     const first = await ok(`PUT ${path}`, '{"a": 1, "b": {"c": [1, 2], "d": null}}')
@@ -40,7 +40,7 @@ suite('the configuration of an endpoint', () => {
   })
 
   test('the configuration of an endpoint has names, and a list sorted by name', async () => {
-    const { path } = await aThing()
+    const { path } = await aTestEndpoint()
     const configs = []
     for (const name of ['night', 'a-1', 'default', 'B_2']) configs.push(await ok(`PUT ${path}?name=${name}`, { name }))
     const sorted = configs.toSorted((a, b) => (a.name < b.name ? -1 : 1))
@@ -53,7 +53,7 @@ suite('the configuration of an endpoint', () => {
   })
 
   test('the configuration of an endpoint falls back to the default of the version, for each name apart', async () => {
-    const { path, defaults } = await aThing()
+    const { path, defaults } = await aTestEndpoint()
     const common = await ok(`PUT ${defaults}`, { common: true })
     const night = await ok(`PUT ${defaults}?name=night`, { night: true })
     assert.deepEqual(await ok(`GET ${path}`), common)
@@ -83,7 +83,7 @@ suite('the configuration of an endpoint', () => {
   })
 
   test('the configuration of an endpoint honours If-None-Match and If-Match', async () => {
-    const { path } = await aThing()
+    const { path } = await aTestEndpoint()
     const ifMatch = (tag: string) => ({ 'if-match': tag })
     assert.equal((await admin(`PUT ${path}`, 1, ifMatch('"x"'))).status, 412)
     assert.equal((await admin(`PUT ${path}`, 1, ifMatch('*'))).status, 412)
@@ -102,7 +102,7 @@ suite('the configuration of an endpoint', () => {
   })
 
   test('the configuration of an endpoint has one winner among concurrent writers with the same ETag, and every write wins without one', async () => {
-    const { path, defaults } = await aThing()
+    const { path, defaults } = await aTestEndpoint()
     for (const url of [path, defaults]) {
       const { configId } = await ok(`PUT ${url}`, ['first'])
       const write = (n: number, headers = {}) => admin(`PUT ${url}`, { n }, headers)
@@ -121,15 +121,15 @@ suite('the configuration of an endpoint', () => {
   })
 
   test('the configuration of an endpoint has one winner among concurrent first writers with If-Match', async () => {
-    const { path } = await aThing()
+    const { path } = await aTestEndpoint()
     const racing = await Promise.all([1, 1, 1, 1].map((value) => admin(`PUT ${path}`, value)))
     assert.equal(new Set(racing.map(({ body }) => body.configId)).size, 1)
   })
 })
 
 suite('the default of a version', () => {
-  test('the default of a version is created, replaced and deleted; a missing one is 404', async () => {
-    const { defaults } = await aThing()
+  test('the default of a version is created, replaced and deleted; a missing one is answered 404', async () => {
+    const { defaults } = await aTestEndpoint()
     assert.equal((await admin(`GET ${defaults}`)).status, 404)
     assert.equal((await admin(`DELETE ${defaults}`)).status, 404)
     assert.equal((await admin(`DELETE ${defaults}`, undefined, { 'if-match': 'x' })).status, 412)
@@ -163,7 +163,7 @@ suite('bad input', () => {
   ]
   for (const [why, query, body, status, problem] of bad)
     test(`${why} is refused, and nothing is stored`, async () => {
-      const { path, defaults } = await aThing()
+      const { path, defaults } = await aTestEndpoint()
       for (const url of [path, defaults]) {
         const answer = await admin(`PUT ${url}${query}`, body)
         assert.equal(answer.status, status, answer.text)
@@ -173,12 +173,12 @@ suite('bad input', () => {
     })
 
   test('a million bytes are accepted', async () => {
-    const { path } = await aThing()
+    const { path } = await aTestEndpoint()
     assert.equal((await ok(`PUT ${path}`, JSON.stringify('x'.repeat(999_998)))).config.length, 1_000_000)
   })
 
   test('another media type is 415', async () => {
-    const { path } = await aThing()
+    const { path } = await aTestEndpoint()
     assert.equal((await admin(`PUT ${path}`, '{}', { 'content-type': 'text/plain' })).status, 415)
   })
 })
@@ -187,7 +187,7 @@ suite('permissions', () => {
   const as = (scopes: string[], on = 'tenant-system') => waypost.as(aCaller({ on: { [on]: scopes } }))
 
   test('an endpoint that the caller may not read is like one that does not exist', async () => {
-    const { path, endpointId, version } = await aThing()
+    const { path, endpointId, version } = await aTestEndpoint()
     await ok(`PUT ${path}`, ['secret'])
     for (const method of ['GET', 'PUT', 'DELETE']) {
       const body = method === 'PUT' ? 1 : undefined
@@ -203,7 +203,7 @@ suite('permissions', () => {
   })
 
   test('a caller that may read but not change gets 403', async () => {
-    const { path, endpointId } = await aThing()
+    const { path, endpointId } = await aTestEndpoint()
     await ok(`PUT ${path}`, 1)
     const reader = as(['endpoint:read'], `endpoint-${endpointId}`)
     assert.equal((await reader(`GET ${path}`)).status, 200)
@@ -216,7 +216,7 @@ suite('permissions', () => {
   })
 
   test('defaults need the scope on the application: 404 without the right to read it, else 403', async () => {
-    const { app, version, defaults } = await aThing()
+    const { app, version, defaults } = await aTestEndpoint()
     const resource = `application-${app}`
     await ok(`PUT ${defaults}`, ['secret'])
     const missing = await admin(`GET ${ecr}/app-versions/none`)
@@ -238,7 +238,7 @@ suite('permissions', () => {
   })
 
   test('the platform writes for the tenant of the endpoint', async () => {
-    const { path } = await aThing()
+    const { path } = await aTestEndpoint()
     const written = await waypost.as(aPlatformAdmin())(`PUT ${path}`, 1)
     assert.equal(written.status, 200, written.text)
     assert.deepEqual(await ok(`GET ${path}`), written.body)

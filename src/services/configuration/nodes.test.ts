@@ -18,7 +18,7 @@ const boundAt = (endpointId: string, node: typeof one) =>
   })
 
 test('a device gets pushes of configurations that another node has written: its own, that of a batch and the default', async () => {
-  const { endpointId, version, topic, connect, path, defaults } = await one.aThing()
+  const { endpointId, version, topic, connect, path, defaults } = await one.aTestEndpoint()
   const sensor = await one.device()
   await connect(sensor)
   await boundAt(endpointId, one)
@@ -40,7 +40,7 @@ test('a device gets pushes of configurations that another node has written: its 
 })
 
 test('a device that moves between nodes gets every change, whichever node writes', async () => {
-  const endpoint = await one.aThing()
+  const endpoint = await one.aTestEndpoint()
   const { endpointId, topic, connect, path } = endpoint
   for (let round = 0; round < 4; round++) {
     const [here, writer] = round % 2 === 0 ? [one, two] : [two, one]
@@ -59,7 +59,7 @@ test('a device that moves between nodes gets every change, whichever node writes
 
 test('a configuration that is written while the device connects arrives within a second or so', async () => {
   for (let round = 0; round < 5; round++) {
-    const { topic, connect, path } = await one.aThing()
+    const { topic, connect, path } = await one.aTestEndpoint()
     const sensor = await one.device()
     const [{ configId }] = await Promise.all([two.ok(`PUT ${path}`, { round }), connect(sensor)])
     await eventually(

@@ -4,7 +4,7 @@ import { suite, test } from 'node:test'
 import { ecr, openConfiguration } from '../../../test/harness/configuration.ts'
 import { ConfigurationChanged } from '../applications/events.ts'
 
-const { waypost, admin, ok, anApplication, anEndpoint, thing } = await openConfiguration({
+const { waypost, admin, ok, anApplication, anEndpoint, testEndpoint } = await openConfiguration({
   // Unusable schemas are errors in the log, too.
   environment: { WAYPOST_LOG_LEVEL: 'silent' },
 })
@@ -21,7 +21,7 @@ async function setSchema(app: string, config: object, version?: string) {
 
 async function aFleet() {
   const { app, version } = await anApplication(['v1', 'v2'])
-  const endpoint = thing({ app, version, ...(await anEndpoint(version)) })
+  const endpoint = testEndpoint({ app, version, ...(await anEndpoint(version)) })
   return { app, version, second: `${app}-v2`, endpoint }
 }
 
@@ -56,7 +56,7 @@ suite('a schema', () => {
     assert.equal((await ok(`GET ${endpoint.path}`)).config, '{"interval":1}')
   })
 
-  test('a schema that is required and missing is 404, and changing it leaves stored configurations alone', async () => {
+  test('a configuration whose required schema is missing is answered 404, and a changed schema leaves stored configurations alone', async () => {
     const { app, endpoint } = await aFleet()
     await ok(`PUT ${endpoint.path}`, 'true')
     assert.equal((await setSchema(app, { endpointConfigurationSchemaRequired: true })).status, 204)

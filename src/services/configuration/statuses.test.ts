@@ -4,14 +4,14 @@ import { test } from 'node:test'
 import { aCaller } from '../../../test/harness/builders.ts'
 import { ecr, openConfiguration } from '../../../test/harness/configuration.ts'
 
-const { waypost, admin, other, ok, aThing, anEndpoint, thing } = await openConfiguration()
+const { waypost, admin, other, ok, aTestEndpoint, anEndpoint, testEndpoint } = await openConfiguration()
 const list = `GET ${ecr}/statuses`
 
 test('a page has the fields of Spring, the newest configuration first, and adds up over pages', async () => {
-  const { app, version, put } = await aThing()
+  const { app, version, put } = await aTestEndpoint()
   const written: string[] = [(await put({ n: -1 })).configId]
   for (let n = 0; n < 6; n++) {
-    const one = thing({ app, version, ...(await anEndpoint(version)) })
+    const one = testEndpoint({ app, version, ...(await anEndpoint(version)) })
     written.unshift((await one.put({ n }, n % 2 === 0 ? '' : '?name=odd')).configId)
   }
   const query = `${list}?appVersionName=${version}&size=3`
@@ -38,7 +38,7 @@ test('a page has the fields of Spring, the newest configuration first, and adds 
 })
 
 test('endpoints come as a list, repeated or with commas', async () => {
-  const [a, b, c] = [await aThing(), await aThing(), await aThing()]
+  const [a, b, c] = [await aTestEndpoint(), await aTestEndpoint(), await aTestEndpoint()]
   for (const { put } of [a, b, c]) await put(1)
   for (const query of [
     `endpointId=${a.endpointId},${b.endpointId}`,
@@ -50,7 +50,7 @@ test('endpoints come as a list, repeated or with commas', async () => {
   }
 })
 
-test('wrong parameters are 400', async () => {
+test('wrong parameters are answered 400', async () => {
   const long = Array.from({ length: 1001 }, (_, n) => `e${n}`).join(',')
   for (const query of ['page=-1', 'page=x', 'size=0', 'size=10001', 'status=DONE', 'status=', `endpointId=${long}`]) {
     const { status, body } = await admin(`${list}?${query}`)
@@ -60,7 +60,7 @@ test('wrong parameters are 400', async () => {
 })
 
 test('a caller sees the endpoints that it may read, of its tenant only, and their defaults too', async () => {
-  const [mine, sibling] = [await aThing(), await aThing()]
+  const [mine, sibling] = [await aTestEndpoint(), await aTestEndpoint()]
   for (const { put, defaults } of [mine, sibling]) {
     await put({ own: true })
     await ok(`PUT ${defaults}?name=common`, 1)
@@ -86,10 +86,10 @@ test('a caller sees the endpoints that it may read, of its tenant only, and thei
 })
 
 test('a page of large configurations is sent without holding all of them', async () => {
-  const { app, version } = await aThing()
+  const { app, version } = await aTestEndpoint()
   const endpoints = await Promise.all(Array.from({ length: 12 }, () => anEndpoint(version)))
   for (const [n, endpoint] of endpoints.entries())
-    await thing({ app, version, ...endpoint }).put(JSON.stringify(`${n}`.padEnd(900_000, 'x')))
+    await testEndpoint({ app, version, ...endpoint }).put(JSON.stringify(`${n}`.padEnd(900_000, 'x')))
   const { content } = await ok(`${list}?appVersionName=${version}&size=100`)
   assert.deepEqual(
     content.map(({ config }: { config: string }) => config.slice(1, 3).replace('x', '')),

@@ -4,11 +4,11 @@ import { suite, test } from 'node:test'
 import { aCaller, aPlatformAdmin } from '../../../test/harness/builders.ts'
 import { ecr, openConfiguration } from '../../../test/harness/configuration.ts'
 
-const { waypost, admin, other, ok, aThing } = await openConfiguration()
+const { waypost, admin, other, ok, aTestEndpoint } = await openConfiguration()
 const system = `${ecr}/system`
 
 async function theLevels() {
-  const { app, version, endpointId } = await aThing()
+  const { app, version, endpointId } = await aTestEndpoint()
   return {
     tenant: { path: `${system}/tenants/default/configs`, level: 'TENANT', entityId: 'default' },
     application: { path: `${system}/applications/${app}/configs`, level: 'APPLICATION', entityId: app },

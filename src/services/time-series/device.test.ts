@@ -10,7 +10,7 @@ const { waypost, admin, anApplication, anEndpoint, device, httpUrl } = await ope
   environment: { WAYPOST_SERIES_PER_APPLICATION: '3' },
 })
 
-async function aThing(instances: Record<string, object> = {}) {
+async function aTestEndpoint(instances: Record<string, object> = {}) {
   const { app, version } = await anApplication()
   for (const [instance, configuration] of Object.entries(instances)) {
     const envelope = { [instance]: { platform: { applications: { [app]: configuration } } } }
@@ -29,7 +29,7 @@ async function aThing(instances: Record<string, object> = {}) {
 }
 
 test('a sample with more series than the application may have is rejected with the name of the series, over MQTT and HTTP', async () => {
-  const { app, topic, post, points } = await aThing()
+  const { app, topic, post, points } = await aTestEndpoint()
   const sensor = await device()
   await sensor.publish(`${topic}/json/1`, { timestamp: 1, a: 1, b: 1 })
   assert.equal((await sensor.receives(`${topic}/json/1/status`)).text, '')
@@ -70,7 +70,7 @@ async function sendAll(count: number, atOnce: number, send: (value: number) => P
 }
 
 test('every acknowledged sample without a timestamp becomes a point, with concurrent messages over MQTT and HTTP', async () => {
-  const { app, endpointId, topic, post } = await aThing()
+  const { app, endpointId, topic, post } = await aTestEndpoint()
   const [first, second] = [await device(), await device()]
   const count = 400
   await Promise.all([
@@ -109,7 +109,7 @@ test('every acknowledged sample without a timestamp becomes a point, with concur
 
 test('metadata becomes series if the application configures it', async () => {
   const values = [{ path: '~ep-metadata.place.floor', name: 'floor', type: 'number' }]
-  const { endpointId, post, points } = await aThing({
+  const { endpointId, post, points } = await aTestEndpoint({
     dcx: { 'metadata-enrichment': { enabled: true } },
     epts: { 'time-series': { names: { place: { values } } } },
   })
@@ -136,7 +136,7 @@ test('metadata becomes series if the application configures it', async () => {
 
 test('an invalid sample is reported with its position, and nothing of its message is stored', async () => {
   const values = [{ path: 'level', type: 'number' }]
-  const { topic, points } = await aThing({ epts: { 'time-series': { names: { level: { values } } } } })
+  const { topic, points } = await aTestEndpoint({ epts: { 'time-series': { names: { level: { values } } } } })
   const sensor = await device()
   await sensor.publish(`${topic}/json/9`, [
     { timestamp: 1, level: 1 },

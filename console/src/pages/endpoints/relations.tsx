@@ -58,7 +58,7 @@ function Relations({
         {list.isLoading ? (
           <Loading label={texts.loading} />
         ) : ids.length === 0 ? (
-          <p className="quiet">{isOut ? texts.containsNone : texts.containedNone}</p>
+          <p className="quiet">{isOut ? texts.containsNothing : texts.containedInNothing}</p>
         ) : (
           <ul className="related">
             {ids.map((id) => (

@@ -89,8 +89,8 @@ export const tabTexts = {
   // relations
   contains: 'Contains',
   containedBy: 'Is contained by',
-  containsNone: 'This endpoint contains no other, such as a gateway its sensors.',
-  containedNone: 'No other endpoint contains this one.',
+  containsNothing: 'This endpoint contains no other endpoints. A gateway would contain its sensors.',
+  containedInNothing: 'No other endpoint contains this one.',
   link: 'Add',
   otherId: 'Id of the other endpoint',
   linked: 'Relation added',

@@ -92,7 +92,7 @@ const documentScope: Scope = (name, where) => {
   if (versionNames.has(name)) return version
   if (name === 'metadata') return metadata
   if (!name.startsWith('metadata.'))
-    throw new DocumentQueryError(where, 'there is no such field: a query speaks of application_version and metadata')
+    throw new DocumentQueryError(where, 'there is no such field: a query may name application_version and metadata')
   const path = readPath(name.slice('metadata.'.length), where, 1)
   // `key` and `value` have MongoDB's meaning; any other name is an alias for the metadata key of that name.
   return path[0] === 'key' || path[0] === 'value' ? inMembers(path) : atPath(path)

@@ -216,7 +216,7 @@ suite('deleting endpoints', () => {
     assert.equal(reverse.body.totalElements, 0)
   })
 
-  test('deleting endpoints is 403 for a caller who may only read', async () => {
+  test('deleting endpoints is answered 403 for a caller who may only read', async () => {
     const { version } = await anApplication()
     const id = await anEndpoint(version)
     const reader = waypost.as(aCaller({ on: { [`endpoint-${id}`]: ['endpoint:read'] } }))

@@ -37,11 +37,11 @@ function receiver(outcome: () => Promise<void> = async () => {}) {
   return { behind, collected, messages }
 }
 
-const nobodyHears = Object.assign(async () => {}, { isHandled: () => false })
+const publishWithoutSubscribers = Object.assign(async () => {}, { isHandled: () => false })
 const asTheyAre = async (_endpoint: unknown, samples: unknown[]) => samples
 
 function aDevice(own = receiver()) {
-  const parts = { ...whole, enriched: asTheyAre, publish: nobodyHears }
+  const parts = { ...whole, enriched: asTheyAre, publish: publishWithoutSubscribers }
   return { ...own, say: sendTo(dataCollection({ ...parts, timeSeries: own.behind })) }
 }
 
