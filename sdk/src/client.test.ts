@@ -202,7 +202,7 @@ suite('arguments', () => {
   test('parameters are encoded, lists are repeated, and undefined is left out', async () => {
     const { client, requests } = await aServer(json(200, { totalElements: 0, content: [] }))
     await client.endpoints.list({ endpointId: ['a&b', 'c/d'], regex: undefined, limit: 5 }).page()
-    assert.equal(requests[0]!.url, '/epr/api/v1/endpoints?endpointId=a%26b&endpointId=c%2Fd&limit=5')
+    assert.equal(requests[0]!.url, '/epr/api/v1/endpoints?endpointId=a%26b&endpointId=c%2Fd&limit=5&cursor=')
   })
 
   for (const endpointId of ['', '.', '..'])
@@ -234,6 +234,15 @@ suite('lists', () => {
       response,
     )
   }
+  const cursorPages =
+    (all: unknown[]): Answer =>
+    ({ url }, response) => {
+      const query = new URL(url!, 'http://host').searchParams
+      const [at, limit] = [Number(query.get('cursor') || query.get('offset')), Number(query.get('limit') ?? 100)]
+      const content = all.slice(at, at + limit)
+      const more = at + limit < all.length && { nextCursor: String(at + limit) }
+      return json(200, { totalElements: all.length, content, ...more })({ url } as never, response)
+    }
   const numberedPages: Answer = ({ url }, response) => {
     const query = new URL(url!, 'http://host').searchParams
     const [page, size] = [Number(query.get('page') ?? 1), Number(query.get('pageSize') ?? 100)]
@@ -243,32 +252,66 @@ suite('lists', () => {
   const sizes = (requests: { url: string }[]) => requests.map(({ url }) => url.split('?')[1] ?? '')
 
   test('nothing is requested before it is used', async () => {
-    const { client, requests } = await aServer(offsetPages)
+    const { client, requests } = await aServer(cursorPages(items))
     client.endpoints.list({ limit: 10 })
     assert.equal(requests.length, 0)
   })
 
-  test('all pages are read one after the other', async () => {
+  test('all pages are read one after the other, in the size that the caller chose', async () => {
     const { client, requests } = await aServer(offsetPages)
     const ids: string[] = []
-    for await (const { endpointId } of client.endpoints.list({ limit: 10 })) ids.push(endpointId)
+    for await (const { id } of client.users.list({ limit: 10 })) ids.push(id)
     assert.equal(ids.length, 25)
     assert.deepEqual(sizes(requests), ['limit=10', 'limit=10&offset=10', 'limit=10&offset=20'])
   })
 
   test('a loop that stops requests no further page', async () => {
-    const { client, requests } = await aServer(offsetPages)
+    const { client, requests } = await aServer(cursorPages(items))
     let read = 0
     for await (const _ of client.endpoints.list({ limit: 10 })) if (++read === 10) break
     assert.equal(requests.length, 1)
   })
 
-  test('`take` requests no more pages than it needs', async () => {
+  test('`take` requests no more items than it needs', async () => {
     const { client, requests } = await aServer(offsetPages)
     const ids: string[] = []
-    for await (const { endpointId } of client.endpoints.list({ limit: 10 }).take(13)) ids.push(endpointId)
-    assert.equal(ids.length, 13)
-    assert.deepEqual(sizes(requests), ['limit=10', 'limit=3&offset=10'])
+    for await (const { id } of client.users.list({ limit: 10 }).take(13)) ids.push(id)
+    for await (const { id } of client.users.list().take(5)) ids.push(id)
+    assert.equal(ids.length, 18)
+    assert.deepEqual(sizes(requests), ['limit=10', 'limit=3&offset=10', 'limit=5'])
+  })
+
+  test('a list with a cursor is read by it, and begins with an empty one', async () => {
+    const { client, requests } = await aServer(cursorPages(items))
+    const ids: string[] = []
+    for await (const { endpointId } of client.endpoints.list({ offset: 3, limit: 10 }).take(13)) ids.push(endpointId)
+    assert.deepEqual([ids.length, ids[0], ids.at(-1)], [13, 'e-3', 'e-15'])
+    const body = 'offset=3&limit=10&cursor='
+    assert.deepEqual(sizes(requests), [body, 'offset=3&limit=3&cursor=13'])
+  })
+
+  test('the pages of a long list grow, whether it has cursors or numbers, and no item is read twice', async () => {
+    const many = Array.from({ length: 5000 }, (_, index) => ({ endpointId: `e-${index}` }))
+    const { client, requests } = await aServer(cursorPages(many))
+    let read = 0
+    for await (const { endpointId } of client.endpoints.list()) assert.equal(endpointId, `e-${read++}`)
+    const limitOf = ({ url }: { url: string }) => Number(new URL(url, 'http://host').searchParams.get('limit'))
+    assert.deepEqual([read, requests.map(limitOf)], [5000, [100, 200, 400, 800, 1000, 1000, 1000, 1000]])
+
+    const numbered: Answer = ({ url }, response) => {
+      const query = new URL(url!, 'http://host').searchParams
+      const [page, size] = [Number(query.get('page')), Number(query.get('size'))]
+      const content = many.slice(page * size, (page + 1) * size)
+      return json(200, { totalElements: many.length, content })({ url } as never, response)
+    }
+    const other = await aServer(numbered)
+    const ids: unknown[] = []
+    for await (const asset of other.client.list<{ endpointId: string }>('assets.list')) ids.push(asset.endpointId)
+    assert.deepEqual(
+      ids,
+      many.map(({ endpointId }) => endpointId),
+    )
+    assert.ok(other.requests.length <= 10, sizes(other.requests).join(' '))
   })
 
   test('lists whose pages are counted from 1 are read in the same way', async () => {
@@ -282,9 +325,9 @@ suite('lists', () => {
   })
 
   test('the total costs one item, or nothing after a page', async () => {
-    const { client, requests } = await aServer(offsetPages)
+    const { client, requests } = await aServer(cursorPages(items))
     assert.equal(await client.endpoints.list().total, 25)
-    assert.deepEqual(sizes(requests), ['limit=1'])
+    assert.deepEqual(sizes(requests), ['cursor=&limit=1'])
     const list = client.endpoints.list()
     const page = await list.page()
     assert.deepEqual([page.items.length, page.total, await list.total, requests.length], [25, 25, 25, 2])
@@ -299,7 +342,7 @@ suite('lists', () => {
   test('a server that never ends a list is read no further than the caller reads', async () => {
     const { client, requests } = await aServer(json(200, { totalElements: 1e9, content: items }))
     let read = 0
-    for await (const _ of client.endpoints.list({ limit: 25 })) if (++read === 60) break
+    for await (const _ of client.users.list({ limit: 25 })) if (++read === 60) break
     assert.equal(requests.length, 3)
   })
 })

@@ -57,11 +57,39 @@ function requestAfter(
   return { position: style === 'offset' ? read : at + 1, size: request.size }
 }
 
+/** Pages of a list that is read to its end grow to this number of items. */
+const largestPage = 1000
+
+const maxSizeOf = ({ maxSize }: Paging) => (maxSize === 0 ? largestPage : Math.min(maxSize, largestPage))
+
+/** Returns the request for the first page of a list of which `count` items are wanted. */
+function firstRequest(paging: Paging, { position, size }: PageRequest, count: number): PageRequest {
+  // With a size of 0 a page has all items, which are better read in parts.
+  const usual = size || paging.defaultSize || maxSizeOf(paging)
+  return { position, size: Math.min(usual, count) }
+}
+
+/**
+ * Returns the request for the next page with twice the size: a long list takes few requests, and a caller that stops early has not
+ * read much more than it used. No page has more items than are wanted, except numbered ones, whose size also decides where they begin.
+ */
+function larger(paging: Paging, request: PageRequest, wanted: number, mayGrow: boolean): PageRequest {
+  const { position } = request
+  const size = request.size ?? paging.defaultSize
+  if (size === 0) return request
+  const grown = mayGrow ? Math.max(size, Math.min(size * 2, maxSizeOf(paging))) : size
+  if (paging.style !== 'page') return { position, size: Math.min(grown, wanted) }
+  const before = (Number(position) - paging.first) * size
+  if (grown > wanted || before % grown !== 0) return { position, size: request.size }
+  return { position: before / grown + paging.first, size: grown }
+}
+
 export function createList<T>(send: Send, operation: Operation, args: Arguments, options: ListOptions = {}): List<T> {
   const paging = operation.paging!
   const given = (paging.in === 'query' ? args : (args.body ?? {})) as Arguments
   const start: PageRequest = {
-    position: given[paging.position] as PageRequest['position'],
+    // An empty cursor asks for the first page with the cursor of the next one.
+    position: (given[paging.position] ?? (paging.style === 'cursor' ? '' : undefined)) as PageRequest['position'],
     size: given[paging.size] as number | undefined,
   }
   let knownTotal: Promise<number | undefined> | undefined
@@ -95,17 +123,16 @@ export function createList<T>(send: Send, operation: Operation, args: Arguments,
     }
   }
 
+  /** Reads pages only as long as their items are used. Pages grow, unless the caller chose their size. */
   async function* take(count: number): AsyncGenerator<T, void, undefined> {
     let left = count
-    const size = start.size ?? paging.defaultSize
-    let request: PageRequest | undefined = { ...start, size: size === 0 ? count : Math.min(size, count) }
+    let request: PageRequest | undefined = firstRequest(paging, start, count)
     while (request !== undefined && left > 0) {
       const { page, after }: { page: Page<T> | NotModified; after: PageRequest | undefined } = await read(request)
       const { items } = page as Page<T>
-      yield* items.slice(0, left)
+      yield* left < items.length ? items.slice(0, left) : items
       left -= items.length
-      // A page of another size would begin elsewhere, so only offsets end with a smaller one.
-      request = after && paging.style === 'offset' ? { ...after, size: Math.min(after.size ?? left, left) } : after
+      request = after && larger(paging, after, left, start.size === undefined)
     }
   }
 
@@ -126,8 +153,6 @@ export function createList<T>(send: Send, operation: Operation, args: Arguments,
     },
     take,
     pages,
-    async *[Symbol.asyncIterator]() {
-      for await (const page of pages()) yield* page.items
-    },
+    [Symbol.asyncIterator]: () => take(Number.POSITIVE_INFINITY),
   }
 }

@@ -36,7 +36,7 @@ export function readOperation(noun: string, line: string): Operation {
 }
 
 function readPaging(text: string): Paging {
-  const [style, where, position = '', size = '', first, defaultSize, items = '', total = '', next = ''] =
+  const [style, where, position = '', size = '', first, defaultSize, items = '', total = '', next = '', max = 0] =
     text.split(',')
   return {
     style: styles[style as keyof typeof styles],
@@ -48,6 +48,7 @@ function readPaging(text: string): Paging {
     items,
     total,
     next,
+    maxSize: Number(max),
   }
 }
 

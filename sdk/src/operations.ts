@@ -2576,12 +2576,14 @@ export interface EndpointMetadataUpdatedTriggerPage {
   content: EndpointMetadataUpdatedTrigger[]
 }
 
-/** One page of a list, with the number of all matching items. */
+/** One page of a list, with the number of all matching items; after a cursor, the number when the first page was read. */
 export interface EndpointPage {
   /** Number of all matching items that the caller may read, on all pages. */
   totalElements: number
   /** The items of this page. */
   content: Endpoint[]
+  /** Position of the next page, for `cursor`. Absent on the last page, and without `cursor` in the request. */
+  nextCursor?: string
 }
 
 /** Endpoints on a map. */
@@ -2620,6 +2622,8 @@ export interface EndpointSearch {
   offset?: number
   /** Maximum number of items to return; 0 returns all. Default: 100. */
   limit?: number
+  /** `nextCursor` of the page before, with the same conditions and sort; `offset` then counts no more. Empty: the first page. Reading a long list takes less time with cursors than with offsets. Default: pages without `nextCursor`. */
+  cursor?: string
 }
 
 /** Selects the endpoints of a job, at most 1,000,000: those that meet all conditions when the job is created. The list is fixed then. */
@@ -8311,6 +8315,8 @@ export interface Nouns {
       offset?: number | undefined
       /** Maximum number of items to return; 0 returns all. Default: 100. */
       limit?: number | undefined
+      /** `nextCursor` of the page before, with the same conditions and sort; `offset` then counts no more. Empty: the first page. Reading a long list takes less time with cursors than with offsets. Default: pages without `nextCursor`. */
+      cursor?: string | undefined
       /** JSON object of metadata keys with the value that each must have, such as `{"city":"Kyiv"}`; URL-encoded. */
       metadataFilter?: string | undefined
       /** JSON object with `and` or `or`: an array of conditions `{key, operator, values}`; the operator is IN, NOT_IN, IN_REGEX or NOT_IN_REGEX. Optional: `sort` (a metadata key) and `sortOrder` (`asc` or `desc`). URL-encoded. */
@@ -8397,7 +8403,7 @@ export interface Nouns {
         sort?: string | undefined
         /** asc: ascending. desc: descending. Default: asc. */
         sortOrder?: 'asc' | 'desc' | undefined
-        /** `nextCursor` of the page before, with the same conditions and sort. Default: the first page. */
+        /** `nextCursor` of the page before, with the same conditions and sort. Empty, or by default: the first page. */
         cursor?: string | undefined
         /** Maximum number of endpoints to return. Default: 100. */
         limit?: number | undefined

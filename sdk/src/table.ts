@@ -10,7 +10,7 @@ preferences.update PUT /iam/api/v1/me/preferences`
 
 export const scopes = `list GET /iam/api/v1/scopes pn,,,,0,0,content`
 
-export const access = `list GET /iam/api/v1/access po,q,offset,limit,0,100,content,totalElements`
+export const access = `list GET /iam/api/v1/access po,q,offset,limit,0,100,content,totalElements,,1000`
 
 export const users = `access.get GET /iam/api/v1/users/{id}/access
 list GET /iam/api/v1/users po,q,offset,limit,0,100,content,totalElements
@@ -173,7 +173,7 @@ tenantsPoliciesMappings.get GET /api/v1/tenants-policies-mappings/{id}
 tenantsPoliciesMappings.update PUT /api/v1/tenants-policies-mappings/{id}
 tenantsPoliciesMappings.delete DELETE /api/v1/tenants-policies-mappings/{id}`
 
-export const tenants = `list GET /tenant-manager/api/v2/tenants po,q,offset,limit,0,100,results,count
+export const tenants = `list GET /tenant-manager/api/v2/tenants po,q,offset,limit,0,100,results,count,,100
 create POST /tenant-manager/api/v2/tenants
 get GET /tenant-manager/api/v2/tenants/{tenant_pk}
 update PUT /tenant-manager/api/v2/tenants/{tenant_pk}
@@ -185,8 +185,8 @@ keycloakServers.list GET /tenant-manager/api/v2/keycloak-servers pn,,,,0,0,resul
 keycloakServers.get GET /tenant-manager/api/v2/keycloak-servers/{pk}
 packageTypes.list GET /tenant-manager/api/v2/packages-types pn,,,,0,0,results
 packageTypes.get GET /tenant-manager/api/v2/packages-types/{pk}
-subscriptions.list GET /tenant-manager/api/v2/tenants-subscriptions po,q,offset,limit,0,100,results,count
-users.list GET /tenant-manager/api/v2/users po,q,offset,limit,0,100,results,count
+subscriptions.list GET /tenant-manager/api/v2/tenants-subscriptions po,q,offset,limit,0,100,results,count,,100
+users.list GET /tenant-manager/api/v2/users po,q,offset,limit,0,100,results,count,,100
 users.create POST /tenant-manager/api/v2/users
 users.delete DELETE /tenant-manager/api/v2/users/{pk}
 configurations.update PUT /api/v1/tenant-configs
@@ -199,7 +199,7 @@ queues.get GET /platform/api/v1/queues
 backups.list GET /platform/api/v1/backups pn,,,,0,0,content
 settings.list GET /platform/api/v1/settings pn,,,,0,0,content`
 
-export const auditRecords = `list GET /api/v1/audit/records pp,q,page,size,0,100,content,totalElements`
+export const auditRecords = `list GET /api/v1/audit/records pp,q,page,size,0,100,content,totalElements,,1000`
 
 export const usage = `get GET /api/v1/audit/usage`
 
@@ -253,8 +253,8 @@ status.get GET /api/v1/endpoints/{endpointId}/tokens/{endpointTokenId}/status
 status.update PUT /api/v1/endpoints/{endpointId}/tokens/{endpointTokenId}/status`
 
 export const endpoints = `create POST /epr/api/v1/endpoints
-list GET /epr/api/v1/endpoints po,q,offset,limit,0,100,content,totalElements
-search POST /epr/api/v1/endpoints/search r po,b,offset,limit,0,100,content,totalElements
+list GET /epr/api/v1/endpoints pc,q,cursor,limit,0,100,content,totalElements,nextCursor
+search POST /epr/api/v1/endpoints/search r pc,b,cursor,limit,0,100,content,totalElements,nextCursor
 deleteMany POST /epr/api/v1/endpoints/delete
 get GET /epr/api/v1/endpoints/{endpointId}
 delete DELETE /epr/api/v1/endpoints/{endpointId}
@@ -262,7 +262,7 @@ version.get GET /epr/api/v1/endpoints/{endpointId}/app-version
 version.update PUT /epr/api/v1/endpoints/{endpointId}/app-version
 batches.create POST /epr/api/v1/endpoints/batch
 batches.get GET /epr/api/v1/endpoints/batch/status
-directory.list GET /epr/api/v1/directory pc,q,cursor,limit,0,0,content,,nextCursor
+directory.list GET /epr/api/v1/directory pc,q,cursor,limit,0,100,content,,nextCursor,1000
 counts.get GET /epr/api/v1/directory/counts
 places.list GET /epr/api/v1/directory/places pn,,,,0,0,content,count
 metadata.get GET /epr/api/v1/endpoints/{endpointId}/metadata
@@ -283,9 +283,9 @@ get GET /epr/api/v1/applications/{applicationName}/filters/{filterId}
 patch PATCH /epr/api/v1/applications/{applicationName}/filters/{filterId}
 delete DELETE /epr/api/v1/applications/{applicationName}/filters/{filterId}`
 
-export const traffic = `list GET /api/v1/al/endpoint-traffic pp,q,page,size,0,100,content,totalElements`
+export const traffic = `list GET /api/v1/al/endpoint-traffic pp,q,page,size,0,100,content,totalElements,,1000`
 
-export const refusals = `list GET /api/v1/al/refusals pp,q,page,size,0,100,content,totalElements`
+export const refusals = `list GET /api/v1/al/refusals pp,q,page,size,0,100,content,totalElements,,1000`
 
 export const devices = `messages.send POST /kp1/{appVersionName}/{extension}/{token}/{+resource} n
 addresses.list GET /kpc/api/v1/addresses pn,,,,0,0,content`
@@ -320,7 +320,7 @@ delete DELETE /cex/api/v1/endpoints/{endpointId}/commands/{commandType}/{command
 last.get GET /cex/api/v1/endpoints/{endpointId}/commands/{commandType}/last
 list GET /cex/api/v1/endpoints/commands pn,,,,0,0
 last.search POST /cex/api/v1/endpoints/commands/last r
-ofApplication.list GET /cex/api/v1/endpoints/commands/{applicationName} pp,q,page,size,0,20,content,totalElements
+ofApplication.list GET /cex/api/v1/endpoints/commands/{applicationName} pp,q,page,size,0,20,content,totalElements,,10000
 ofApplication.counts.get GET /cex/api/v1/endpoints/commands/{applicationName}/counts
 batches.byFilter.create POST /cex/api/v1/endpoints/commands/{commandType}/batch/by-filter
 batches.create POST /cex/api/v1/endpoints/commands/{commandType}/batch
@@ -340,7 +340,7 @@ defaults.delete DELETE /ecr/api/v1/app-versions/{appVersionName}
 defaults.list GET /ecr/api/v1/app-versions/{appVersionName}/configurations pn,,,,0,0
 schemas.get GET /ecr/api/v1/app-versions/{appVersionName}/schemas
 schemas.validate PUT /ecr/api/v1/app-versions/{appVersionName}/schemas/validate r
-statuses.list GET /ecr/api/v1/statuses pp,q,page,size,0,20,content,totalElements`
+statuses.list GET /ecr/api/v1/statuses pp,q,page,size,0,20,content,totalElements,,10000`
 
 export const systemConfigurations = `tenants.create POST /ecr/api/v1/system/tenants/{tenantId}/configs
 tenants.list GET /ecr/api/v1/system/tenants/{tenantId}/configs po,q,offset,limit,0,100,content,totalElements
@@ -383,14 +383,14 @@ endpoints.list GET /otao/api/v1/applications/{appName}/software/endpoints po,q,o
 endpoints.get GET /otao/api/v1/applications/{appName}/software/endpoints/{endpointId}`
 
 export const assetTypes = `create POST /am/api/v1/asset-types
-list GET /am/api/v1/asset-types pp,q,page,size,0,100,content,totalElements
+list GET /am/api/v1/asset-types pp,q,page,size,0,100,content,totalElements,,10000
 get GET /am/api/v1/asset-types/{assetTypeId}
 update PUT /am/api/v1/asset-types/{assetTypeId}
 delete DELETE /am/api/v1/asset-types/{assetTypeId}`
 
 export const assets = `create POST /am/api/v1/assets
-list GET /am/api/v1/assets pp,q,page,size,0,100,content,totalElements
-search POST /am/api/v1/assets/list r pp,b,page,size,0,100,content,totalElements
+list GET /am/api/v1/assets pp,q,page,size,0,100,content,totalElements,,10000
+search POST /am/api/v1/assets/list r pp,b,page,size,0,100,content,totalElements,,10000
 get GET /am/api/v1/assets/{assetId}
 update PUT /am/api/v1/assets/{assetId}
 patch PATCH /am/api/v1/assets/{assetId}
@@ -401,7 +401,7 @@ relations.list GET /am/api/v2/relations pn,,,,0,0
 relationSessions.list GET /am/api/v1/relation-sessions pn,,,,0,0
 relationTrees.get GET /am/api/v1/relation-trees`
 
-export const dashboards = `list GET /dashboards/api/v1/dashboards po,q,offset,limit,0,100,content,totalElements
+export const dashboards = `list GET /dashboards/api/v1/dashboards po,q,offset,limit,0,100,content,totalElements,,1000
 create POST /dashboards/api/v1/dashboards
 get GET /dashboards/api/v1/dashboards/{dashboardId}
 update PUT /dashboards/api/v1/dashboards/{dashboardId}
@@ -428,11 +428,11 @@ documents.search POST /asf/api/v1/{tenantID}-{applicationName}/_search r
 documents.searches.send POST /asf/api/v1/{tenantID}-{applicationName}/_msearch`
 
 export const rules = `create POST /re/api/v1/rules
-list GET /re/api/v1/rules pp,q,page,size,0,100,content,totalElements
+list GET /re/api/v1/rules pp,q,page,size,0,100,content,totalElements,,10000
 get GET /re/api/v1/rules/{ruleId}
 update PUT /re/api/v1/rules/{ruleId}
 delete DELETE /re/api/v1/rules/{ruleId}
-versions.list GET /re/api/v1/rules/{ruleId}/versions pp,q,page,size,0,100,content,totalElements
+versions.list GET /re/api/v1/rules/{ruleId}/versions pp,q,page,size,0,100,content,totalElements,,10000
 versions.get GET /re/api/v1/rules/{ruleId}/versions/{version}
 triggers.list GET /re/api/v1/rules/{ruleId}/triggers pn,,,,0,0
 actions.list GET /re/api/v1/rules/{ruleId}/actions
@@ -441,139 +441,139 @@ triggers.patch PATCH /re/api/v1/rules/{ruleId}/trigger-types/cron/triggers
 actions.update PUT /re/api/v1/rules/{ruleId}/action-types/{actionType}/actions
 execute POST /re/api/v1/rules/{ruleId}/execute
 expressions.evaluate POST /re/api/v1/expressions/evaluation
-traces.list GET /re/api/v1/traces pp,q,page,size,0,100,content,totalElements
+traces.list GET /re/api/v1/traces pp,q,page,size,0,100,content,totalElements,,10000
 traces.delete DELETE /re/api/v1/traces
 try POST /re/api/v1/rules/{ruleId}/try
 replays.create POST /re/api/v1/rules/{ruleId}/replays
-replays.list GET /re/api/v1/rules/{ruleId}/replays pp,q,page,size,0,100,content,totalElements
+replays.list GET /re/api/v1/rules/{ruleId}/replays pp,q,page,size,0,100,content,totalElements,,10000
 replays.get GET /re/api/v1/rules/{ruleId}/replays/{replayId}
 replays.cancel POST /re/api/v1/rules/{ruleId}/replays/{replayId}/cancel
-deadLetters.list GET /re/api/v1/dead-letters pp,q,page,size,0,100,content,totalElements
+deadLetters.list GET /re/api/v1/dead-letters pp,q,page,size,0,100,content,totalElements,,10000
 deadLetters.retry POST /re/api/v1/dead-letters/{deadLetterId}/retry
 deadLetters.delete DELETE /re/api/v1/dead-letters/{deadLetterId}`
 
 export const webhookActions = `create POST /re/api/v1/action-types/webhook/actions
-list GET /re/api/v1/action-types/webhook/actions pp,q,page,size,0,100,content,totalElements
+list GET /re/api/v1/action-types/webhook/actions pp,q,page,size,0,100,content,totalElements,,10000
 get GET /re/api/v1/action-types/webhook/actions/{actionId}
 update PUT /re/api/v1/action-types/webhook/actions/{actionId}
 delete DELETE /re/api/v1/action-types/webhook/actions/{actionId}`
 
 export const ruleExecutionActions = `create POST /re/api/v1/action-types/rule-execution/actions
-list GET /re/api/v1/action-types/rule-execution/actions pp,q,page,size,0,100,content,totalElements
+list GET /re/api/v1/action-types/rule-execution/actions pp,q,page,size,0,100,content,totalElements,,10000
 get GET /re/api/v1/action-types/rule-execution/actions/{actionId}
 update PUT /re/api/v1/action-types/rule-execution/actions/{actionId}
 delete DELETE /re/api/v1/action-types/rule-execution/actions/{actionId}`
 
 export const sendEmailActions = `create POST /re/api/v1/action-types/send-email/actions
-list GET /re/api/v1/action-types/send-email/actions pp,q,page,size,0,100,content,totalElements
+list GET /re/api/v1/action-types/send-email/actions pp,q,page,size,0,100,content,totalElements,,10000
 get GET /re/api/v1/action-types/send-email/actions/{actionId}
 update PUT /re/api/v1/action-types/send-email/actions/{actionId}
 delete DELETE /re/api/v1/action-types/send-email/actions/{actionId}`
 
 export const commandInvocationActions = `create POST /re/api/v1/action-types/command-invocation/actions
-list GET /re/api/v1/action-types/command-invocation/actions pp,q,page,size,0,100,content,totalElements
+list GET /re/api/v1/action-types/command-invocation/actions pp,q,page,size,0,100,content,totalElements,,10000
 get GET /re/api/v1/action-types/command-invocation/actions/{actionId}
 update PUT /re/api/v1/action-types/command-invocation/actions/{actionId}
 delete DELETE /re/api/v1/action-types/command-invocation/actions/{actionId}`
 
 export const metadataUpdateActions = `create POST /re/api/v1/action-types/metadata-update/actions
-list GET /re/api/v1/action-types/metadata-update/actions pp,q,page,size,0,100,content,totalElements
+list GET /re/api/v1/action-types/metadata-update/actions pp,q,page,size,0,100,content,totalElements,,10000
 get GET /re/api/v1/action-types/metadata-update/actions/{actionId}
 update PUT /re/api/v1/action-types/metadata-update/actions/{actionId}
 delete DELETE /re/api/v1/action-types/metadata-update/actions/{actionId}`
 
 export const dataSampleActions = `create POST /re/api/v1/action-types/data-sample/actions
-list GET /re/api/v1/action-types/data-sample/actions pp,q,page,size,0,100,content,totalElements
+list GET /re/api/v1/action-types/data-sample/actions pp,q,page,size,0,100,content,totalElements,,10000
 get GET /re/api/v1/action-types/data-sample/actions/{actionId}
 update PUT /re/api/v1/action-types/data-sample/actions/{actionId}
 delete DELETE /re/api/v1/action-types/data-sample/actions/{actionId}`
 
 export const timeSeriesActions = `create POST /re/api/v1/action-types/time-series/actions
-list GET /re/api/v1/action-types/time-series/actions pp,q,page,size,0,100,content,totalElements
+list GET /re/api/v1/action-types/time-series/actions pp,q,page,size,0,100,content,totalElements,,10000
 get GET /re/api/v1/action-types/time-series/actions/{actionId}
 update PUT /re/api/v1/action-types/time-series/actions/{actionId}
 delete DELETE /re/api/v1/action-types/time-series/actions/{actionId}`
 
 export const alertActivationActions = `create POST /re/api/v1/action-types/alert-activation/actions
-list GET /re/api/v1/action-types/alert-activation/actions pp,q,page,size,0,100,content,totalElements
+list GET /re/api/v1/action-types/alert-activation/actions pp,q,page,size,0,100,content,totalElements,,10000
 get GET /re/api/v1/action-types/alert-activation/actions/{actionId}
 update PUT /re/api/v1/action-types/alert-activation/actions/{actionId}
 delete DELETE /re/api/v1/action-types/alert-activation/actions/{actionId}`
 
 export const alertResolutionActions = `create POST /re/api/v1/action-types/alert-resolution/actions
-list GET /re/api/v1/action-types/alert-resolution/actions pp,q,page,size,0,100,content,totalElements
+list GET /re/api/v1/action-types/alert-resolution/actions pp,q,page,size,0,100,content,totalElements,,10000
 get GET /re/api/v1/action-types/alert-resolution/actions/{actionId}
 update PUT /re/api/v1/action-types/alert-resolution/actions/{actionId}
 delete DELETE /re/api/v1/action-types/alert-resolution/actions/{actionId}`
 
 export const endpointMetadataUpdatedTriggers = `create POST /re/api/v1/trigger-types/endpoint-metadata-updated/triggers
-list GET /re/api/v1/trigger-types/endpoint-metadata-updated/triggers pp,q,page,size,0,100,content,totalElements
+list GET /re/api/v1/trigger-types/endpoint-metadata-updated/triggers pp,q,page,size,0,100,content,totalElements,,10000
 get GET /re/api/v1/trigger-types/endpoint-metadata-updated/triggers/{triggerId}
 update PUT /re/api/v1/trigger-types/endpoint-metadata-updated/triggers/{triggerId}
 delete DELETE /re/api/v1/trigger-types/endpoint-metadata-updated/triggers/{triggerId}`
 
 export const endpointDataSamplesReceivedTriggers = `create POST /re/api/v1/trigger-types/endpoint-data-samples-received/triggers
-list GET /re/api/v1/trigger-types/endpoint-data-samples-received/triggers pp,q,page,size,0,100,content,totalElements
+list GET /re/api/v1/trigger-types/endpoint-data-samples-received/triggers pp,q,page,size,0,100,content,totalElements,,10000
 get GET /re/api/v1/trigger-types/endpoint-data-samples-received/triggers/{triggerId}
 update PUT /re/api/v1/trigger-types/endpoint-data-samples-received/triggers/{triggerId}
 delete DELETE /re/api/v1/trigger-types/endpoint-data-samples-received/triggers/{triggerId}`
 
 export const endpointDataSampleUpdatedTriggers = `create POST /re/api/v1/trigger-types/endpoint-data-sample-updated/triggers
-list GET /re/api/v1/trigger-types/endpoint-data-sample-updated/triggers pp,q,page,size,0,100,content,totalElements
+list GET /re/api/v1/trigger-types/endpoint-data-sample-updated/triggers pp,q,page,size,0,100,content,totalElements,,10000
 get GET /re/api/v1/trigger-types/endpoint-data-sample-updated/triggers/{triggerId}
 update PUT /re/api/v1/trigger-types/endpoint-data-sample-updated/triggers/{triggerId}
 delete DELETE /re/api/v1/trigger-types/endpoint-data-sample-updated/triggers/{triggerId}`
 
 export const endpointTimeSeriesUpdatedTriggers = `create POST /re/api/v1/trigger-types/endpoint-time-series-updated/triggers
-list GET /re/api/v1/trigger-types/endpoint-time-series-updated/triggers pp,q,page,size,0,100,content,totalElements
+list GET /re/api/v1/trigger-types/endpoint-time-series-updated/triggers pp,q,page,size,0,100,content,totalElements,,10000
 get GET /re/api/v1/trigger-types/endpoint-time-series-updated/triggers/{triggerId}
 update PUT /re/api/v1/trigger-types/endpoint-time-series-updated/triggers/{triggerId}
 delete DELETE /re/api/v1/trigger-types/endpoint-time-series-updated/triggers/{triggerId}`
 
 export const endpointCommandDispatchedTriggers = `create POST /re/api/v1/trigger-types/endpoint-command-dispatched/triggers
-list GET /re/api/v1/trigger-types/endpoint-command-dispatched/triggers pp,q,page,size,0,100,content,totalElements
+list GET /re/api/v1/trigger-types/endpoint-command-dispatched/triggers pp,q,page,size,0,100,content,totalElements,,10000
 get GET /re/api/v1/trigger-types/endpoint-command-dispatched/triggers/{triggerId}
 update PUT /re/api/v1/trigger-types/endpoint-command-dispatched/triggers/{triggerId}
 delete DELETE /re/api/v1/trigger-types/endpoint-command-dispatched/triggers/{triggerId}`
 
 export const endpointCommandResultReceivedTriggers = `create POST /re/api/v1/trigger-types/endpoint-command-result-received/triggers
-list GET /re/api/v1/trigger-types/endpoint-command-result-received/triggers pp,q,page,size,0,100,content,totalElements
+list GET /re/api/v1/trigger-types/endpoint-command-result-received/triggers pp,q,page,size,0,100,content,totalElements,,10000
 get GET /re/api/v1/trigger-types/endpoint-command-result-received/triggers/{triggerId}
 update PUT /re/api/v1/trigger-types/endpoint-command-result-received/triggers/{triggerId}
 delete DELETE /re/api/v1/trigger-types/endpoint-command-result-received/triggers/{triggerId}`
 
 export const alertLifecycleEventTriggers = `create POST /re/api/v1/trigger-types/alert-lifecycle-event/triggers
-list GET /re/api/v1/trigger-types/alert-lifecycle-event/triggers pp,q,page,size,0,100,content,totalElements
+list GET /re/api/v1/trigger-types/alert-lifecycle-event/triggers pp,q,page,size,0,100,content,totalElements,,10000
 get GET /re/api/v1/trigger-types/alert-lifecycle-event/triggers/{triggerId}
 update PUT /re/api/v1/trigger-types/alert-lifecycle-event/triggers/{triggerId}
 delete DELETE /re/api/v1/trigger-types/alert-lifecycle-event/triggers/{triggerId}`
 
 export const cronTriggers = `create POST /re/api/v1/trigger-types/cron/triggers
-list GET /re/api/v1/trigger-types/cron/triggers pp,q,page,size,0,100,content,totalElements
+list GET /re/api/v1/trigger-types/cron/triggers pp,q,page,size,0,100,content,totalElements,,10000
 get GET /re/api/v1/trigger-types/cron/triggers/{triggerId}
 update PUT /re/api/v1/trigger-types/cron/triggers/{triggerId}
 delete DELETE /re/api/v1/trigger-types/cron/triggers/{triggerId}`
 
 export const snippets = `create POST /re/api/v1/snippets
-list GET /re/api/v1/snippets pp,q,page,size,0,100,content,totalElements
+list GET /re/api/v1/snippets pp,q,page,size,0,100,content,totalElements,,10000
 get GET /re/api/v1/snippets/{snippetId}
 update PUT /re/api/v1/snippets/{snippetId}
 delete DELETE /re/api/v1/snippets/{snippetId}`
 
 export const secrets = `create POST /re/api/v1/secrets
-list GET /re/api/v1/secrets pp,q,page,size,0,100,content,totalElements
+list GET /re/api/v1/secrets pp,q,page,size,0,100,content,totalElements,,10000
 get GET /re/api/v1/secrets/{secretId}
 update PUT /re/api/v1/secrets/{secretId}
 delete DELETE /re/api/v1/secrets/{secretId}`
 
 export const alertSettings = `create POST /re/api/v1/alert-settings
-list GET /re/api/v1/alert-settings pp,q,page,size,0,100,content,totalElements
+list GET /re/api/v1/alert-settings pp,q,page,size,0,100,content,totalElements,,10000
 get GET /re/api/v1/alert-settings/{alertSettingId}
 update PUT /re/api/v1/alert-settings/{alertSettingId}
 delete DELETE /re/api/v1/alert-settings/{alertSettingId}`
 
-export const alerts = `list GET /re/api/v1/alerts pp,q,page,size,0,100,content,totalElements
-search POST /re/api/v1/alerts/search r pp,b,page,size,0,100,content,totalElements
+export const alerts = `list GET /re/api/v1/alerts pp,q,page,size,0,100,content,totalElements,,10000
+search POST /re/api/v1/alerts/search r pp,b,page,size,0,100,content,totalElements,,10000
 deleteMany POST /re/api/v1/alerts/delete
 types.list GET /re/api/v1/alerts/types pn,,,,0,0
 metadataKeys.list GET /re/api/v1/alerts/metadata-keys pn,,,,0,0
@@ -581,10 +581,10 @@ get GET /re/api/v1/alerts/{alertId}
 delete DELETE /re/api/v1/alerts/{alertId}
 acknowledgement.update PUT /re/api/v1/alerts/{alertId}/acknowledgement
 resolution.update PUT /re/api/v1/alerts/{alertId}/resolve
-lifecycleEvents.list GET /re/api/v1/alerts/{alertId}/lifecycle-events pp,q,page,size,0,100,content,totalElements`
+lifecycleEvents.list GET /re/api/v1/alerts/{alertId}/lifecycle-events pp,q,page,size,0,100,content,totalElements,,10000`
 
 export const vpnClients = `create POST /vpms/api/v1/vpnclient
-list GET /vpms/api/v1/vpnclient pp,q,page,pageSize,1,100,data,count
+list GET /vpms/api/v1/vpnclient pp,q,page,pageSize,1,100,data,count,,10000
 get GET /vpms/api/v1/vpnclient/{vpnclientID}
 delete DELETE /vpms/api/v1/vpnclient/{vpnclientID}
 config.download GET /vpms/api/v1/vpnclient/{vpnclientID}/config ab
@@ -624,9 +624,9 @@ metadataPatches.create POST /jobs/api/v1/jobs/metadata-patches
 versionChanges.create POST /jobs/api/v1/jobs/version-changes
 commands.create POST /jobs/api/v1/jobs/commands
 configurations.create POST /jobs/api/v1/jobs/configurations
-list GET /jobs/api/v1/jobs po,q,offset,limit,0,100,content,totalElements
+list GET /jobs/api/v1/jobs po,q,offset,limit,0,100,content,totalElements,,1000
 get GET /jobs/api/v1/jobs/{jobId}
-items.list GET /jobs/api/v1/jobs/{jobId}/items po,q,offset,limit,0,100,content,totalElements
+items.list GET /jobs/api/v1/jobs/{jobId}/items po,q,offset,limit,0,100,content,totalElements,,1000
 execute POST /jobs/api/v1/jobs/{jobId}/start
 cancel POST /jobs/api/v1/jobs/{jobId}/cancel
 endpointExports.create POST /jobs/api/v1/jobs/endpoint-exports

@@ -126,6 +126,8 @@ export interface Paging {
   items: string
   total: string
   next: string
+  /** Maximum number of items on a page; 0: any number. */
+  maxSize: number
 }
 
 /** An operation as the table describes it. */

@@ -14,20 +14,34 @@ export async function* inChunks(pieces: AsyncIterable<string>): AsyncGenerator<s
   if (chunk !== '') yield chunk
 }
 
-/** Yields `[a,b]` from the texts of items; a text may contain several items, already joined by commas. */
-export async function* jsonArray(texts: AsyncIterable<string>, begin = '[', end = ']'): AsyncGenerator<string> {
+/**
+ * Yields `[a,b]` from the texts of items; a text may contain several items, already joined by commas. A function for the end is called
+ * after the last item.
+ */
+export async function* jsonArray(
+  texts: AsyncIterable<string>,
+  begin = '[',
+  end: string | (() => string) = ']',
+): AsyncGenerator<string> {
   let separator = begin
   for await (const text of texts) {
     yield separator + text
     separator = ','
   }
-  yield separator === begin ? begin + end : end
+  const last = typeof end === 'string' ? end : end()
+  yield separator === begin ? begin + last : last
 }
 
-/** Yields `{totalElements, content}` with any number of items. */
-export const contentPageStream = (total: number, texts: AsyncIterable<string>) =>
-  jsonArray(texts, `{"totalElements":${total},"content":[`, ']}')
+/** Yields `{totalElements, content}` with any number of items. `nextCursor` is called after the last one. */
+export const contentPageStream = (
+  total: number,
+  texts: AsyncIterable<string>,
+  nextCursor: () => string | undefined = () => undefined,
+) => jsonArray(texts, `{"totalElements":${total},"content":[`, () => endOf(nextCursor()))
 
-/** Returns the text of `{totalElements, content}`. */
-export const contentPageText = (total: number, texts: string[]) =>
-  `{"totalElements":${total},"content":[${texts.join(',')}]}`
+/** Returns the text of `{totalElements, content, nextCursor}`. */
+export const contentPageText = (total: number, texts: string[], nextCursor?: string) =>
+  `{"totalElements":${total},"content":[${texts.join(',')}${endOf(nextCursor)}`
+
+const endOf = (nextCursor: string | undefined) =>
+  nextCursor === undefined ? ']}' : `],"nextCursor":${JSON.stringify(nextCursor)}}`

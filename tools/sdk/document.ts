@@ -38,6 +38,7 @@ export interface PagingOf {
   parameters?: [position: string, size?: string]
   first?: number
   size?: number
+  max?: number
   items: string
   total?: string
   next?: string

@@ -17,7 +17,7 @@ const wordsOf = (name: string) =>
   name.split('.').map((word) => word.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`))
 
 /** The command line pages by itself. */
-const paging = new Set(['offset', 'limit', 'page', 'size', 'after'])
+const paging = new Set(['offset', 'limit', 'page', 'size', 'cursor'])
 
 export async function commandTexts(name: string, args: Arguments): Promise<CommandTexts> {
   const { describe } = await import('../../../sdk/src/descriptions.ts')

@@ -47,7 +47,7 @@ const commonOptions = {
 } satisfies FlagOptions
 
 /** Parameters that page a list. The command line pages by itself: `--limit` counts items, `--page-size` those of a request. */
-const pagingNames = new Set(['offset', 'limit', 'page', 'size', 'cursor', 'after'])
+const pagingNames = new Set(['offset', 'limit', 'page', 'size', 'cursor'])
 
 /** A flag of an operation and where its value goes. */
 export interface OperationFlag {

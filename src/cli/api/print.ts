@@ -22,16 +22,56 @@ export async function write(text: string) {
   if (!process.stdout.write(text)) await once(process.stdout, 'drain')
 }
 
+const chunkLength = 64 * 1024
+
+/** Joins the texts of a list to few writes: of a million lines, writing each one takes a third of the time. */
+interface Joined {
+  add(text: string): Promise<void> | undefined
+  flush(): Promise<void>
+}
+
+function joinTexts(): Joined {
+  let text = ''
+  let waiting: NodeJS.Immediate | undefined
+  const flush = async () => {
+    clearImmediate(waiting)
+    waiting = undefined
+    const joined = text
+    text = ''
+    if (joined !== '') await write(joined)
+  }
+  return {
+    add(more) {
+      text += more
+      if (text.length >= chunkLength) return flush()
+      // Nothing is held back while the next page is read.
+      waiting ??= setImmediate(() => void flush())
+      return undefined
+    },
+    flush,
+  }
+}
+
 export async function printList(items: AsyncIterable<unknown>, printing: Printing): Promise<void> {
   const { output } = printing
   if (output === 'json') return printJsonList(items)
   if (output === 'yaml') return printYamlList(items)
   if (output === 'csv') return printCsv(items, printing)
-  if (output === 'id') {
-    for await (const item of items) await write(`${idOf(item, printing.known)}\n`)
-    return
-  }
+  if (output === 'id') return printTexts(items, (item) => `${idOf(item, printing.known)}\n`)
   return printTable(items, printing)
+}
+
+/** Prints the text of each item. If the list fails, the items before are printed. */
+async function printTexts(items: AsyncIterable<unknown>, textOf: (item: unknown) => string) {
+  const joined = joinTexts()
+  try {
+    for await (const item of items) {
+      const full = joined.add(textOf(item))
+      if (full !== undefined) await full
+    }
+  } finally {
+    await joined.flush()
+  }
 }
 
 export async function printObject(value: unknown, printing: Printing): Promise<void> {
@@ -56,37 +96,39 @@ async function* values(list: unknown[]) {
 
 async function printJsonList(items: AsyncIterable<unknown>) {
   let separator = '['
-  for await (const item of items) {
-    await write(`${separator}\n  ${JSON.stringify(item)}`)
+  await printTexts(items, (item) => {
+    const text = `${separator}\n  ${JSON.stringify(item)}`
     separator = ','
-  }
+    return text
+  })
   await write(separator === '[' ? '[]\n' : '\n]\n')
 }
 
 async function printYamlList(items: AsyncIterable<unknown>) {
+  const { stringify } = await import('yaml')
   let isEmpty = true
-  for await (const item of items) {
-    await write(await yamlOf([item]))
+  await printTexts(items, (item) => {
     isEmpty = false
-  }
+    return stringify([item], yamlOptions)
+  })
   if (isEmpty) await write('[]\n')
 }
 
+const yamlOptions = { lineWidth: 0 }
+
 async function yamlOf(value: unknown): Promise<string> {
   const { stringify } = await import('yaml')
-  return stringify(value, { lineWidth: 0 })
+  return stringify(value, yamlOptions)
 }
 
 async function printCsv(items: AsyncIterable<unknown>, { columns, known }: Printing) {
   let header = columns ?? (known.length > 0 ? known : undefined)
   if (header) await write(csvLine(header))
-  for await (const item of items) {
-    if (!header) {
-      header = keysOf(item)
-      await write(csvLine(header))
-    }
-    await write(csvLine(header.map((column) => rawText(valueAt(item, column)))))
-  }
+  await printTexts(items, (item) => {
+    const begin = header ? '' : csvLine(keysOf(item))
+    header ??= keysOf(item)
+    return begin + csvLine(header.map((column) => rawText(valueAt(item, column))))
+  })
 }
 
 const csvLine = (cells: string[]) => `${cells.map(csvCell).join(',')}\n`
@@ -101,20 +143,24 @@ async function printTable(items: AsyncIterable<unknown>, { output, columns, know
       .map((cell, index) => cell.padEnd(widths[index]!))
       .join('  ')
       .trimEnd()}\n`
-  const flush = async () => {
-    if (waiting.length === 0 || !names) return
+  const flush = () => {
+    if (waiting.length === 0 || !names) return ''
     const header = names.map((name) => visible(name).toUpperCase())
     widths = header.map((title, index) => Math.max(title.length, ...waiting.map((cells) => cells[index]!.length)))
-    await write(bold(line(header)) + waiting.map(line).join(''))
+    const text = bold(line(header)) + waiting.map(line).join('')
     waiting = []
+    return text
   }
-  for await (const item of items) {
-    names ??= columnsOf(item, known, isWide)
-    const cells = names.map((name) => cut(cellOf(valueAt(item, name)), isWide))
-    if (widths.length > 0) await write(line(cells))
-    else if (waiting.push(cells) === measuredRows) await flush()
+  try {
+    await printTexts(items, (item) => {
+      names ??= columnsOf(item, known, isWide)
+      const cells = names.map((name) => cut(cellOf(valueAt(item, name)), isWide))
+      if (widths.length > 0) return line(cells)
+      return waiting.push(cells) === measuredRows ? flush() : ''
+    })
+  } finally {
+    await write(flush())
   }
-  await flush()
 }
 
 /** Returns all columns for a wide table, otherwise the first ones whose values are not objects. */
@@ -140,6 +186,7 @@ function rawText(value: unknown): string {
 function valueAt(item: unknown, column: string): unknown {
   if (typeof item !== 'object' || item === null) return column === 'value' ? item : undefined
   if (Object.hasOwn(item, column)) return (item as Item)[column]
+  if (!column.includes('.')) return undefined
   let value: unknown = item
   for (const key of column.split('.')) {
     if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined

@@ -12,6 +12,8 @@ export interface Paging {
   first?: number
   /** Number of items if the caller names none. */
   size?: number
+  /** Maximum number of items on a page; absent if there is none. */
+  max?: number
   /** Field of the response with the items; empty if the response itself is the array. */
   items: string
   /** Field of the response with the number of all items. */
@@ -20,7 +22,14 @@ export interface Paging {
   next?: string
 }
 
-type Shape = { type?: string; properties?: Record<string, Shape>; default?: unknown; minimum?: number; const?: unknown }
+interface Shape {
+  type?: string
+  properties?: Record<string, Shape>
+  default?: unknown
+  minimum?: number
+  maximum?: number
+  const?: unknown
+}
 
 const itemFields = ['content', 'results', 'data', 'items']
 const totalFields = ['totalElements', 'count']
@@ -47,23 +56,30 @@ export function pagingOf({ name, query, body, response }: OperationSchema): Pagi
         style: 'cursor',
         in: where,
         parameters: shapes.limit ? ['cursor', 'limit'] : ['cursor'],
+        ...sizesOf(shapes.limit),
         ...found,
         next: nextField,
       }
     const pair = pairs.find(([, position, size]) => shapes[position] && shapes[size])
     if (!pair) continue
     const [style, position, size] = pair
-    const fallback = shapes[size]?.default
     return {
       style,
       in: where,
       parameters: [position, size],
       first: shapes[position]?.minimum ?? 0,
-      ...(typeof fallback === 'number' && { size: fallback }),
+      ...sizesOf(shapes[size]),
       ...found,
     }
   }
   return name.endsWith('.list') ? { style: 'none', ...found } : undefined
+}
+
+/** The largest integer of PostgreSQL is no limit. */
+const noMaximum = 2_147_483_647
+
+function sizesOf({ default: size, maximum = noMaximum }: Shape = {}): Pick<Paging, 'size' | 'max'> {
+  return { ...(typeof size === 'number' && { size }), ...(maximum < noMaximum && { max: maximum }) }
 }
 
 function itemsOf(answer: Shape | undefined): string | undefined {

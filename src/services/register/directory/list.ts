@@ -71,7 +71,7 @@ interface Listing {
 
 export async function listDirectory(deps: ListDeps, ctx: Ctx, request: DirectoryRequest): Promise<DirectoryPage> {
   const { sort, limit, includeMetadata } = request
-  const after = request.cursor === undefined ? undefined : positionOf(request.cursor, sort)
+  const after = request.cursor ? positionOf(request.cursor, sort) : undefined
   const listing: Listing = { query: await queryOf(deps, ctx, request), sort, after, limit, includeMetadata }
   const [ofApplications, singles] = await Promise.all([partOfApplications(deps, listing), singlesOf(deps, listing)])
   const merged = merge(listing, ofApplications, singles)

@@ -100,7 +100,8 @@ export const listDirectory = {
     cursor: Type.Optional(
       Type.String({
         maxLength: 4096,
-        description: '`nextCursor` of the page before, with the same conditions and sort. Default: the first page.',
+        description:
+          '`nextCursor` of the page before, with the same conditions and sort. Empty, or by default: the first page.',
       }),
     ),
     limit: Type.Integer({

@@ -133,6 +133,7 @@ function listRequestOfQuery(query: Static<typeof schemas.listEndpoints.query>): 
     view: viewOf(inclusionOf(query.include), listOf(query.metadataKeys)),
     offset: query.offset,
     limit: query.limit,
+    cursor: query.cursor,
   }
 }
 
@@ -149,5 +150,6 @@ function listRequestOfBody(body: Static<typeof schemas.searchEndpoints.body>): L
     view: viewOf(inclusionOf(body.include), body.metadataKeys),
     offset: body.offset ?? 0,
     limit: body.limit ?? 100,
+    cursor: body.cursor,
   }
 }

@@ -292,6 +292,11 @@ suite('an active filter', () => {
     assert.deepEqual(await list({ filterId: [inKyiv, above].join(), offset: 1, limit: 1 }), [[c], 2])
     assert.deepEqual(await list({ filterId: some.join(), limit: 0 }), [[b, c], 2])
     assert.deepEqual(await list({ filterId: above, metadataFilter: { n: 2 } }), [[b], 1])
+    for (const filterId of [inKyiv, some.join()]) {
+      const [all, total] = (await list({ filterId })) as [string[], number]
+      const first = await admin(`GET ${root}/endpoints${query({ filterId, limit: 1, cursor: '' })}`)
+      assert.deepEqual(await list({ filterId, cursor: first.body.nextCursor }), [all.slice(1), total])
+    }
     assert.equal((await admin(`GET ${root}/endpoints?filterId=${inKyiv},none`)).status, 400)
   })
 

@@ -42,6 +42,8 @@ export interface EndpointQuery {
   /** Conditions on what the directory stores about an endpoint. */
   directory?: DirectoryConditions | undefined
   sort?: { key: Key; descending: boolean } | undefined
+  /** Only endpoints behind this number (`seq`). */
+  after?: number | undefined
 }
 
 const conditionsMax = 100

@@ -7,6 +7,7 @@ import { InvalidRequest, invalidField } from '../../../kernel/errors.ts'
 import { contentPageStream, contentPageText } from '../../../kernel/json-text.ts'
 import { tenantToRead, visibilityOf } from '../access.ts'
 import type { FilterIndex, FilterSummary } from '../filters/filter-index.ts'
+import { cursorOf, type Position, positionOf } from './cursor.ts'
 import type { Condition, EndpointQuery, Key } from './query.ts'
 import { createListConnections, type ListConnections } from './reading.ts'
 import { type FieldNames, scanningField } from './scanning.ts'
@@ -27,6 +28,8 @@ export interface ListRequest {
   offset: number
   /** 0 means no limit. */
   limit: number
+  /** Position of the page; empty for the first one. Undefined: the caller pages by `offset`, and gets no cursor. */
+  cursor: string | undefined
 }
 
 export interface ListOperations {
@@ -35,7 +38,12 @@ export interface ListOperations {
 }
 
 /** Maximum number of endpoints that are read at a time; longer responses are streamed. */
-const pageMax = 1000
+export const pageMax = 1000
+/**
+ * From this number of matching endpoints on, a page after a cursor reads endpoints in order until it is full. Of fewer ones it finds
+ * all that are left, because the next page of them can be far away.
+ */
+const denseTotal = 20_000
 const scanMilliseconds = 10_000
 const scanLimits = { perTenant: 2, total: 4, waitingPerTenant: 20 }
 
@@ -53,6 +61,7 @@ export function createListOperations({ db, log }: Kit, filters: FilterIndex): Li
 
 async function list(deps: Deps, ctx: Ctx, request: ListRequest): Promise<Document | AsyncIterable<string>> {
   const tenantId = tenantToRead(ctx, request.tenantId)
+  const position = request.cursor ? positionOf(request.cursor, request.sort !== undefined) : undefined
   const query: EndpointQuery = {
     tenantId,
     visibility: visibilityOf(ctx, tenantId),
@@ -63,20 +72,35 @@ async function list(deps: Deps, ctx: Ctx, request: ListRequest): Promise<Documen
     conditions: request.conditions,
     regex: request.regex,
     sort: request.sort,
+    after: position?.after,
   }
+  const window: ListWindow = { ...request, offset: position?.offset ?? request.offset, position }
   const fitsOnePage = request.limit !== 0 && request.limit <= pageMax
-  if (fitsOnePage && query.visibility === 'all' && query.filterIds?.length === 1 && isFilterOnly(query, [])) {
-    const page = await pageOfFilter(deps, query, request)
-    return documentOf(contentPageText(page.total, [page.content ?? '']))
-  }
+  if (fitsOnePage && query.visibility === 'all' && query.filterIds?.length === 1 && isFilterOnly(query, []))
+    return documentOfPage(window, await pageOfFilter(deps, query, window))
   const summaries = await requireActiveFilters(deps, query)
   // The smallest filter comes first: its members are read, the others are only checked.
   summaries.sort(byMemberCount)
   if (summaries.length > 0) query.filterIds = summaries.map(({ filterId }) => filterId)
   query.membersOfFirst = summaries[0]?.matchedEndpointsCount
-  if (!fitsOnePage) return await streamOf(deps, ctx, query, request)
-  const page = await pageOf(deps, ctx, query, summaries, request)
-  return documentOf(contentPageText(page.total, [page.content ?? '']))
+  if (!fitsOnePage) return await streamOf(deps, ctx, query, window)
+  return documentOfPage(window, await pageOf(deps, ctx, query, summaries, window))
+}
+
+/** A request with its position: `offset` is that of the cursor if there is one. */
+type ListWindow = ListRequest & { position: Position | undefined }
+
+const documentOfPage = (window: ListWindow, page: store.Counted) =>
+  documentOf(contentPageText(page.total, [page.content ?? ''], nextCursor(window, page)))
+
+/** Returns the cursor behind a page; undefined after the last one, and for callers that page by `offset`. */
+function nextCursor(
+  { cursor, limit, offset, sort, position }: ListWindow,
+  { count, last, total }: Omit<store.Counted, 'content'>,
+): string | undefined {
+  if (cursor === undefined || limit === 0 || count < limit || last === null) return undefined
+  if (position?.after === undefined && offset + count >= total) return undefined
+  return cursorOf({ after: sort ? undefined : last, offset: offset + count, total })
 }
 
 const viewOf = ({ filters }: Deps, { view }: ListRequest): View => ({
@@ -90,15 +114,15 @@ async function runLimited<T>(
   ctx: Ctx,
   query: EndpointQuery,
   { fields }: ListRequest,
-  work: (sql: Sql) => Promise<T>,
+  work: (sql: Sql, isScan: boolean) => Promise<T>,
 ): Promise<T> {
   const field = scanningField(query, fields)
-  if (!field) return await work(reading.forSearches(query))
+  if (!field) return await work(reading.forSearches(query), false)
   const search = async () => {
     try {
       return await db.tx(async (sql) => {
         await store.limitTime(sql, scanMilliseconds)
-        return await work(sql)
+        return await work(sql, true)
       })
     } catch (error) {
       const { code } = error as { code?: unknown }
@@ -126,55 +150,83 @@ async function requireActiveFilters(
 }
 
 /** Reads the filter and its members at the same time; a filter that is not active has no members. */
-async function pageOfFilter(deps: Deps, query: EndpointQuery, request: ListRequest) {
+async function pageOfFilter(deps: Deps, query: EndpointQuery, window: ListWindow): Promise<store.Counted> {
   const [[filter], found] = await Promise.all([
     requireActiveFilters(deps, query),
-    store.findMembers(deps.reading.forIndexScans, query, deps.filters, request, viewOf(deps, request)),
+    store.findMembers(deps.reading.forIndexScans, query, deps.filters, window, viewOf(deps, window)),
   ])
   return { ...found, total: filter?.matchedEndpointsCount ?? 0 }
 }
 
-async function pageOf(deps: Deps, ctx: Ctx, query: EndpointQuery, summaries: FilterSummary[], request: ListRequest) {
+async function pageOf(
+  deps: Deps,
+  ctx: Ctx,
+  query: EndpointQuery,
+  summaries: FilterSummary[],
+  window: ListWindow,
+): Promise<store.Counted> {
   const { db, reading, filters } = deps
-  const view = viewOf(deps, request)
-  if (store.isPlain(query)) return await store.findPlain(reading.forIndexScans, query, request, view)
+  const { after, total: knownTotal } = window.position ?? {}
+  const view = viewOf(deps, window)
+  if (store.isPlain(query)) {
+    if (after === undefined) return await store.findPlain(reading.forIndexScans, query, window, view)
+    const found = await store.findNext(reading.forIndexScans, query, { ...window, after }, view)
+    return { ...found, total: knownTotal! }
+  }
   if (isFilterOnly(query, summaries)) {
     const [total, found] = await Promise.all([
-      summaries.length === 1 ? summaries[0]!.matchedEndpointsCount : store.countMembers(db.sql, query, filters),
-      store.findMembers(reading.forIndexScans, query, filters, request, view),
+      knownTotal ??
+        (summaries.length === 1 ? summaries[0]!.matchedEndpointsCount : store.countMembers(db.sql, query, filters)),
+      store.findMembers(reading.forIndexScans, query, filters, window, view),
     ])
     return { ...found, total }
   }
-  return await runLimited(deps, ctx, query, request, (sql) => store.findMatching(sql, query, filters, request, view))
+  return await runLimited(deps, ctx, query, window, async (sql, isScan) => {
+    if (after !== undefined && (isScan || knownTotal! >= denseTotal)) {
+      // A plan for these values: a cached one cannot know that the page is full soon.
+      const found = await store.findMatchingAfter(isScan ? sql : db.sql, query, filters, { ...window, after }, view)
+      return { ...found, total: knownTotal! }
+    }
+    const found = await store.findMatching(sql, query, filters, window, view)
+    return { ...found, total: knownTotal ?? found.total }
+  })
 }
 
 async function streamOf(
   deps: Deps,
   ctx: Ctx,
   query: EndpointQuery,
-  request: ListRequest,
+  window: ListWindow,
 ): Promise<AsyncIterable<string>> {
   const { reading, filters } = deps
+  const read: Read = { count: 0, last: null }
+  const stream = (total: number, texts: AsyncIterable<string>) =>
+    contentPageStream(total, texts, () => nextCursor(window, { ...read, total }))
   if (store.isPlain(query))
-    return contentPageStream(
-      await store.countPlain(reading.forIndexScans, query),
-      streamPlainList(deps, query, request),
+    return stream(
+      window.position?.total ?? (await store.countPlain(reading.forIndexScans, query)),
+      streamPlainList(deps, query, window, read),
     )
-  const { total, numbers } = await runLimited(deps, ctx, query, request, (sql) =>
-    store.findNumbers(sql, query, filters, request.offset),
+  const { total, numbers } = await runLimited(deps, ctx, query, window, (sql) =>
+    store.findNumbers(sql, query, filters, window.offset),
   )
-  return contentPageStream(total, streamByNumbers(deps, query.tenantId, numbers, request))
+  return stream(window.position?.total ?? total, streamByNumbers(deps, query.tenantId, numbers, window, read))
 }
 
+/** The endpoints that a stream has read so far. */
+type Read = Pick<store.Texts, 'count' | 'last'>
+
 /** Reads page by page: no connection is held while a slow caller reads. */
-async function* streamPlainList(deps: Deps, query: EndpointQuery, request: ListRequest) {
-  const view = viewOf(deps, request)
-  let remaining = request.limit || Number.POSITIVE_INFINITY
-  let [after, offset] = [-1, request.offset]
+async function* streamPlainList(deps: Deps, query: EndpointQuery, window: ListWindow, read: Read) {
+  const view = viewOf(deps, window)
+  let remaining = window.limit || Number.POSITIVE_INFINITY
+  let [after, offset] = [query.after ?? -1, window.offset]
   while (remaining > 0) {
     const limit = Math.min(pageMax, remaining)
     const texts = await store.findNext(deps.reading.forIndexScans, query, { after, offset, limit }, view)
     if (texts.count > 0) yield texts.content ?? ''
+    read.count += texts.count
+    read.last = texts.last
     if (texts.count < limit) return
     remaining -= texts.count
     after = texts.last!
@@ -182,9 +234,9 @@ async function* streamPlainList(deps: Deps, query: EndpointQuery, request: ListR
   }
 }
 
-async function* streamByNumbers(deps: Deps, tenantId: string, numbers: string, request: ListRequest) {
-  const view = viewOf(deps, request)
-  let remaining = request.limit || Number.POSITIVE_INFINITY
+async function* streamByNumbers(deps: Deps, tenantId: string, numbers: string, window: ListWindow, read: Read) {
+  const view = viewOf(deps, window)
+  let remaining = window.limit || Number.POSITIVE_INFINITY
   for (let position = 0; position < numbers.length && remaining > 0; ) {
     const page: number[] = []
     while (page.length < Math.min(pageMax, remaining) && position < numbers.length) {
@@ -195,6 +247,8 @@ async function* streamByNumbers(deps: Deps, tenantId: string, numbers: string, r
     }
     const texts = await store.findByNumbers(deps.reading.forIndexScans, tenantId, page, view)
     if (texts.count > 0) yield texts.content ?? ''
+    read.count += page.length
+    read.last = page.at(-1)!
     remaining -= page.length
   }
 }

@@ -114,3 +114,83 @@ suite('a page of a large list', () => {
     assert.deepEqual([ids(kyiv), kyiv.body.totalElements], [['device-100', 'device-200'], 200])
   })
 })
+
+type Ask = typeof admin
+
+/** Reads a list page by page, and returns the ids and the number of pages. */
+async function readByCursor(parameters: Record<string, unknown>, ask: Ask = admin) {
+  const [found, totals]: [string[], Set<number>] = [[], new Set()]
+  let pages = 0
+  for (let cursor: string | undefined = ''; cursor !== undefined; pages++) {
+    const page = await ask(`GET ${root}/endpoints${query({ ...parameters, cursor })}`)
+    assert.equal(page.status, 200, page.text)
+    found.push(...ids(page))
+    totals.add(page.body.totalElements)
+    cursor = page.body.nextCursor
+  }
+  return { ids: found, totals: [...totals], pages }
+}
+
+suite('a list that is read by cursors', () => {
+  const kyiv = [{ key: 'city', operator: 'IN', values: ['Kyiv'] }]
+  const few = waypost.as(
+    aCaller({
+      on: Object.fromEntries(Array.from({ length: 10 }, (_, i) => [`endpoint-device-${i * 1999}`, ['endpoint:read']])),
+    }),
+  )
+  const lists: [name: string, parameters: Record<string, unknown>, pages: number, ask?: Ask][] = [
+    ['all endpoints', { limit: 1000 }, 21],
+    ['streamed pages', { limit: 7000 }, 3],
+    ['all endpoints in one page', { limit: 0 }, 1],
+    ['a part of the list', { limit: 1000, offset: 18_500 }, 2],
+    ['a condition that many meet', { limit: 1000, metadataFilter: { text: 'x'.repeat(1000) } }, 21],
+    ['a condition that few meet', { limit: 70, metadataFilter: { city: 'Kyiv' } }, 3],
+    ['a pattern', { limit: 70, regex: '^device-.*99$' }, 3],
+    ['a pattern in streamed pages', { limit: 5000, regex: '^device-1' }, 3],
+    ['a sorted list', { limit: 70, multiFilter: { and: kyiv, sort: 'number', sortOrder: 'desc' } }, 3],
+    ['single endpoints', { limit: 4 }, 3, few],
+  ]
+  for (const [name, parameters, pages, ask] of lists)
+    test(`a list that is read by cursors has each endpoint once, in order: ${name}`, async () => {
+      const conditions = { applicationName: app, ...parameters }
+      const whole = await (ask ?? admin)(`GET ${root}/endpoints${query({ ...conditions, limit: 0 })}`)
+      const read = await readByCursor(conditions, ask)
+      assert.deepEqual(read.ids, ids(whole))
+      assert.deepEqual([read.totals, read.pages], [[whole.body.totalElements], pages])
+    })
+
+  test('a list that is read by cursors leaves nothing out when endpoints before are deleted', async () => {
+    const { app: small, version: of } = await anApplication()
+    const names = Array.from({ length: 6 }, (_, i) => `small-${i}`)
+    const endpoints = names.map((endpointId) => ({ endpointId, versionName: of, metadata: {} }))
+    const into = { tenantId: 'default', applicationName: small, at: new Date() }
+    await waypost.kit.db.tx((sql) => insertEndpoints(sql, into, endpoints))
+    const first = await admin(`GET ${root}/endpoints${query({ applicationName: small, limit: 2, cursor: '' })}`)
+    await admin(`DELETE ${root}/endpoints/small-0`)
+    const { nextCursor: cursor } = first.body
+    const second = await admin(`GET ${root}/endpoints${query({ applicationName: small, limit: 2, cursor })}`)
+    assert.deepEqual([ids(second), second.body.totalElements], [['small-2', 'small-3'], 6])
+    const searched = await admin(`POST ${root}/endpoints/search`, { and: [], applicationName: small, limit: 2, cursor })
+    assert.deepEqual(ids(searched), ['small-2', 'small-3'])
+  })
+
+  test('a cursor of another list, and what is not a cursor, are rejected', async () => {
+    const sorted = { multiFilter: { and: [], sort: 'number' } }
+    const { nextCursor: ofSorted } = (await admin(`GET ${url({ ...sorted, cursor: '', limit: 1 })}`)).body
+    const { nextCursor: ofAll } = (await admin(`GET ${url({ cursor: '', limit: 1 })}`)).body
+    const encoded = (fields: unknown) => Buffer.from(JSON.stringify(fields)).toString('base64url')
+    const wrong: Record<string, unknown>[] = [
+      { cursor: ofSorted },
+      { ...sorted, cursor: ofAll },
+      ...['x', 'null', encoded([2, 'registration', 1, 1]), encoded([1, 'registration', -1, 1]), encoded([1])].map(
+        (cursor) => ({ cursor }),
+      ),
+      { cursor: encoded([1, 'registration', 1.5, 1]) },
+      { cursor: encoded([1, 'registration', '1; drop table', 1]) },
+    ]
+    for (const parameters of wrong) {
+      const { status, body } = await admin(`GET ${url(parameters)}`)
+      assert.deepEqual([status, /^cursor: /.test(body.message)], [400, true], JSON.stringify([parameters, body]))
+    }
+  })
+})

@@ -126,6 +126,7 @@ export const isOfWholeTenant = ({
 function conditionSql(sql: Sql, query: EndpointQuery): Fragment {
   const parts = conditionsSql(sql, query.conditions).map((condition) => sql`and (${condition})`)
   if (query.endpointIds) parts.push(sql`and e.endpoint_id = any(${query.endpointIds}::text[])`)
+  if (query.after !== undefined) parts.push(sql`and e.seq > ${query.after}`)
   if (query.regex !== undefined) parts.push(sql`and ${regexSql(sql, query.regex)}`)
   if (query.directory) parts.push(directorySql(sql, query.directory))
   return parts.reduce((before, part) => sql`${before} ${part}`, sql``)
@@ -222,7 +223,7 @@ export async function findNext(
 }
 
 const pageOfMembersSql = (sql: Sql, query: EndpointQuery, filters: FilterIndex, { offset, limit }: Page) =>
-  filters.page(sql, query.tenantId, query.filterIds ?? [], { after: -1, offset, limit })
+  filters.page(sql, query.tenantId, query.filterIds ?? [], { after: query.after ?? -1, offset, limit })
 
 /** Returns a page of filter members, if the query has no other condition and the caller may read all of them. */
 export async function findMembers(
@@ -244,6 +245,7 @@ export async function countMembers(sql: Sql, query: EndpointQuery, filters: Filt
   return row?.count
 }
 
+/** Returns a page of the matching endpoints, with the number of all that are behind `query.after`. */
 export async function findMatching(
   sql: Sql,
   query: EndpointQuery,
@@ -283,6 +285,34 @@ export async function findByNumbers(sql: Sql, tenantId: string, numbers: number[
   return row
 }
 
+/** Returns the matching endpoints behind a number in the order of registration. It stops at the end of the page. */
+export async function findMatchingAfter(
+  sql: Sql,
+  query: EndpointQuery,
+  filters: FilterIndex,
+  page: { after: number; limit: number },
+  view: View,
+): Promise<Texts> {
+  const [row] = await sql<[Texts]>`${textsOf(sql, view, matchingAfterSql(sql, query, filters, page))}`
+  return row
+}
+
+function matchingAfterSql(
+  sql: Sql,
+  query: EndpointQuery,
+  filters: FilterIndex,
+  { after, limit }: { after: number; limit: number },
+): Fragment {
+  const { tenantId, filterIds } = query
+  const conditions = conditionSql(sql, { ...query, after })
+  const members = filterIds ? sql`and e.seq in (${filters.members(sql, tenantId, filterIds)})` : sql``
+  const parts = partsOf(sql, query).map((part) => sql`(${part})`)
+  const readable = parts.length > 0 ? parts.reduce((before, part) => sql`${before} or ${part}`) : sql`false`
+  return sql`from register.endpoints e
+    where e.tenant_id = ${tenantId} and (${readable}) ${members} ${conditions}
+    order by e.seq limit ${limit}`
+}
+
 export interface RowAfter {
   endpointId: string
   seq: number
@@ -300,18 +330,12 @@ export async function findRowsAfter(
   sql: Sql,
   query: EndpointQuery,
   filters: FilterIndex,
-  { after, limit }: { after: number; limit: number },
+  page: { after: number; limit: number },
 ): Promise<RowAfter[]> {
-  const { tenantId, filterIds } = query
-  const members = filterIds ? sql`and e.seq in (${filters.members(sql, tenantId, filterIds)})` : sql``
-  const parts = partsOf(sql, query).map((part) => sql`(${part})`)
-  const readable = parts.length > 0 ? parts.reduce((before, part) => sql`${before} or ${part}`) : sql`false`
   return await sql<RowAfter[]>`
     select e.endpoint_id, e.seq, e.application_name, e.version_name, e.created_date, e.metadata, e.metadata_updated_date,
       e.connected, e.connectivity_ts
-    from register.endpoints e
-    where e.tenant_id = ${tenantId} and e.seq > ${after} and (${readable}) ${members} ${conditionSql(sql, query)}
-    order by e.seq limit ${limit}`
+    ${matchingAfterSql(sql, query, filters, page)}`
 }
 
 export interface EndpointText extends EndpointRef {
