@@ -23,7 +23,17 @@ export function tableLine({ name, method, path, parameters, body, answers, pagin
 }
 
 function pagingText(paging: PagingOf) {
-  const { style, in: where = '', parameters = [''], first = 0, size = 0, max = '', items, total = '', next = '' } = paging
+  const {
+    style,
+    in: where = '',
+    parameters = [''],
+    first = 0,
+    size = 0,
+    max = '',
+    items,
+    total = '',
+    next = '',
+  } = paging
   const [position, sizeName = ''] = parameters
   const fields = [style[0], where[0] ?? '', position, sizeName, first, size, items, total, next, max]
   return fields.join(',').replace(/,+$/, '')

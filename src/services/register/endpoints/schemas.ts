@@ -138,7 +138,8 @@ const EndpointPage = Type.Object(
     ...contentPage(Endpoint).properties,
     nextCursor: Type.Optional(
       Type.String({
-        description: 'Position of the next page, for `cursor`. Absent on the last page, and without `cursor` in the request.',
+        description:
+          'Position of the next page, for `cursor`. Absent on the last page, and without `cursor` in the request.',
       }),
     ),
   },
