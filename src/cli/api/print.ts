@@ -44,7 +44,7 @@ function joinTexts(): Joined {
     add(more) {
       text += more
       if (text.length >= chunkLength) return flush()
-      // Nothing is held back while the next page is read.
+      // The lines of a page are printed before the next page arrives.
       waiting ??= setImmediate(() => void flush())
       return undefined
     },

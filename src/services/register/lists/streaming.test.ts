@@ -160,9 +160,9 @@ suite('a list that is read by cursors', () => {
     })
 
   test('a list that is read by cursors leaves nothing out when endpoints before are deleted', async () => {
-    const { app: small, version: of } = await anApplication()
+    const { app: small, version: versionName } = await anApplication()
     const names = Array.from({ length: 6 }, (_, i) => `small-${i}`)
-    const endpoints = names.map((endpointId) => ({ endpointId, versionName: of, metadata: {} }))
+    const endpoints = names.map((endpointId) => ({ endpointId, versionName, metadata: {} }))
     const into = { tenantId: 'default', applicationName: small, at: new Date() }
     await waypost.kit.db.tx((sql) => insertEndpoints(sql, into, endpoints))
     const first = await admin(`GET ${root}/endpoints${query({ applicationName: small, limit: 2, cursor: '' })}`)
