@@ -156,6 +156,8 @@ test('the page says why a message was refused, and a taken id leaves what was ty
   await page.getByRole('button', { name: 'Create a token' }).click()
   assert.match(await lines.innerText(), /dcx\/\w+\/json/, 'a page that is opened again makes another token')
 
+  // The chart of the message moves the link, also while it is clicked.
+  await arrived(page)
   await page.getByRole('link', { name: 'Connect another device' }).click()
   await page.getByLabel(/^Id of the device/).fill('porch-7')
   await page.getByRole('button', { name: 'Create and continue' }).click()

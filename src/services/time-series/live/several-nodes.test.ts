@@ -151,6 +151,13 @@ test('a node that was considered dead receives points again, after its streams g
   const endpoint = await registerEndpoint(app)
   const source = await watches.watch(app)
   const { members } = watches.waypost.kit
+  // The point before the gap is sent, too, if the node writes its heartbeat at this moment.
+  const pointArrives = async (expected: number) => {
+    let value: number
+    do value = (await source.next('points')).data[endpoint.endpointId]['auto~a'][0].values.value
+    while (value < expected)
+    assert.equal(value, expected)
+  }
   await stores.sql`delete from kernel.nodes where id = ${members.nodeId}`
   await stores.waypost.kit.members.refresh()
   assert.ok(!stores.waypost.kit.members.isAlive(members.nodeId))
@@ -158,11 +165,11 @@ test('a node that was considered dead receives points again, after its streams g
   await members.refresh()
   assert.equal((await source.next('gap')).data.reason, 'missed')
   await collect(endpoint, [{ timestamp: 2, a: 2 }])
-  assert.equal((await source.next('points')).data[endpoint.endpointId]['auto~a'][0].values.value, 2)
+  await pointArrives(2)
   // The other node notices the return with its next heartbeat. It keeps the known interests and reads them again.
   await stores.waypost.kit.members.refresh()
   await collect(endpoint, [{ timestamp: 3, a: 3 }])
-  assert.equal((await source.next('points')).data[endpoint.endpointId]['auto~a'][0].values.value, 3)
+  await pointArrives(3)
   source.close()
 })
 
