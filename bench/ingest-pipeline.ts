@@ -6,7 +6,7 @@ const rounds = Number(process.env.BENCH_ROUNDS ?? 15)
 const count = 1000
 const batches = Number(process.env.BENCH_BATCHES ?? 100)
 
-/** Three steps as users write them: a value under a condition, a computation and a new name. */
+/** Three typical steps of users: set a value under a condition, compute a value, rename a field. */
 const definition = {
   processors: [
     {

@@ -115,7 +115,7 @@ async function measureLatency(bench: BenchPlatform, network: NetworkServer): Pro
     messages.push(own)
   }
   await device.endAsync()
-  // The median of the turns, because a pause of a shared machine in one of them would decide the ratio.
+  // Returns the median over the turns: with an average, one pause of a shared machine would determine the ratio.
   const inTurns = (turns: number[][], part: number) => median(turns.map((turn) => percentile(turn, part)))
   const [ours, own] = [inTurns(uplinks, 0.99), inTurns(messages, 0.99)]
   return [
@@ -150,7 +150,7 @@ async function deviceLatencies(device: MqttClient, topic: string, sample: string
   return latencies
 }
 
-/** A thousand devices over mosquitto: each uplink, and every twentieth twice, is one sample. */
+/** A thousand devices send over mosquitto. Every twentieth uplink is sent twice; each must become exactly one sample. */
 async function measureFleet(bench: BenchPlatform): Promise<Figure[]> {
   const broker = await aBroker(['fleet@ttn'])
   const network = await broker.network()

@@ -126,7 +126,7 @@ function killOverdue(directory: string, secondsMax: number) {
     removeRunning(directory, running)
     if (startTimeOf(pid) !== startTime) continue
     console.error(`Killed after ${secondsMax} s: ${file}`)
-    // With the programs that it started, which would slow the other tests. Parents come first, so that none starts another.
+    // Its descendants are killed too, because they would slow the other tests. Parents come first, so that none starts another process.
     for (const descendant of processTree(pid)) kill(descendant)
   }
 }

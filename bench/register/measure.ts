@@ -27,8 +27,8 @@ export interface Timing {
   plainP50: number
   ratio: number
   /**
-   * p50 of the API without the plain statement in between, for growth: over a million endpoints, the plain statement counts for a
-   * tenth of a second and evicts the processor's caches.
+   * p50 of the API without the plain statement in between, for growth: with a million endpoints, the plain statement
+   * runs for a tenth of a second and evicts the processor's caches.
    */
   aloneP50?: number
 }

@@ -324,7 +324,7 @@ suite('lists', () => {
     assert.equal(taken, 13)
   })
 
-  test('the total costs one item, or nothing after a page', async () => {
+  test('reading the total requests one item, or nothing if a page was read before', async () => {
     const { client, requests } = await aServer(cursorPages(items))
     assert.equal(await client.endpoints.list().total, 25)
     assert.deepEqual(sizes(requests), ['cursor=&limit=1'])

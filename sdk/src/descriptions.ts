@@ -36,7 +36,7 @@ export interface Description {
   statuses: number[]
   /** Whether `client.list` can read it. */
   paged?: boolean
-  /** Whether it changes nothing. */
+  /** True if the operation only reads. */
   reads: boolean
   /** Scopes that a caller needs. */
   scopes: string[]

@@ -1,7 +1,10 @@
 /** Functions that all reconnecting streams share. */
 import { WaypostError } from './errors.ts'
 
-/** A request that the platform rejects is rejected again; limits and failures of the network pass. */
+/**
+ * Returns whether repeating the request is pointless, because the platform would reject it again. Rate limits and
+ * network failures are temporary.
+ */
 export const isFinal = (error: unknown) =>
   error instanceof WaypostError &&
   (error.code === 'invalid_argument' ||

@@ -136,9 +136,9 @@ export interface Operation {
   method: string
   /** Path with parameters in braces; `{+name}` can have several segments. */
   path: string
-  /** Whether it changes nothing, so that it can be repeated. */
+  /** True if the operation only reads, so that it can be repeated. */
   reads: boolean
-  /** Whether it is called without credentials. */
+  /** True if the operation is called without credentials. */
   open: boolean
   /** Media type of the body. */
   bodyType: string

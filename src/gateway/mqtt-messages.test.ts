@@ -73,7 +73,7 @@ test('requests with an id, even 0, are answered; others only with errors or by r
   assert.doesNotMatch(text, /secret/)
 })
 
-test('an extension that answers without a promise is answered, its errors too', async () => {
+test('responses and errors of an extension that answers synchronously are sent', async () => {
   const { version, token, endpointId } = await aProvisionedEndpoint()
   const sensor = await device({ protocolVersion: 5 })
   for (const name of ['at-once', 'at-once-unrecorded']) {

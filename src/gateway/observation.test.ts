@@ -22,7 +22,7 @@ const rows = async (endpointId: string) =>
   )
 
 suite('pushes that a device has stopped', () => {
-  test('pushes that a device has stopped are stored, and unchanged settings are not written', async () => {
+  test('the names of stopped pushes are stored, and unchanged settings are not written', async () => {
     const endpoint = aDeviceEndpoint({ endpointId: newId() })
     await observation.set(endpoint, 'one', 'default', true)
     await observation.set(endpoint, 'two', everyName, true)
@@ -34,7 +34,7 @@ suite('pushes that a device has stopped', () => {
     assert.equal((await observation.observes(newId(), 'one'))('default'), true)
   })
 
-  test('pushes that a device has stopped follow the last setting, of one name or of all', () =>
+  test('whether a push is stopped follows the last setting, of its name or of all names', () =>
     fc.assert(
       fc.asyncProperty(
         fc.array(fc.tuple(fc.constantFrom('a', 'b', everyName), fc.boolean()), { maxLength: 8 }),
@@ -56,7 +56,7 @@ suite('pushes that a device has stopped', () => {
       { numRuns: 40 },
     ))
 
-  test('pushes that a device has stopped can have at most 200 names', async () => {
+  test('a device can stop pushes of at most 200 names', async () => {
     const endpoint = aDeviceEndpoint({ endpointId: newId() })
     for (let n = 0; n < 200; n++) await observation.set(endpoint, 'two', `t${n}`, false)
     const error = await rejectsWith(observation.set(endpoint, 'two', 'more', false), 400)
@@ -92,7 +92,7 @@ suite('pushes that a device has stopped', () => {
     await sensor.receivesNothing(20)
   })
 
-  test('pushes that a device has stopped are deleted with the endpoint and with the tenant', async () => {
+  test('the names of stopped pushes are deleted with the endpoint and with the tenant', async () => {
     const { endpointId } = await aProvisionedEndpoint()
     await observation.set(aDeviceEndpoint({ endpointId }), 'one', 'default', false)
     await admin(`DELETE /epr/api/v1/endpoints/${endpointId}`)

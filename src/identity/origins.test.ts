@@ -33,7 +33,7 @@ const preflight = (origin: string, path = '/iam/api/v1/users', headers = 'author
 const allowedIn = ({ headers }: { headers: Headers }) => headers.get('access-control-allow-origin')
 
 suite('a page of another origin', () => {
-  test('a page of another origin may call the platform for the tenant that registered its origin, also by a redirect address, and for no other', async () => {
+  test('a page of another origin may call the platform only for the tenant that registered the origin, or a redirect address on it', async () => {
     for (const origin of ['https://app.acme.example', 'https://in.acme.example']) {
       const own = await usersOf(acme, origin)
       assert.deepEqual([own.status, allowedIn(own)], [200, origin])
@@ -44,7 +44,7 @@ suite('a page of another origin', () => {
     }
   })
 
-  test('a page of another origin may call it for every tenant if the installation allows its origin', async () => {
+  test('a page of another origin may call the platform for every tenant if the installation allows its origin', async () => {
     for (const realm of [acme, globex])
       assert.equal(allowedIn(await usersOf(realm, 'https://console.example')), 'https://console.example')
   })

@@ -11,9 +11,12 @@ export interface Sessions {
   endLogin(sql: Sql, tenantId: string, sid: string): Promise<void>
   /** Ends all logins of a user who is disabled or deleted or gets a new password. */
   endSessions(sql: Sql, tenantId: string, user: { userId: string }): Promise<void>
-  /** Ends a login of this user, with the other ones of the same browser, which could renew it; false if there is no such login. */
+  /**
+   * Ends a login of this user, and the other logins of the same browser, because the browser's session could renew
+   * it. Returns false if there is no such login.
+   */
   endLoginOf(sql: Sql, tenantId: string, userId: string, sid: string): Promise<boolean>
-  /** Ends all logins of this user but one and the others of its browser. */
+  /** Ends the logins of this user, except one login and the others of the same browser. */
   endOtherLogins(sql: Sql, tenantId: string, userId: string, sid: string | undefined): Promise<void>
 }
 

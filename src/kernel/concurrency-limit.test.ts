@@ -8,7 +8,7 @@ const held = () => Promise.withResolvers<void>()
 const nothing = async () => {}
 
 suite('a concurrency limit', () => {
-  test('a concurrency limit starts waiting work when other work ends or fails, first of a tenant below its limit', async () => {
+  test('a concurrency limit starts waiting work when other work ends or fails, beginning with a tenant below its limit', async () => {
     const limit = createConcurrencyLimit({ perTenant: 1, total: 2, waitingPerTenant: 5 })
     const [ofA, ofB] = [held(), held()]
     const came: string[] = []

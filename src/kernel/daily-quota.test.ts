@@ -61,7 +61,7 @@ test('nodes share the quota, and exceed it by about a hundredth each at most', a
   }
   assert.ok(stored >= 1_000_000 && stored <= 1_060_000, String(stored))
   await Promise.all(nodes.map(({ quota }) => quota.flush()))
-  // A node learns of the others when it writes; a message that is refused counts as such.
+  // A node reads the usage of the other nodes when it writes its own; a refused message triggers a write too.
   for (const node of nodes) {
     if (!isExceeded(node, 'shared')) node.quota.requireSamples('shared', 1)
     await node.quota.flush()

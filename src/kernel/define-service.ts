@@ -71,7 +71,7 @@ export interface Kit<S = unknown> {
   instances: ReadonlyMap<string, ConfigurationInstance>
   /** All declared scopes, with the built-in roles that hold them. */
   scopes: ReadonlyMap<string, readonly string[]>
-  /** Plural nouns of scopes whose names do not spell them, for example `vpnclient` is `VPN clients`. */
+  /** Plural nouns for scopes whose plural cannot be formed from the name, for example `VPN clients` for `vpnclient`. */
   scopeNouns: ReadonlyMap<string, string>
   /** All operations of the HTTP server. */
   operations: OperationList
@@ -91,7 +91,7 @@ export interface Kit<S = unknown> {
 export interface HttpApi {
   /** The name in the specification's list of operations and in WAYPOST_AUTH: `application`, `tenant-v1`. */
   name: string
-  /** Describes the API in the API reference. Without a title the roots are further addresses of an API that has one. */
+  /** Title of the API in the API reference. An API without a title is not listed: its roots are further addresses of a listed one. */
   title?: string
   /** The root, then aliases that existing clients use (document 3, "Words and roots"). */
   roots: readonly string[]
@@ -162,7 +162,7 @@ export interface ServiceDefinition<T, N extends Needs, S> {
   settings?: DeclaredSettings<S>
   /** The scopes of its operations, with the built-in roles that hold each. A new scope reaches every tenant at the next start. */
   scopes?: Readonly<Record<string, readonly string[]>>
-  /** Plural nouns for people, of scopes whose names do not spell them: `{ vpnclient: 'VPN clients' }`. */
+  /** Plural nouns for scopes whose plural cannot be formed from the name: `{ vpnclient: 'VPN clients' }`. */
   scopeNouns?: Readonly<Record<string, string>>
   /** The service instances that users can configure for applications and tenants. */
   instances?: readonly ConfigurationInstance[]

@@ -24,7 +24,10 @@ interface Volume {
 }
 
 const checkEveryMs = 1000
-/** Changes are accepted again only with more free space than the minimum, by at most this much, so that they do not start and stop all the time. */
+/**
+ * Maximum of the additional free space (otherwise 5 % of the minimum) that is required before changes are accepted
+ * again, so that they are not accepted and refused in turn.
+ */
 const recoveryBytesMax = 50_000_000
 
 export function createDiskSpace(options: {

@@ -77,7 +77,7 @@ suite('a value is validated', () => {
       for (const value of bad) assert.ok(Array.isArray(await verdictOf(schema, value)), JSON.stringify(value))
     })
 
-  test('a value is validated with JSON pointers and the names that are wrong', async () => {
+  test('each violation names the JSON pointer of the value, and the wrong or missing property', async () => {
     const schema = {
       properties: { 'a/b': { items: { type: 'number' } } },
       additionalProperties: false,
@@ -93,7 +93,7 @@ suite('a value is validated', () => {
     ])
   })
 
-  test('a value is validated with at most 100 violations and the number of the others', async () => {
+  test('at most 100 violations are listed, and the others are counted', async () => {
     const verdict = await validateJson('a', '{"items":{"type":"number"}}', JSON.stringify(Array(130).fill('x')))
     assert.ok(typeof verdict === 'object' && 'violations' in verdict)
     assert.equal(verdict.violations.violations.length, 100)
@@ -135,7 +135,7 @@ suite('a hostile schema costs its own request only', () => {
     assert.equal(await validateJson('hostile', '{"type":"number"}', '1'), 'valid')
   })
 
-  test('requests of the same tenant that wait with it are answered, each for itself', async () => {
+  test('other requests in the batch of a slow schema each get their own result', async () => {
     const slow = JSON.stringify(exponential())
     const verdicts = await Promise.all(
       Array.from({ length: 60 }, (_, n) =>
@@ -176,7 +176,7 @@ suite('a hostile schema costs its own request only', () => {
       assert.match(violationText(verdict.unusable), /finds more than 200000 violations/)
       assert.equal(await validateJson('a', '{"type":"number"}', '1'), 'valid')
     }
-    // Violations of alternatives that are made up for by another one count too, but an ordinary document has fewer.
+    // Violations of an alternative count even if another alternative is valid. An ordinary document stays below the limit.
     const either = { items: { anyOf: [{ type: 'string' }, { type: 'boolean' }, { type: 'number' }] } }
     assert.equal(await validateJson('a', JSON.stringify(either), `[${'1,'.repeat(90_000)}1]`), 'valid')
   })

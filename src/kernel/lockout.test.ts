@@ -133,7 +133,7 @@ describe('a lockout in memory', () => {
     assert.equal(lockout.lockedSeconds('key'), 600)
   })
 
-  test('a repeated attempt within the window counts once; long texts and more than a few are not remembered', () => {
+  test('a repeated wrong value within the window counts once; only a few short values are remembered', () => {
     let at = 0
     const lockout = createLockout({ ...rule, limit: 20 }, { nowMs: () => at })
     const failed = (what: string, times = 1) => {

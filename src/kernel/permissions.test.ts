@@ -128,7 +128,7 @@ test('a list shows nothing of another tenant', () => {
   assert.deepEqual(visibleResources(reader('tenant-system'), 'endpoint:read', 'b', 'endpoint-'), [])
 })
 
-test('a scope held on any resource is held somewhere', () => {
+test('holdsSomewhere is true for a scope that is held on any resource', () => {
   assert.equal(holdsSomewhere(reader('endpoint-1'), 'endpoint:read'), true)
   assert.equal(holdsSomewhere(reader('endpoint-1', [everyScope]), 'rule:read'), true)
   assert.equal(holdsSomewhere(reader('endpoint-1'), 'endpoint:update'), false)

@@ -91,7 +91,7 @@ suite('a guarded address', () => {
     assert.equal(receiver.connectionCount(), 0)
   })
 
-  test('a name that changes its address after the check is used as it was checked', async () => {
+  test('a connection goes to the checked address, even if the name resolves to another one afterwards', async () => {
     const receiver = await aReceiver()
     let lookups = 0
     // The first answer is checked and used; later ones would lead elsewhere.

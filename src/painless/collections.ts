@@ -8,8 +8,9 @@ const elementBytes = 16
 const entryBytes = 64
 
 /**
- * The document in progress: a map that also has entries which are computed when they are read (its metadata), and
- * that conditions must not change. Kept here rather than in the map, whose growth would cost more than the script.
+ * The document in progress. It is a map with additional entries that are computed when they are read (its metadata),
+ * and conditions must not change it. The state is kept here, because adding it to the map would cost more than
+ * running the script.
  */
 const overlay: { map: Map<unknown, unknown> | undefined; locked: boolean; read: (key: unknown) => unknown } = {
   map: undefined,

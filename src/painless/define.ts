@@ -49,7 +49,7 @@ const sameShape = (one: Method, two: Method): boolean =>
   one.parameters.every((type, index) => type === two.parameters[index]) &&
   (one.returns === two.returns || (!one.returns.primitive && !two.returns.primitive))
 
-/** Marks the methods above a class that it replaces. */
+/** Marks the inherited methods that a class overrides. */
 function markOverridden(info: ClassInfo): void {
   for (const ancestor of ancestorsOf(info))
     if (ancestor !== info.name)

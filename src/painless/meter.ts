@@ -57,7 +57,7 @@ function checkMeter(): void {
       true,
     )
   const now = monotonicMilliseconds()
-  // The clock starts at the first check: most documents end before, and reading it would cost them more than the rest.
+  // The clock starts at the first check: most documents end earlier, and reading the clock would cost more than running their script.
   if (meter.deadline === 0) meter.deadline = now + meter.limits.milliseconds
   if (now > meter.deadline)
     throw new JavaThrow(

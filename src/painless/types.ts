@@ -21,7 +21,7 @@ export interface Method {
   /** Takes the receiver (not for static methods) and the arguments as their declared types hold them. */
   readonly call: (...args: unknown[]) => unknown
   readonly signature: string
-  /** True when a class below has its own, so that the class of the object decides. */
+  /** True if a subclass overrides the method, so that a call must look up the method by the class of the object. */
   overridden?: boolean
   /** Filled in by `dynamic.ts`: how references become arguments and the result a reference. */
   casts?: ((value: unknown) => unknown)[] | null

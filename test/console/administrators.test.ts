@@ -34,7 +34,7 @@ test('an administrator creates a user, and sees what she may do and why', async 
   assert.equal(await page.getByText('endpoint:delete', { exact: true }).count(), 0)
 })
 
-test('who may do something is listed with the reasons', async () => {
+test('the page lists who may do something, with the reasons', async () => {
   await page.goto(console_.address('/roles?tab=who&scope=endpoint:read'))
   const row = page.getByRole('row', { name: /^ada/ })
   await row.getByText('endpoint-reader').waitFor()
@@ -167,7 +167,7 @@ for (const [path, heading] of [
   ['/platform/backups', 'Backups'],
   ['/platform/settings', 'Settings in effect'],
 ] as const)
-  test(`${path} is accessible, narrow, and free of errors`, async () => {
+  test(`${path} is accessible, fits a narrow screen, and has no errors`, async () => {
     await page.goto(`${console_.platform.baseUrl}/console/platform${path}`)
     await settled(page)
     await page.getByRole('heading', { level: 1, name: heading }).waitFor()

@@ -97,7 +97,7 @@ test('the palette finds pages, actions and endpoints, and the shortcuts are list
   assert.deepEqual(opened.problems, [])
 })
 
-test('as a command shows curl, the command line and the SDK', async () => {
+test('the button "As a command" shows curl, the command line and the SDK', async () => {
   await page.goto(opened.address('/applications'))
   await page.getByRole('button', { name: 'As a command' }).click()
   const dialog = page.getByRole('dialog', { name: 'The same as a command' })

@@ -253,7 +253,7 @@ test('every kind of widget works, is read as text, and one that fails leaves the
   await page.setViewportSize({ width: 1280, height: 800 })
 })
 
-test('a dashboard is exported, imported and duplicated; a file that is none is refused with the reason', async () => {
+test('a dashboard is exported, imported and duplicated; a file that is not a dashboard is refused with the reason', async () => {
   const { dashboardId } = await stored('Live')
   await page.goto(console_.address('/dashboards?q=Live'))
   await settled(page)

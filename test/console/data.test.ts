@@ -174,7 +174,7 @@ async function upload(name: string, content: Buffer) {
     })
 }
 
-test('files are uploaded in the place of a device, shown, downloaded by a link, and deleted', async () => {
+test('files are uploaded on behalf of a device, shown, downloaded by a link, and deleted', async () => {
   const { api } = console_
   const text = Buffer.from(`<script>alert(1)</script> \u202e\u0007\n${'z'.repeat(100_000)}`)
   await page.goto(console_.address('/files'))

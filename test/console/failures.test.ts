@@ -1,4 +1,4 @@
-/** Failures in the console: each is said in words, keeps what was typed, and mends itself. */
+/** Failures in the console: each is explained, keeps what was typed, and the page recovers by itself. */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
@@ -53,7 +53,7 @@ async function openTab(path: string, prepare?: (page: Page) => Promise<unknown>)
 
 const banner = (page: Page, text: RegExp) => page.locator('.banner').filter({ hasText: text })
 
-test('a limit and a database that is away are said, the key r tries again, and the page mends itself', async () => {
+test('a rate limit and an unreachable database are explained, the key r tries again, and the page recovers by itself', async () => {
   const page = await openTab('/jobs')
   const list = /\/api\/v1\/applications(?:\?|$)/
   await page.route(list, (route) => route.fulfill({ status: 429, headers: { 'retry-after': '600' }, body: '{}' }))
@@ -125,7 +125,7 @@ test('permissions that are taken away end open pages and live topics at once, wi
   await people.close()
 })
 
-test('while the database is gone pages say so and keep what was typed, and they mend themselves when it is back', async () => {
+test('while the database is unreachable, pages say so and keep what was typed; they recover when it is reachable again', async () => {
   const [form, list] = [await openTab('/applications/new'), await openTab('/jobs')]
   await form.getByLabel(/^Name/).fill('typed-meanwhile')
   isDatabaseGone = true
@@ -163,7 +163,7 @@ test('a tab that slept for a night renews its session by itself, and what was ty
   await page.close()
 })
 
-test('while the platform is away pages say so and keep what was typed; after an upgrade they go on and load new files', async () => {
+test('while the platform is unreachable, pages say so and keep what was typed; after an upgrade they continue and load new files', async () => {
   const { platform } = opened
   const [form, list, idle] = [await openTab('/applications/new'), await openTab('/endpoints'), await openTab('/')]
   await form.getByLabel(/^Name/).fill('half-typed')

@@ -123,7 +123,7 @@ test('the timeline joins a message with its answer and says why it was rejected'
   await page.getByRole('row', { name: /temperature 21.5/ }).waitFor()
 })
 
-test('a deletion counts what goes with it, and the API then has it no more', async () => {
+test('a deletion counts the objects that are deleted too, and then the API does not find the endpoint', async () => {
   await page.goto(console_.address('/endpoints?q=meter-3'))
   await settled(page)
   await page.getByRole('checkbox', { name: 'Select meter-3' }).click()

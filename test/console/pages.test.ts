@@ -297,7 +297,7 @@ for (const [visit, list] of [
   [load, typedAddresses],
 ] as const)
   for (const [path, heading] of list)
-    test(`${visit === load ? 'loaded: ' : ''}${path} is accessible, narrow, and free of errors`, async () => {
+    test(`${visit === load ? 'loaded: ' : ''}${path} is accessible, fits a narrow screen, and has no errors`, async () => {
       const address = console_.address(path.replace(/\{(\w+)\}/g, (_, name: string) => String(ids[name])))
       const open = async () => {
         await visit(address)

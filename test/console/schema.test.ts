@@ -13,7 +13,7 @@ import {
 
 const kindOf = (schema: unknown, root: unknown = schema) => fieldOf(root, schema).control.kind
 
-test('each kind of schema has its control, and what no control fits is text', () => {
+test('each kind of schema has its control; a value that no control fits is edited as text', () => {
   const cases: [schema: unknown, kind: string][] = [
     [{ type: 'string' }, 'string'],
     [{ type: 'integer', minimum: 1 }, 'number'],
@@ -41,7 +41,7 @@ test('each kind of schema has its control, and what no control fits is text', ()
   assert.deepEqual([nullable.control.kind, nullable.isNullable], ['number', true])
 })
 
-test('references and allOf are followed; those that lead to themselves are text', () => {
+test('references and allOf are followed; a schema that refers to itself is edited as text', () => {
   const root = {
     $defs: { 'a/b': { type: 'string' }, loop: { $ref: '#/$defs/loop' }, all: { allOf: [{ $ref: '#/$defs/all' }] } },
   }
@@ -57,7 +57,7 @@ test('references and allOf are followed; those that lead to themselves are text'
   assert.deepEqual(joined.control.properties.map(([name]) => name).sort(), ['a', 'b'])
 })
 
-test('a new value of a schema that requires itself, often, ends', () => {
+test('the new value of a schema that requires itself many times is finite', () => {
   const names = Array.from({ length: 200 }, (_, n) => `key${n}`)
   const root = {
     type: 'object',

@@ -1,7 +1,7 @@
 /**
  * Kills one of two nodes with SIGKILL, again and again, while commands, configurations, rollouts and uploads are under way. Asserts that no
  * acknowledged command is lost, delivered after its end or answered to another caller, that no device gets a command again whose result was
- * acknowledged, and that every endpoint ends with the right configuration and software. No file has a part of its content only.
+ * acknowledged, that every endpoint ends with the right configuration and software, and that no file is incomplete.
  */
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'

@@ -99,7 +99,7 @@ test('a change names the fields, and the endpoints that it concerns', async () =
   assert.match(await output(one, 'plan', '-f', folder), /^0 to create, 0 to change, 0 to delete, 9 unchanged\.\n$/)
 })
 
-test('an export applied to an empty platform makes an equal one', async () => {
+test('an export that is applied to an empty platform creates the same objects', async () => {
   const exported = await output(one, 'export')
   const copy = join(temporaryDirectory(), 'copy.yaml')
   mkdirSync(join(copy, '..'), { recursive: true })
@@ -108,7 +108,7 @@ test('an export applied to an empty platform makes an equal one', async () => {
   assert.equal(await output(two, 'export'), exported)
 })
 
-test('only what an earlier apply made is pruned', async () => {
+test('only objects that an earlier apply created are pruned', async () => {
   await output(one, 'roles', 'create', '--name', 'by-others', '--scopes', '["endpoint:read"]')
   file('automation/rules.yml', '')
   assert.match(await output(one, 'plan', '-f', folder), / 0 to delete, 6 unchanged\.\n$/)

@@ -102,7 +102,7 @@ test('the adapter finds an existing login silently, and notices when it ends els
   await second.close()
 })
 
-test('without a login, a silent check ends without one', async () => {
+test('a silent check finds no login if there is none', async () => {
   const page = await browser.newPage()
   const options = { onLoad: 'check-sso', silentCheckSsoRedirectUri: `${application}/silent.html` }
   await page.goto(`${application}/?options=${encodeURIComponent(JSON.stringify(options))}`)

@@ -189,7 +189,7 @@ test('after every random folder the tenant is as the model says, and a second ap
   }
 })
 
-test('what was exported makes an equal tenant', async () => {
+test('an export that is applied elsewhere creates an equal tenant', async () => {
   const documents: Document[] = []
   for (const kind of kinds)
     for await (const { fields } of kind.list(clientFor(first))) documents.push({ kind: kind.name, ...fields })

@@ -1,6 +1,6 @@
 /** Describes an operation for programs that offer all operations, such as the command line. */
 import type { DescribedArgument, DescribedField, Description } from '../../sdk/src/descriptions.ts'
-import type { OperationOf, Parameter, Shape } from './document.ts'
+import type { OperationShape, Parameter, Shape } from './document.ts'
 
 const isArray = (shape: Shape) => shape.type === 'array'
 
@@ -35,7 +35,7 @@ const argumentOf = (one: Parameter): DescribedArgument => ({
   ...(one.example !== undefined && { example: one.example }),
 })
 
-export function describedOperation(operation: OperationOf): Description {
+export function describedOperation(operation: OperationShape): Description {
   const { name, method, path, tag, summary, description, parameters, body, answers, statuses, paging, scopes } =
     operation
   const { open, reads, conditions, aliasOf, resolve } = operation
@@ -82,7 +82,7 @@ function fieldsOf(shape: Shape, resolve: (shape: Shape) => Shape): { fields?: De
 }
 
 /** Returns the fields of an item or of the answer, for tables. */
-function columnsOf({ answers, paging, resolve }: OperationOf): { columns?: string[] } {
+function columnsOf({ answers, paging, resolve }: OperationShape): { columns?: string[] } {
   const answer = Object.values(answers).find((one) => one !== undefined)!
   let shape = resolve(answer.schema)
   if (paging) shape = resolve((paging.items === '' ? shape : shape.properties![paging.items]!).items ?? {})

@@ -32,7 +32,7 @@ export interface Parameter {
   example?: unknown
 }
 
-export interface PagingOf {
+export interface Paging {
   style: 'offset' | 'page' | 'cursor' | 'none'
   in?: 'query' | 'body'
   parameters?: [position: string, size?: string]
@@ -46,7 +46,7 @@ export interface PagingOf {
 
 type Content = Record<string, { schema: Shape; example?: unknown }>
 
-export interface OperationOf {
+export interface OperationShape {
   name: string
   method: string
   path: string
@@ -61,11 +61,11 @@ export interface OperationOf {
   answers: Record<string, { type: string; schema: Shape } | undefined>
   /** All statuses. */
   statuses: number[]
-  paging: PagingOf | undefined
+  paging: Paging | undefined
   scopes: string[]
   /** True if the operation is called without credentials. */
   open: boolean
-  /** Whether it changes nothing, although its method is not GET. */
+  /** True if the operation only reads, although its method may be POST. */
   reads: boolean
   conditions: ('ifMatch' | 'ifNoneMatch')[]
   resolve(shape: Shape): Shape
@@ -77,7 +77,7 @@ interface Described {
   summary: string
   description?: string
   'x-alias-of'?: string
-  'x-paging'?: PagingOf
+  'x-paging'?: Paging
   parameters: Parameter[]
   requestBody?: { required: boolean; content: Content }
   responses: Record<string, { content?: Content }>
@@ -92,7 +92,7 @@ const conditionNames: Record<string, 'ifMatch' | 'ifNoneMatch'> = {
   'if-none-match': 'ifNoneMatch',
 }
 
-export function operationsOf(document: ApiDocument): OperationOf[] {
+export function operationsOf(document: ApiDocument): OperationShape[] {
   const shapes = document.components.schemas as Record<string, Shape>
   const resolve = (shape: Shape): Shape => (shape.$ref ? shapes[shape.$ref.split('/').pop()!]! : shape)
   return Object.entries(document.paths).flatMap(([path, item]) =>
@@ -100,7 +100,12 @@ export function operationsOf(document: ApiDocument): OperationOf[] {
   )
 }
 
-function operationOf(method: string, path: string, described: Described, resolve: OperationOf['resolve']): OperationOf {
+function operationOf(
+  method: string,
+  path: string,
+  described: Described,
+  resolve: OperationShape['resolve'],
+): OperationShape {
   const { operationId: name, parameters, requestBody, responses, security } = described
   const conditions = parameters.flatMap((one) =>
     one.in === 'header' ? conditionNames[one.name.toLowerCase()] : [],

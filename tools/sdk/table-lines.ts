@@ -1,5 +1,5 @@
 /** Prints the table of the SDK; `sdk/src/operation.ts` reads it. */
-import type { OperationOf, PagingOf } from './document.ts'
+import type { OperationShape, Paging } from './document.ts'
 
 const bodyFlags: Record<string, string> = {
   'application/octet-stream': 'bo',
@@ -9,7 +9,17 @@ const bodyFlags: Record<string, string> = {
 const answerFlags: Record<string, string> = { 'application/octet-stream': 'ab', 'text/event-stream': 'ae' }
 
 /** Returns `verb METHOD path flags…`; the verb of `endpoints.metadata.patch` is `metadata.patch`. */
-export function tableLine({ name, method, path, parameters, body, answers, paging, open, reads }: OperationOf): string {
+export function tableLine({
+  name,
+  method,
+  path,
+  parameters,
+  body,
+  answers,
+  paging,
+  open,
+  reads,
+}: OperationShape): string {
   const answer = Object.values(answers).find((one) => one !== undefined)
   const flags = [
     reads && 'r',
@@ -22,7 +32,7 @@ export function tableLine({ name, method, path, parameters, body, answers, pagin
   return [name.slice(name.indexOf('.') + 1), method, path, ...flags].join(' ')
 }
 
-function pagingText(paging: PagingOf) {
+function pagingText(paging: Paging) {
   const {
     style,
     in: where = '',

@@ -1,6 +1,6 @@
 /** Prints shapes and operations as TypeScript. A named shape is printed once. */
 import type { ApiDocument } from '../sdk.ts'
-import type { OperationOf, Parameter, Shape } from './document.ts'
+import type { OperationShape, Parameter, Shape } from './document.ts'
 
 const isIdentifier = (name: string) => /^[A-Za-z_$][\w$]*$/.test(name)
 const keyOf = (name: string) => (isIdentifier(name) ? name : `'${name.replaceAll("'", "\\'")}'`)
@@ -80,13 +80,13 @@ function fieldsText(shape: Shape, indent: string): string {
 }
 
 interface Branch {
-  [word: string]: Branch | OperationOf
+  [word: string]: Branch | OperationShape
 }
 
-const isOperation = (value: Branch | OperationOf): value is OperationOf => typeof value.method === 'string'
+const isOperation = (value: Branch | OperationShape): value is OperationShape => typeof value.method === 'string'
 
 /** Returns the interface of all nouns, with a function for each operation. */
-export function nounTypes(nouns: [noun: string, operations: OperationOf[]][]): string {
+export function nounTypes(nouns: [noun: string, operations: OperationShape[]][]): string {
   const tree: Branch = {}
   for (const [, operations] of nouns)
     for (const operation of operations) {
@@ -113,7 +113,7 @@ function branchText(branch: Branch, indent: string): string {
   return `{\n${members.join('')}${indent}}`
 }
 
-function operationText(operation: OperationOf, indent: string): string {
+function operationText(operation: OperationShape, indent: string): string {
   const { parameters, body, paging, answers } = operation
   const isBare = parameters.every((one) => !one.required) && !body?.required
   const args = argumentsText(operation, indent)
@@ -123,7 +123,7 @@ function operationText(operation: OperationOf, indent: string): string {
   return `${prefix}Call<${args}, { ${results.join('; ')} }>`
 }
 
-function argumentsText({ parameters, body }: OperationOf, indent: string): string {
+function argumentsText({ parameters, body }: OperationShape, indent: string): string {
   const inner = `${indent}  `
   const fields = parameters.map(
     (one) =>
@@ -140,7 +140,7 @@ function argumentsText({ parameters, body }: OperationOf, indent: string): strin
 const argumentText = ({ schema }: Parameter, indent: string) =>
   typeText(schema, indent).replace(/\bstring\[\]/g, 'readonly string[]')
 
-function itemText({ paging, answers, resolve }: OperationOf, indent: string): string {
+function itemText({ paging, answers, resolve }: OperationShape, indent: string): string {
   const shape = resolve(answers[200]!.schema)
   const items = paging!.items === '' ? shape : shape.properties![paging!.items]!
   return typeText(items.items ?? {}, indent)

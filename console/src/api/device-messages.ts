@@ -27,7 +27,7 @@ function fieldOf(payload: string, name: string): unknown {
   }
 }
 
-/** A refusal names an endpoint only if its token was known; without one it may be of any device of the version. */
+/** A refusal names an endpoint only if its token was known; without an endpoint, it may concern any device of the version. */
 export const mayConcern = (refusal: Refusal, endpointId: string, versionName: string) =>
   refusal.endpointId === endpointId || (!refusal.endpointId && refusal.appVersionName === versionName)
 

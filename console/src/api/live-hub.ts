@@ -63,7 +63,7 @@ export function createHub(url: string): Hub {
     }
   }
 
-  /** Says why the stream ended, and opens another one later, which has everything that is wanted then. */
+  /** Reports why the stream ended, and opens a new one later with the subscriptions of that time. */
   function openAgain(stop: AbortController, error: unknown) {
     if (stream?.stop !== stop) return
     close()

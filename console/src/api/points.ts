@@ -18,7 +18,10 @@ export interface ValueRow {
   points: { at: number; value: number }[]
 }
 
-/** A series with one value is named without it; `auto~` is how the platform marks series that it found itself. */
+/**
+ * Leaves out the name of the value if the series has only one, and the prefix `auto~`, which marks series that the
+ * platform created itself.
+ */
 const nameOf = (series: string, valueName: string, isOnly: boolean) =>
   isOnly ? series.replace(/^auto~/, '') : `${series.replace(/^auto~/, '')} ${valueName}`
 

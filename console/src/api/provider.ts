@@ -10,7 +10,7 @@ const scope = 'openid profile email'
 export interface Tokens {
   accessToken: string
   refreshToken: string | undefined
-  /** Names the login when it is ended. */
+  /** Identifies the login at sign-out (`id_token_hint`). */
   idToken: string
   /** Milliseconds since 1970, by the clock of the browser. */
   expiresAt: number

@@ -185,8 +185,8 @@ export interface Change<P extends OperationName> {
   reset(): void
 }
 
-/** Returns whether a query has all arguments of a deletion: it reads the deleted object, and reading it again would fail. */
-function names([, , queried]: readonly unknown[], { body: _, ...deleted }: Record<string, unknown>): boolean {
+/** Returns whether a query reads the deleted object, so that reading it again would fail: it has all arguments of the deletion. */
+function readsDeleted([, , queried]: readonly unknown[], { body: _, ...deleted }: Record<string, unknown>): boolean {
   const given = queried as Record<string, unknown>
   const ids = Object.entries(deleted)
   return ids.length > 0 && ids.every(([key, value]) => given[key] === value)
@@ -208,7 +208,7 @@ export function useChange<P extends CallName>(name: P, { also = [] }: { also?: s
       } catch (error) {
         return { kind: 'failed', problem: problemOf(error) }
       }
-      const isGone = (key: readonly unknown[]) => name.endsWith('.delete') && names(key, args)
+      const isGone = (key: readonly unknown[]) => name.endsWith('.delete') && readsDeleted(key, args)
       const predicate = ({ queryKey }: { queryKey: readonly unknown[] }) => !isGone(queryKey)
       const nouns = [name.split('.')[0]!, ...also]
       await Promise.all(nouns.map((noun) => queries.invalidateQueries({ queryKey: [noun], predicate })))

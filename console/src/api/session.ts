@@ -49,7 +49,7 @@ interface Keeper {
   keep(fresh: Tokens): Tokens
   /** Renews the tokens once for all callers: by the refresh token, or by the provider's session. */
   renew(): Promise<Tokens>
-  /** Tries until the platform answers; requests of the page say meanwhile what is wrong. */
+  /** Tries until the platform answers. Meanwhile the requests of the page report the problem. */
   renewInBackground(): void
   forget(): void
 }
@@ -183,7 +183,10 @@ export function createSession(tenant: string): Session {
   }
 }
 
-/** Connects the tabs. A browser that denies storage may deny it; each tab then learns the end of the session by itself. */
+/**
+ * Opens a channel between the tabs. A browser that denies storage may also deny the channel; each tab then detects
+ * the end of the session itself.
+ */
 function openChannel(): BroadcastChannel | undefined {
   try {
     return new BroadcastChannel('waypost-session')
@@ -192,7 +195,7 @@ function openChannel(): BroadcastChannel | undefined {
   }
 }
 
-/** The clock of the computer was changed by more than this: the difference to the clock of the platform is not known any more. */
+/** If the clock of the computer jumps by more than this, its difference to the clock of the platform is measured again. */
 const clockChangeMs = 60_000
 
 /** Remembers a result, but not a failure, and not after the clock was changed or the computer slept. */

@@ -14,7 +14,7 @@ import { texts } from './texts.ts'
 
 const checkMs = 60_000
 
-/** The problem that the requests of the page have at the moment, if waiting helps against it. */
+/** The current problem of the page's requests, if it may pass by itself. */
 function useConnectionProblem(): Problem | undefined {
   const cache = useQueryClient().getQueryCache()
   const find = () => {

@@ -28,18 +28,21 @@ export class ErrorBoundary extends Component<Props, State> {
   }
 
   override componentDidCatch(error: Error) {
-    if (isMissingFile(error)) void this.mend()
+    if (isMissingFile(error)) void this.recover()
   }
 
   override componentWillUnmount() {
     clearTimeout(this.timer)
   }
 
-  /** After an upgrade the page is loaded again, once: the new one has other files. While the platform is away, it waits. */
-  async mend() {
+  /**
+   * Recovers from a file that could not be loaded. After an upgrade, it reloads the page, because the new console has
+   * other files. If the platform does not answer, it tries again later.
+   */
+  async recover() {
     const build = await readBuildState()
     if (build === 'newer') location.reload()
-    if (build === 'unknown') this.timer = setTimeout(() => void this.mend(), againMs)
+    if (build === 'unknown') this.timer = setTimeout(() => void this.recover(), againMs)
     if (build === 'same') this.timer = setTimeout(() => this.reset(), againMs)
   }
 

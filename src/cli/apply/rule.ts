@@ -60,7 +60,7 @@ export const rule: Kind = {
   normalize(fields) {
     const given = linkNames.filter((name) => fields[name] !== undefined)
     const links = given.map((name) => [name, sorted(namedIn(fields, name))] as const)
-    // No link is as an absent field.
+    // An empty list of links equals an absent field.
     return { ...fields, ...Object.fromEntries(links.map(([name, list]) => [name, list.length > 0 ? list : null])) }
   },
   async *list(client) {
@@ -77,7 +77,7 @@ export const rule: Kind = {
     const answer = await client.call('rules.update', { ...args, body }, etag === undefined ? {} : { ifMatch: etag })
     if (answer.status === 412) throw moved('rule', keyOf(fields))
   },
-  // Only now, because an action can run a rule whose actions run the first one.
+  // Links are set after all objects exist, because an action can run a rule whose actions run this rule.
   async complete(client, fields) {
     for await (const { id, name } of client.list<Linked>('rules.list', { name: keyOf(fields) }))
       if (name === keyOf(fields)) await link(client, id, fields)

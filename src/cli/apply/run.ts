@@ -22,7 +22,7 @@ export async function runSteps(client: Client, steps: Step[], ownership: Ownersh
       print(`FAILED ${visible(name)}: ${visible((error as Error).message)}`)
     }
   }
-  // Before the first step, because deleting one object also removes it from those that refer to it.
+  // Objects to delete are checked before the first step, because deleting one object also removes it from those that refer to it.
   const deleted = steps.filter(({ action }) => action === 'delete')
   for (const step of deleted) await attempt(step, () => requireUnchanged(client, step))
   const incomplete: Step[] = []

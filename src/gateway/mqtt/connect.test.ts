@@ -285,7 +285,7 @@ test('a client whose maximum packet size is too small gets no CONNACK', async ()
   assert.deepEqual(await client.closed(), [])
 })
 
-test('at shutdown, sends DISCONNECT to all clients after the acknowledgements of stored messages', async () => {
+test('at shutdown, the server sends DISCONNECT to all clients after the acknowledgements of stored messages', async () => {
   let take = () => {}
   const waypost = await openMqttServer({
     host: {

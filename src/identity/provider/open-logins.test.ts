@@ -35,7 +35,7 @@ test('parameters of a login start are short, so that an anonymous caller cannot 
   assert.equal((await start('10.0.0.1', { state: 'x'.repeat(1024) })).status, 303)
 })
 
-test('an address and all together have a limited number of unfinished logins, which expire and end with the login', async () => {
+test('unfinished logins are limited per address and in total; an expired or completed one no longer counts', async () => {
   await sql`delete from identity.artefacts`
   for (let i = 0; i < 5; i++) assert.equal((await start('10.0.0.2')).status, 303)
   const refused = await start('10.0.0.2')

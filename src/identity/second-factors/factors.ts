@@ -122,7 +122,7 @@ export function createSecondFactors(deps: Deps) {
   }
 }
 
-/** Runs a check within the lockout of the user's second factor: the password of the user does not reset it. */
+/** Runs a check under the lockout of second factors. Entering the right password does not reset this lockout. */
 async function limited(
   { lockout }: Deps,
   tenantId: string,

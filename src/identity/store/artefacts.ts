@@ -12,7 +12,7 @@ export interface Artefact {
   uid: string | null
   accountId: string | null
   expiresAt: Date
-  /** The network of the client, for logins and for those that are not finished. */
+  /** The network of the client, for finished and unfinished logins. */
   address?: string
   /** The program of the client, for logins. */
   userAgent?: string

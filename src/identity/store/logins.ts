@@ -57,7 +57,7 @@ export async function deleteLogins(sql: Sql, tenantId: string, userId: string, i
       and (grant_id = any(${ids}) or (model = 'Session' and ${namesGrant(sql, sql`d.payload`, sql`any(${ids}::text[])`)}))`
 }
 
-/** Deletes everything of the user but these logins and their browser's session; returns the ids of the ended logins. */
+/** Deletes all logins of the user except these and the session of their browser; returns the ids of the ended logins. */
 export async function deleteOtherLogins(sql: Sql, tenantId: string, userId: string, kept: string[]): Promise<string[]> {
   const rows = await sql<{ grantId: string | null }[]>`
     delete from identity.artefacts d

@@ -27,7 +27,10 @@ export interface AuditRecord {
 /** A record that is committed with a statement of several requests. */
 export interface ClaimedRecord {
   record: AuditRecord
-  /** Reports the outcome of the statement, with the path under which it has stored the record. Otherwise the record is still due. */
+  /**
+   * Reports the outcome of the statement, with the path under which it has stored the record. If the path is
+   * undefined, the record still has to be written.
+   */
   settle(storedResource: string | null | undefined): void
 }
 

@@ -105,7 +105,7 @@ suite('a transaction inside a transaction', () => {
     })
   })
 
-  test('a transaction inside a transaction is not detected where there is none: after the first has ended, or on other connections', async () => {
+  test('a transaction does not count as nested after the first one has ended, or on other connections', async () => {
     const [db, other] = [aDb({ max: 1 }), aDb({ max: 1 })]
     let later: Promise<unknown> | undefined
     await db.tx(async () => {

@@ -69,7 +69,10 @@ const prependKey = (key: string, { path, problem }: Flaw): Flaw => ({ path: [...
 
 const pathOf = ({ path }: Flaw) => path.reduceRight((outer, key) => (outer === '' ? key : `${outer}.${key}`), '')
 
-/** Returns the first of these numbers that the value contains; undefined if they had names that occur again later in the text. */
+/**
+ * Returns the first of these numbers that the parsed value contains. Returns undefined if later members of the same
+ * name have replaced all of them.
+ */
 function findNumber(value: unknown, numbers: Set<number>): number | undefined {
   if (typeof value === 'number') return numbers.has(value) ? value : undefined
   if (typeof value !== 'object' || value === null) return undefined

@@ -102,7 +102,7 @@ describe('compression of responses', () => {
       sent.on('error', reject).end()
     })
 
-  test('compression of responses uses the encoding that the client prefers, and says so', async () => {
+  test('compression uses the encoding that the client prefers, and names it in the response', async () => {
     for (const [accepted, encoding, open] of [
       ['gzip', 'gzip', gunzipSync],
       ['gzip, deflate, br', 'br', brotliDecompressSync],
@@ -188,7 +188,7 @@ describe('compression of responses', () => {
     assert.match(first.text, /event: one/)
   })
 
-  test('compression of responses sends responses as they are when many are compressed at once, and all arrive', async () => {
+  test('responses beyond the limit of concurrent compressions are sent uncompressed, and all arrive', async () => {
     const answers = await Promise.all(
       Array.from({ length: 100 }, () => get('/api/long', { 'accept-encoding': 'gzip' })),
     )
@@ -204,7 +204,7 @@ describe('compression of responses', () => {
     assert.deepEqual(JSON.parse(answer.body), long)
   })
 
-  test('compression of responses reads every form of the header', () => {
+  test('compression understands every form of the Accept-Encoding header', () => {
     for (const [header, expected] of [
       [undefined, undefined],
       ['', undefined],

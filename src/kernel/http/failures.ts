@@ -44,7 +44,7 @@ export function respondWithError(
   sendError(failure, errorFormat, reply)
 }
 
-/** The platform works: a server that the user has configured does not. */
+/** Returns whether the error is that of a server that the user has configured, and not of the platform. */
 const isOfOtherServer = ({ status }: PlatformError) => status === 502
 
 const isTooLarge = (error: unknown) => (error as FastifyError).code === 'FST_ERR_CTP_BODY_TOO_LARGE'

@@ -72,7 +72,7 @@ test('a shape keeps the description of its declaration, whichever use comes firs
   assert.equal(schemas().Thing?.description, 'A thing.')
 })
 
-test('a status without a common cause has to be explained', () => {
+test('an operation must declare the cause of an error status that has no common cause', () => {
   const schema = { name: 'things.get', summary: 'Get a thing', response: {} }
   assert.throws(() => causeOf(409, { access: { scope: 'none' }, schema }), /things\.get responds with 409/)
   const explained = { ...schema, fails: { 409: 'The thing is in use.', 404: 'There is no such thing.' } }
@@ -80,7 +80,7 @@ test('a status without a common cause has to be explained', () => {
   assert.equal(causeOf(404, { access: { scope: 'none' }, schema: explained }), 'There is no such thing.')
 })
 
-test('two shapes cannot have one title, and a title is a name for code', () => {
+test('two shapes cannot have the same title, and a title must be an identifier', () => {
   const { refer } = createComponents()
   refer(Type.Object({ a: Type.String() }, { title: 'Thing' }), 'response')
   assert.throws(() => refer(Type.Object({ b: Type.String() }, { title: 'Thing' }), 'response'), /the title Thing/)

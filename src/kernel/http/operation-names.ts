@@ -47,7 +47,7 @@ const methodsOf: Record<string, readonly string[]> = {
 
 /** Verbs of operations that store nothing, although their method is not GET. */
 const readingVerbs = new Set(['search', 'watch', 'preview', 'validate', 'evaluate', 'try', 'introspect'])
-/** Verbs of operations that make space, although their method is not DELETE. */
+/** Verbs of operations that delete data, although their method is not DELETE. */
 const deletingVerbs = new Set(['deleteMany', 'unlink', 'revoke'])
 
 /** Returns what an operation does to stored data. */

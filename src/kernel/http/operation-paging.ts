@@ -75,7 +75,7 @@ export function pagingOf({ name, query, body, response }: OperationSchema): Pagi
   return name.endsWith('.list') ? { style: 'none', ...found } : undefined
 }
 
-/** The largest integer of PostgreSQL is no limit. */
+/** A schema maximum with this value, the largest integer of PostgreSQL, counts as no maximum. */
 const noMaximum = 2_147_483_647
 
 function sizesOf({ default: size, maximum = noMaximum }: Shape = {}): Pick<Paging, 'size' | 'max'> {

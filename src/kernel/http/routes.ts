@@ -21,7 +21,10 @@ export interface Access {
   on?: 'platform' | 'tenant' | 'resource'
   /** Another permission that is sufficient. */
   or?: { scope: string; on: 'platform' | 'tenant' }
-  /** True if the body is free-form JSON, in which `__proto__` is an ordinary key; `inside` if only the values of its fields are. */
+  /**
+   * True if the body is free-form JSON, in which `__proto__` is an ordinary key. `inside` if the body has declared
+   * fields and only their values are free-form.
+   */
   anyJson?: boolean | 'inside'
   /** Limit of the body's size; by default 256 KiB, or 1 MiB for free-form JSON. */
   bodyBytesMax?: number

@@ -13,7 +13,7 @@ export interface SlowBodyLimit {
   bytesPerSecond: number
 }
 
-/** A phone with a bad connection sends faster. Holding 5,000 connections at this rate takes 160 Mbit/s. */
+/** Even a phone with a bad connection sends faster than this rate. An attacker needs 160 Mbit/s to hold 5,000 connections at it. */
 export const defaultSlowBodyLimit: SlowBodyLimit = { windowMs: 5000, bytesPerSecond: 4096 }
 
 interface Sample {

@@ -162,7 +162,10 @@ const typeTexts: Record<string, string> = {
 /** Returns the description of a field in brackets; it explains the pattern of the field. */
 const descriptionOf = (schema: AnySchemaObject | undefined) => (schema?.description ? ` (${schema.description})` : '')
 
-/** Returns a text such as `expected a string or null`; undefined if an alternative is not a plain type, whose own errors say more. */
+/**
+ * Returns a text such as `expected a string or null`. Returns undefined if one of the alternatives is not a plain
+ * type, because its own errors say more.
+ */
 function alternatives(schema: AnySchemaObject | undefined): string | undefined {
   const types: unknown[] = (schema?.anyOf ?? schema?.oneOf ?? []).map(({ type }: AnySchemaObject) => typeTexts[type])
   return types.length > 0 && !types.includes(undefined) ? `expected ${types.join(' or ')}` : undefined

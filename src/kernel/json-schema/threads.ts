@@ -62,7 +62,7 @@ export function createSchemaThreads(): SchemaThreads {
   /** Threads without a request; the last one was used last, and has the most recent schemas compiled. */
   const free: Thread[] = []
 
-  /** Ends a thread. The answer is that of the request which it works on; without a begun request, that of the first one. */
+  /** Ends a thread. `answer` is for the request in progress; if none has begun, it is for the first request. */
   function end(thread: Thread, answer?: SchemaAnswer | Error) {
     clearTimeout(thread.timer)
     const index = free.indexOf(thread)

@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache'
 import { compileSchema, SchemaError, type Violations } from './compile.ts'
 import type { SchemaAnswer, SchemaRequest, ThreadAnswer, ThreadMessage } from './threads.ts'
 
-/** Compiled schemas by their text; the memory of a validator is some times its text. */
+/** Compiled schemas by their text; a validator takes several times the memory of its text. */
 const compiled = new LRUCache<string, (data: string) => Violations>({ maxSize: 1024 * 1024, sizeCalculation: () => 1 })
 
 function compiledOf(schema: string) {

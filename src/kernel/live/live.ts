@@ -70,7 +70,7 @@ export function createLive(deps: {
     }
   })
   signals.on(LiveNodeLeaving, (_, from) => void leaving.add(from))
-  /** Nodes that were killed, and for which the streams have got a gap. */
+  /** Nodes that were killed and for whose events a gap was reported already. */
   const silent = new Set<string>()
   // Events that a killed node had stored and not forwarded are in the history only.
   members.onSilent((nodeId) => {

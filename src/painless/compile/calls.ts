@@ -75,7 +75,7 @@ export function compileMethod(node: ExpressionOf<'method'>, scope: Scope): Compi
   }
 }
 
-/** Methods that take the text of a regular expression are behind the same switch as the literals. */
+/** Rejects methods that take the text of a regular expression, if the setting that allows regular expressions is off. */
 function checkRegex(method: Method, scope: Scope, at: number): void {
   if (method.owner.name !== 'java.util.regex.Pattern' || scope.owner.script.regexEnabled) return
   throw new CompileError(at, 'Regexes are disabled. The operator of this platform can enable them.')

@@ -118,7 +118,7 @@ const json = fc.jsonValue({ maxDepth: 4 })
 const isObject = (value: unknown) => typeof value === 'object' && value !== null
 
 suite('any document', () => {
-  test('any document finds every value at its path of escaped keys', () => {
+  test('every value of a document is found at the path of its escaped keys', () => {
     fc.assert(
       fc.property(json, fc.array(fc.nat()), (document, choices) => {
         let value: unknown = document
@@ -147,7 +147,7 @@ suite('any document', () => {
     )
   })
 
-  test('any document evaluates any text or rejects it with 400', () => {
+  test('any text is evaluated as a path or rejected with 400', () => {
     const path = fc.string({ unit: fc.constantFrom('a', '.', '*', '?', '#', '\\', '|', '@', '(', '1', '0', 'é') })
     fc.assert(
       fc.property(json, path, (document, text) => {

@@ -65,7 +65,7 @@ suite('an asset', () => {
     await expect(204, `PATCH ${assets}/${id}`, [{ op: 'add', path: '/floor', value: 1 }])
   })
 
-  test('an asset is refused with a wrong field; many errors are counted', async () => {
+  test('a wrong field is refused with its name; violations beyond the first hundred are counted', async () => {
     const assetTypeId = await aType({ definitionJsonSchema: '{"items":{"type":"string"}}' })
     const deep = '['.repeat(100) + ']'.repeat(100)
     const cases: [object, RegExp][] = [
@@ -172,7 +172,7 @@ suite('a JSON Patch of an asset', () => {
     assert.equal((await admin(`PATCH ${assets}/${id}`, patch, { 'if-match': headers.etag! })).status, 412)
   })
 
-  test('a JSON Patch of an asset of many callers at once is applied once for each', async () => {
+  test('concurrent JSON Patches of one asset are each applied once', async () => {
     const id = idOf(await anAsset({ definition: { list: [] } }))
     const patches = Array.from({ length: 40 }, (_, value) => [{ op: 'add', path: '/list/-', value }])
     const answers = await Promise.all(patches.map((patch) => admin(`PATCH ${assets}/${id}`, patch)))
@@ -184,7 +184,7 @@ suite('a JSON Patch of an asset', () => {
     )
   })
 
-  test('a JSON Patch of an asset that is hostile costs little and changes no prototype', async () => {
+  test('a hostile JSON Patch of an asset costs little and changes no prototype', async () => {
     const proto = JSON.parse(
       '[{"op":"add","path":"/__proto__","value":{"polluted":1}},{"op":"add","path":"/a/__proto__","value":{}}]',
     )

@@ -20,7 +20,7 @@ const {
 } = await openAssets()
 const { db, bus } = waypost.kit
 
-test('relations of an unregistered endpoint end, and are not back when its id is registered again', async () => {
+test('relations of an unregistered endpoint end, and do not return when its id is registered again', async () => {
   const [site, gateway, sensor] = [await anAsset(), await anEndpointEntity(), await anEndpointEntity()]
   await link(
     relation('CONTAINS', site, gateway),

@@ -56,7 +56,7 @@ suite('relations', () => {
     assert.deepEqual((await expect(200, `${v2}?entityIds=${entityId}&entityType=endpoint`)).body, [])
   })
 
-  test('linking what is linked and unlinking what is not linked changes nothing and is answered with 204', async () => {
+  test('linking a linked pair, or unlinking one that is not linked, changes nothing and is answered with 204', async () => {
     const [a, b] = [await anAsset(), await anEndpointEntity()]
     for (let round = 0; round < 2; round++) await link(relation('CONTAINS', a, b), relation('CONTAINS', a, b))
     assert.deepEqual(await relationsOf(a), [`CONTAINS ${b}`])
@@ -207,7 +207,7 @@ suite('relations', () => {
 })
 
 suite('sessions of relations', () => {
-  test('sessions of relations are every time in which a relation existed, of both services', async () => {
+  test('sessions list every period in which a relation existed, for relations of both services', async () => {
     const [asset, gateway, sensor] = [await anAsset(), await anEndpointEntity(), await anEndpointEntity()]
     const contains = relation('CONTAINS', asset, gateway)
     const [from, to] = [entity(gateway).entityId, entity(sensor).entityId]

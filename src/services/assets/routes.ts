@@ -116,7 +116,7 @@ const assetView = ({ assetId, assetTypeId, definition, uiJsonSchema, tenantId, p
   updatedAt: row.updatedDate,
 })
 
-/** Replaces the text of the definition by the text and how to parse it. */
+/** Adds a function that parses the definition to its text; errors are thrown when it is called. */
 const withDefinition = <B extends { definition: string }>({ definition: text, ...body }: B) => ({
   ...body,
   definition: {

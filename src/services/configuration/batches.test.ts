@@ -170,7 +170,7 @@ suite('a filter', () => {
     assert.equal((await admin(`GET ${later.path}?name=n`)).status, 404)
   })
 
-  test('a batch by a filter without endpoints is answered 200 with 0, by an unknown, foreign or hidden filter 404, by a pending one 400', async () => {
+  test('a batch by a filter without endpoints changes 0 endpoints; an unknown, foreign or hidden filter gets 404, a pending one 400', async () => {
     const { app } = await aFleet()
     const filterId = await aFilter(app, { 'metadata.city': 'nowhere' })
     const put = (caller: typeof admin, id: string, body: unknown = 1) =>

@@ -76,7 +76,7 @@ suite('a device asks', () => {
 })
 
 suite('a connected device gets a push', () => {
-  test('a connected device gets a push whenever its effective configuration becomes another, and never without one', async () => {
+  test('a connected device gets a push when its effective configuration changes, and none when it has no configuration any more', async () => {
     const { connect, topic, put, path, defaults } = await aTestEndpoint()
     const sensor = await device()
     await connect(sensor)
@@ -137,7 +137,7 @@ suite('a connected device gets a push', () => {
     await last.end()
   })
 
-  test('a connected device gets a push unless it has stopped them, for each name apart', async () => {
+  test('a connected device gets no push of a configuration name whose pushes it has stopped', async () => {
     const { connect, topic, put } = await aTestEndpoint()
     const sensor = await device()
     await connect(sensor)
@@ -153,7 +153,7 @@ suite('a connected device gets a push', () => {
     assert.deepEqual((await sensor.receives(topic(status))).json.config, { n: 3 })
   })
 
-  test('a connected device gets a push of the last of many quick writes at the end', async () => {
+  test('after many quick writes, the last push to a connected device has the last configuration', async () => {
     const { connect, topic, put } = await aTestEndpoint()
     const sensor = await device()
     await connect(sensor)
@@ -200,7 +200,7 @@ suite('statuses', () => {
     assert.ok(applied.lastConfirmedDate && !('confirmationReasonPhrase' in applied))
   })
 
-  test('statuses of a request that was answered are DISPATCHED', async () => {
+  test('a configuration that was sent in a response has the status DISPATCHED', async () => {
     const { endpointId, put, post } = await aTestEndpoint()
     await put(1)
     await post('/config/json')
@@ -210,7 +210,7 @@ suite('statuses', () => {
     )
   })
 
-  test('a report on an unknown configuration is answered 404, over MQTT only with a request id', async () => {
+  test('a report on an unknown configuration is answered with 404, over MQTT only if it has a request id', async () => {
     const { topic, post, put, endpointId } = await aTestEndpoint()
     const otherEndpoint = await aTestEndpoint()
     const theirs = await otherEndpoint.put({ theirs: true })
@@ -276,7 +276,7 @@ suite('statuses', () => {
   })
 })
 
-test('services learn of configurations that are written and applied, by the batch', async () => {
+test('written and applied configurations are published as events, several reports in one event', async () => {
   const updated: unknown[] = []
   const applied: unknown[] = []
   waypost.kit.bus.subscribe(ConfigurationUpdated, (payload) => void updated.push(payload))

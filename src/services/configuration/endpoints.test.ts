@@ -52,7 +52,7 @@ suite('the configuration of an endpoint', () => {
     assert.equal((await ok(`GET ${path}/configurations`)).length, 24)
   })
 
-  test('the configuration of an endpoint falls back to the default of the version, for each name apart', async () => {
+  test('the configuration of an endpoint falls back to the default of the version, separately for each name', async () => {
     const { path, defaults } = await aTestEndpoint()
     const common = await ok(`PUT ${defaults}`, { common: true })
     const night = await ok(`PUT ${defaults}?name=night`, { night: true })
@@ -101,7 +101,7 @@ suite('the configuration of an endpoint', () => {
     assert.equal((await admin(`DELETE ${path}`, undefined, ifMatch(next.configId))).status, 204)
   })
 
-  test('the configuration of an endpoint has one winner among concurrent writers with the same ETag, and every write wins without one', async () => {
+  test('of concurrent writers of a configuration with the same ETag one succeeds; without an ETag all succeed', async () => {
     const { path, defaults } = await aTestEndpoint()
     for (const url of [path, defaults]) {
       const { configId } = await ok(`PUT ${url}`, ['first'])
@@ -120,7 +120,7 @@ suite('the configuration of an endpoint', () => {
     }
   })
 
-  test('the configuration of an endpoint has one winner among concurrent first writers with If-Match', async () => {
+  test('of concurrent first writers of a configuration with If-Match one succeeds', async () => {
     const { path } = await aTestEndpoint()
     const racing = await Promise.all([1, 1, 1, 1].map((value) => admin(`PUT ${path}`, value)))
     assert.equal(new Set(racing.map(({ body }) => body.configId)).size, 1)
@@ -128,7 +128,7 @@ suite('the configuration of an endpoint', () => {
 })
 
 suite('the default of a version', () => {
-  test('the default of a version is created, replaced and deleted; a missing one is answered 404', async () => {
+  test('the default of a version is created, replaced and deleted; a missing one is answered with 404', async () => {
     const { defaults } = await aTestEndpoint()
     assert.equal((await admin(`GET ${defaults}`)).status, 404)
     assert.equal((await admin(`DELETE ${defaults}`)).status, 404)
@@ -177,7 +177,7 @@ suite('bad input', () => {
     assert.equal((await ok(`PUT ${path}`, JSON.stringify('x'.repeat(999_998)))).config.length, 1_000_000)
   })
 
-  test('another media type is 415', async () => {
+  test('another media type is answered with 415', async () => {
     const { path } = await aTestEndpoint()
     assert.equal((await admin(`PUT ${path}`, '{}', { 'content-type': 'text/plain' })).status, 415)
   })

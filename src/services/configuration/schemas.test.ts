@@ -56,7 +56,7 @@ suite('a schema', () => {
     assert.equal((await ok(`GET ${endpoint.path}`)).config, '{"interval":1}')
   })
 
-  test('a configuration whose required schema is missing is answered 404, and a changed schema leaves stored configurations alone', async () => {
+  test('a configuration whose required schema is missing is answered with 404, and a changed schema leaves stored configurations alone', async () => {
     const { app, endpoint } = await aFleet()
     await ok(`PUT ${endpoint.path}`, 'true')
     assert.equal((await setSchema(app, { endpointConfigurationSchemaRequired: true })).status, 204)
@@ -87,7 +87,7 @@ suite('a schema', () => {
     '{"$schema":"http://json-schema.org/draft-04/schema#"}',
   ]
   for (const text of unusable)
-    test(`${text} is refused by the application manager, and 503 if it was stored earlier`, async () => {
+    test(`${text} is refused as a schema by the application manager; if it was stored earlier, requests get 503`, async () => {
       const { app, endpoint } = await aFleet()
       const refused = await setSchema(app, { endpointConfigurationSchema: text })
       assert.equal(refused.status, 400, refused.text)
@@ -111,7 +111,7 @@ suite('a schema', () => {
 })
 
 suite('a candidate for a schema', () => {
-  test('a candidate for a schema is 204, or 422 with its problems; nothing is stored', async () => {
+  test('validating a candidate for a schema returns 204, or 422 with its problems, and stores nothing', async () => {
     const { endpoint } = await aFleet()
     const validate = (body: unknown) => admin(`PUT ${endpoint.defaults}/schemas/validate`, body)
     assert.equal((await validate(schema)).status, 204)

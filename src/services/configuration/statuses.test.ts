@@ -50,7 +50,7 @@ test('endpoints come as a list, repeated or with commas', async () => {
   }
 })
 
-test('wrong parameters are answered 400', async () => {
+test('wrong parameters are answered with 400', async () => {
   const long = Array.from({ length: 1001 }, (_, n) => `e${n}`).join(',')
   for (const query of ['page=-1', 'page=x', 'size=0', 'size=10001', 'status=DONE', 'status=', `endpointId=${long}`]) {
     const { status, body } = await admin(`${list}?${query}`)

@@ -127,7 +127,7 @@ suite('issuing a certificate', () => {
     )
   })
 
-  test('issuing a certificate is valid for a year by default, or for the given time', async () => {
+  test('an issued certificate is valid for a year by default, or for the given time', async () => {
     const year = await aCertificate()
     const created = Math.floor(Date.parse(year.createdDate) / 1000)
     assert.equal(Date.parse(year.invalidAfter) / 1000, created + 31_536_000)

@@ -48,7 +48,7 @@ suite('aggregations', () => {
     assert.deepEqual(last, { value: Date.parse('2026-01-03T05:00:00Z'), value_as_string: '2026-01-03T05:00:00.000Z' })
   })
 
-  test('terms are returned with their size, order and the rest', async () => {
+  test('terms honour size and order, and count the documents of the other terms', async () => {
     const { rooms, tags, on } = await aggregate({
       rooms: { terms: { field: 'dataSample.room.keyword', size: 2, order: { _key: 'asc' } } },
       tags: { terms: { field: 'dataSample.tags' } },

@@ -55,7 +55,7 @@ suite('documents', () => {
     )
   })
 
-  test('an application without a template has none, and none after its template is deleted', async () => {
+  test('samples of an application without a template, or with a deleted one, become no documents', async () => {
     const { app, version } = await anApplication()
     const endpoint = { ...(await anEndpoint(version)), version }
     const index = `default-${app}`

@@ -34,7 +34,7 @@ const Reason = {
 export const engineFormat: ErrorFormat = {
   name: 'engine',
   body(error) {
-    // The mistakes of a pipeline come as a whole error, with the position of each.
+    // An invalid pipeline has a complete error in the format of the search engine, with the position of each mistake.
     const whole = error.details?.error as Record<string, unknown> | undefined
     return { message: error.message, error: whole ?? causeOf(typeOf(error), error.message), status: error.status }
   },

@@ -252,7 +252,7 @@ async function setCaller(state: State, caller: Caller) {
     }
   const { caller: before } = state.ctx
   state.ctx = ctx
-  // The list of the same caller grows in place.
+  // Permissions are compared, unless it is the same object: its list of permissions grows in place.
   if (caller === before || !sameJson(caller.permissions, before.permissions))
     state.outlet.send('permissions', JSON.stringify({ at: deps.now() }))
   for (const entry of restart) {

@@ -111,7 +111,7 @@ suite('an uplink becomes a sample', () => {
 })
 
 suite('the same uplink twice is one sample', () => {
-  test('the same uplink twice is one sample by device, session and counter', async () => {
+  test('uplinks with the same device, session and counter become one sample', async () => {
     const { send, values, counts } = await connected()
     for (const [session_key_id, f_cnt] of [
       ['a', 1],
@@ -142,7 +142,7 @@ suite('the same uplink twice is one sample', () => {
     assert.equal((await values('auto~t')).length, 2)
   })
 
-  test('the same uplink twice is one sample at the same moment, too', async () => {
+  test('equal uplinks that arrive at the same moment become one sample', async () => {
     const { send, counts, values } = await connected()
     await Promise.all(Array.from({ length: 50 }, (_, n) => send({ f_cnt: n % 5, decoded_payload: { t: n } })))
     await counts({ received: 50, stored: 5, duplicates: 45 })

@@ -186,8 +186,9 @@ export interface SelectionPage {
 export interface Register {
   find(endpointId: string): Promise<EndpointRef | undefined>
   /**
-   * Registers endpoints with new ids in the transaction of a service that has checked that the caller may create them. Throws, for a
-   * relation with an endpoint that the caller may not update, a 404, and for other metadata or relations that cannot be stored a 400.
+   * Registers endpoints with new ids in the transaction of a service that has checked that the caller may create
+   * them. Throws 404 for a relation with an endpoint that the caller may not update, and 400 for metadata or
+   * relations that cannot be stored.
    */
   registerAll(
     sql: Sql,

@@ -10,7 +10,7 @@ const { admin, anApplication, anEndpoint } = await openRegister({
   environment: { WAYPOST_DATABASE_CONNECTIONS: '2' },
 })
 
-// Two is the minimum: one for transactions, one for all else.
+// The minimum of the setting is two: one connection for transactions, and one for everything else.
 suite('requests over a single connection', { timeout: 20_000 }, () => {
   test('one connection suffices to move an endpoint to a version that is not cached', async () => {
     const { app, version } = await anApplication(admin, ['v1', 'v2'])
@@ -32,7 +32,7 @@ suite('requests over a single connection', { timeout: 20_000 }, () => {
     assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([201]))
   })
 
-  test('requests over a single connection hold no connection while links of one tenant wait for each other', async () => {
+  test('links of one tenant that wait for each other hold no connection', async () => {
     const { version } = await anApplication()
     const ids = await Promise.all(Array.from({ length: 30 }, () => anEndpoint(version)))
     const answers = ids
@@ -47,7 +47,7 @@ suite('requests over a single connection', { timeout: 20_000 }, () => {
     assert.deepEqual(new Set((await Promise.all(answers)).map(({ status }) => status)), new Set([201, 204]))
   })
 
-  test('requests over a single connection make all other kinds of changes', async () => {
+  test('one connection suffices for all other kinds of changes', async () => {
     const { app, version } = await anApplication()
     const [endpoint, other] = [await anEndpoint(version), await anEndpoint(version, { endpointToken: `${app}-token` })]
     const relation = { type: 'contains', from: endpoint, to: other }

@@ -101,7 +101,7 @@ suite('a device that polls', () => {
     assert.equal(count, 100)
   })
 
-  test('a device that polls takes the highest version, among equals the one that was created last, and explicit downgrades', async () => {
+  test('a device that polls gets the highest version, even a downgrade if it is declared; of versions with equal precedence the one created last', async () => {
     const { anEndpoint, release, put } = await aFleet()
     await release('1.0.0')
     const { topic } = await anEndpoint()
@@ -223,7 +223,7 @@ suite('a connected device', () => {
     assert.deepEqual((await read('/2.0.0/rollout')).counts, { waiting: 0, offered: 0, applied: 1, failed: 0 })
   })
 
-  test('a connected device is pushed a version that it could not apply again after a retry, of itself or of all', async () => {
+  test('a retry, of one endpoint or of all, pushes a version again that a connected device could not apply', async () => {
     const { anEndpoint, release, read, software } = await aFleet()
     await release('1.0.0')
     const { topic, endpointId } = await anEndpoint()
@@ -380,7 +380,7 @@ suite('a rollout', () => {
       assert.equal((await read(`/endpoints${query}`)).length, count, query)
   })
 
-  test('a rollout tells others what was offered and reported', async () => {
+  test('offers and reports of a rollout are published as events', async () => {
     const { anEndpoint, app } = await aSimpleFleet()
     const events: object[] = []
     waypost.kit.bus.subscribe(SoftwareOffered, (event) => void events.push(event))

@@ -65,7 +65,7 @@ suite('a filter that a version names for the first time', () => {
     assert.equal(await requestVersion(other.topic), undefined)
   })
 
-  test('a filter that a version names for the first time matches nobody until a job has matched all of 1001 endpoints, then connected ones are pushed', async () => {
+  test('a filter that a version names for the first time matches no endpoint until a job has matched all of 1001 endpoints; then connected ones get a push', async () => {
     const { app, version, release, read, canary, other, filterId, isReady } = await aFleetOf(1001)
     const sensor = await device()
     await sensor.publish(`kp1/${version}/cmx_ota/${canary.token}/config/json/1`)

@@ -164,7 +164,7 @@ test('target selection equals the reference on random graphs, filters, dates and
   )
 })
 
-test('many targeted versions of one version are told apart in SQL', async () => {
+test('SQL distinguishes many targeted versions to which one version can be upgraded', async () => {
   const application = { tenantId: 'default', applicationName: 'property-wide' }
   const versions = Array.from(
     { length: 300 },

@@ -76,7 +76,7 @@ const VersionShape = Type.Object({
   retention: Type.Optional(Type.Null({ description: 'retention is a setting of the application' })),
 })
 
-/** `value` is the default name, so at most one value of a series can do without (document 3, 3.1). */
+/** `value` is the default name of a value, so only one value of a series can have no name (document 3, 3.1). */
 function checkSeriesNames(config: TimeSeriesConfiguration): ConfigurationProblem | undefined {
   for (const [series, { values }] of Object.entries(config['time-series']?.names ?? {})) {
     const taken = new Set<string>()

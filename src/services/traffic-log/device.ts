@@ -3,7 +3,10 @@ import { InvalidRequest } from '../../kernel/errors.ts'
 import { NoOutcomePath } from './errors.ts'
 import type { TrafficLogService } from './service.ts'
 
-/** Extension `rsx`, resource `/<extension>/<request id>`: the id of this request is also that of the request in question. */
+/**
+ * Extension `rsx`: returns the outcome of an earlier request. The resource is `/<extension>/<request id>`; the
+ * request id is that of the earlier request, and also that of this message.
+ */
 export const requestStatus = (log: TrafficLogService): Extension => ({
   name: 'rsx',
   readsRequestId: true,

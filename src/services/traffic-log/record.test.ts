@@ -118,7 +118,7 @@ test('the caller can reuse its buffer immediately', async () => {
   assert.equal((await stored('copied'))[0]?.payload, 'before')
 })
 
-test('an invalid, very old or far future time does not delay other records', async () => {
+test('a record with an invalid, very old or far future time gets the current time', async () => {
   const today = Date.now()
   await record([
     { tenantId: 'times', createdAt: new Date(Number.NaN) },

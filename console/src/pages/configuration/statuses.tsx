@@ -60,7 +60,7 @@ const columns: Column<Row>[] = [
   },
 ]
 
-/** Shows how many endpoints have each status. Each number is the total of a list of one. */
+/** Counts the endpoints with each status: requests a list with one item for each status and takes its total. */
 function useStatusCounts(shared: ArgumentsOf<'configurations.statuses.list'>): Record<Status, number | undefined> {
   const totalOf = (status: Exclude<Status, 'ALL'> | undefined) =>
     // biome-ignore lint/correctness/useHookAtTopLevel: it is called the same number of times at each rendering

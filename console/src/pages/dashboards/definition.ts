@@ -96,7 +96,7 @@ export function titleOf(widget: Widget): string {
   return texts.kinds[widget.kind]
 }
 
-/** Says why the service would refuse a widget that is not finished; undefined if it is. */
+/** Returns why the service would refuse the widget in its present state; undefined if the widget is complete. */
 export function incompleteOf(widget: Widget): string | undefined {
   if (widget.kind === 'chart' && widget.series.length === 0) return texts.incomplete.series
   if (seriesOfWidget(widget).some(({ timeSeries }) => timeSeries === '')) return texts.incomplete.series

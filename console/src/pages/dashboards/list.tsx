@@ -91,7 +91,7 @@ export default function DashboardsPage() {
     address.values.whose === 'all' || isOwn(dashboard) === (address.values.whose === 'own')
   const items = list.items.filter(isChosen)
   const { hasMore, isLoadingMore, loadMore } = list
-  // The choice is made here, so it needs all of them.
+  // Dashboards are filtered by owner in the page, so that the filter needs all of them.
   useEffect(() => {
     if (address.values.whose !== 'all' && hasMore && !isLoadingMore) loadMore()
   }, [address.values.whose, hasMore, isLoadingMore, loadMore])

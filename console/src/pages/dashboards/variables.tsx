@@ -142,7 +142,7 @@ function FilterField({ variable, variables, values, onChange }: FieldProps) {
 
 const durations = Object.keys(texts.durations)
 
-/** Lengths until now, or the period that was chosen in a chart, which moves and grows. */
+/** Chooses the time: a length until now, or a fixed period, which buttons move and extend. */
 function TimeField({ label, value, onChange }: { label: string; value: string; onChange(value: string): void }) {
   const moves = isMoving(value)
   const { from, to } = periodOfText(value, nowMs())

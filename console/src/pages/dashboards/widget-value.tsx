@@ -68,7 +68,7 @@ function NewestValue({ widget }: Props) {
   )
 }
 
-/** An average is the sum of all intervals by the number of their points. */
+/** An average is the sum over all intervals divided by the number of their points. */
 const functionsOf = (aggregate: WholeTime): WholeTime[] => (aggregate === 'avg' ? ['sum', 'count'] : [aggregate])
 
 function ValueOfPeriod({ widget, aggregate }: Props & { aggregate: WholeTime }) {

@@ -69,7 +69,7 @@ const columns: Column<Endpoint>[] = [
 const valuesOf = (counts: Counts | undefined, by: string) =>
   counts?.counts.find((one) => one.by === by)?.values.map(({ value, count }) => ({ value: String(value), count })) ?? []
 
-/** Counts without the condition that they are for, so that every choice shows what it would bring. */
+/** Counts without the condition that the counts are for, so that each option shows how many endpoints it would list. */
 function useCounts(conditions: Conditions) {
   const { connection: _, ...withoutConnection } = conditions
   const { applicationName: __, applicationVersionName: ___, ...withoutVersion } = conditions

@@ -1,4 +1,4 @@
-/** Uploads a file in the place of a device: with an upload token of its endpoint, which stays in memory. */
+/** Uploads a file on behalf of a device, with an upload token of its endpoint. The token stays in memory. */
 import { useState } from 'react'
 import { useChange } from '../../api/query.ts'
 import { type UploadState, useUpload } from '../../api/upload.ts'

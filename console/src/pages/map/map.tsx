@@ -40,7 +40,7 @@ export default function MapPage() {
   })
   const { lat, lon, zoom, application, view } = address.values
   const [area, setArea] = useState<MapArea>()
-  // The map shows its part of the world again after a reset.
+  // Changes with each reset, so that the map is created again and shows its first area.
   const [generation, setGeneration] = useState(0)
   const [, navigate] = useLocation()
   const applications = useList('applications.list', {})

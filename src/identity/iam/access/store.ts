@@ -36,8 +36,8 @@ export interface Question {
 }
 
 /**
- * Common table expressions: `holders` are users and clients with the scope, and `keys` their API keys. `every` marks holders of `*`,
- * without which a key with the scope `*` has nothing.
+ * Common table expressions: `holders` are users and clients with the scope, and `keys` their API keys. `every` marks
+ * holders of `*`: a key with the scope `*` has permissions only if its owner holds `*`.
  */
 const holdersOf = (sql: Sql, { tenantId, scope, path, onTenant, onPlatform, now }: Question) => {
   const wanted = [scope, everyScope]

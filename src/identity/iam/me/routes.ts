@@ -46,7 +46,7 @@ export function meRoutes(http: Http, me: Me, ownPassword: OwnPassword) {
     '/me/preferences',
     {
       schema: schemas.updatePreferences,
-      // Clients write them often, and they concern only their owner.
+      // Changes of preferences are not audited: clients write them often, and they concern only their owner.
       config: { ...authenticated, anyJson: 'inside', bodyBytesMax: schemas.preferencesBytesMax, audited: false },
     },
     async ({ ctx, body, headers }, reply) => {

@@ -14,10 +14,10 @@ const plural = (noun: string) => {
   return noun.endsWith('y') ? `${noun.slice(0, -1)}ies` : `${noun}s`
 }
 
-/** Containers that are the whole tenant, or the area of the object. */
+/** Containers that the sentence does not name: the platform and the tenant contain everything, and `identity` is only an area. */
 const withoutContainer = new Set(['platform', 'tenant', 'identity'])
 
-/** `nouns` are the plural nouns of objects whose names do not spell them. */
+/** `nouns` maps objects to their plural, for those whose plural cannot be formed from the name. */
 export function sentenceOf(scope: string, nouns: ReadonlyMap<string, string>): string {
   const parts = scope.split(':')
   const verb = parts.at(-1) ?? ''

@@ -6,7 +6,7 @@ import type { BinaryDataService } from '../service.ts'
 
 const config = { scope: 'none', keyHeader: 'X-Auth-Token', streamBody: true } as const
 
-/** Issues upload tokens to callers that upload in the place of a device. */
+/** Issues upload tokens to callers that upload on behalf of a device. */
 export function uploadTokenRoutes(http: Http, { tokens }: BinaryDataService) {
   http.post(
     '/applications/:appName/endpoints/:endpointId/upload-tokens',

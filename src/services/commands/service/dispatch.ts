@@ -136,8 +136,8 @@ async function signal({ kit, gateway }: Parts, sql: Sql, endpoints: store.Endpoi
 }
 
 /**
- * Endpoints without a connection here are looked up again: one that connected to another node during the transaction is found now,
- * or its node reads the commands after it has written where the endpoint is.
+ * Signals endpoints without a connection to this node once more. If one connected to another node during the
+ * transaction, either this lookup finds it, or that node reads the commands after it has recorded the connection.
  */
 function committed(parts: Parts, fresh: Fresh[]) {
   for (const one of fresh)

@@ -17,7 +17,10 @@ import type { Contents } from './contents.ts'
 
 export const extensionName = 'cmx'
 
-/** A configuration of one endpoint changed; without a name, all may have, because it has moved to another version. */
+/**
+ * A changed configuration of one endpoint. Without a name, all of its configurations may have changed, because the
+ * endpoint has moved to another version.
+ */
 interface EndpointChange extends store.DeviceRef {
   name?: string
 }
@@ -63,7 +66,10 @@ interface Deps {
 interface Parts extends Deps {
   ordered: ReturnType<typeof createKeyedMutex>['run']
   running: Set<Promise<void>>
-  /** By connection and name, the last configuration that was pushed: a device that moves to another version as it connects gets it once. */
+  /**
+   * The last configuration that was pushed, by connection and name, so that a device that changes its version while
+   * it connects gets the same configuration only once.
+   */
   pushed: WeakMap<object, Map<string, string>>
 }
 

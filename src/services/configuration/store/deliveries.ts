@@ -86,7 +86,7 @@ export async function findUndispatched(sql: Sql, endpoints: DeviceRef[]): Promis
     where e.dispatched_date is null order by g.position, e.name`
 }
 
-/** Returns endpoints that have the configuration of their own and were not handed it, in the order of their ids. */
+/** Returns the endpoints to which their own configuration with this id was not handed over yet, in the order of their ids. */
 export async function findUndispatchedOf(
   sql: Sql,
   { tenantId, configId, after, limit }: { tenantId: string; configId: string; after: string; limit: number },
@@ -117,8 +117,8 @@ const sameAsGiven = (sql: Sql, alias: 'o' | 'm'): Fragment =>
         and m.name = g.name and m.config_id = g.config_id`
 
 /**
- * Marks configurations as handed over. A default gets a row in the history, and so does one that was replaced meanwhile: those are
- * returned, because the endpoint has to get the newer one.
+ * Marks configurations as handed over. Defaults, and configurations that were replaced meanwhile, get a row in the
+ * history. Returns the replaced ones, because their endpoints need the newer configuration.
  */
 export async function markDispatched(sql: Sql, items: Handover[], at: Date): Promise<ConfigurationKey[]> {
   const rows = await sql<ConfigurationKey[]>`

@@ -34,7 +34,7 @@ interface Cached {
 
 interface DocumentRows extends CompanionRows {
   rows: DocumentRow[]
-  /** Indices with documents whose columns differ from their fields. */
+  /** Number of the index, if a pipeline changed fields that are also stored in columns. */
   changedIndexNo: number | undefined
 }
 

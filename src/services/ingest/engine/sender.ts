@@ -96,7 +96,7 @@ export function createSender(
 
 /** Returns a function that sends the first documents of the queue; it returns false if there are none. */
 function createDelivery({ db, bus, log }: Pick<Kit, 'db' | 'bus' | 'log'>, engine: Engine): () => Promise<boolean> {
-  /** Applications whose template the search engine has, by their index, with the text that it got. */
+  /** Text of the template that the search engine has, by index number. */
   const templates = new Map<number, string>()
 
   bus.subscribe(TemplateChanged, () => templates.clear())

@@ -10,7 +10,7 @@ import type { Deps } from './deps.ts'
 export interface Deletions {
   forgetApplication(sql: Sql, tenantId: string, applicationName: string): Promise<void>
   forgetTenant(sql: Sql, tenantId: string): Promise<void>
-  /** Enqueues a job that deletes the documents of an index that arrived before. */
+  /** Enqueues a job that deletes the documents of an index that arrived before the given time. */
   deleteBefore(sql: Sql, indexNo: number, before: Date): Promise<void>
   /** Documents of an endpoint stay, but callers of a new endpoint with the same id do not see them. */
   recordUnregistered(sql: Sql, tenantId: string, endpointIds: string[], at: Date): Promise<void>

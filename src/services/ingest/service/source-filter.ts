@@ -12,7 +12,7 @@ export function createSourceFilter({ includes, excludes }: SourceFilter): (docum
   const included = includes.map((text) => ({ whole: patternOf(text), text }))
   const excluded = excludes.map(patternOf)
 
-  /** A path is included by its own name, by that of something above it, or perhaps below it. */
+  /** Returns whether the search asks for the whole value at a path, for parts of it, or for none. A wildcard may match below any path. */
   function choose(path: string): Chosen {
     if (excluded.some((pattern) => pattern.test(path))) return 'none'
     if (included.length === 0) return 'parts'

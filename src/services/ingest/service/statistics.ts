@@ -42,7 +42,8 @@ export function statisticsSource(
       whole: [indexNo],
       partly: [],
       endpointIds: [],
-      // The columns of endpoint and version do not stand for fields here.
+      // The columns for endpoint and version are not the fields `endpointId` and `appVersionName` here, so conditions
+      // must use the document.
       envelopeChanged: true,
       fields,
       keywords: new Set(['appName', 'appVersionName', 'direction']),

@@ -61,7 +61,7 @@ async function call(access: NetworkAccess, method: string, path: string, body?: 
 function connectionText(host: string, error: unknown): string {
   if (error instanceof RefusedAddress) return error.message
   const { name, code } = error as { name?: string; code?: string }
-  // The only other signal is the caller's, whose end was handled before.
+  // An abort by the caller was handled before, so this is the time limit.
   if (name === 'TimeoutError' || name === 'AbortError') return `${host} did not answer within ${timeoutMs / 1000} s`
   return `${host} cannot be reached${code === undefined ? '' : ` (${code})`}`
 }

@@ -189,7 +189,7 @@ async function end({ kit }: Parts, { appIntegrationId, session, claim }: Held) {
   if (isOurs) await store.releaseSessions(kit.db.sql, nodeId, [appIntegrationId])
 }
 
-/** Opens a session; without an available tenant it waits for it, disconnected. */
+/** Opens a session. While the tenant is not available, the session stays disconnected until the tenant is available again. */
 function open(parts: Parts, row: store.SessionRow, isAvailable: boolean) {
   if (parts.isStopped) return
   const { kit } = parts

@@ -40,7 +40,7 @@ export interface CountDeps extends QueryDeps {
 }
 export interface CountLimits {
   budgetMs: number
-  /** Numbers of endpoints that one statement counts. */
+  /** Length of the range of endpoint numbers (`seq`) that one statement counts. */
   steps: number
   candidatesMax: number
 }

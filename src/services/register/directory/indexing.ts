@@ -161,7 +161,7 @@ const sortValuesOf = (document: store.EndpointKey & { sorted: Record<string, str
 
 /** Returns the objects that the other list does not have. */
 function except<T extends object>(list: T[], other: T[]): T[] {
-  // Registrations replace nothing. The texts took 4 % of the main thread in the bench `registration`.
+  // This avoids building texts for new endpoints, which have no old values: it took 4 % of the main thread in the bench `registration`.
   if (list.length === 0 || other.length === 0) return list
   const textOf = (one: T) => JSON.stringify(Object.entries(one).sort())
   const others = new Set(other.map(textOf))

@@ -84,7 +84,7 @@ export async function listDirectory(deps: ListDeps, ctx: Ctx, request: Directory
   }
 }
 
-/** Single endpoints are few. They join the list as far as the other part is complete. */
+/** Adds the endpoints on which the caller has single grants, up to the position until which the other part is complete. */
 function merge({ sort, limit }: Listing, part: Part, singles: Position[]): Part {
   const { reached } = part
   const complete = singles.filter((one) => !reached || comparePositions(one, reached, sort.descending) <= 0)
@@ -156,7 +156,8 @@ async function partOfApplications(deps: ListDeps, listing: Listing): Promise<Par
   if (isConditional && query.words !== 'rare') {
     const indexed = await byIndex(deps, listing, part, isOver)
     if (indexed) return cutPart(listing, indexed)
-    // The index has taken a part of the time; without any walking, a page would have few endpoints.
+    // The index has used up a part of the time. Half of the budget is reserved for walking, because otherwise the
+    // page would have few endpoints.
     began = Math.max(began, monotonicMs() - budgetMs / 2)
   }
   for (let steps = firstSteps * 2; part.reached && part.items.length <= listing.limit && !isOver(); ) {

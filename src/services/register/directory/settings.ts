@@ -49,6 +49,6 @@ export const createHasKey =
       if (page.length < applicationsPerPage) break
       after = page.at(-1)!.applicationName
     }
-    // An application whose versions alone configure keys may have endpoints of other versions, which use the default keys.
+    // If only versions of an application configure keys, its other versions use the default keys.
     return defaults[list].includes(key) || applicationNames.every((name) => configured.has(name))
   }

@@ -51,7 +51,10 @@ interface Created {
   endpointId: string
   /** Sealed, in tasks of earlier versions. Now `tokens` has the token. */
   endpointToken?: string
-  /** The tokens of this endpoint and of the next ones, up to one with `tokens`: a sealed list. Sealing each took 20 % of the main thread. */
+  /**
+   * A sealed list of tokens: that of this endpoint and those of the following endpoints without `tokens`. Sealing
+   * each token alone took 20 % of the main thread.
+   */
   tokens?: string
 }
 

@@ -68,7 +68,7 @@ suite('endpoints registered at the same time', () => {
       )
   })
 
-  test('of endpoints that are registered at the same time with the same id or token, one is registered and the others are answered 409', async () => {
+  test('of endpoints that are registered at the same time with the same id or token, one is registered and the others are answered with 409', async () => {
     const { app, version } = await anApplication()
     const name = { appVersion: { name: version } }
     const sameId = numbers.map(() => admin(`POST ${endpoints}`, { ...name, endpointId: `${app}-same` }))

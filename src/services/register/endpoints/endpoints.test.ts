@@ -167,7 +167,7 @@ suite('reading an endpoint', () => {
     assert.deepEqual(changed.body.metadata, { a: 2 })
   })
 
-  test('reading an endpoint is the same 404 for another tenant, an unknown id and a missing scope', async () => {
+  test('reading an endpoint returns the same 404 for another tenant, an unknown id and a missing scope', async () => {
     const { app, version } = await anApplication()
     const id = await anEndpoint(version)
     const readers = { [`endpoint-${id}`]: 200, [`application-${app}`]: 200, 'application-x': 404, 'endpoint-x': 404 }
@@ -216,7 +216,7 @@ suite('deleting endpoints', () => {
     assert.equal(reverse.body.totalElements, 0)
   })
 
-  test('deleting endpoints is answered 403 for a caller who may only read', async () => {
+  test('deleting endpoints is answered with 403 for a caller who may only read', async () => {
     const { version } = await anApplication()
     const id = await anEndpoint(version)
     const reader = waypost.as(aCaller({ on: { [`endpoint-${id}`]: ['endpoint:read'] } }))

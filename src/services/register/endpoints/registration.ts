@@ -65,7 +65,10 @@ export function createRegistrationOperations(
 
   const createEndpoints = createEndpointsWith({ now, bus, identity, tokens, changes })
 
-  /** The transaction may have waited for a connection until after the deletion. Usually this reads the cache. */
+  /**
+   * Throws if the version no longer exists: the transaction may have waited for a connection until after its
+   * deletion. Usually the cache answers.
+   */
   const requireStill = async ({ versionName }: ApplicationVersionRef) => {
     if (!(await applications.findVersion(versionName))) throw unknownVersion(versionName)
   }

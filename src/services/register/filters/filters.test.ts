@@ -189,7 +189,7 @@ suite('deleting a filter', () => {
     assert.deepEqual(eventsOf(id).at(-1), ['deleted'])
   })
 
-  test('deleting a filter happens when its application or its tenant is deleted', async () => {
+  test('a filter is deleted with its application and with its tenant', async () => {
     const left = async () => {
       const [row] = await sql`
         select (select count(*) from register.filters where application_name = any(${[app, doomed.app]}::text[])) as filters,

@@ -68,7 +68,7 @@ const waitingForMembers = (on: Sql) => on`
     and pid <> pg_backend_pid()`
 
 suite('while a filter is pending', () => {
-  test('lists cannot use it, and endpoints do not show it', async () => {
+  test('lists cannot use a pending filter, and endpoints do not show it', async () => {
     const { app, version } = await anApplication()
     const id = await anEndpoint(version, { metadata: { city: 'Kyiv' } })
     const hold = await heldAt(id)

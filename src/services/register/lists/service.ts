@@ -40,8 +40,8 @@ export interface ListOperations {
 /** Maximum number of endpoints that are read at a time; longer responses are streamed. */
 export const pageMax = 1000
 /**
- * From this number of matching endpoints on, a page after a cursor reads endpoints in order until it is full. Of fewer ones it finds
- * all that are left, because the next page of them can be far away.
+ * From this number of matching endpoints on, a page after a cursor reads endpoints in order until it is full. If
+ * fewer match, it finds all that are left, because the matching endpoints can be far apart in that order.
  */
 const denseTotal = 20_000
 const scanMilliseconds = 10_000

@@ -86,7 +86,7 @@ suite('replacing metadata', () => {
 })
 
 suite('setting a key without a body', () => {
-  test('setting a key without a body is answered 400, chunked or with Content-Length 0, whereas null is a value', async () => {
+  test('setting a key without a body is answered with 400, chunked or with Content-Length 0, whereas null is a value', async () => {
     const id = await aDevice()
     for (const headers of [{ 'transfer-encoding': 'chunked' }, {}] as Record<string, string>[])
       assert.equal((await admin(`PUT ${metadataPath(id, 'a')}`, '', headers)).status, 400)
@@ -149,7 +149,7 @@ suite('patching metadata', () => {
     assert.deepEqual(await metadataOf(id), { whole: 1 })
   })
 
-  test('a metadata patch is answered 409 if a test operation fails and 415 for another content type', async () => {
+  test('a metadata patch is answered with 409 if a test operation fails and 415 for another content type', async () => {
     const id = await aDevice({ a: 1 })
     const operations = [{ op: 'test', path: '/a', value: 2 }]
     assert.equal((await patch(id, operations)).status, 409)
@@ -265,7 +265,7 @@ suite('single keys', () => {
     assert.equal((await admin(`GET ${metadataPath(id)}?include=a-b`)).status, 400)
   })
 
-  test('writing a single key is answered 403 for callers who may only read, and 404 for callers without permissions', async () => {
+  test('writing a single key is answered with 403 for callers who may only read, and 404 for callers without permissions', async () => {
     const id = await aDevice({ a: 1 })
     const reader = waypost.as(aCaller({ on: { [`endpoint-${id}`]: ['endpoint:read'] } }))
     const calls: [string, string, unknown?, Record<string, string>?][] = [
@@ -377,7 +377,7 @@ suite('metadata keys of an application', () => {
     assert.deepEqual((await keys())[mine.version], ['c'])
   })
 
-  test('the list of metadata keys is answered 404 for an unknown application and for one that the caller may not read', async () => {
+  test('the list of metadata keys is answered with 404 for an unknown application and for one that the caller may not read', async () => {
     const url = (name: string) => `GET ${root}/applications/${name}/metadata-keys`
     assert.equal((await admin(url('no-such-app'))).status, 404)
     assert.equal((await other(url(app))).status, 404)

@@ -125,7 +125,7 @@ suite('linking endpoints', () => {
     assert.equal(more.totalElements, 1000)
   })
 
-  test('linking endpoints shows only relations whose other end the caller may read', async () => {
+  test('lists of relations contain only relations whose other end the caller may read', async () => {
     const [a, b, c] = (await some(3)) as [string, string, string]
     await link(contains(a, b), contains(a, c))
     const caller = waypost.as(
@@ -169,7 +169,7 @@ suite('relations of a registration', () => {
     assert.deepEqual((await related(id, 'is_contained_by')).content, [contains(above, id)])
   })
 
-  test('relations of a registration are reported if they cannot be created; the endpoint and the other relations are', async () => {
+  test('relations that cannot be created are reported; the endpoint and its other relations are created', async () => {
     const [a] = (await some(1)) as [string]
     const answer = await registerWith(
       [

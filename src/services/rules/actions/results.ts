@@ -24,7 +24,7 @@ export async function read({ evaluate }: Pick<ActionRun, 'evaluate'>, attribute:
   return evaluated.value
 }
 
-/** Like `read`; a literal that is JSON is that JSON. */
+/** Does the same as `read`, but parses a literal that is JSON. */
 export async function readJson(run: ActionRun, attribute: string): Promise<unknown> {
   const value = await read(run, attribute)
   if (typeof value !== 'string' || run.action.valueTypes[attribute] !== 'LITERAL') return value

@@ -72,7 +72,7 @@ suite('an attribute', () => {
     assert.equal((await valueTypesOf('send-email', { textExpression: inner })).textExpression, 'LITERAL')
   })
 
-  test('an attribute can be declared to be the other', async () => {
+  test('valueTypes decides whether an attribute is a script or a literal', async () => {
     const fields = { textExpression: 'return 1', valueTypes: { textExpression: 'LITERAL' } }
     assert.equal((await valueTypesOf('send-email', fields)).textExpression, 'LITERAL')
     const script = { textExpression: 'throw 1', valueTypes: { textExpression: 'SCRIPT' } }

@@ -35,7 +35,7 @@ suite('a trigger', () => {
       await must(404, `GET ${pathOf(type, id)}`)
     })
 
-  test('a trigger by its alias is the same, and its address has the other segment', async () => {
+  test('a trigger type can be addressed by its alias; the Location has the canonical name', async () => {
     const alias = 'endpoint-data-sample-updated'
     const { headers } = await must(201, `POST ${pathOf(alias)}`, { name: 'n', appName: app })
     assert.match(String(headers.location), /\/endpoint-data-samples-received\/triggers\//)

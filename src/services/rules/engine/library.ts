@@ -1,4 +1,7 @@
-/** The definitions of all tenants in memory. They follow changes on any node; while a tenant is being read, nothing of it is rejected. */
+/**
+ * Keeps the rules, actions and triggers of all tenants in memory, up to date with changes on any node. While a tenant
+ * is being read, all of its events are stored, because any of them may match.
+ */
 import type { EventOrigin } from '../../../kernel/bus.ts'
 import { sleep } from '../../../kernel/clock.ts'
 import type { Db } from '../../../kernel/db.ts'
@@ -45,9 +48,9 @@ export function createLibrary(deps: { db: Db; log: Log; changes: Pick<Changes, '
   const { db, log } = deps
   const index = createTriggerIndex()
   const tenants = new Map<string, Tenant>()
-  /** Loads that are running or waiting to run again, by tenant. */
+  /** Running loads by tenant; each repeats while its tenant is in `toReload`. */
   const loads = new Map<string, Promise<void>>()
-  const again = new Set<string>()
+  const toReload = new Set<string>()
   const listeners: (() => void)[] = []
   let loadingAll: Promise<void> | undefined
   let isStopped = false
@@ -68,20 +71,20 @@ export function createLibrary(deps: { db: Db; log: Log; changes: Pick<Changes, '
 
   async function load(tenantId: string) {
     do {
-      again.delete(tenantId)
+      toReload.delete(tenantId)
       try {
         await readTenant(tenantId)
       } catch (error) {
         if (isStopped) return
         loadingRulesFailed(log, { err: error, tenantId })
-        again.add(tenantId)
+        toReload.add(tenantId)
         await sleep(retryMs)
       }
-    } while (again.has(tenantId) && !isStopped)
+    } while (toReload.has(tenantId) && !isStopped)
   }
 
   function refresh(tenantId: string): Promise<void> {
-    again.add(tenantId)
+    toReload.add(tenantId)
     let running = loads.get(tenantId)
     if (!running) {
       running = load(tenantId).finally(() => loads.delete(tenantId))

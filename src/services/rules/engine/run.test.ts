@@ -242,7 +242,7 @@ suite('traces', () => {
       await must(400, `GET ${rulesRoot}/traces?${query}`)
   })
 
-  test('traces of another tenant are invisible, and deleted by a tenant for itself', async () => {
+  test('a tenant sees and deletes only its own traces', async () => {
     const ruleId = await aRule()
     await execute(ruleId)
     await eventually(async () => assert.equal((await get(`/traces?entityId=${ruleId}`)).totalElements, 1))

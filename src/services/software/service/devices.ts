@@ -19,7 +19,7 @@ interface DeviceDeps extends Deps {
 export const createDeviceRules = (deps: DeviceDeps): DeviceConfigurations => ({
   current: (endpoint, name, known) => current(deps, endpoint, name, known),
   applied: (endpoint, report) => applied(deps, endpoint, report),
-  /** Pushes by its own code and not through the gateway's answer, because an offer must be taken back if no device got it. */
+  /** Sends the pushes itself instead of returning them to the gateway, because an offer must be taken back if no device got it. */
   async outdated({ tenantId, applicationName, endpointId }) {
     await deps.pushes.onConnect({ tenantId, applicationName }, endpointId)
     return []

@@ -35,7 +35,7 @@ async function retry(deps: RetryDeps, ctx: Ctx, target: Target, endpointIds: str
     const { number } = row
     const plan = await plans.read(sql, application)
     if (endpointIds === undefined) {
-      // One row changes, however many endpoints failed: their reports are older than the new count.
+      // One row changes, however many endpoints failed: reports from before the new epoch no longer count.
       const { failed } = await countRollout(sql, application, { plan, at: at.getTime() }, number)
       await beginEpoch(sql, { ...application, number }, at)
       await announceChange(kit, sql, application)

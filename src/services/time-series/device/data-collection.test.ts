@@ -280,7 +280,7 @@ suite('enrichment', () => {
     assert.deepEqual(await send({ t: 3 }), [{ t: 3, '~ep-metadata': metadata }])
   })
 
-  test('enrichment reads again after a while: connects on other nodes are not sent to this one', async () => {
+  test('enrichment reads metadata again after a while, because changes on other nodes are not signalled', async () => {
     const { send, endpointId } = await aSpeaker({ enabled: true }, { city: 'Kyiv' })
     await send({ t: 1 })
     await waypost.kit.db

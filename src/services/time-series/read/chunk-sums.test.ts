@@ -28,7 +28,7 @@ const decimals = fc
 const spread = fc.integer({ min: -5_000_000, max: 400_000_000 })
 
 suite('sums of packed points', () => {
-  test('equal the sums of the unpacked points', () => {
+  test('sums of packed points equal those of the unpacked points', () => {
     fc.assert(
       fc.property(
         steps,

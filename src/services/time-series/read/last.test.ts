@@ -122,7 +122,7 @@ suite('the last points', () => {
     })
   })
 
-  test('equal those of the reference reader for random offsets and limits', async () => {
+  test('the last points equal those of the reference reader for random offsets and limits', async () => {
     const endpoint = await unregisteredEndpoint()
     const some = [endpoint, await registerEndpoint(endpoint), await registerEndpoint(endpoint)]
     let seed = 7

@@ -27,7 +27,7 @@ interface SelectedOfSet {
   valueIndexes: number[]
   /** Index of each selected value in the record. */
   positions: number[]
-  /** Numbers of a record. */
+  /** Length of a record in numbers. */
   length: number
 }
 

@@ -58,7 +58,7 @@ test('a midnight that the clock skips or repeats belongs to one day', () => {
   ])
 })
 
-test('hours follow the wall clock; a repeated hour is two intervals, and six hours have seven', () => {
+test('hours follow the wall clock: a repeated hour is two intervals of 1h, and makes an interval of 6h seven hours long', () => {
   assert.deepEqual(startsOf('1h', 'Europe/Berlin', '2026-10-24T23:30Z', '2026-10-25T03:00Z'), [
     '2026-10-24T23:00Z',
     '2026-10-25T00:00Z',

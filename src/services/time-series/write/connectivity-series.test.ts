@@ -103,7 +103,7 @@ test('repeated connects and disconnects within a batch are stored in order', asy
   await second.end()
 })
 
-test('a session that is kept waits for its client, however short its visit was', async () => {
+test('a persistent session waits for its client, however short the last connection was', async () => {
   const { version } = await anApplication()
   const { endpointId, token } = await anEndpoint(version)
   const prefix = `kp1/${version}/test/${token}`

@@ -35,8 +35,9 @@ export function createTimeConflicts(
   let [lastSlot, firstSeenMs] = [Number.NaN, Number.NEGATIVE_INFINITY]
 
   /**
-   * Only another node, or this one before a restart, can have given a time in the slot before. A node that was alone there skips
-   * the lookup, which puts the writes of these two seconds one after the other.
+   * Returns whether endpoints have to be looked up in a new slot. Times in the slot before can come from another
+   * node, or from this one before a restart. A node that was alone during that slot skips the lookups, because they
+   * would serialize the writes of the first two seconds.
    */
   function isNew(slot: number): boolean {
     if (slot !== lastSlot) {

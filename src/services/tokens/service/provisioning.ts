@@ -83,7 +83,7 @@ async function insertFirst({ kit, key }: TokenDeps, sql: Sql, owner: Owner, endp
   const inserted = await store.insertEndpointsWithTokens(sql, { ...owner, createdDate: kit.now() }, [...rows.values()])
   for (const { endpointId, existed } of inserted)
     if (existed) {
-      // The row remains of a deleted tenant, whose endpoints are deleted in batches. Its tokens must not become valid again.
+      // The row is left over from a deleted tenant, whose endpoints are deleted in batches. Its tokens must not become valid again.
       await store.saveEndpoint(sql, { endpointId, ...owner })
       await publishDeleted(kit.bus, sql, owner.tenantId, await store.deleteOtherTokens(sql, rows.get(endpointId)!))
     }

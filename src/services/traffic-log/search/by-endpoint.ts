@@ -1,4 +1,7 @@
-/** Pages of a few endpoints: the blocks show how many of their records each has, so only those of the page are decoded. */
+/**
+ * Finds a page of records of a few endpoints. The blocks have counts of records for each endpoint, so that only the
+ * blocks of the page are decoded.
+ */
 import { type BlockOfEndpoints, findBlocksOfEndpoints, findUncounted, loadBlocks } from '../store/units.ts'
 import type { Page, PageRequest } from './page.ts'
 import { type Found, inOrder, loadRecords, matchesIn, type Search } from './stream.ts'

@@ -89,8 +89,9 @@ function compare(a: Found, b: Found): number {
 const outbound = ({ columns, index }: Found) => columns.kinds[columns.kind[index]!]!.outbound
 
 /**
- * Yields matching records in order, in portions. A record is yielded when no later unit can have one before it: units come by their
- * ends if descending, so later ones end before it.
+ * Yields matching records in order, in portions. A record is yielded once no later unit can have a record that
+ * precedes it. Units are sorted by their start, or by their end if the order is descending, so that the next unit
+ * decides this.
  */
 export async function* recordsInOrder(
   search: Search,

@@ -14,7 +14,7 @@ export interface Candidate {
 }
 
 export interface Candidates {
-  /** Number of candidates of the index, before the other conditions. */
+  /** Number of candidates that the index found, before the other conditions were checked. */
   examined: number
   /** The greatest and the smallest number of an examined candidate. */
   greatest: number | null

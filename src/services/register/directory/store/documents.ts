@@ -150,8 +150,9 @@ export async function saveConnections(sql: Sql, keys: EndpointKey[]) {
 }
 
 /**
- * Stores when endpoints were active, with the precision of a minute: a device that sends often causes few writes. A new row says that the
- * endpoint never connected, because only `saveConnections` counts connections; it follows if the endpoint is in the queue.
+ * Stores when endpoints were active, to the minute, so that a device that sends often causes few writes. A new row
+ * starts as never connected: only `saveConnections` sets the connection, and it runs later if the endpoint is in the
+ * queue.
  */
 export async function saveActivity(sql: Sql, active: { endpointId: string; at: Date }[]) {
   await sql`

@@ -131,7 +131,10 @@ export async function saveTransitions(sql: Sql, tenantId: string, transitions: T
     ${countChangesSql(sql, tenantId, sql`select member_set, -1 as n from deleted`)}`
 }
 
-/** Adds the differences of the counts. An updated row was counted before; a new row that does not match was not. */
+/**
+ * Adds the differences of the counts: 1 for a row that matches now, -1 for an existing row that ceased to match, 0
+ * for a new row that does not match.
+ */
 const countChangesSql = (sql: Sql, tenantId: string, gone: Fragment) => sql`
   insert into register.filter_count_differences (tenant_id, member_set, difference)
   select ${tenantId}, member_set, sum(n) from (

@@ -4,8 +4,8 @@ import { type TSchema, Type } from '../../../../kernel/schema.ts'
 import type { ActionType } from '../../model.ts'
 
 /**
- * The value of a literal: the text itself; JSON of an object; JSON of an object or an array; JSON if it is JSON, else the text; JSON if it
- * is an array, else the text.
+ * How the text of a literal becomes a value. `text`: unchanged. `object`, `object or array`: it must be such JSON.
+ * `value`: parsed if it is JSON, else unchanged. `text or array`: parsed if it is a JSON array, else unchanged.
  */
 export type LiteralKind = 'text' | 'object' | 'object or array' | 'value' | 'text or array'
 

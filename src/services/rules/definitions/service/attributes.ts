@@ -44,7 +44,7 @@ function checkLiteral(name: string, { literal, problem }: Attribute, text: strin
   if (wrong) throw invalidField(name, isGuessed ? wrong + scriptHint(text) : wrong)
 }
 
-/** Says where a text that looks like a script fails to parse, because it was taken for a literal only for that reason. */
+/** Returns the position of the syntax error in a text that looks like a script: it counts as a literal only because it does not parse. */
 function scriptHint(text: string): string {
   if (!/\breturn\b/.test(text)) return ''
   const parsed = parseScript(text)

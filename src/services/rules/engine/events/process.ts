@@ -187,7 +187,8 @@ async function runToEnd(deps: ProcessDeps, counters: Counters, run: RuleRun, eve
     try {
       const result = await deps.run(run)
       counters.ended(result.isSuccess ? 'done' : 'failed')
-      // The row ends after this, in the same order, so a crash in between repeats nothing that has a trace.
+      // The row of the event ends after this write, in the same order. If the node crashes in between, rules that
+      // have a trace do not run again.
       void ledger.write({ traces: result.traces })
       return
     } catch (error) {
