@@ -4,6 +4,7 @@ import { before, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { client, tokenOf } from '../harness/client.ts'
 import { checkAccessibility, checkNarrow, openConsole, settled, signIn, type TestConsole } from '../harness/console.ts'
+import { keyboardOf } from '../harness/keyboard.ts'
 
 let console_: TestConsole
 let page: Page
@@ -72,6 +73,47 @@ test('two administrators change one user or role: the later sees both sides, and
   await conflict.getByRole('button', { name: 'Save mine' }).click()
   await page.getByRole('heading', { level: 1, name: 'night', exact: true }).waitFor()
   assert.equal((await api('GET /iam/api/v1/roles/night')).body.description, 'mine')
+})
+
+test('by keyboard alone, an administrator creates a user, gives her a role, and grants her one application', async () => {
+  const { api } = console_
+  const { press, type, moveTo, activate, fill, arrive, open, pick } = keyboardOf(page)
+  await api('POST /api/v1/applications', { name: 'meters' })
+  await page.goto(console_.address('/'))
+  await settled(page)
+  await open('New user', 'New user')
+  await fill(/^User name/, 'grace')
+  await fill(/^First name/, 'Grace')
+  await fill(/^First password/, 'correct horse battery')
+  await activate('button', 'Create')
+  await arrive('Grace')
+  await activate('button', 'Change roles')
+  await page.getByRole('dialog').waitFor()
+  await moveTo('checkbox', /^endpoint-reader/)
+  await press('Space')
+  await activate('button', 'Save')
+  await page.getByText('Roles saved').waitFor()
+
+  await open('Roles and grants', 'Roles and grants')
+  await activate('link', 'Grants')
+  await activate('button', 'New grant')
+  await page.getByRole('dialog').waitFor()
+  await pick(/Who gets it/, 'grace')
+  await fill(/^Resource/, 'application-meters')
+  await moveTo('searchbox', 'Search scopes')
+  await type('application:update')
+  await moveTo('checkbox', /^application:update/)
+  await press('Space')
+  await activate('button', 'Grant')
+  await page.getByText('Grant made').waitFor()
+
+  const [user] = (await api('GET /iam/api/v1/users?search=grace')).body.content
+  assert.deepEqual(user.roles, ['endpoint-reader'])
+  const { content } = (await api(`GET /iam/api/v1/grants?subjectType=user&subjectId=${user.id}`)).body
+  assert.deepEqual(
+    [content.length, content[0].resource, content[0].scopes],
+    [1, 'application-meters', ['application:update']],
+  )
 })
 
 test('an API key is shown once, works, and is rejected after it is revoked', async () => {
@@ -157,6 +199,42 @@ test('an administrator of the platform creates a tenant, whose administrator sig
   const ask = await platform.asService(platform.bootstrap.platform)
   const { body } = await ask('GET /tenant-manager/api/v2/tenants?tenant_id=acme')
   assert.equal(body.results[0].status, 'SUSPENDED')
+  assert.deepEqual(console_.problems, [])
+})
+
+test('by keyboard alone, an administrator of the platform creates a tenant, renames it, and reads the pages of the platform', async () => {
+  const { platform } = console_
+  const { press, type, activate, fill, arrive, open } = keyboardOf(page)
+  await open('New tenant', 'New tenant')
+  await fill(/^Name/, 'Globex')
+  await fill(/^Id/, 'globex')
+  await fill(/^E-mail address/, 'hank@globex.example')
+  await fill(/^First name/, 'Hank')
+  await fill(/^Last name/, 'Scorpio')
+  await activate('button', 'Create')
+  await page
+    .getByRole('status', { name: /Password of admin/ })
+    .and(page.locator(':focus'))
+    .waitFor()
+  await activate('button', 'I have kept it')
+  await arrive('Globex')
+  await activate('button', 'Edit')
+  await fill(/^Name/, 'Globex Corporation')
+  await activate('button', 'Save')
+  await page.getByRole('heading', { level: 1, name: 'Globex Corporation' }).waitFor()
+  const ask = await platform.asService(platform.bootstrap.platform)
+  await open('Nodes', 'Nodes')
+  const [node] = (await ask('GET /platform/api/v1/nodes')).body.content
+  await page.getByText(node.id, { exact: true }).waitFor()
+  await open('Settings', 'Settings in effect')
+  await press('/')
+  await type('WAYPOST_MQTT_PORT')
+  await page.waitForURL(/q=WAYPOST_MQTT_PORT/)
+  const settings = (await ask('GET /platform/api/v1/settings')).body.content as { name: string; value: string }[]
+  const { value } = settings.find(({ name }) => name === 'WAYPOST_MQTT_PORT')!
+  await page.getByRole('row', { name: new RegExp(`WAYPOST_MQTT_PORT.* ${value} `) }).waitFor()
+  const { body } = await ask('GET /tenant-manager/api/v2/tenants?tenant_id=globex')
+  assert.deepEqual([body.results[0].name, body.results[0].status], ['Globex Corporation', 'AVAILABLE'])
   assert.deepEqual(console_.problems, [])
 })
 

@@ -5,6 +5,7 @@ import { before, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { checkAccessibility, checkNarrow, openConsole, settled, type TestConsole } from '../harness/console.ts'
 import { eventually } from '../harness/eventually.ts'
+import { keyboardOf } from '../harness/keyboard.ts'
 
 let console_: TestConsole
 let page: Page
@@ -269,5 +270,49 @@ test('one configuration is given to chosen endpoints and to a filter, and its st
   await page.getByRole('alertdialog').getByRole('button', { name: 'Save and send' }).click()
   await page.getByRole('link', { name: 'Watch their statuses' }).waitFor()
   assert.equal((await own()).interval, 88)
+  assert.deepEqual(console_.problems, [])
+})
+
+test('by keyboard alone, a developer makes a version, connects a device, reads its traffic, and a command is answered', async () => {
+  const { press, reach, activate, fill, enterTable, arrive, open, pick } = keyboardOf(page)
+  const { api } = console_
+  await open('Applications', 'Applications')
+  await settled(page)
+  await enterTable()
+  await press('ArrowDown')
+  await activate('link', 'pumps', 'Tab')
+  await arrive('Pumps <b>north</b>')
+  await activate('button', 'New version')
+  await fill(/^Suffix/, 'v2')
+  await activate('button', 'Create')
+  await page.getByRole('rowheader', { name: 'pumps-v2' }).waitFor()
+
+  await open('Connect a device', 'Connect a device')
+  await pick(/Application version/, 'pumps-v2')
+  await fill(/^Id of the device/, 'pump-2')
+  await activate('button', 'Create and continue')
+  await arrive('Connect pump-2')
+  await activate('button', 'This page')
+  await activate('button', 'Send')
+  await page.getByText('The first message is here: temperature 21.5.').waitFor()
+  await activate('link', 'Open the endpoint')
+  await arrive('pump-2')
+  await activate('link', 'Timeline')
+  await page.locator('details', { hasText: 'The device sent samples' }).waitFor()
+  await reach(page.locator('summary', { hasText: 'The device sent samples' }))
+  await press('Enter')
+  await page.getByText('{"temperature":21.5}', { exact: true }).waitFor()
+
+  await activate('link', 'Commands', 'Shift+Tab')
+  await fill(/^Type/, 'blink')
+  await fill(/^Payload/, '{"times": 2}')
+  await activate('button', 'Send')
+  const { body } = await api('POST /api/v1/endpoints/pump-2/tokens', { applicationName: 'pumps' })
+  const device = `POST /kp1/pumps-v2/cex/${body.token}`
+  await eventually(async () => assert.match((await api(`${device}/command/blink`, {})).text, /"times":2/))
+  await api(`${device}/result/blink`, [{ id: 1, statusCode: 200, payload: { blinked: 2 } }])
+  await page.getByRole('row', { name: /blink 1 Executed/ }).waitFor()
+  const command = (await api('GET /cex/api/v1/endpoints/pump-2/commands/blink/1')).body
+  assert.deepEqual([command.status, command.responsePayload], ['EXECUTED', { blinked: 2 }])
   assert.deepEqual(console_.problems, [])
 })

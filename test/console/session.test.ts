@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { openConsole, settled, signIn, type TestConsole } from '../harness/console.ts'
+import { keyboardOf } from '../harness/keyboard.ts'
 
 let opened: TestConsole
 
@@ -107,5 +108,58 @@ test('when the session ends at the provider, the page says so and keeps what was
   assert.equal(await page.getByLabel(/^Name/).inputValue(), 'half-typed')
   await page.getByRole('button', { name: 'Create' }).click()
   await page.getByRole('heading', { name: 'half-typed', level: 1 }).waitFor()
+  assert.deepEqual(opened.problems, [])
+})
+
+/** Longer than the life of an access token. */
+const laterMs = 10 * 3_600_000
+
+test('a refresh token that has ended is replaced by the login at the provider; without one the page says so and keeps what was typed', async () => {
+  const { browser, platform } = opened
+  const { username, password = '' } = platform.bootstrap.default.admin
+  const connectPath = `${platform.baseUrl}/auth/realms/default/protocol/openid-connect`
+  let refreshToken = ''
+  browser.on('response', async (response) => {
+    if (response.url() === `${connectPath}/token`) refreshToken = (await response.json()).refresh_token ?? refreshToken
+  })
+  const page = await opened.open('/applications/new')
+  const send = (path: string, parameters: Record<string, string>) =>
+    fetch(`${connectPath}/${path}`, {
+      ...{ method: 'POST', body: new URLSearchParams({ client_id: 'waypost-console', ...parameters }) },
+    })
+  /** Revokes the refresh token, and lets the page think that its access token has expired. */
+  const end = async (inMs: number) => {
+    assert.equal((await send('revoke', { token: refreshToken, token_type_hint: 'refresh_token' })).status, 200)
+    const refused = await send('token', { grant_type: 'refresh_token', refresh_token: refreshToken })
+    assert.equal(((await refused.json()) as { error: string }).error, 'invalid_grant')
+    await page.clock.setSystemTime(Date.now() + inMs)
+  }
+  await page.getByLabel(/^Name/).fill('renewed')
+  await end(laterMs)
+  await page.getByRole('button', { name: 'Create' }).click()
+  await page.getByRole('heading', { name: 'renewed', level: 1 }).waitFor()
+
+  await keyboardOf(page).open('New application', 'New application')
+  await page.getByLabel(/^Name/).fill('half-filled')
+  await page.getByLabel(/^Description/).fill('typed before the session ended')
+  await browser.clearCookies()
+  await end(2 * laterMs)
+  await page.getByRole('button', { name: 'Create' }).click()
+  const dialog = page.getByRole('alertdialog', { name: 'Your session has ended' })
+  await dialog.getByText('this page continues and keeps what you typed').waitFor()
+  const [tab] = await Promise.all([
+    browser.waitForEvent('page'),
+    dialog.getByRole('button', { name: 'Sign in' }).click(),
+  ])
+  await tab.getByLabel(/user/i).fill(username)
+  await tab.getByLabel(/password/i).fill(password)
+  await tab.getByRole('button').click()
+  await dialog.waitFor({ state: 'detached' })
+  await page.getByRole('button', { name: 'Create' }).click()
+  await page.getByRole('heading', { name: 'half-filled', level: 1 }).waitFor()
+  // The test before has ended the login of the administrator, and with it the token of `opened.api`.
+  const ask = await platform.asService(platform.bootstrap.default)
+  const { body } = await ask('GET /api/v1/applications/half-filled')
+  assert.equal(body.description, 'typed before the session ended')
   assert.deepEqual(opened.problems, [])
 })

@@ -1,27 +1,38 @@
 /** Uses the console by keys only: a test moves the focus with the keys that a person has, never by itself. */
 import assert from 'node:assert/strict'
-import type { Page } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
 
 type Role = Parameters<Page['getByRole']>[0]
+type Name = string | RegExp
 
 export function keyboardOf(page: Page) {
   const press = (key: string) => page.keyboard.press(key)
   const type = (text: string) => page.keyboard.type(text)
 
-  /** Presses a key until the focus is at the control with this name. */
-  async function moveTo(role: Role, name: string | RegExp, key = 'Tab') {
-    const wanted = page.getByRole(role, { name }).and(page.locator(':focus'))
+  /** Presses a key until the focus is at this element. */
+  async function reach(element: Locator, key = 'Tab') {
+    const wanted = element.and(page.locator(':focus'))
     for (let steps = 0; steps < 80; steps++) {
       if ((await wanted.count()) > 0) return
       await press(key)
     }
-    assert.fail(`the key ${key} does not reach the ${role} ${name}`)
+    assert.fail(`the key ${key} does not reach ${element}`)
   }
 
+  /** Presses a key until the focus is at the control with this name. */
+  const moveTo = (role: Role, name: Name, key?: string) => reach(page.getByRole(role, { name }), key)
+
   /** Moves to a control and presses Enter. */
-  async function activate(role: Role, name: string | RegExp, key?: string) {
+  async function activate(role: Role, name: Name, key?: string) {
     await moveTo(role, name, key)
     await press('Enter')
+  }
+
+  /** Moves to a text field and replaces its text. */
+  async function fill(name: Name, text: string) {
+    await moveTo('textbox', name)
+    await press('Control+A')
+    await type(text)
   }
 
   /** Moves into the table, whose cells the arrow keys reach. */
@@ -30,14 +41,18 @@ export function keyboardOf(page: Page) {
     for (let steps = 0; steps < 40 && (await table.count()) === 0; steps++) await press('Tab')
   }
 
-  /** Opens a page or an endpoint by the palette; its heading then has the focus. */
-  async function open(words: string, heading: string | RegExp) {
+  /** Waits until a page is open: its heading then has the focus. */
+  const arrive = (heading: Name) =>
+    page.getByRole('heading', { level: 1, name: heading }).and(page.locator(':focus')).waitFor()
+
+  /** Opens a page or an endpoint by the palette. */
+  async function open(words: string, heading: Name) {
     await press('Control+k')
-    await page.getByRole('dialog').waitFor()
+    await page.getByRole('dialog').getByRole('searchbox').and(page.locator(':focus')).waitFor()
     await type(words)
     await page.getByRole('menuitem', { name: words, exact: true }).first().waitFor()
     await press('Enter')
-    await page.getByRole('heading', { level: 1, name: heading }).and(page.locator(':focus')).waitFor()
+    await arrive(heading)
   }
 
   /** Opens a menu and chooses an entry. */
@@ -47,5 +62,12 @@ export function keyboardOf(page: Page) {
     await activate('menuitem', entry, 'ArrowDown')
   }
 
-  return { press, type, moveTo, activate, enterTable, open, choose }
+  /** Chooses an option of a select field. */
+  async function pick(field: Name, option: string) {
+    await activate('button', field)
+    await page.getByRole('listbox').waitFor()
+    await activate('option', option, 'ArrowDown')
+  }
+
+  return { press, type, reach, moveTo, activate, fill, enterTable, arrive, open, choose, pick }
 }

@@ -42,7 +42,7 @@ export default function Palette({ onClose }: { onClose(): void }) {
 
 function PaletteBody({ onClose }: { onClose(): void }) {
   const [typed, setTyped] = useState('')
-  const words = useDeferredValue(typed.trim().toLowerCase())
+  const words = typed.trim().toLowerCase()
   const [, navigate] = useLocation()
   const sections = useEntries(words)
   const open = (to: string) => {
@@ -82,19 +82,28 @@ function PaletteBody({ onClose }: { onClose(): void }) {
   )
 }
 
+/** Titles that begin with the words come first, then those that contain them, then pages that only have them as keywords. */
+function distance(title: string, words: string): number {
+  const at = title.toLowerCase().indexOf(words)
+  return at === 0 ? 0 : at > 0 ? 1 : 2
+}
+
 function useEntries(words: string): { title: string; entries: Entry[] }[] {
   const { session } = useSession()
   const { data: me } = useMe()
   const may = useMay()
+  // Pages are found with every letter, so that Enter opens what was typed. Only the requests may be a letter behind.
+  const search = useDeferredValue(words)
   const found = useList(
     'endpoints.directory.list',
-    { search: words, limit: endpointsMax },
-    { enabled: words.length >= 2 && may('endpoint:read') },
+    { search, limit: endpointsMax },
+    { enabled: search.length >= 2 && may('endpoint:read') },
   )
   const entries = pages
     .filter((page) => !page.path.includes(':') && mayOpen(me, session.tenant, page))
     .map(({ path, title, icon = 'list', keywords = '' }) => ({ id: path, title, icon, to: path, keywords }))
     .filter(({ title, keywords }) => `${title} ${keywords}`.toLowerCase().includes(words))
+    .toSorted((a, b) => distance(a.title, words) - distance(b.title, words))
   const endpoints = words.length < 2 ? [] : found.items
   return [
     { title: texts.palettePages, entries: entries.filter(({ to }) => !isAction({ path: to })) },

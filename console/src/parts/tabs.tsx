@@ -1,31 +1,36 @@
 import type { ReactNode } from 'react'
-import { Link } from 'wouter'
+import { Link, useSearch } from 'wouter'
+import { usePathname } from 'wouter/use-browser-location'
 
-export interface Tab {
-  id: string
-  title: string
-  to: string
+export interface TabsProps {
+  label: string
+  tabs: { id: string; title: string }[]
+  current: string
+  /** Parameter of the address that has the id of the tab. */
+  parameter?: string
+  /** Other parameters of the address that the tabs share. */
+  keep?: readonly string[]
+  children: ReactNode
 }
 
 /** Tabs whose selection is the address, so each is a link: a shared link opens the same tab. */
-export function Tabs({
-  label,
-  tabs,
-  current,
-  children,
-}: {
-  label: string
-  tabs: Tab[]
-  current: string
-  children: ReactNode
-}) {
+export function Tabs({ label, tabs, current, parameter = 'tab', keep = [], children }: TabsProps) {
+  // The tilde makes an address absolute. The router decodes its own path, so a name with % would change.
+  const path = `~${usePathname()}`
+  const search = new URLSearchParams(useSearch())
+  const shared = keep.flatMap((name) => (search.has(name) ? [[name, search.get(name)!]] : []))
   return (
     <>
       <nav className="tabs" aria-label={label}>
         <ul>
-          {tabs.map(({ id, title, to }) => (
+          {tabs.map(({ id, title }) => (
             <li key={id}>
-              <Link href={to} className="tab" aria-current={id === current ? 'page' : undefined} replace>
+              <Link
+                href={`${path}?${new URLSearchParams([[parameter, id], ...shared])}`}
+                className="tab"
+                aria-current={id === current ? 'page' : undefined}
+                replace
+              >
                 {title}
               </Link>
             </li>

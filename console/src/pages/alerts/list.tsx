@@ -92,7 +92,6 @@ const tabIds = ['alerts', 'settings'] as const
 export default function AlertsPage() {
   const address = useView()
   const { tab } = address.values
-  const [path] = useLocation()
   const may = useMay()
   const tabs = tabIds.filter((id) => id === 'alerts' || may('alert-setting:read'))
   const args = argumentsOf(address.values)
@@ -118,11 +117,7 @@ export default function AlertsPage() {
           </>
         }
       />
-      <Tabs
-        label={texts.tabs.label}
-        current={tab}
-        tabs={tabs.map((id) => ({ id, title: texts.tabs[id], to: id === 'alerts' ? path : `${path}?tab=${id}` }))}
-      >
+      <Tabs label={texts.tabs.label} current={tab} tabs={tabs.map((id) => ({ id, title: texts.tabs[id] }))}>
         {tab === 'alerts' ? <AlertTable address={address} args={args} /> : <AlertSettings address={address} />}
       </Tabs>
     </>

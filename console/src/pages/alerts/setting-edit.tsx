@@ -1,5 +1,4 @@
 /** Creates an alert setting, or changes one. */
-import { useLocation } from 'wouter'
 import type { ArgumentsOf, BodyOf } from '../../api/operation-types.ts'
 import { type GetResult, useChange, useGet, useList } from '../../api/query.ts'
 import { AsCommand } from '../../parts/as-command.tsx'
@@ -12,7 +11,6 @@ import { ErrorNote } from '../../parts/notes.tsx'
 import { PageHeader } from '../../parts/page-header.tsx'
 import { Segments } from '../../parts/segments.tsx'
 import { type SeverityLevel, severityLevels, severityTexts } from '../../parts/severity.tsx'
-import { useToast } from '../../parts/toast.tsx'
 import type { PageProps } from '../registry.ts'
 import { settingTexts as texts } from './setting-texts.ts'
 
@@ -96,23 +94,15 @@ function SettingForm({ first, read }: { first: Setting | undefined; read: GetRes
   const create = useChange('alertSettings.create')
   const update = useChange('alertSettings.update')
   const form = useForm(valuesOf(first), create.problem ?? update.problem)
-  const [, navigate] = useLocation()
-  const toast = useToast()
   const body = bodyOf(form.values, first)
-  async function save(ifMatch: string | undefined) {
-    const outcome = first
-      ? await update.run({ alertSettingId: first.id, body }, { ifMatch })
-      : await create.run({ body })
-    if (outcome.kind === 'done') navigate(addressOf(first?.id ?? outcome.location?.split('/').at(-1) ?? ''))
-    return outcome.kind
-  }
   return (
     <EditForm
       form={form}
       read={read}
-      save={save}
+      save={(ifMatch) => (first ? update.run({ alertSettingId: first.id, body }, { ifMatch }) : create.run({ body }))}
       valuesOf={valuesOf}
-      onDone={() => toast(first ? texts.saved : texts.created)}
+      saved={first ? texts.saved : texts.created}
+      next={({ location }) => addressOf(first?.id ?? location?.split('/').at(-1) ?? '')}
       isBusy={create.isRunning || update.isRunning}
       submit={first ? texts.save : texts.submit}
       cancel={first ? addressOf(first.id) : '/alerts?tab=settings'}

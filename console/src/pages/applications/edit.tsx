@@ -1,5 +1,4 @@
 /** Creates an application, or changes one. If another caller changed it meanwhile, both sides are shown. */
-import { useLocation } from 'wouter'
 import type { BodyOf } from '../../api/operation-types.ts'
 import { type GetResult, useChange, useGet } from '../../api/query.ts'
 import { AsCommand } from '../../parts/as-command.tsx'
@@ -9,7 +8,6 @@ import { TextField } from '../../parts/fields.tsx'
 import { useForm } from '../../parts/form.ts'
 import { ErrorNote } from '../../parts/notes.tsx'
 import { PageHeader } from '../../parts/page-header.tsx'
-import { useToast } from '../../parts/toast.tsx'
 import type { PageProps } from '../registry.ts'
 import { texts } from './texts.ts'
 
@@ -26,8 +24,6 @@ const valuesOf = ({ displayName = '', description = '' }: Application) => ({ dis
 function NewApplication() {
   const create = useChange('applications.create')
   const form = useForm({ name: '', displayName: '', description: '' }, create.problem)
-  const [, navigate] = useLocation()
-  const toast = useToast()
   const { name, displayName, description } = form.values
   const body = { name, ...(displayName !== '' && { displayName }), ...(description !== '' && { description }) }
   return (
@@ -35,11 +31,9 @@ function NewApplication() {
       <PageHeader title={texts.newTitle} above={above} />
       <EditForm
         form={form}
-        save={async () => (await create.run({ body })).kind}
-        onDone={() => {
-          toast(texts.created)
-          navigate(addressOf(name))
-        }}
+        save={() => create.run({ body })}
+        saved={texts.created}
+        next={addressOf(name)}
         isBusy={create.isRunning}
         submit={texts.submit}
         cancel="/applications"
@@ -73,18 +67,14 @@ function ChangeForm({ first, read }: { first: Application; read: GetResult<Appli
   const change = useChange('applications.patch')
   const { name } = first
   const form = useForm(valuesOf(first), change.problem)
-  const [, navigate] = useLocation()
-  const toast = useToast()
   return (
     <EditForm
       form={form}
       read={read}
-      save={async (ifMatch) => (await change.run({ appName: name, body: form.values }, { ifMatch })).kind}
+      save={(ifMatch) => change.run({ appName: name, body: form.values }, { ifMatch })}
       valuesOf={valuesOf}
-      onDone={() => {
-        toast(texts.saved)
-        navigate(addressOf(name))
-      }}
+      saved={texts.saved}
+      next={addressOf(name)}
       isBusy={change.isRunning}
       submit={texts.save}
       cancel={addressOf(name)}

@@ -74,7 +74,6 @@ const useView = () =>
 export default function AssetsPage() {
   const address = useView()
   const { tab } = address.values
-  const [path] = useLocation()
   const may = useMay()
   const mayTypes = may('asset-type:read')
   const types = useList('assetTypes.list', { size: 100 }, { enabled: mayTypes })
@@ -106,11 +105,7 @@ export default function AssetsPage() {
           </>
         }
       />
-      <Tabs
-        label={texts.tabs.label}
-        current={tab}
-        tabs={tabs.map((id) => ({ id, title: texts.tabs[id], to: id === 'assets' ? path : `${path}?tab=${id}` }))}
-      >
+      <Tabs label={texts.tabs.label} current={tab} tabs={tabs.map((id) => ({ id, title: texts.tabs[id] }))}>
         {tab === 'assets' ? (
           <AssetTable address={address} types={types.items} />
         ) : (

@@ -83,8 +83,6 @@ function TypeForm({ read }: { read: GetResult<AssetType> }) {
   const update = useChange('assetTypes.update', { also: ['assets'] })
   const form = useForm(valuesOf(first), create.problem ?? update.problem)
   const [wrong, setWrong] = useState<string>()
-  const [, navigate] = useLocation()
-  const toast = useToast()
   const { displayName, type, description, definitionJsonSchema } = form.values
   const body = {
     ...{ displayName, definitionJsonSchema },
@@ -95,9 +93,9 @@ function TypeForm({ read }: { read: GetResult<AssetType> }) {
   async function save(ifMatch: string | undefined) {
     const { problem } = parseJson(definitionJsonSchema)
     setWrong(problem)
-    if (problem !== undefined) return 'failed'
+    if (problem !== undefined) return { kind: 'failed' } as const
     const outcome = first ? await update.run({ assetTypeId: first.id, body }, { ifMatch }) : await create.run({ body })
-    return outcome.kind
+    return outcome
   }
   const schemaField = form.field('definitionJsonSchema')
   const operation = first ? 'assetTypes.update' : 'assetTypes.create'
@@ -108,10 +106,8 @@ function TypeForm({ read }: { read: GetResult<AssetType> }) {
         read={read}
         valuesOf={valuesOf}
         save={save}
-        onDone={() => {
-          toast(first ? texts.typeSaved : texts.typeCreated)
-          navigate(listAddress)
-        }}
+        saved={first ? texts.typeSaved : texts.typeCreated}
+        next={listAddress}
         isBusy={create.isRunning || update.isRunning}
         submit={first ? texts.save : texts.submit}
         cancel={listAddress}

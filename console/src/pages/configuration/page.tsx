@@ -1,5 +1,4 @@
 /** Default configuration of a version, one configuration for some endpoints, and the statuses of all. */
-import { useLocation } from 'wouter'
 import { useApplicationChoice } from '../../api/application-choice.ts'
 import { useMay } from '../../api/me.ts'
 import { oneOf, text, useAddressState } from '../../parts/address-state.ts'
@@ -32,19 +31,9 @@ export default function ConfigurationPage() {
   const { tab, name } = address.values
   const choice = useApplicationChoice(address.values.application)
   const appVersionName = address.values.version === '' ? (choice.versions[0] ?? '') : address.values.version
-  const [path] = useLocation()
   const may = useMay()
   const mayChange = may('application:endpoint-config:update', `application-${choice.application}`)
   const tabs = tabIds.filter((id) => id !== 'apply' || mayChange)
-  const toTab = (id: (typeof tabIds)[number]) => {
-    const { application, version } = address.values
-    const words = new URLSearchParams({
-      ...(id !== 'defaults' && { tab: id }),
-      ...(application !== '' && { application }),
-      ...(version !== '' && { version }),
-    })
-    return words.size === 0 ? path : `${path}?${words}`
-  }
   const isMissing = !choice.isLoading && !choice.problem && appVersionName === ''
   return (
     <>
@@ -62,7 +51,8 @@ export default function ConfigurationPage() {
       <Tabs
         label={texts.tabs.label}
         current={tab}
-        tabs={tabs.map((id) => ({ id, title: texts.tabs[id], to: toTab(id) }))}
+        keep={['application', 'version']}
+        tabs={tabs.map((id) => ({ id, title: texts.tabs[id] }))}
       >
         <FilterBar address={{ ...address, isChanged: false }}>
           <SelectField

@@ -1,6 +1,5 @@
 /** Passwords and certificates of devices. The API returns all of a tenant, so the search is made here. */
 import type { ReactNode } from 'react'
-import { useLocation } from 'wouter'
 import { useMay } from '../../api/me.ts'
 import type { ItemOf } from '../../api/operation-types.ts'
 import { type ListResult, useList } from '../../api/query.ts'
@@ -107,7 +106,6 @@ const addressKeys = { kind: oneOf(kinds, 'basic'), q: text(), state: oneOf(['', 
 export default function CredentialsPage() {
   const address = useAddressState(addressKeys)
   const { kind, q, state } = address.values
-  const [path] = useLocation()
   const may = useMay()
   const shown = kinds.filter((one) => may(scopeOf(one, 'read')))
   const create = may(scopeOf(kind, 'create')) && (
@@ -133,10 +131,10 @@ export default function CredentialsPage() {
       <Tabs
         label={texts.tabs.label}
         current={kind}
+        parameter="kind"
         tabs={shown.map((one) => ({
           id: one,
           title: texts.tabs[one],
-          to: one === 'basic' ? path : `${path}?kind=${one}`,
         }))}
       >
         <FilterBar

@@ -95,7 +95,7 @@ export default function EndpointPage({ params }: PageProps) {
       <Tabs
         label={texts.tabs}
         current={current}
-        tabs={(Object.keys(tabs) as TabName[]).map((id) => ({ id, title: texts.tab[id], to: `?tab=${id}` }))}
+        tabs={(Object.keys(tabs) as TabName[]).map((id) => ({ id, title: texts.tab[id] }))}
       >
         <Suspense fallback={<Loading label={texts.loading} />}>
           <Tab {...props} />

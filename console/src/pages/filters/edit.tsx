@@ -1,6 +1,5 @@
 /** Creates or changes a filter: conditions with the number of endpoints that meet them now, or any query as JSON. */
 import { useState } from 'react'
-import { useLocation } from 'wouter'
 import type { BodyOf } from '../../api/operation-types.ts'
 import { type GetResult, useChange, useGet, useList } from '../../api/query.ts'
 import { AsCommand } from '../../parts/as-command.tsx'
@@ -13,7 +12,6 @@ import { JsonField, parseJson } from '../../parts/json-field.tsx'
 import { ErrorNote, Note } from '../../parts/notes.tsx'
 import { PageHeader } from '../../parts/page-header.tsx'
 import { Segments } from '../../parts/segments.tsx'
-import { useToast } from '../../parts/toast.tsx'
 import type { PageProps } from '../registry.ts'
 import { type Condition, conditionsOf, criteriaOf, queryOf } from './query.ts'
 import { texts } from './texts.ts'
@@ -64,8 +62,6 @@ function FilterForm({ applicationName, read }: FormProps) {
   const form = useForm(valuesOf(filter), create.problem ?? patch.problem)
   const [wrong, setWrong] = useState<string>()
   const [taken, setTaken] = useState(0)
-  const [, navigate] = useLocation()
-  const toast = useToast()
   const { documentQuery: typed, ...rest } = form.values
   const { value } = parseJson(typed)
   const query = typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as object) : undefined
@@ -73,13 +69,10 @@ function FilterForm({ applicationName, read }: FormProps) {
 
   async function save(ifMatch: string | undefined) {
     setWrong(query ? undefined : (parseJson(typed).problem ?? texts.notObject))
-    if (!query) return 'failed'
-    const outcome = filter
+    if (!query) return { kind: 'failed' } as const
+    return filter
       ? await patch.run({ applicationName, filterId: filter.id, body }, { ifMatch })
       : await create.run({ applicationName, body })
-    if (outcome.kind === 'done')
-      navigate(`/filters/${encodeURIComponent(applicationName)}/${encodeURIComponent(outcome.body.id)}`)
-    return outcome.kind
   }
   return (
     <EditForm
@@ -88,7 +81,8 @@ function FilterForm({ applicationName, read }: FormProps) {
       save={save}
       valuesOf={valuesOf}
       onTaken={() => setTaken(taken + 1)}
-      onDone={() => toast(texts.saved)}
+      saved={texts.saved}
+      next={({ body }) => `/filters/${encodeURIComponent(applicationName)}/${encodeURIComponent(body.id)}`}
       isBusy={create.isRunning || patch.isRunning}
       submit={texts.save}
       cancel={`/filters?application=${encodeURIComponent(applicationName)}`}

@@ -162,8 +162,6 @@ function ChangeForm({ kind, id, first, read }: ChangeFormProps) {
   const account = useChange('accountIntegrations.patch')
   const change = isApplication ? app : account
   const form = useForm({ ...valuesOf(first), netApiKeyId: '' }, change.problem)
-  const [, navigate] = useLocation()
-  const toast = useToast()
   const { netApiKeyId, ...rest } = form.values
   const page = `/lorawan/${kind}/${id}`
   async function save(ifMatch: string | undefined) {
@@ -171,7 +169,7 @@ function ChangeForm({ kind, id, first, read }: ChangeFormProps) {
     const outcome = isApplication
       ? await app.run({ appIntegrationId: id, body }, { ifMatch })
       : await account.run({ accountIntegrationId: id, body }, { ifMatch })
-    return outcome.kind
+    return outcome
   }
   return (
     <EditForm
@@ -179,10 +177,8 @@ function ChangeForm({ kind, id, first, read }: ChangeFormProps) {
       read={read}
       save={save}
       valuesOf={valuesOf}
-      onDone={() => {
-        toast(texts.saved)
-        navigate(page)
-      }}
+      saved={texts.saved}
+      next={page}
       isBusy={change.isRunning}
       submit={texts.save}
       cancel={page}

@@ -83,7 +83,6 @@ function joined<T extends { id: number }>(active: ListResult<T>, suspended: List
 export default function LorawanPage() {
   const address = useAddressState({ tab: oneOf(tabIds, 'applications') })
   const { tab } = address.values
-  const [path] = useLocation()
   const may = useMay()
   const shown = tabIds.filter((one) =>
     may(one === 'applications' ? 'net-app-integration:read' : 'net-account-integration:read'),
@@ -116,7 +115,6 @@ export default function LorawanPage() {
         tabs={shown.map((one) => ({
           id: one,
           title: texts.tabs[one],
-          to: one === 'applications' ? path : `${path}?tab=${one}`,
         }))}
       >
         {tab === 'applications' ? <Applications /> : <Accounts />}

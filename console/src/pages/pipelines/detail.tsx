@@ -29,7 +29,6 @@ export default function PipelinePage({ params }: PageProps) {
   const pipelineID = params.pipelineId!
   const pipeline = useGet('ingest.pipelines.get', { pipelineID })
   const address = useAddressState({ tab: oneOf(tabIds, 'pipeline') })
-  const [path] = useLocation()
   const may = useMay()
   const definition = definitionOf(pipeline.data)
   if (pipeline.isLoading) return <Loading label={texts.loading} />
@@ -65,9 +64,7 @@ export default function PipelinePage({ params }: PageProps) {
       <Tabs
         label={texts.tabs.label}
         current={tab}
-        tabs={tabIds
-          .filter((id) => id !== 'try' || mayUpdate)
-          .map((id) => ({ id, title: texts.tabs[id], to: id === 'pipeline' ? path : `${path}?tab=${id}` }))}
+        tabs={tabIds.filter((id) => id !== 'try' || mayUpdate).map((id) => ({ id, title: texts.tabs[id] }))}
       >
         {tab === 'pipeline' && <Overview pipelineID={pipelineID} definition={definition} />}
         {tab === 'try' && (

@@ -1,6 +1,5 @@
 /** Creates or changes a pipeline, and simulates the typed definition beside the form. */
 import { useState } from 'react'
-import { useLocation } from 'wouter'
 import { useMe } from '../../api/me.ts'
 import { type GetResult, useChange, useGet } from '../../api/query.ts'
 import { AsCommand } from '../../parts/as-command.tsx'
@@ -11,7 +10,6 @@ import { useForm } from '../../parts/form.ts'
 import { JsonField, parseJson } from '../../parts/json-field.tsx'
 import { ErrorNote } from '../../parts/notes.tsx'
 import { PageHeader } from '../../parts/page-header.tsx'
-import { useToast } from '../../parts/toast.tsx'
 import type { PageProps } from '../registry.ts'
 import { type Definition, definitionOf, isRounded, pipelinesOf, pretty } from './definition.ts'
 import { Simulate } from './simulate.tsx'
@@ -85,8 +83,6 @@ function PipelineForm({ pipelineId, read }: FormProps) {
   const change = useChange('ingest.pipelines.update')
   const form = useForm({ pipelineID: '', ...valuesOf(first) }, change.problem)
   const [isChecked, setChecked] = useState(false)
-  const [, navigate] = useLocation()
-  const toast = useToast()
   const { pipelineID: typedId, description, processors, on_failure: handlers } = form.values
   const pipelineID = pipelineId ?? typedId
   const problems = {
@@ -107,8 +103,8 @@ function PipelineForm({ pipelineId, read }: FormProps) {
   }
   async function save(ifMatch: string | undefined) {
     setChecked(true)
-    if (Object.values(problems).some(Boolean)) return 'failed'
-    return (await change.run({ pipelineID, body }, { ifMatch })).kind
+    if (Object.values(problems).some(Boolean)) return { kind: 'failed' } as const
+    return await change.run({ pipelineID, body }, { ifMatch })
   }
   const problemOf = (name: keyof typeof problems) =>
     (isChecked ? problems[name] : undefined) ?? form.field(name).problem
@@ -119,10 +115,8 @@ function PipelineForm({ pipelineId, read }: FormProps) {
         read={read}
         save={save}
         valuesOf={(data) => valuesOf(definitionOf(data))}
-        onDone={() => {
-          toast(pipelineId === undefined ? texts.created : texts.saved)
-          navigate(addressOf(pipelineID))
-        }}
+        saved={pipelineId === undefined ? texts.created : texts.saved}
+        next={addressOf(pipelineID)}
         isBusy={change.isRunning}
         submit={pipelineId === undefined ? texts.submit : texts.save}
         cancel={pipelineId === undefined ? '/pipelines' : addressOf(pipelineId)}

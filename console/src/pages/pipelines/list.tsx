@@ -56,7 +56,6 @@ export default function PipelinesPage() {
     endpoint: text(),
     which: oneOf(whichDocuments, 'all'),
   })
-  const [path] = useLocation()
   const may = useMay()
   const tabs = tabIds.filter((id) => may('application:read', ...(id === 'pipelines' ? ['tenant-system'] : [])))
   // A person may read single applications, and no pipelines of the tenant.
@@ -85,7 +84,6 @@ export default function PipelinesPage() {
         tabs={tabs.map((id) => ({
           id,
           title: texts.listTabs[id],
-          to: id === 'pipelines' ? path : `${path}?tab=${id}`,
         }))}
       >
         {tab === 'documents' ? (

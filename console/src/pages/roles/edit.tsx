@@ -1,5 +1,4 @@
 /** Creates a role, also from an existing one (`?from=`), or changes one. */
-import { useLocation } from 'wouter'
 import type { BodyOf } from '../../api/operation-types.ts'
 import { type GetResult, useChange, useGet, useList } from '../../api/query.ts'
 import { text, useAddressState } from '../../parts/address-state.ts'
@@ -11,7 +10,6 @@ import { TextField } from '../../parts/fields.tsx'
 import { useForm } from '../../parts/form.ts'
 import { ErrorNote } from '../../parts/notes.tsx'
 import { PageHeader } from '../../parts/page-header.tsx'
-import { useToast } from '../../parts/toast.tsx'
 import type { PageProps } from '../registry.ts'
 import { texts } from './texts.ts'
 
@@ -55,8 +53,6 @@ function RoleForm({ role, isNew }: { role: GetResult<Role>; isNew: boolean }) {
   const first = { name: '', ...valuesOf(role.data) }
   const form = useForm(first, create.problem ?? update.problem)
   const options = useScopeOptions(first.scopes)
-  const [, navigate] = useLocation()
-  const toast = useToast()
   const { name: newName, description, scopes } = form.values
   const name = isNew ? newName : role.data!.name
   const body = { ...(description !== '' && { description }), scopes }
@@ -66,12 +62,10 @@ function RoleForm({ role, isNew }: { role: GetResult<Role>; isNew: boolean }) {
       read={role}
       valuesOf={valuesOf}
       save={async (ifMatch) =>
-        (isNew ? await create.run({ body: { name, ...body } }) : await update.run({ name, body }, { ifMatch })).kind
+        isNew ? await create.run({ body: { name, ...body } }) : await update.run({ name, body }, { ifMatch })
       }
-      onDone={() => {
-        toast(isNew ? texts.created : texts.saved)
-        navigate(`/roles/${encodeURIComponent(name)}`)
-      }}
+      saved={isNew ? texts.created : texts.saved}
+      next={`/roles/${encodeURIComponent(name)}`}
       isBusy={create.isRunning || update.isRunning}
       submit={isNew ? texts.submit : texts.save}
       cancel={isNew ? '/roles' : `/roles/${encodeURIComponent(name)}`}

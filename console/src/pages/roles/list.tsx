@@ -48,7 +48,6 @@ const columns: Column<Role>[] = [
 
 export default function RolesPage() {
   const address = useRolesAddress()
-  const [path] = useLocation()
   const may = useMay()
   const { tab } = address.values
   const mayGrants = may('identity:grant:read')
@@ -79,7 +78,6 @@ export default function RolesPage() {
         tabs={tabs.map((one) => ({
           id: one,
           title: texts.tabs[one],
-          to: one === 'roles' ? path : `${path}?tab=${one}`,
         }))}
       >
         {tab === 'roles' && <RoleList address={address} />}

@@ -41,7 +41,6 @@ export default function RulePage({ params }: PageProps) {
     outcome: oneOf(outcomes, ''),
     endpoint: text(),
   })
-  const [path] = useLocation()
   const may = useMay()
   const above = [{ title: texts.title, to: '/rules' }]
   const { data } = rule
@@ -82,7 +81,6 @@ export default function RulePage({ params }: PageProps) {
         tabs={tabs.map((id) => ({
           id,
           title: texts.detailTabs[id],
-          to: id === 'rule' ? path : `${path}?tab=${id}`,
         }))}
       >
         {tab === 'rule' && (

@@ -1,6 +1,5 @@
 /** Creates a rule, or changes one. If another caller changed it meanwhile, both sides are shown. */
 import { useState } from 'react'
-import { useLocation } from 'wouter'
 import { useMay } from '../../api/me.ts'
 import type { BodyOf } from '../../api/operation-types.ts'
 import { type GetResult, useChange, useGet } from '../../api/query.ts'
@@ -12,7 +11,6 @@ import { type Form, useForm } from '../../parts/form.ts'
 import { JsonField } from '../../parts/json-field.tsx'
 import { ErrorNote } from '../../parts/notes.tsx'
 import { PageHeader } from '../../parts/page-header.tsx'
-import { useToast } from '../../parts/toast.tsx'
 import type { PageProps } from '../registry.ts'
 import { Actions, Triggers } from './links.tsx'
 import { texts } from './texts.ts'
@@ -67,22 +65,15 @@ function NewRule() {
   const create = useChange('rules.create')
   const first = { name: '', description: '', expression: texts.expressionStart, state: true }
   const form = useForm<Values>(first, create.problem)
-  const [, navigate] = useLocation()
-  const toast = useToast()
   const body = bodyOf(form.values)
-  async function save() {
-    const outcome = await create.run({ body })
-    const id = outcome.kind === 'done' ? outcome.location?.split('/').at(-1) : undefined
-    if (outcome.kind === 'done') navigate(id === undefined ? '/rules' : addressOf(id))
-    return outcome.kind
-  }
   return (
     <>
       <PageHeader title={texts.newTitle} above={above} />
       <EditForm
         form={form}
-        save={save}
-        onDone={() => toast(texts.created)}
+        save={() => create.run({ body })}
+        saved={texts.created}
+        next={({ location }) => (location === undefined ? '/rules' : addressOf(location.split('/').at(-1)!))}
         isBusy={create.isRunning}
         submit={texts.submit}
         cancel="/rules"
@@ -139,20 +130,16 @@ function ChangeForm({ first, read, onScript }: ChangeFormProps & { onScript(text
   const change = useChange('rules.update')
   const { id: ruleId } = first
   const form = useForm(valuesOf(first), change.problem)
-  const [, navigate] = useLocation()
-  const toast = useToast()
   const body = bodyOf(form.values, first.uiMetadata)
   return (
     <EditForm
       form={form}
       read={read}
       valuesOf={valuesOf}
-      save={async (ifMatch) => (await change.run({ ruleId, body }, { ifMatch })).kind}
+      save={(ifMatch) => change.run({ ruleId, body }, { ifMatch })}
       onTaken={({ expression = '' }) => onScript(expression)}
-      onDone={() => {
-        toast(texts.saved)
-        navigate(addressOf(ruleId))
-      }}
+      saved={texts.saved}
+      next={addressOf(ruleId)}
       isBusy={change.isRunning}
       submit={texts.save}
       cancel={addressOf(ruleId)}

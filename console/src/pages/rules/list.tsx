@@ -73,7 +73,6 @@ export default function RulesPage() {
     endpoint: text(),
   })
   const { tab, q, origin, sort } = address.values
-  const [path] = useLocation()
   const may = useMay()
   const [isCreating, setCreating] = useState(false)
   const args: ArgumentsOf<'rules.list'> = {
@@ -108,11 +107,7 @@ export default function RulesPage() {
           </>
         }
       />
-      <Tabs
-        label={texts.tabs.label}
-        current={tab}
-        tabs={tabs.map((id) => ({ id, title: texts.tabs[id], to: id === 'rules' ? path : `${path}?tab=${id}` }))}
-      >
+      <Tabs label={texts.tabs.label} current={tab} tabs={tabs.map((id) => ({ id, title: texts.tabs[id] }))}>
         {tab === 'rules' && <RuleTable address={address} args={args} />}
         {tab === 'runs' && <Traces address={address} />}
         {tab === 'letters' && <DeadLetters />}

@@ -1,5 +1,4 @@
 /** Creates a snippet, or changes one. */
-import { useLocation } from 'wouter'
 import type { BodyOf } from '../../api/operation-types.ts'
 import { type GetResult, useChange, useGet } from '../../api/query.ts'
 import { AsCommand } from '../../parts/as-command.tsx'
@@ -10,7 +9,6 @@ import { useForm } from '../../parts/form.ts'
 import { JsonField } from '../../parts/json-field.tsx'
 import { ErrorNote } from '../../parts/notes.tsx'
 import { PageHeader } from '../../parts/page-header.tsx'
-import { useToast } from '../../parts/toast.tsx'
 import type { PageProps } from '../registry.ts'
 import { libraryTexts as texts } from './library-texts.ts'
 
@@ -49,22 +47,16 @@ function SnippetForm({ first, read }: { first: Snippet | undefined; read: GetRes
   const create = useChange('snippets.create')
   const update = useChange('snippets.update')
   const form = useForm(valuesOf(first), create.problem ?? update.problem)
-  const [, navigate] = useLocation()
-  const toast = useToast()
   const { description, ...rest } = form.values
   const body = { ...rest, ...(description !== '' && { description }) }
-  async function save(ifMatch: string | undefined) {
-    const outcome = first ? await update.run({ snippetId: first.id, body }, { ifMatch }) : await create.run({ body })
-    if (outcome.kind === 'done') navigate(addressOf(first?.id ?? outcome.location?.split('/').at(-1) ?? ''))
-    return outcome.kind
-  }
   return (
     <EditForm
       form={form}
       read={read}
-      save={save}
+      save={(ifMatch) => (first ? update.run({ snippetId: first.id, body }, { ifMatch }) : create.run({ body }))}
       valuesOf={valuesOf}
-      onDone={() => toast(first ? texts.snippetSaved : texts.snippetCreated)}
+      saved={first ? texts.snippetSaved : texts.snippetCreated}
+      next={({ location }) => addressOf(first?.id ?? location?.split('/').at(-1) ?? '')}
       isBusy={create.isRunning || update.isRunning}
       submit={first ? texts.save : texts.create}
       cancel={first ? addressOf(first.id) : '/rules?tab=snippets'}

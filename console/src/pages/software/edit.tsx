@@ -1,6 +1,5 @@
 /** Creates a software version, or changes its rollout. If another caller changed it meanwhile, both sides are shown. */
 import { useState } from 'react'
-import { useLocation } from 'wouter'
 import { type GetResult, useChange, useGet, useList } from '../../api/query.ts'
 import { AsCommand } from '../../parts/as-command.tsx'
 import { Loading } from '../../parts/card.tsx'
@@ -10,7 +9,6 @@ import { useForm } from '../../parts/form.ts'
 import { JsonField } from '../../parts/json-field.tsx'
 import { ErrorNote } from '../../parts/notes.tsx'
 import { PageHeader } from '../../parts/page-header.tsx'
-import { useToast } from '../../parts/toast.tsx'
 import type { PageProps } from '../registry.ts'
 import { formTexts } from './form-texts.ts'
 import { RolloutFields } from './rollout-fields.tsx'
@@ -62,8 +60,6 @@ function NewVersion({ appName, others }: { appName: string; others: string[] }) 
     create.problem,
   )
   const [wrong, setWrong] = useState<{ specification?: string | undefined; metadata?: string | undefined }>({})
-  const [, navigate] = useLocation()
-  const toast = useToast()
   const { softwareVersion, filename } = form.values
   const specification = optionalJson(form.values.specification)
   const body = {
@@ -74,17 +70,15 @@ function NewVersion({ appName, others }: { appName: string; others: string[] }) 
   async function save() {
     const problems = { specification: specification.problem, metadata: optionalJson(form.values.metadata).problem }
     setWrong(problems)
-    if (problems.specification !== undefined || problems.metadata !== undefined) return 'failed'
-    return (await create.run({ appName, softwareVersion, body })).kind
+    if (problems.specification !== undefined || problems.metadata !== undefined) return { kind: 'failed' } as const
+    return await create.run({ appName, softwareVersion, body })
   }
   return (
     <EditForm
       form={form}
       save={save}
-      onDone={() => {
-        toast(formTexts.created)
-        navigate(addressOf(appName, softwareVersion))
-      }}
+      saved={formTexts.created}
+      next={addressOf(appName, softwareVersion)}
       isBusy={create.isRunning}
       submit={formTexts.submit}
       cancel={`/software?application=${encodeURIComponent(appName)}`}
@@ -127,13 +121,11 @@ function ChangeForm({ first, read, others }: ChangeFormProps) {
   const change = useChange('software.update')
   const form = useForm<RolloutValues>(valuesOf(first), change.problem)
   const [wrong, setWrong] = useState<string>()
-  const [, navigate] = useLocation()
-  const toast = useToast()
   const args = { appName, softwareVersion: version, body: bodyOf(form.values) }
   async function save(ifMatch: string | undefined) {
     const { problem } = optionalJson(form.values.metadata)
     setWrong(problem)
-    return problem === undefined ? (await change.run(args, { ifMatch })).kind : 'failed'
+    return problem === undefined ? await change.run(args, { ifMatch }) : ({ kind: 'failed' } as const)
   }
   return (
     <EditForm
@@ -141,10 +133,8 @@ function ChangeForm({ first, read, others }: ChangeFormProps) {
       read={read}
       valuesOf={valuesOf}
       save={save}
-      onDone={() => {
-        toast(formTexts.saved)
-        navigate(addressOf(appName, version))
-      }}
+      saved={formTexts.saved}
+      next={addressOf(appName, version)}
       isBusy={change.isRunning}
       submit={formTexts.save}
       cancel={addressOf(appName, version)}

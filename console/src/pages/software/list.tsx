@@ -72,17 +72,9 @@ const useView = () =>
 export default function SoftwarePage() {
   const address = useView()
   const choice = useApplicationChoice(address.values.application)
-  const [path] = useLocation()
   const may = useMay()
   const { tab } = address.values
   const { application } = choice
-  const toTab = (id: (typeof tabIds)[number]) => {
-    const words = new URLSearchParams({
-      ...(id !== 'versions' && { tab: id }),
-      ...(address.values.application !== '' && { application }),
-    })
-    return words.size === 0 ? path : `${path}?${words}`
-  }
   return (
     <>
       <PageHeader
@@ -117,7 +109,8 @@ export default function SoftwarePage() {
         <Tabs
           label={texts.tabs.label}
           current={tab}
-          tabs={tabIds.map((id) => ({ id, title: texts.tabs[id], to: toTab(id) }))}
+          keep={['application']}
+          tabs={tabIds.map((id) => ({ id, title: texts.tabs[id] }))}
         >
           <FilterBar address={{ ...address, isChanged: false }}>
             <SelectField

@@ -1,5 +1,4 @@
 /** One user: profile, roles, second factors, API keys, access with its reasons, and what the user did. */
-import { useLocation } from 'wouter'
 import { useMay, useMe } from '../../api/me.ts'
 import type { BodyOf } from '../../api/operation-types.ts'
 import { useGet } from '../../api/query.ts'
@@ -29,7 +28,6 @@ export default function UserPage({ params }: PageProps) {
   const id = params.id!
   const user = useGet('users.get', { id })
   const address = useAddressState({ tab: oneOf(tabIds, 'profile'), resource: text('tenant-system'), q: text() })
-  const [path] = useLocation()
   const may = useMay()
   const { data: me } = useMe()
   const above = [{ title: texts.title, to: '/users' }]
@@ -72,7 +70,6 @@ export default function UserPage({ params }: PageProps) {
         tabs={tabs.map((one) => ({
           id: one,
           title: texts.tabs[one],
-          to: one === 'profile' ? path : `${path}?tab=${one}`,
         }))}
       >
         {tab === 'profile' && (

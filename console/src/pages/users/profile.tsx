@@ -8,7 +8,6 @@ import { EditForm } from '../../parts/edit-form.tsx'
 import { TextField } from '../../parts/fields.tsx'
 import { useForm } from '../../parts/form.ts'
 import { Text } from '../../parts/text.tsx'
-import { useToast } from '../../parts/toast.tsx'
 import { texts } from './texts.ts'
 
 type User = BodyOf<'users.get'>
@@ -54,7 +53,6 @@ const valuesOf = ({ username, firstName = '', lastName = '', email = '' }: User)
 function ProfileForm({ user, read, onDone }: ProfileProps & { onDone(): void }) {
   const change = useChange('users.update', { also: ['me'] })
   const form = useForm(valuesOf(user), change.problem)
-  const toast = useToast()
   const { username, firstName, lastName, email } = form.values
   const body = { username, firstName: firstName || null, lastName: lastName || null, email: email || null }
   return (
@@ -63,10 +61,11 @@ function ProfileForm({ user, read, onDone }: ProfileProps & { onDone(): void }) 
       form={form}
       read={read}
       valuesOf={valuesOf}
-      save={async (ifMatch) => (await change.run({ id: user.id, body }, { ifMatch })).kind}
-      onDone={() => {
-        toast(texts.saved)
+      save={(ifMatch) => change.run({ id: user.id, body }, { ifMatch })}
+      saved={texts.saved}
+      next={() => {
         onDone()
+        return undefined
       }}
       isBusy={change.isRunning}
       submit={texts.save}
