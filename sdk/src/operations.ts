@@ -5113,6 +5113,10 @@ export interface Rule {
   statistics: RunStatistics
   /** Number of the version, from 1. Every change of a field makes the next one. */
   version: number
+  /** Id of the alert setting that the rule is a part of. Absent: it is a rule of its own. */
+  alertSettingId?: string
+  /** ALERT: activates and resolves the alert. NOTICES: sends its notices. Absent: a rule of its own. */
+  alertSettingPart?: 'ALERT' | 'NOTICES'
   /** Free text. */
   description?: string
   /** Text for a user interface. */

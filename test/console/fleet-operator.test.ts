@@ -46,6 +46,7 @@ test('all endpoints that match a search are changed by a job, after a preview', 
   await page.getByText('3 / 3').waitFor()
   await page.getByText('Finished').waitFor()
   await settled(page)
+  await page.getByRole('main').getByRole('link', { name: 'admin', exact: true }).waitFor()
   await checkAccessibility(page, 'job')
   for (const endpointId of ['meter-1', 'meter-2', 'meter-3']) assert.equal((await metadataOf(endpointId)).site, 'north')
   const jobs = (await console_.api('GET /jobs/api/v1/jobs?state=finished')).body

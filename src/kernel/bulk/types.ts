@@ -1,4 +1,5 @@
 /** Declarations of bulk tasks; the kernel's README explains how they run. */
+import type { Caller } from '../contract.ts'
 import type { Sql } from '../db.ts'
 import { defineJob, type JobType } from '../jobs.ts'
 
@@ -19,6 +20,12 @@ export interface Task<D extends object = object> {
   createdAt: Date
   finishedAt: Date | null
 }
+
+/** The creator of a task, with the name that people know. A client is known by its id. */
+export const creatorOf = ({ subject, username }: Caller): Task['createdBy'] => ({
+  ...subject,
+  ...(username !== undefined && { name: username }),
+})
 
 export interface Counts {
   /** Null, like `pending`, for a walk whose length is not known. */

@@ -1,4 +1,5 @@
 /** Creates jobs over endpoints: selects the endpoints with the permissions of the caller, and stores the task with their list. */
+import { creatorOf } from '../../kernel/bulk/types.ts'
 import type { ConcurrencyLimit } from '../../kernel/concurrency-limit.ts'
 import type { Ctx } from '../../kernel/contract.ts'
 import type { Kit } from '../../kernel/define-service.ts'
@@ -47,14 +48,13 @@ export async function createJob<P extends object>(
   const { type, scope } = work
   const data = await work.dataOf(ctx, parameters)
   const readPages = register.selectEndpoints(ctx, conditionsOf(select, kit.now()), { scope, max: endpointsMax })
-  const createdBy = { ...caller.subject, ...(caller.username !== undefined && { name: caller.username }) }
   const store = () =>
     kit.db.tx(async (sql) => {
       if ((await kit.bulk.count(sql, { tenantId, states: ['prepared', 'waiting', 'running'] })) >= openJobsMax)
         throw TooManyJobs({ limit: openJobsMax })
       const { summary, pages } = summarized(readPages(sql))
       // The data is stored after the items, when the applications are known.
-      const task = { tenantId, createdBy, data: { ...data } }
+      const task = { tenantId, createdBy: creatorOf(caller), data: { ...data } }
       const taskId = await kit.bulk.start(sql, type, task, withApplication(pages, summary, task.data), {
         prepared: preview,
       })

@@ -364,11 +364,12 @@ suite('permissions on jobs', () => {
 
 test('the list of jobs shows the tasks of all services, without their secrets', async () => {
   const { app, version } = await fleet(0)
-  const batch = await admin(`POST ${endpoints}/batch`, {
+  const ada = waypost.as({ ...aTenantAdmin(), username: 'ada' })
+  const batch = await ada(`POST ${endpoints}/batch`, {
     appVersion: { name: version },
     endpoints: [{ endpointId: `${app}-b`, endpointToken: 'SECRET7' }, { endpointToken: 'SECRET7' }],
   })
-  await admin(`POST /epr/api/v1/applications/${app}/filters`, { name: 'f', documentQuery: { 'metadata.a': 1 } })
+  await ada(`POST /epr/api/v1/applications/${app}/filters`, { name: 'f', documentQuery: { 'metadata.a': 1 } })
   const { body } = await admin(`GET ${root}${query({ applicationName: app })}`)
   assert.deepEqual(
     body.content.map((job: { kind: string; title: string; hasItems: boolean }) => [job.kind, job.title, job.hasItems]),
@@ -376,6 +377,10 @@ test('the list of jobs shows the tasks of all services, without their secrets', 
       ['register.match-filter', 'Match a filter', false],
       ['register.batch', 'Register endpoints', true],
     ],
+  )
+  assert.deepEqual(
+    body.content.map((job: { owner: { name?: string } }) => job.owner.name),
+    ['ada', 'ada'],
   )
   await ended(batch.body.taskId)
   const items = await itemsOf(batch.body.taskId)

@@ -24,6 +24,7 @@ import { count } from '../../parts/texts.ts'
 import { Time } from '../../parts/time.tsx'
 import { useToast } from '../../parts/toast.tsx'
 import type { PageProps } from '../registry.ts'
+import { Owner } from './owner.tsx'
 import { isOpen, StateBadge } from './state.tsx'
 import { texts } from './texts.ts'
 
@@ -105,7 +106,7 @@ const Details = ({ job }: { job: Job }) => (
         [texts.facts.succeeded, count(job.counts.succeeded)],
         [texts.facts.failed, count(job.counts.failed)],
         [texts.facts.pending, job.counts.pending === undefined ? texts.unknown : count(job.counts.pending)],
-        [texts.facts.owner, <Text key="owner" value={job.owner.name ?? `${job.owner.type} ${job.owner.id}`} />],
+        [texts.facts.owner, <Owner key="owner" owner={job.owner} />],
         [texts.facts.application, <Text key="application" value={job.applicationName ?? texts.facts.several} />],
         [texts.facts.created, <Time key="created" value={job.createdDate} style="full" />],
         [texts.facts.finished, <Time key="finished" value={job.finishedDate} style="full" />],

@@ -16,6 +16,7 @@ import { Segments } from '../../parts/segments.tsx'
 import { Text } from '../../parts/text.tsx'
 import { count } from '../../parts/texts.ts'
 import { Time } from '../../parts/time.tsx'
+import { Owner } from './owner.tsx'
 import { type JobState, StateBadge } from './state.tsx'
 import { texts } from './texts.ts'
 
@@ -52,7 +53,7 @@ const columns: Column<Job>[] = [
   },
   {
     ...{ id: 'owner', title: texts.columns.owner, width: 'minmax(8rem, 1fr)' },
-    cell: ({ owner }) => <Text value={owner.name ?? owner.id} max={60} />,
+    cell: ({ owner }) => <Owner owner={owner} />,
   },
   {
     ...{ id: 'created', title: texts.columns.created, width: 'minmax(8rem, 1fr)' },

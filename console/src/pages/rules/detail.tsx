@@ -13,7 +13,7 @@ import { CodeView } from '../../parts/code-view.tsx'
 import { ConfirmDelete } from '../../parts/confirm-delete.tsx'
 import { LinkButton } from '../../parts/link.tsx'
 import { Menu } from '../../parts/menu.tsx'
-import { ErrorNote } from '../../parts/notes.tsx'
+import { ErrorNote, Note } from '../../parts/notes.tsx'
 import { PageHeader } from '../../parts/page-header.tsx'
 import { Tabs } from '../../parts/tabs.tsx'
 import { Text } from '../../parts/text.tsx'
@@ -53,7 +53,9 @@ export default function RulePage({ params }: PageProps) {
       </>
     )
   const resource = `rule-${ruleId}`
-  const mayChange = may('rule:update', resource)
+  // The platform refuses changes of a rule that belongs to an alert setting.
+  const { alertSettingId } = data
+  const mayChange = alertSettingId === undefined && may('rule:update', resource)
   const tabs = tabIds.filter((tab) => !['try', 'replay'].includes(tab) || may('rule:execute', resource))
   const { tab, trace } = address.values
   return (
@@ -71,10 +73,21 @@ export default function RulePage({ params }: PageProps) {
                 {texts.edit}
               </LinkButton>
             )}
-            {may('rule:delete', resource) && <DeleteRule rule={data} etag={rule.etag} />}
+            {alertSettingId === undefined && may('rule:delete', resource) && (
+              <DeleteRule rule={data} etag={rule.etag} />
+            )}
           </>
         }
       />
+      {alertSettingId !== undefined && data.alertSettingPart !== undefined && (
+        <Note
+          action={
+            <LinkButton to={`/alerts/settings/${encodeURIComponent(alertSettingId)}`}>{texts.toSetting}</LinkButton>
+          }
+        >
+          {texts.partNote} {texts.partOf[data.alertSettingPart]}.
+        </Note>
+      )}
       <Tabs
         label={texts.detailTabs.label}
         current={tab}

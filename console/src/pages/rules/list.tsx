@@ -33,17 +33,27 @@ const tabIds = ['rules', 'runs', 'letters', 'snippets', 'secrets'] as const
 const scopes: Partial<Record<(typeof tabIds)[number], string>> = { snippets: 'snippet:read', secrets: 'secret:read' }
 const sortKeys = ['-updated', 'updated'] as const
 const origins = ['own', 'setting'] as const
+const settingAddressOf = (id: string) => `/alerts/settings/${encodeURIComponent(id)}`
 const addressOf = ({ id }: Rule) => `/rules/${encodeURIComponent(id)}`
 
+const nameColumn: Column<Rule> = {
+  ...{ id: 'name', title: texts.columns.name, width: 'minmax(12rem, 2fr)' },
+  cell: (rule) => (
+    <Link to={addressOf(rule)}>
+      <Text value={rule.name} max={100} />
+    </Link>
+  ),
+}
+
+/** The rules of an alert setting have its name; this column tells them apart. */
+const partColumn: Column<Rule> = {
+  ...{ id: 'part', title: texts.columns.part, width: 'minmax(12rem, 1.5fr)' },
+  cell: ({ alertSettingId = '', alertSettingPart = 'ALERT' }) => (
+    <Link to={settingAddressOf(alertSettingId)}>{texts.partOf[alertSettingPart]}</Link>
+  ),
+}
+
 const columns: Column<Rule>[] = [
-  {
-    ...{ id: 'name', title: texts.columns.name, width: 'minmax(12rem, 2fr)' },
-    cell: (rule) => (
-      <Link to={addressOf(rule)}>
-        <Text value={rule.name} max={100} />
-      </Link>
-    ),
-  },
   {
     ...{ id: 'state', title: texts.columns.state, width: '8rem' },
     cell: ({ state }) => <Badge tone={state === 'ENABLED' ? 'good' : 'quiet'}>{texts.states[state]}</Badge>,
@@ -162,7 +172,7 @@ function RuleTable({ address, args }: RuleTableProps) {
       <DataTable
         label={texts.title}
         list={list}
-        columns={columns}
+        columns={[nameColumn, ...(origin === 'setting' ? [partColumn] : []), ...columns]}
         rowId={({ id }) => id}
         rowName={({ name }) => name}
         onOpen={(row) => navigate(addressOf(row))}

@@ -15,6 +15,7 @@ export const texts = {
   },
   columns: {
     name: 'Name',
+    part: 'In the alert setting',
     state: 'State',
     runs: 'Runs',
     duration: 'Average time',
@@ -23,6 +24,12 @@ export const texts = {
   },
   states: { ENABLED: 'Enabled', DISABLED: 'Disabled' },
   origins: { own: 'Written here', setting: 'Of alert settings' },
+  partOf: {
+    ALERT: 'Activates and resolves the alert',
+    NOTICES: 'Sends the notices',
+  },
+  partNote: 'This rule is a part of an alert setting. It changes only with the setting.',
+  toSetting: 'Go to the alert setting',
   origin: 'Origin of the rules',
   milliseconds: (value: number) => `${count(Math.round(value * 10) / 10)} ms`,
   emptyTitle: 'No rules yet',

@@ -7,7 +7,7 @@ import { pipeline, Readable } from 'node:stream'
 import { createGzip } from 'node:zlib'
 import type { Identity } from '../../../identity/contract.ts'
 import type { ByteRange } from '../../../kernel/blobs/blobs.ts'
-import { type DonePart, defineWalk, type Task, type WalkType } from '../../../kernel/bulk/types.ts'
+import { creatorOf, type DonePart, defineWalk, type Task, type WalkType } from '../../../kernel/bulk/types.ts'
 import type { Ctx } from '../../../kernel/contract.ts'
 import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
@@ -128,11 +128,10 @@ export async function createExport<R extends object>(
   const at = kit.now()
   const moment = at.toISOString().slice(0, 19).replaceAll(':', '-')
   const fileName = `${name}-${moment}Z.${data.format}${data.gzip ? '.gz' : ''}`
-  const createdBy = { ...caller.subject, ...(caller.username !== undefined && { name: caller.username }) }
   return await kit.db.tx(async (sql) => {
     if ((await kit.bulk.count(sql, { tenantId, states: ['prepared', 'waiting', 'running'] })) >= openJobsMax)
       throw TooManyJobs({ limit: openJobsMax })
-    const taskId = await kit.bulk.startWalk(sql, type, { tenantId, createdBy, data })
+    const taskId = await kit.bulk.startWalk(sql, type, { tenantId, createdBy: creatorOf(caller), data })
     const expiresAt = new Date(at.getTime() + keepDays * dayMs)
     await store.insertExport(sql, { taskId, tenantId, fileName, expiresAt })
     return taskId

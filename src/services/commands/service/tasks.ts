@@ -1,5 +1,5 @@
 /** Tasks: a command for many endpoints. The endpoints are stored at once; a walk makes the commands in the background. */
-import { defineWalk } from '../../../kernel/bulk/types.ts'
+import { creatorOf, defineWalk } from '../../../kernel/bulk/types.ts'
 import { authorize, type Ctx } from '../../../kernel/contract.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { invalidField } from '../../../kernel/errors.ts'
@@ -156,7 +156,7 @@ async function start(
       if (endpoints.length > 0) await store.insertTaskEndpoints(sql, { tenantId, taskId, from: total }, endpoints)
       total += endpoints.length
     }
-    await kit.bulk.startWalk(sql, SendBatch, { tenantId, createdBy: ctx.caller.subject, data: { taskId } }, total)
+    await kit.bulk.startWalk(sql, SendBatch, { tenantId, createdBy: creatorOf(ctx.caller), data: { taskId } }, total)
     return taskId
   })
 }

@@ -1,6 +1,6 @@
 /** Registers batches of endpoints. A batch is a bulk task (kernel/bulk) whose items are the endpoints. */
 import type { Bulk } from '../../../kernel/bulk/bulk.ts'
-import { defineBulk, type Outcome, type Task } from '../../../kernel/bulk/types.ts'
+import { creatorOf, defineBulk, type Outcome, type Task } from '../../../kernel/bulk/types.ts'
 import type { Ctx } from '../../../kernel/contract.ts'
 import { authorizeOrNotFound } from '../../../kernel/contract.ts'
 import type { Sql } from '../../../kernel/db.ts'
@@ -85,7 +85,7 @@ export function createBatchOperations(kit: Kit, deps: Deps): BatchOperations {
       const { tenantId, applicationName, versionName } = version
       const { subject, roles } = ctx.caller
       const creator = needsGrant(ctx, version) ? { subject, roles: [...roles] } : null
-      const task = { tenantId, createdBy: subject, data: { applicationName, versionName, creator } }
+      const task = { tenantId, createdBy: creatorOf(ctx.caller), data: { applicationName, versionName, creator } }
       const items = endpoints.map(({ endpointToken, ...endpoint }) => ({
         ...endpoint,
         ...(endpointToken !== undefined && { endpointToken: secrets.seal(endpointToken) }),

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { creatorOf } from '../../../kernel/bulk/types.ts'
 import type { Ctx } from '../../../kernel/contract.ts'
 import { authorize } from '../../../kernel/contract.ts'
 import { isUniqueViolation, type Sql } from '../../../kernel/db.ts'
@@ -126,7 +127,7 @@ async function createFilter(
     await rejectTooLargeTotal(sql, application)
     if ((await store.countFilters(sql, application)) > filtersMax)
       throw InvalidRequest({ problem: `An application can have ${filtersMax} filters` })
-    await matching.begin(sql, { ...filter, memberSet }, ctx.caller.subject)
+    await matching.begin(sql, { ...filter, memberSet }, creatorOf(ctx.caller))
     const document = documentOfFilter(requireFilter(await store.findFilter(sql, filter), filter.filterId))
     await store.publishFilters(sql, application)
     return { ...document, id: filter.filterId }
@@ -177,7 +178,7 @@ async function updateFilter(
         await rejectTooLargeTotal(sql, application)
         await matching.clear(sql, row)
         const memberSet = await store.restartFilter(sql, filter)
-        await matching.begin(sql, { ...filter, memberSet }, ctx.caller.subject)
+        await matching.begin(sql, { ...filter, memberSet }, creatorOf(ctx.caller))
       }
       const document = documentOfFilter(requireFilter(await store.findFilter(sql, filter), filterId))
       if (queryChanged) await store.publishFilters(sql, application)

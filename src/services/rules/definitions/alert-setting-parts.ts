@@ -85,6 +85,14 @@ const resolution = (() => {${resolution}
 })()
 return resolution !== false && resolution !== null && resolution !== undefined ? false : null`
 
+/** The rules of an alert setting: one activates and resolves the alert, the other one sends its notices. */
+export const ruleParts = ['ALERT', 'NOTICES'] as const
+export type RulePart = (typeof ruleParts)[number]
+
+/** Both rules have the name of the setting; their scripts tell them apart. */
+export const rulePartOf = (settingId: string, expression: string): RulePart =>
+  expression === noticeExpression(settingId) ? 'NOTICES' : 'ALERT'
+
 /** Other rules may open alerts of the same type; notices are only for those of this setting. */
 const noticeExpression = (id: string) =>
   `return ctx.trigger.alertLifecycleEvent.alert.alertSettingId === '${id}' ? true : null`

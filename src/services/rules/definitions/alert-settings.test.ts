@@ -116,7 +116,20 @@ suite('an alert setting', () => {
     }
     await must(409, `PUT ${rulesRoot}/rules/${ruleId}${triggersPath}`, [])
     const ruleOfUser = await make('/rules', { name: 'r', expression: 'return 1' })
+    assert.equal('alertSettingId' in (await get(`/rules/${ruleOfUser}`)), false)
     await must(409, `PUT ${rulesRoot}/rules/${ruleOfUser}${triggersPath}`, [triggerId])
+  })
+
+  test('the rules of an alert setting name the setting, and which part of it they are', async () => {
+    const id = await make('/alert-settings', { ...fields, name: 'both parts', webhookUrl: 'https://hooks.example/a' })
+    const { content } = await get('/rules?name=both parts&include=ATTACHED_TO_ALERT_SETTING')
+    const parts = content.map((rule: { alertSettingId: string; alertSettingPart: string }) => [
+      ...[rule.alertSettingId, rule.alertSettingPart],
+    ])
+    assert.deepEqual(parts.sort(), [
+      [id, 'ALERT'],
+      [id, 'NOTICES'],
+    ])
   })
 
   test('an alert setting with a wrong field is answered with 400 and the name of the field', async () => {

@@ -1,5 +1,6 @@
 import { contentPage, pageQuery } from '../../../../kernel/paging.ts'
 import { DateTime, Empty, ifMatchFails, Name, SerialId, Type } from '../../../../kernel/schema.ts'
+import { ruleParts } from '../alert-setting-parts.ts'
 import * as common from './common.ts'
 
 const ofRule = Type.Object({ ruleId: Name({ description: 'Id of the rule.' }) })
@@ -37,6 +38,16 @@ const Rule = Type.Object(
     version: Type.Integer({
       description: 'Number of the version, from 1. Every change of a field makes the next one.',
     }),
+    alertSettingId: Type.Optional(
+      Type.String({
+        description: 'Id of the alert setting that the rule is a part of. Absent: it is a rule of its own.',
+      }),
+    ),
+    alertSettingPart: Type.Optional(
+      Type.Enum([...ruleParts], {
+        description: 'ALERT: activates and resolves the alert. NOTICES: sends its notices. Absent: a rule of its own.',
+      }),
+    ),
     ...common.answered,
   },
   { title: 'Rule', description: 'A script with the triggers that start it and the actions that follow.' },

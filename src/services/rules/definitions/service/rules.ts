@@ -3,6 +3,7 @@ import type { Ctx } from '../../../../kernel/contract.ts'
 import { checkIfMatch } from '../../../../kernel/etag.ts'
 import { windowOfPage } from '../../../../kernel/paging.ts'
 import { NoRule, NoRuleVersion } from '../../errors.ts'
+import { type RulePart, rulePartOf } from '../alert-setting-parts.ts'
 import { findStatistics } from '../store/library.ts'
 import { countVersions, findVersion, findVersions, insertVersion, type VersionRow } from '../store/rule-versions.ts'
 import { setWriter } from '../store/writers.ts'
@@ -47,6 +48,8 @@ export interface RuleView {
   version: number
   createdAt: Date
   updatedAt: Date
+  alertSettingId?: string
+  alertSettingPart?: RulePart
 }
 
 export interface RuleOperations {
@@ -154,5 +157,7 @@ const versionView = ({ fields, ...row }: VersionRow) => ({ ...withoutNulls(field
 const viewOf = (row: RuleRow, statistics: library.StatisticsView): RuleView => {
   const { id, name, description, expression, state, uiMetadata, version, createdAt, updatedAt } = row
   const fields = withoutNulls({ id, name, description, expression, state, uiMetadata, version, createdAt, updatedAt })
-  return { ...fields, statistics }
+  const { alertSettingId } = row
+  const part = alertSettingId && { alertSettingId, alertSettingPart: rulePartOf(alertSettingId, expression) }
+  return { ...fields, statistics, ...part }
 }

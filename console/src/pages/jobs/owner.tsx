@@ -1,0 +1,21 @@
+import type { BodyOf } from '../../api/operation-types.ts'
+import { Link } from '../../parts/link.tsx'
+import { Text } from '../../parts/text.tsx'
+import { texts } from './texts.ts'
+
+/** Who created a job: the name of a user, with a link to the user; clients and keys are said to be such. */
+export function Owner({ owner: { type, id, name } }: { owner: BodyOf<'jobs.get'>['owner'] }) {
+  if (type === 'system') return texts.system
+  if (type === 'user' && name !== undefined)
+    return (
+      <Link to={`/users/${encodeURIComponent(id)}`}>
+        <Text value={name} max={60} />
+      </Link>
+    )
+  return (
+    <>
+      <span className="quiet">{name === undefined ? (texts.owners[type] ?? type) : texts.keyOf}</span>{' '}
+      <Text value={name ?? id} max={60} />
+    </>
+  )
+}
