@@ -121,8 +121,8 @@ suite('an alert setting', () => {
   })
 
   test('the rules of an alert setting name the setting, and which part of it they are', async () => {
-    const id = await make('/alert-settings', { ...fields, name: 'both parts', webhookUrl: 'https://hooks.example/a' })
-    const { content } = await get('/rules?name=both parts&include=ATTACHED_TO_ALERT_SETTING')
+    const id = await make('/alert-settings', { ...fields, name: 'both-parts', webhookUrl: 'https://hooks.example/a' })
+    const { content } = await get('/rules?name=both-parts&include=ATTACHED_TO_ALERT_SETTING')
     const parts = content.map((rule: { alertSettingId: string; alertSettingPart: string }) => [
       ...[rule.alertSettingId, rule.alertSettingPart],
     ])
