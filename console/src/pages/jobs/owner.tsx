@@ -3,7 +3,7 @@ import { Link } from '../../parts/link.tsx'
 import { Text } from '../../parts/text.tsx'
 import { texts } from './texts.ts'
 
-/** Who created a job: the name of a user, with a link to the user; clients and keys are said to be such. */
+/** The creator of a job: the name of a user, with a link to the user; clients and keys are named as such. */
 export function Owner({ owner: { type, id, name } }: { owner: BodyOf<'jobs.get'>['owner'] }) {
   if (type === 'system') return texts.system
   if (type === 'user' && name !== undefined)

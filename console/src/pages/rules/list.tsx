@@ -45,7 +45,7 @@ const nameColumn: Column<Rule> = {
   ),
 }
 
-/** The rules of an alert setting have its name; this column tells them apart. */
+/** The rules of an alert setting have its name; this column distinguishes them. */
 const partColumn: Column<Rule> = {
   ...{ id: 'part', title: texts.columns.part, width: 'minmax(12rem, 1.5fr)' },
   cell: ({ alertSettingId = '', alertSettingPart = 'ALERT' }) => (

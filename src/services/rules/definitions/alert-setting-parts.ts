@@ -89,7 +89,7 @@ return resolution !== false && resolution !== null && resolution !== undefined ?
 export const ruleParts = ['ALERT', 'NOTICES'] as const
 export type RulePart = (typeof ruleParts)[number]
 
-/** Both rules have the name of the setting; their scripts tell them apart. */
+/** Both rules have the name of the setting; their scripts differ. */
 export const rulePartOf = (settingId: string, expression: string): RulePart =>
   expression === noticeExpression(settingId) ? 'NOTICES' : 'ALERT'
 
