@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { temporaryDirectory } from '../test/harness/database.ts'
 import { catalogue } from './assembly/catalogue.ts'
 import { serviceSettings } from './assembly/settings.ts'
+import { commandLineConfig } from './command-line-config.ts'
 import { joinTables, loadConfig, readSettings, settingTables } from './config.ts'
 import { ConfigurationError, defineSettings } from './kernel/settings.ts'
 import { applicationsSettings } from './services/applications/settings.ts'
@@ -131,4 +132,18 @@ test('values have the type of their kind', () => {
   )
   assert.deepEqual(Object.keys(table), ['A', 'B', 'C'])
   assert.deepEqual(read({ A: 7, B: true, C: undefined } as never), { sum: 8, not: false, length: undefined })
+})
+
+test('commands that call the API read their own settings, and reject variables that are no settings at all', async () => {
+  const url = 'https://waypost.example.com'
+  const config = await commandLineConfig({
+    WAYPOST_URL: `${url}/`,
+    WAYPOST_API_KEY: 'key',
+    WAYPOST_PORT: '1',
+    HOME: '/',
+  })
+  assert.deepEqual([config.url, config.apiKey, config.tenant], [url, 'key', undefined])
+  await assert.rejects(commandLineConfig({ WAYPOST_URI: url }), /WAYPOST_URI is not a setting.*WAYPOST_URL/)
+  await assert.rejects(commandLineConfig({ WAYPOST_URL: 'nowhere' }), /expected an address/)
+  await assert.rejects(commandLineConfig({ WAYPOST_PORT: 'x' }), /expected a port/)
 })

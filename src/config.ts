@@ -2,13 +2,13 @@
  * The only reader of the environment. The table below and those of services (assembly/settings.ts) define the typed configuration,
  * the output of `waypost config`, and docs/reference/configuration.md.
  */
-import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { distance } from 'fastest-levenshtein'
 import { serviceSettings } from './assembly/settings.ts'
+import { commandLineSettings } from './command-line-config.ts'
 import { type IsProxy, readTrustProxy } from './kernel/client-address.ts'
-import { parseUrl } from './kernel/db/hosts.ts'
 import { mailSettings } from './kernel/mail-settings.ts'
+import { type Environment, originsIn, readSetting, settingPrefix } from './kernel/setting-values.ts'
 import {
   ConfigurationError,
   type DeclaredSettings,
@@ -19,8 +19,6 @@ import {
   settingsInEffect,
   type Values,
 } from './kernel/settings.ts'
-
-const prefix = 'WAYPOST_'
 
 const platform = {
   PORT: {
@@ -75,7 +73,7 @@ const platform = {
       'origins of web pages that may call the platform for any tenant, such as https://app.example.com, separated by ' +
       'commas; *: all; the origins of the clients of a tenant may do so too',
   },
-  DATA: { kind: 'path', default: './data', meaning: 'directory of the embedded database, keys and blobs' },
+  ...commandLineSettings,
   DATABASE_URL: {
     kind: 'database address',
     default: undefined,
@@ -145,22 +143,6 @@ const platform = {
     default: '60',
     meaning: 'seconds of the first lockout; each further one within a day takes twice as long',
   },
-  URL: {
-    kind: 'web address',
-    default: undefined,
-    meaning: 'address of the platform for commands such as waypost endpoints list; default: that of the context',
-  },
-  TENANT: {
-    kind: 'text',
-    default: undefined,
-    meaning: 'tenant of commands that use bootstrap.json: default or platform; default: default',
-  },
-  API_KEY: {
-    kind: 'text',
-    default: undefined,
-    secret: true,
-    meaning: 'API key of commands such as waypost endpoints list; default: the login of the context',
-  },
   LOG_LEVEL: {
     kind: 'text',
     default: 'info',
@@ -188,21 +170,20 @@ export function joinTables(tables: Record<string, SettingTable>): SettingTable {
   const owners = new Map<string, string>()
   for (const [owner, table] of Object.entries(tables))
     for (const name of Object.keys(table)) {
-      if (owners.has(name)) throw new Error(`${prefix}${name} is a setting of both ${owners.get(name)} and ${owner}`)
+      if (owners.has(name))
+        throw new Error(`${settingPrefix}${name} is a setting of both ${owners.get(name)} and ${owner}`)
       owners.set(name, owner)
     }
   return Object.assign({}, ...Object.values(tables)) as SettingTable
 }
 
-type Environment = Record<string, string | undefined>
-
 /** Returns every setting with its origin; an unknown variable is an error that names the nearest known one. */
 export function readSettings(environment: Environment = process.env): Map<string, EffectiveSetting> {
   const known = Object.entries(allSettings).flatMap(([name, { secret }]) => (secret ? [name, `${name}_FILE`] : [name]))
   for (const variable of Object.keys(environment)) {
-    if (!variable.startsWith(prefix) || known.includes(variable.slice(prefix.length))) continue
-    const nearest = nearestOf(variable.slice(prefix.length), known)
-    throw new ConfigurationError(`${variable} is not a setting of Waypost; the nearest is ${prefix}${nearest}`)
+    if (!variable.startsWith(settingPrefix) || known.includes(variable.slice(settingPrefix.length))) continue
+    const nearest = nearestOf(variable.slice(settingPrefix.length), known)
+    throw new ConfigurationError(`${variable} is not a setting of Waypost; the nearest is ${settingPrefix}${nearest}`)
   }
   return new Map(Object.entries(allSettings).map(([name, setting]) => [name, readSetting(name, setting, environment)]))
 }
@@ -211,94 +192,6 @@ export function readSettings(environment: Environment = process.env): Map<string
 function nearestOf(typed: string, known: string[]): string | undefined {
   const cost = (name: string) => distance(typed, name) - (name.startsWith(typed) ? typed.length : 0)
   return known.toSorted((a, b) => cost(a) - cost(b))[0]
-}
-
-function readSetting(name: string, setting: Setting, environment: Environment): EffectiveSetting {
-  const secret = setting.secret === true
-  const text = environment[prefix + name]
-  const file = secret ? environment[`${prefix}${name}_FILE`] : undefined
-  if (text !== undefined && file !== undefined)
-    throw new ConfigurationError(`${prefix}${name} and ${prefix}${name}_FILE are both set; choose one`)
-  if (text !== undefined && text !== '')
-    return { name: prefix + name, value: validated(name, setting, text), origin: 'environment', secret }
-  if (file !== undefined) {
-    let text: string
-    try {
-      text = readFileSync(file, 'utf8').trim()
-    } catch (error) {
-      throw new ConfigurationError(`${prefix}${name}_FILE: ${(error as Error).message}`)
-    }
-    return { name: prefix + name, value: validated(name, setting, text), origin: 'file', secret }
-  }
-  return { name: prefix + name, value: setting.default, origin: 'default', secret }
-}
-
-function validated(name: string, setting: Setting, value: string): string {
-  const invalidValue = (expected: string) =>
-    new ConfigurationError(
-      `${prefix}${name} is ${setting.secret ? 'not valid' : JSON.stringify(value)}; expected ${expected}`,
-    )
-  if (setting.choices && !setting.choices.includes(value)) throw invalidValue(`one of ${setting.choices.join(', ')}`)
-  switch (setting.kind) {
-    case 'port':
-    case 'optional port':
-      if (setting.kind === 'optional port' && value === 'off') return value
-      if (!/^\d{1,5}$/.test(value) || Number(value) > 65535) throw invalidValue('a port from 0 to 65535')
-      return value
-    case 'integer':
-      if (!/^\d{1,9}$/.test(value)) throw invalidValue('a whole number')
-      return value
-    case 'switch':
-      if (value !== 'on' && value !== 'off') throw invalidValue('on or off')
-      return value
-    case 'proxies': {
-      if (value === 'on') throw new ConfigurationError(proxiesOnText(name))
-      const read = readTrustProxy(value)
-      if (typeof read === 'string') throw invalidValue(read)
-      return value
-    }
-    case 'origins':
-      if (!originsIn(value).every((origin) => origin === '*' || URL.parse(origin)?.origin === origin))
-        throw invalidValue('origins such as https://app.example.com, without a path, separated by commas; or *')
-      return value
-    case 'web address':
-      if (!isWebAddress(value))
-        throw invalidValue('an address such as https://host:port, without user, query and fragment')
-      return value.replace(/\/+$/, '')
-    case 'database address':
-      if (!isDatabaseAddress(value)) throw invalidValue('an address such as postgres://user:password@host:port/name')
-      return value
-    case 'url':
-      if (!URL.canParse(value)) throw invalidValue('an address such as scheme://host:port')
-      return value.replace(/\/+$/, '')
-    default:
-      return value
-  }
-}
-
-const originsIn = (value: string) =>
-  value
-    .split(',')
-    .map((origin) => origin.trim())
-    .filter((origin) => origin !== '')
-
-const proxiesOnText = (name: string) =>
-  `${prefix}${name}=on is not enough, because clients can write X-Forwarded-For too; write how many proxies are in front ` +
-  `(${prefix}${name}=1), or their networks (${prefix}${name}=10.0.0.0/8,fd00::/8)`
-
-function isDatabaseAddress(value: string): boolean {
-  try {
-    parseUrl(value)
-    return true
-  } catch {
-    return false
-  }
-}
-
-function isWebAddress(value: string): boolean {
-  if (!URL.canParse(value)) return false
-  const { protocol, username, password, search, hash } = new URL(value)
-  return /^https?:$/.test(protocol) && [username, password, search, hash].every((part) => part === '')
 }
 
 function valuesOf<D extends SettingTable>(table: D, all: Map<string, EffectiveSetting>): Values<D> {
@@ -339,8 +232,6 @@ export function loadConfig(environment: Environment = process.env) {
     /** APIs without authentication: all, or the named ones. */
     withoutAuthentication: parseApisWithoutAuthentication(value.AUTH),
     rateLimit: { perCredential: value.RATE_LIMIT_PER_CREDENTIAL, perAddress: value.RATE_LIMIT_PER_ADDRESS },
-    /** Settings of commands that call the API. */
-    commandLine: { url: value.URL, tenant: value.TENANT, apiKey: value.API_KEY },
     log: { level: value.LOG_LEVEL, format: value.LOG_FORMAT as 'auto' | 'json' | 'pretty' },
     /** All settings for people, with secrets masked. */
     inEffect: settingsInEffect(settingTables, all),
@@ -372,17 +263,17 @@ export function loadConfig(environment: Environment = process.env) {
 
 export type Config = ReturnType<typeof loadConfig>
 
-/** Returns the folder in which the user's programs keep their configuration, if the environment names one. */
-export const userFolder = (environment: Environment = process.env) => environment.XDG_CONFIG_HOME || undefined
-
 function s3Of(value: Values<typeof platform>): PlatformSettings['blobs']['s3'] {
   const { S3_URL: url, S3_ACCESS_KEY: accessKey, S3_SECRET_KEY: secretKey, S3_REGION: region } = value
   if (url === undefined) return undefined
   const { origin, pathname } = new URL(url)
   const [bucket = '', ...folders] = pathname.split('/').filter((step) => step !== '')
-  if (bucket === '') throw new ConfigurationError(`${prefix}S3_URL has no bucket; expected https://host:port/bucket`)
+  if (bucket === '')
+    throw new ConfigurationError(`${settingPrefix}S3_URL has no bucket; expected https://host:port/bucket`)
   if (accessKey === undefined || secretKey === undefined)
-    throw new ConfigurationError(`${prefix}S3_URL needs ${prefix}S3_ACCESS_KEY and ${prefix}S3_SECRET_KEY`)
+    throw new ConfigurationError(
+      `${settingPrefix}S3_URL needs ${settingPrefix}S3_ACCESS_KEY and ${settingPrefix}S3_SECRET_KEY`,
+    )
   return { origin, bucket, folder: folders.join('/'), region, accessKey, secretKey }
 }
 

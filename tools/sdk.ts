@@ -1,6 +1,6 @@
 /** Prints the operations of the SDK from the API document: the types, the table of requests, and descriptions for the command line. */
 import { describedOperation } from './sdk/descriptions.ts'
-import { operationsOf } from './sdk/document.ts'
+import { type OperationOf, operationsOf } from './sdk/document.ts'
 import { tableLine } from './sdk/table-lines.ts'
 import { nounTypes, shapeTypes } from './sdk/types.ts'
 
@@ -23,6 +23,13 @@ export function sdkFiles(document: ApiDocument): Record<string, string> {
   return {
     'sdk/src/operations.ts': `${head('The operations of the platform and their shapes.')}import type { BareCall, BareListCall, Call, Download, ListCall, ServerEvent, Upload } from './types.ts'\n\n${shapeTypes(document)}\n${nounTypes(nouns as never)}`,
     'sdk/src/table.ts': `${head('The requests of all operations, by noun; `operation.ts` reads the lines.')}${lines.join('\n')}\nexport const table = {\n${nouns.map(([noun]) => `  ${noun},\n`).join('')}}\n`,
-    'sdk/src/described.ts': `${head('Descriptions of all operations, each as JSON; `descriptions.ts` reads them.')}export const described: Record<string, string> = {\n${operations.map((one) => `  ${key(one.name)}:\n    ${quoted(JSON.stringify(describedOperation(one)))},\n`).join('')}}\n`,
+    'sdk/src/described.ts': `${head('Descriptions of all operations; `descriptions.ts` reads them.')}${nouns.map(([noun]) => `import { described as ${noun} } from './described/${noun}.ts'\n`).join('')}\nexport const described: Record<string, string> = {\n${nouns.map(([noun]) => `  ...${noun},\n`).join('')}}\n`,
+    ...Object.fromEntries(nouns.map(([noun, members]) => [`${describedFolder}/${noun}.ts`, describedNoun(members!)])),
   }
 }
+
+/** A file for each noun: the command line loads only the one that it needs. */
+export const describedFolder = 'sdk/src/described'
+
+const describedNoun = (operations: OperationOf[]) =>
+  `${head('Descriptions of operations, each as JSON.')}export const described: Record<string, string> = {\n${operations.map((one) => `  ${key(one.name)}:\n    ${quoted(JSON.stringify(describedOperation(one)))},\n`).join('')}}\n`

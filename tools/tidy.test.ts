@@ -35,7 +35,7 @@ for (const [name, files, expected] of [
     { 'src/services/a/routes/b.ts': "import { x } from '../store.ts'" },
     /go through the service/,
   ],
-  ['reading the environment', { 'src/services/a/service.ts': 'process.env.X' }, /reads process\.env/],
+  ['reading the environment', { 'src/services/a/service.ts': 'process.env.X' }, /read process\.env/],
   ['reading the time', { 'src/services/a/service.ts': 'const t = Date.now()' }, /reads the time/],
   [
     'a comment without a subject',

@@ -32,7 +32,7 @@ export async function run(args: string[]): Promise<number> {
   })
   if (!values.file) throw usageError(`-f is missing\n\n${usage}`)
   const documents = await readDocuments(values.file)
-  const { client, chosen } = connect({ context: values.context })
+  const { client, chosen } = await connect({ context: values.context })
   const ownership = await readOwnership(client, chosen.tenant, values.set)
   const steps = await planOf(client, documents, { owned: values.prune ? ownership.owned : [] })
   for (const line of describeSteps(steps)) print(line)

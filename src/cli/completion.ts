@@ -1,6 +1,6 @@
 /** Prints completion scripts of shells. They ask this program for the words, so they fit every version. */
-import { describe } from '../../sdk/src/descriptions.ts'
 import { dashed } from './api/dashed.ts'
+import { descriptionOf } from './api/descriptions.ts'
 import { usageError } from './api/errors.ts'
 import { flagsOf } from './api/flags.ts'
 import { findOperation, operationsBelow } from './api/names.ts'
@@ -32,7 +32,7 @@ compdef _waypost waypost`,
 
 export async function run([shell = '', ...words]: string[]): Promise<number> {
   if (shell === 'words') {
-    for (const word of nextWords(words)) print(word)
+    for (const word of await nextWords(words)) print(word)
     return 0
   }
   const script = scripts[shell]
@@ -44,14 +44,14 @@ export async function run([shell = '', ...words]: string[]): Promise<number> {
 const commonFlags = ['--output', '--columns', '--file', '--dry-run', '--context', '--help']
 
 /** Returns the words that can follow. */
-export function nextWords(words: string[]): string[] {
+export async function nextWords(words: string[]): Promise<string[]> {
   if (words.length === 0) return [...Object.keys(commands), ...nouns()]
   const operation = findOperation(words)
-  if (operation && describe(operation.name)) {
-    const flags = flagsOf(describe(operation.name)!).map(({ flag }) => `--${flag}`)
+  if (operation) {
+    const flags = flagsOf((await descriptionOf(operation.name))!).map(({ flag }) => `--${flag}`)
     return [...flags, ...commonFlags]
   }
   const given = words.map(dashed)
-  const next = operationsBelow(given).map(({ words: text }) => text.split(' ')[given.length]!)
+  const next = (await operationsBelow(given)).map(({ words: text }) => text.split(' ')[given.length]!)
   return [...new Set(next)]
 }

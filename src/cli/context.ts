@@ -13,7 +13,7 @@ export const usage = `usage: waypost context <action>
 
 export async function run([action, name]: string[]): Promise<number> {
   if (action === 'show') {
-    print(describeChoice(choose({})))
+    print(describeChoice(await choose({})))
     return 0
   }
   if (action === 'list') {

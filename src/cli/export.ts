@@ -19,7 +19,7 @@ export async function run(args: string[]): Promise<number> {
   for (const name of values.kind ?? [])
     if (!findKind(name))
       throw usageError(`--kind: expected one of ${kinds.map((kind) => kind.name).join(', ')}, not ${name}`)
-  const { client } = connect({ context: values.context })
+  const { client } = await connect({ context: values.context })
   const { stringify } = await import('yaml')
   for (const kind of kinds) {
     if (values.kind && !values.kind.includes(kind.name)) continue

@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
 import { createClient } from '../../sdk/src/index.ts'
 import { finishLogin, startLogin } from '../../sdk/src/pkce.ts'
+import { commandLineConfig } from '../command-line-config.ts'
 import { loadConfig } from '../config.ts'
 import { type Login, readContexts, withLock, writeContexts } from './api/contexts.ts'
 import { CommandError, usageError } from './api/errors.ts'
@@ -38,8 +39,8 @@ const browserMs = 5 * 60_000
 
 export async function run(args: string[]): Promise<number> {
   const { values } = parseArgs({ args, options })
-  const { port, commandLine } = loadConfig()
-  const url = (values.url ?? commandLine.url ?? `http://127.0.0.1:${port}`).replace(/\/+$/, '')
+  const { url: setting } = await commandLineConfig()
+  const url = (values.url ?? setting ?? `http://127.0.0.1:${loadConfig().port}`).replace(/\/+$/, '')
   if (!URL.canParse(url)) throw usageError(`--url: expected an address such as https://waypost.example.com, not ${url}`)
   const { tenant } = values
   const name = values.name ?? `${new URL(url).host}/${tenant}`

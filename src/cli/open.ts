@@ -75,7 +75,7 @@ export async function run(args: string[]): Promise<number> {
   })
   const [noun = 'overview', ...ids] = positionals
   const { path, realm } = pagePath(noun, ids)
-  const { url, tenant } = choose({ context: values.context })
+  const { url, tenant } = await choose({ context: values.context })
   const address = `${url.replace(/\/+$/, '')}/console/${encodeURIComponent(realm ?? tenant)}${path}`
   print(address)
   if (!values['no-browser']) openBrowser(address)

@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { loadConfig } from '../config.ts'
+import { readBootstrap } from './bootstrap-file.ts'
 import { print } from './output.ts'
-import { createCallApi, readBootstrap, SimulationError } from './simulate/platform.ts'
+import { createCallApi, SimulationError } from './simulate/platform.ts'
 
 export const usage = `usage: waypost rules try <file> --event <file> [options]
 

@@ -28,7 +28,7 @@ export async function run(args: string[]): Promise<number> {
   if (endpointId === undefined || (text === undefined) === (values.file === undefined) || positionals.length > 2)
     throw usageError(`expected an endpoint and a message\n\n${usage}`)
   const body = text === undefined ? await readDocument(values.file!) : messageOf(text)
-  const { client } = connect({ context: values.context })
+  const { client } = await connect({ context: values.context })
   const { body: endpoint } = await client.endpoints.get({ endpointId })
   const { appName: applicationName, appVersion } = endpoint as { appName: string; appVersion: { name: string } }
   const created = await client.tokens.create({ endpointId, body: { applicationName } })

@@ -1,9 +1,10 @@
 import { loadConfig } from '../config.ts'
 import { monotonicMs, sleep } from '../kernel/clock.ts'
+import { readBootstrap } from './bootstrap-file.ts'
 import { countText, print } from './output.ts'
 import { createDevice, type Device } from './simulate/device.ts'
 import { OptionError, readOptions, type SimulateOptions, usage } from './simulate/options.ts'
-import { prepare, readBootstrap, SimulationError } from './simulate/platform.ts'
+import { prepare, SimulationError } from './simulate/platform.ts'
 import { createStatistics, totalsText } from './simulate/statistics.ts'
 import { listenForStop } from './stop-request.ts'
 

@@ -27,7 +27,7 @@ export async function run(args: string[]): Promise<number> {
   const [applicationName] = positionals
   if (applicationName === undefined || positionals.length > 1) throw usageError(`expected an application\n\n${usage}`)
   if (!['text', 'json'].includes(values.output)) throw usageError('--output: expected text or json')
-  const { client } = connect({ context: values.context })
+  const { client } = await connect({ context: values.context })
   const topic = { applicationName, endpointId: values.endpoint, timeSeriesName: values.series, initial: values.initial }
   for await (const event of client.live(topic)) {
     if (event.type === 'interrupted')

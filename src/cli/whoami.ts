@@ -4,7 +4,7 @@ import { countText, print } from './output.ts'
 
 /** Says whose login the command line uses, and on what it has permissions. */
 export async function run(): Promise<number> {
-  const { client, chosen } = connect({})
+  const { client, chosen } = await connect({})
   const { body } = await client.me.get()
   print(`${visible(body.username ?? body.subject.id)} (${body.subject.type}) of tenant ${visible(body.tenantId)}`)
   print(`at ${describeChoice(chosen)}`)

@@ -3,7 +3,10 @@
  * were written by trusted proxies.
  */
 import type { IncomingMessage } from 'node:http'
-import { BlockList, isIP, SocketAddress } from 'node:net'
+import type { BlockList } from 'node:net'
+
+// Every command reads the settings, and few use a block list: an import would load it, which takes 5 ms.
+const net = process.getBuiltinModule('node:net')
 
 /** Returns whether the address is a trusted proxy. `distance` counts hops; the peer of the connection has distance 0. */
 export type IsProxy = (address: string, distance: number) => boolean
@@ -20,7 +23,7 @@ export function readTrustProxy(value: string): IsProxy | string {
     const hops = Number(value)
     return hops >= 1 && hops <= proxiesMax ? (_, distance) => distance < hops : expectedValue
   }
-  const networks = new BlockList()
+  const networks = new net.BlockList()
   for (const text of value.split(',')) {
     const problem = addNetwork(networks, text.trim())
     if (problem) return problem
@@ -34,7 +37,7 @@ function addNetwork(networks: BlockList, text: string): string | undefined {
   const [addressText = '', bits, ...rest] = text.split('/')
   const address = canonicalAddress(addressText)
   if (address === undefined || rest.length > 0 || addressText.includes('%')) return expectedValue
-  const [family, bitsMax] = isIP(address) === 6 ? (['ipv6', 128] as const) : (['ipv4', 32] as const)
+  const [family, bitsMax] = net.isIP(address) === 6 ? (['ipv6', 128] as const) : (['ipv4', 32] as const)
   if (bits === undefined) networks.addAddress(address, family)
   // A prefix of 0 would trust every address.
   else if (!/^\d{1,3}$/.test(bits) || Number(bits) < 1 || Number(bits) > bitsMax) return expectedValue
@@ -43,13 +46,13 @@ function addNetwork(networks: BlockList, text: string): string | undefined {
 }
 
 const isInNetworks = (networks: BlockList, address: string) =>
-  isIP(address) !== 0 && networks.check(address, address.includes(':') ? 'ipv6' : 'ipv4')
+  net.isIP(address) !== 0 && networks.check(address, address.includes(':') ? 'ipv6' : 'ipv4')
 
 /** Canonical text of an address: lower case, without leading zeros, IPv4-mapped addresses as IPv4; undefined if it is none. */
 function canonicalAddress(text: string): string | undefined {
-  const family = isIP(text)
+  const family = net.isIP(text)
   if (family === 0) return undefined
-  return family === 4 ? text : plainAddress(new SocketAddress({ address: text, family: 'ipv6' }).address)
+  return family === 4 ? text : plainAddress(new net.SocketAddress({ address: text, family: 'ipv6' }).address)
 }
 
 /** Turns an IPv4-mapped IPv6 address into IPv4. */
@@ -58,7 +61,7 @@ export const plainAddress = (address: string | undefined): string => (address ??
 /** Accepts `192.0.2.1`, `192.0.2.1:4711`, `2001:db8::1`, `[2001:db8::1]` and `[2001:db8::1]:4711`. */
 function addressOfEntry(entry: string): string | undefined {
   const [, bracketed] = /^\[([^\]]*)\](?::\d{1,5})?$/.exec(entry) ?? []
-  if (bracketed !== undefined) return isIP(bracketed) === 6 ? canonicalAddress(bracketed) : undefined
+  if (bracketed !== undefined) return net.isIP(bracketed) === 6 ? canonicalAddress(bracketed) : undefined
   const [, withoutPort] = /^([\d.]+):\d{1,5}$/.exec(entry) ?? []
   return canonicalAddress(withoutPort ?? entry)
 }

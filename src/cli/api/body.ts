@@ -1,6 +1,5 @@
 /** Reads the body of a request: flags, a file of JSON or YAML, or standard input. */
 import { createReadStream } from 'node:fs'
-import { Readable } from 'node:stream'
 import type { Description } from '../../../sdk/src/descriptions.ts'
 import { parseYaml, readText, requireFile, sourceName } from './document-files.ts'
 import { CommandError, usageError } from './errors.ts'
@@ -13,7 +12,7 @@ export async function readBody({ body, name }: Description, { fields, flags }: P
     if (flags.file !== undefined) throw usageError(`${words} takes no body, so it takes no --file`)
     return undefined
   }
-  if (body.type === 'application/octet-stream') return uploadOf(flags.file, words)
+  if (body.type === 'application/octet-stream') return await uploadOf(flags.file, words)
   const given = flags.file === undefined ? undefined : await readDocument(flags.file)
   if (!hasFields) {
     if (given === undefined && body.required) throw usageError(missingBody(words, body.fields))
@@ -32,8 +31,9 @@ function missingBody(words: string, fields: { name: string; required: boolean }[
 }
 
 /** Opens an upload; a file can be read again if the request is repeated. */
-function uploadOf(file: string | undefined, words: string): unknown {
+async function uploadOf(file: string | undefined, words: string): Promise<unknown> {
   if (file === undefined) throw usageError(`${words} needs --file <file> (- is standard input)`)
+  const { Readable } = await import('node:stream')
   if (file === '-') return Readable.toWeb(process.stdin)
   requireFile(file)
   return () => Readable.toWeb(createReadStream(file))

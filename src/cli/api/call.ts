@@ -1,45 +1,48 @@
 /** Runs `waypost <noun> <verb>`: calls an operation and prints its answer. */
-import { createWriteStream, existsSync, renameSync, rmSync } from 'node:fs'
-import { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
-import { type Description, describe } from '../../../sdk/src/descriptions.ts'
+import type { Description } from '../../../sdk/src/descriptions.ts'
 import type { Client } from '../../../sdk/src/index.ts'
 import type { Answer, Download, ServerEvent } from '../../../sdk/src/types.ts'
-import { readBody } from './body.ts'
 import { choose, connect } from './connection.ts'
-import { curlOf } from './dry-run.ts'
 import { CommandError, exitCodes } from './errors.ts'
+import { existsSync, renameSync, rmSync } from './files.ts'
 import { type ParsedCommand, parseCommand } from './flags.ts'
 import { idOf, type Printing, printList, printObject, write } from './print.ts'
 
-export async function callOperation(name: string, argv: string[]): Promise<void> {
-  const description = describe(name)!
+export async function callOperation(description: Description, argv: string[]): Promise<void> {
+  const { name } = description
   const parsed = parseCommand(description, argv)
-  const body = await readBody(description, parsed)
+  const body = await bodyOf(description, parsed)
   const args = { ...parsed.args, ...(body !== undefined && { body }) }
   const { flags } = parsed
   if (flags.dryRun) {
-    await write(`${await curlOf(choose(flags).url, name, args, flags.ifMatch)}\n`)
+    const { curlOf } = await import('./dry-run.ts')
+    await write(`${await curlOf((await choose(flags)).url, name, args, flags.ifMatch)}\n`)
     return
   }
-  const { client } = connect(flags)
+  const { client } = await connect(flags)
   const printing: Printing = { ...flags, known: description.answer.columns ?? [] }
-  if (description.paged) return await printList(itemsOf(client, name, args, parsed), printing)
+  if (description.paged) return await printList(itemsOf(client, description, args, parsed), printing)
   const answer = await client.call(name, args, flags.ifMatch === undefined ? {} : { ifMatch: flags.ifMatch })
   if (answer.status === 412)
     throw new CommandError('the object was changed by somebody else; read it again, and repeat', exitCodes.conflict)
   await printAnswer(description, answer, parsed, printing)
 }
 
-function itemsOf(client: Client, name: string, args: Record<string, unknown>, { flags }: ParsedCommand) {
-  const paged = flags.pageSize === undefined ? args : { ...args, ...pageSizeOf(name, flags.pageSize) }
-  const list = client.list(name, paged)
+async function bodyOf(description: Description, parsed: ParsedCommand): Promise<unknown> {
+  if (!description.body && parsed.flags.file === undefined) return undefined
+  const { readBody } = await import('./body.ts')
+  return await readBody(description, parsed)
+}
+
+function itemsOf(client: Client, description: Description, args: Record<string, unknown>, { flags }: ParsedCommand) {
+  const paged = flags.pageSize === undefined ? args : { ...args, ...pageSizeOf(description, flags.pageSize) }
+  const list = client.list(description.name, paged)
   return flags.limit === undefined ? list : list.take(flags.limit)
 }
 
 /** Lists have `limit` or `size` for the number of items on a page. */
-function pageSizeOf(name: string, count: number) {
-  const size = describe(name)!.arguments.find((item) => item.name === 'limit' || item.name === 'size')
+function pageSizeOf({ arguments: described }: Description, count: number) {
+  const size = described.find((item) => item.name === 'limit' || item.name === 'size')
   return size ? { [size.name]: count } : {}
 }
 
@@ -70,6 +73,11 @@ function parsedOrText(data: string): unknown {
 
 /** Writes a download to a file, which appears only when it is complete, or to standard output. */
 async function saveBytes(body: Download, { save, force }: { save: string | undefined; force: boolean }) {
+  const {
+    Readable,
+    promises: { pipeline },
+  } = await import('node:stream')
+  const { createWriteStream } = await import('node:fs')
   const source = Readable.fromWeb(body as never)
   if (save === undefined) {
     if (process.stdout.isTTY) throw new CommandError('the answer is a file; give --save <file>', exitCodes.usage)

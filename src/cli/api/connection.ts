@@ -1,13 +1,14 @@
 /** Chooses the platform and the credentials of a command: flags, settings, the context, or bootstrap.json of a local platform. */
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Auth, requestTokens, type Session } from '../../../sdk/src/auth.ts'
 import { type Client, createClient } from '../../../sdk/src/index.ts'
-import { loadConfig } from '../../config.ts'
+import { commandLineConfig } from '../../command-line-config.ts'
 import { systemClock } from '../../kernel/clock.ts'
-import { readBootstrap } from '../simulate/platform.ts'
+import { readBootstrap } from '../bootstrap-file.ts'
 import { type Context, contextsFile, readContexts, withLock, writeContexts } from './contexts.ts'
 import { CommandError, usageError } from './errors.ts'
+import { existsSync } from './files.ts'
+import { nodeFetch } from './node-fetch.ts'
 
 export interface Chosen {
   url: string
@@ -22,8 +23,8 @@ export interface Choice {
   url?: string | undefined
 }
 
-export function choose({ context, url }: Choice): Chosen {
-  const { commandLine, dataDirectory } = loadConfig()
+export async function choose({ context, url }: Choice): Promise<Chosen> {
+  const { dataDirectory, ...commandLine } = await commandLineConfig()
   const { current, contexts } = readContexts()
   if (context === undefined && commandLine.apiKey !== undefined) {
     const address = url ?? commandLine.url ?? contexts[current ?? '']?.url
@@ -91,7 +92,7 @@ async function accessToken(name: string, rejected: string | undefined): Promise<
     if (session?.refreshToken === undefined) throw new CommandError('the session has ended; run waypost login', 4)
     const contexts = readContexts()
     const { url } = contexts.contexts[name]!
-    const transport = { url, fetch: globalThis.fetch, defaults: {} }
+    const transport = { url, fetch: nodeFetch, defaults: {} }
     const { tenant, clientId } = session
     const form = { grant_type: 'refresh_token', client_id: clientId, refresh_token: session.refreshToken }
     const { access, expiresAt, refresh } = await requestTokens(transport, tenant, form)
@@ -107,9 +108,9 @@ function sessionOf(name: string): Session | undefined {
   return login && 'session' in login ? login.session : undefined
 }
 
-export function connect(choice: Choice): { client: Client; chosen: Chosen } {
-  const chosen = choose(choice)
-  return { client: createClient({ url: chosen.url, auth: chosen.auth }), chosen }
+export async function connect(choice: Choice): Promise<{ client: Client; chosen: Chosen }> {
+  const chosen = await choose(choice)
+  return { client: createClient({ url: chosen.url, auth: chosen.auth, fetch: nodeFetch }), chosen }
 }
 
 /** Says which context would be used, for `waypost context show`. */

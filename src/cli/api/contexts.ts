@@ -1,9 +1,9 @@
 /** Logins of the command line: named contexts in a file of the user, which other users cannot read. */
-import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Session } from '../../../sdk/src/auth.ts'
 import { monotonicMs, sleep, systemClock } from '../../kernel/clock.ts'
 import { CommandError } from './errors.ts'
+import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from './files.ts'
 import { userDirectory } from './user-directory.ts'
 
 export type Login = { apiKey: string } | { clientId: string; clientSecret: string } | { session: Session }

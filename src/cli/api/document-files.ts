@@ -1,6 +1,5 @@
 /** Reads text and YAML documents from files or standard input, with limits that hostile ones cannot pass. */
 import { readFileSync, statSync } from 'node:fs'
-import { buffer } from 'node:stream/consumers'
 import { CommandError, exitCodes } from './errors.ts'
 
 /** Maximum size of a file; larger ones are refused before they are parsed. */
@@ -26,13 +25,18 @@ export async function readText(file: string): Promise<string> {
     requireFile(file)
     if (statSync(file).size > bytesMax) throw tooLarge()
   }
-  const bytes = file === '-' ? await buffer(process.stdin) : readFileSync(file)
+  const bytes = file === '-' ? await standardInput() : readFileSync(file)
   if (bytes.length > bytesMax) throw tooLarge()
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {
     throw new CommandError(`${sourceName(file)} is not text in UTF-8`)
   }
+}
+
+async function standardInput(): Promise<Buffer> {
+  const { buffer } = await import('node:stream/consumers')
+  return await buffer(process.stdin)
 }
 
 /** Parses the YAML documents of a text. Unknown tags, duplicate keys and too many aliases are refused. */

@@ -72,10 +72,10 @@ for (const [[name, ...argv], expected] of wrong)
     assert.throws(() => parse(name!, ...argv), expected)
   })
 
-test('completion offers nouns, then verbs, then flags', () => {
-  assert.ok(nextWords([]).includes('endpoints'))
-  assert.ok(nextWords([]).includes('login'))
-  assert.ok(nextWords(['endpoints']).includes('metadata'))
-  assert.deepEqual(nextWords(['endpoints', 'metadata']), ['get', 'update', 'patch', 'values', 'keys'])
-  assert.ok(nextWords(['endpoints', 'list']).includes('--application-name'))
+test('completion offers nouns, then verbs, then flags', async () => {
+  assert.ok((await nextWords([])).includes('endpoints'))
+  assert.ok((await nextWords([])).includes('login'))
+  assert.ok((await nextWords(['endpoints'])).includes('metadata'))
+  assert.deepEqual(await nextWords(['endpoints', 'metadata']), ['get', 'update', 'patch', 'values', 'keys'])
+  assert.ok((await nextWords(['endpoints', 'list'])).includes('--application-name'))
 })

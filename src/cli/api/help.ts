@@ -44,8 +44,8 @@ export function helpOfOperation(description: Description): string {
   return `${lines.join('\n')}\n`
 }
 
-export function helpOfNoun(words: string[]): string {
-  const rows = operationsBelow(words).map(({ words: text, summary }) => [`waypost ${text}`, summary])
+export async function helpOfNoun(words: string[]): Promise<string> {
+  const rows = (await operationsBelow(words)).map(({ words: text, summary }) => [`waypost ${text}`, summary])
   return `${[...tableOf(rows), '', `--help after a command shows its arguments.`].join('\n')}\n`
 }
 

@@ -1,26 +1,26 @@
 /** Runs the words of a command line that name an operation of the API. */
-import { closest } from 'fastest-levenshtein'
-import { describe } from '../../../sdk/src/descriptions.ts'
 import { callOperation } from './call.ts'
 import { dashed } from './dashed.ts'
-import { helpOfNoun, helpOfOperation } from './help.ts'
-import { findOperation, operationsBelow } from './names.ts'
+import { descriptionOf } from './descriptions.ts'
+import { findOperation, knownWords } from './names.ts'
 import { nouns } from './nouns.ts'
 import { visible } from './visible.ts'
 
 /** `commands` are the names of all other commands, to suggest the one that may have been mistyped. */
 export async function runOperation(words: string[], asksForHelp: boolean, commands: string[]): Promise<number> {
   const operation = findOperation(words)
-  if (operation && asksForHelp) {
-    process.stdout.write(helpOfOperation(describe(operation.name)!))
+  if (operation && !asksForHelp) {
+    await callOperation((await descriptionOf(operation.name))!, operation.rest)
     return 0
   }
+  const { helpOfNoun, helpOfOperation } = await import('./help.ts')
   if (operation) {
-    await callOperation(operation.name, operation.rest)
+    process.stdout.write(helpOfOperation((await descriptionOf(operation.name))!))
     return 0
   }
   const [noun = ''] = words
   if (!nouns().includes(dashed(noun))) {
+    const { closest } = await import('fastest-levenshtein')
     const nearest = closest(noun, [...commands, ...nouns()])
     process.stderr.write(
       `waypost: there is no command ${visible(noun)}; the nearest is ${nearest}. waypost help lists all\n`,
@@ -28,8 +28,6 @@ export async function runOperation(words: string[], asksForHelp: boolean, comman
     return 2
   }
   const given = words.filter((word) => !word.startsWith('-'))
-  let known = given.length
-  while (operationsBelow(given.slice(0, known)).length === 0) known--
-  process[asksForHelp ? 'stdout' : 'stderr'].write(helpOfNoun(given.slice(0, known)))
+  process[asksForHelp ? 'stdout' : 'stderr'].write(await helpOfNoun(given.slice(0, knownWords(given))))
   return asksForHelp ? 0 : 2
 }

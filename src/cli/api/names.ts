@@ -1,14 +1,22 @@
 /** Words of the command line and names of operations: `endpoints metadata patch` is `endpoints.metadata.patch`. */
-import { describe, operationNames } from '../../../sdk/src/descriptions.ts'
+import { table } from '../../../sdk/src/table.ts'
 import { dashed } from './dashed.ts'
+import { descriptionsOf } from './descriptions.ts'
 
 const wordsOf = (name: string) => name.split('.').map(dashed)
 
-/** Names of operations by their words. `apiKeys.list` is found as `api-keys list` and as `apiKeys list`. */
-const byWords = new Map(operationNames().map((name) => [wordsOf(name).join(' '), name]))
+/** Returns the noun of the API for a word: `api-keys` and `apiKeys` are the noun `apiKeys`. */
+const nounOf = (word: string) =>
+  (Object.keys(table) as (keyof typeof table)[]).find((noun) => dashed(noun) === dashed(word))
+
+function namesOf(word: string): string[] {
+  const noun = nounOf(word)
+  return noun ? table[noun].split('\n').map((line) => `${noun}.${line.slice(0, line.indexOf(' '))}`) : []
+}
 
 /** Finds the operation that the first words name, and the arguments after them. */
 export function findOperation(args: readonly string[]): { name: string; rest: string[] } | undefined {
+  const byWords = new Map(namesOf(args[0] ?? '').map((name) => [wordsOf(name).join(' '), name]))
   const wordCount = args.findIndex((word) => word.startsWith('-'))
   const longest = Math.min(wordCount < 0 ? args.length : wordCount, 4)
   for (let length = longest; length >= 1; length--) {
@@ -18,10 +26,21 @@ export function findOperation(args: readonly string[]): { name: string; rest: st
   return undefined
 }
 
-/** Lists the operations of a noun, or of the words that follow it, with their summaries. */
-export function operationsBelow(words: readonly string[]): { words: string; summary: string }[] {
-  const prefix = words.map(dashed)
-  return operationNames()
-    .filter((name) => prefix.every((word, index) => wordsOf(name)[index] === word))
-    .map((name) => ({ words: wordsOf(name).join(' '), summary: describe(name)!.summary }))
+/** Returns the number of the first words that lead to operations. */
+export function knownWords(words: readonly string[]): number {
+  const names = namesOf(words[0] ?? '').map(wordsOf)
+  let count = words.length
+  while (count > 0 && !names.some((name) => startsWith(name, words.slice(0, count)))) count--
+  return count
 }
+
+/** Lists the operations of a noun, or of the words that follow it, with their summaries. */
+export async function operationsBelow(words: readonly string[]): Promise<{ words: string; summary: string }[]> {
+  const described = await descriptionsOf(nounOf(words[0] ?? '') ?? '')
+  return described
+    .filter(({ name }) => startsWith(wordsOf(name), words))
+    .map(({ name, summary }) => ({ words: wordsOf(name).join(' '), summary }))
+}
+
+const startsWith = (name: string[], words: readonly string[]) =>
+  words.every((word, index) => name[index] === dashed(word))

@@ -1,6 +1,6 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { userFolder } from '../../config.ts'
+import { userFolder } from '../../command-line-config.ts'
 
 /** Returns the folder in which the command line keeps its logins. */
 export const userDirectory = () => join(userFolder() ?? join(homedir(), '.config'), 'waypost')

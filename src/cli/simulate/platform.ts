@@ -1,30 +1,12 @@
 /** Creates the application, endpoints and first software version of the simulated devices through the API, unless they exist. */
 import { createHmac } from 'node:crypto'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { monotonicMs, sleep } from '../../kernel/clock.ts'
+import type { Bootstrap } from '../bootstrap-file.ts'
 import type { SimulateOptions } from './options.ts'
-
-export interface Bootstrap {
-  baseUrl: string
-  mqttUrl?: string
-  default: { tenantId: string; backendClient: { id: string; secret: string } }
-}
 
 /** An error that is printed in one line. */
 export class SimulationError extends Error {
   override readonly name = 'SimulationError'
-}
-
-export function readBootstrap(dataDirectory: string): Bootstrap {
-  const file = join(dataDirectory, 'bootstrap.json')
-  try {
-    return JSON.parse(readFileSync(file, 'utf8'))
-  } catch (error) {
-    throw new SimulationError(
-      `${file} cannot be read (${(error as NodeJS.ErrnoException).code ?? 'not JSON'}): start the platform first, and set WAYPOST_DATA to its data directory`,
-    )
-  }
 }
 
 export interface SimulatedEndpoint {

@@ -6,7 +6,8 @@ import { afterAllTests, independentPool, startTestServer, temporaryDirectory } f
 import { eventually } from '../../../test/harness/eventually.ts'
 import { tcpProxy } from '../../../test/harness/postgres-server.ts'
 import { createDb, isDatabaseUnavailable } from '../db.ts'
-import { parseUrl, serverOf } from './hosts.ts'
+import { parseUrl } from './address.ts'
+import { serverOf } from './hosts.ts'
 
 suite('the database address', () => {
   const cases: Record<string, object> = {

@@ -1,8 +1,9 @@
 /** One open connection to PostgreSQL: a pipelined client of `pg`, and the statements prepared on it. */
 import type { Socket } from 'node:net'
 import { Client, DatabaseError } from 'pg'
+import type { Host } from './address.ts'
 import { ConnectionError, isReadOnly } from './errors.ts'
-import type { Host, Server } from './hosts.ts'
+import type { Server } from './hosts.ts'
 import { createMessages, type Messages } from './messages.ts'
 import { createPrepared, type Prepared } from './prepared.ts'
 

@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { resolve } from 'node:path'
+import { after, test } from 'node:test'
+import { promisify } from 'node:util'
+import { brotliCompressSync, gzipSync } from 'node:zlib'
+import { createClient } from '../../../sdk/src/index.ts'
+import { nodeFetch } from './node-fetch.ts'
+
+let answer: RequestListener = () => {}
+const server = createServer((request, response) => answer(request, response))
+await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+after(() => {
+  server.closeAllConnections()
+  server.close()
+})
+const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+const open = (more: object = {}) =>
+  createClient({ url, auth: { apiKey: 'key' }, fetch: nodeFetch, attempts: 1, ...more })
+const get = (more?: object) => open(more).call('endpoints.get', { endpointId: 'e' })
+const json = { 'content-type': 'application/json' }
+
+test('an answer arrives with its status, headers and body, compressed or not', async () => {
+  const text = JSON.stringify({ endpointId: 'Київ'.repeat(1000) })
+  const encodings = [
+    ['identity', Buffer.from(text)],
+    ['gzip', gzipSync(text)],
+    ['br', brotliCompressSync(text)],
+  ] as const
+  for (const [encoding, bytes] of encodings) {
+    answer = (_, response) => response.writeHead(200, { ...json, etag: '"1"', 'content-encoding': encoding }).end(bytes)
+    const { status, body, etag } = await get()
+    assert.deepEqual([status, body, etag], [200, JSON.parse(text), '"1"'], encoding)
+  }
+})
+
+test('a request has its method, headers and body, also one that is streamed', async () => {
+  const seen: unknown[] = []
+  answer = async (request, response) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk)
+    seen.push([request.method, request.headers['x-identity-api-key'], Buffer.concat(chunks).toString()])
+    response.writeHead(204).end()
+  }
+  const client = open()
+  await client.call('endpoints.version.update', { endpointId: 'e', body: { name: 'v1' } })
+  const parts = async function* () {
+    for (const part of ['a', 'b']) yield Buffer.from(part)
+  }
+  await client.call('blobs.upload', { 'X-Auth-Token': 't', body: parts() })
+  assert.deepEqual(seen[0], ['PUT', 'key', '{"name":"v1"}'])
+  assert.equal((seen[1] as string[])[2], 'ab')
+})
+
+test('a redirect is not followed, and an answer that is not of the platform is an error', async () => {
+  let requests = 0
+  answer = (_, response) => {
+    requests++
+    response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end()
+  }
+  await assert.rejects(get(), { code: 'redirected' })
+  assert.equal(requests, 1)
+  answer = (_, response) => response.writeHead(200, json).end('{"half":')
+  await assert.rejects(get(), { code: 'unreadable' })
+})
+
+test('connections that are refused, break or take too long are errors of their own', async () => {
+  await assert.rejects(open({ url: 'http://127.0.0.1:1' }).me.get(), { code: 'unreachable' })
+  answer = (request) => request.socket.destroy()
+  await assert.rejects(get(), { code: 'unreachable' })
+  answer = (_, response) => {
+    response.writeHead(200, { ...json, 'content-length': 100 }).write('{')
+    setImmediate(() => response.destroy())
+  }
+  await assert.rejects(get(), { code: 'interrupted' })
+  answer = () => {}
+  await assert.rejects(get({ timeoutMs: 50 }), { code: 'timeout' })
+  const compressed = gzipSync('x'.repeat(1000)).subarray(0, 20)
+  answer = (_, response) => response.writeHead(200, { ...json, 'content-encoding': 'gzip' }).end(compressed)
+  await assert.rejects(get(), { code: 'interrupted' })
+})
+
+test('a command loads few modules: no package, no settings of services, and the descriptions of its own noun', async () => {
+  answer = (_, response) => response.writeHead(200, json).end('{"endpointId":"e"}')
+  const listLoaded = `import { registerHooks } from 'node:module'
+    const loaded = []
+    registerHooks({ load: (url, context, next) => (loaded.push(url), next(url, context)) })
+    process.on('exit', () => console.error(JSON.stringify(loaded)))`
+  const args = ['--import', `data:text/javascript,${encodeURIComponent(listLoaded)}`]
+  const main = resolve(import.meta.dirname, '../../../bin/main.mjs')
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, [...args, main, 'endpoints', 'get', 'e'], {
+    env: { WAYPOST_URL: url, WAYPOST_API_KEY: 'key' },
+  })
+  assert.match(stdout, /endpointId {2}e/)
+  const loaded: string[] = JSON.parse(stderr)
+  assert.ok(loaded.length < 60, `${loaded.length} modules`)
+  const superfluous = loaded.filter((path) => /node_modules|src\/services|node:(fs|http|util|net|crypto)$/.test(path))
+  assert.deepEqual(superfluous, [])
+  assert.deepEqual(
+    loaded.filter((path) => path.includes('/described')).map((path) => path.split('/').at(-1)),
+    ['endpoints.ts'],
+  )
+})

@@ -1,0 +1,96 @@
+/** Reads and checks the values of settings. */
+import { readTrustProxy } from './client-address.ts'
+import { parseUrl } from './db/address.ts'
+import { ConfigurationError, type EffectiveSetting, type Setting } from './settings.ts'
+
+export type Environment = Record<string, string | undefined>
+
+export const settingPrefix = 'WAYPOST_'
+
+export function readSetting(name: string, setting: Setting, environment: Environment): EffectiveSetting {
+  const secret = setting.secret === true
+  const text = environment[settingPrefix + name]
+  const file = secret ? environment[`${settingPrefix}${name}_FILE`] : undefined
+  if (text !== undefined && file !== undefined)
+    throw new ConfigurationError(`${settingPrefix}${name} and ${settingPrefix}${name}_FILE are both set; choose one`)
+  if (text !== undefined && text !== '')
+    return { name: settingPrefix + name, value: validated(name, setting, text), origin: 'environment', secret }
+  if (file !== undefined) {
+    let text: string
+    try {
+      text = process.getBuiltinModule('node:fs').readFileSync(file, 'utf8').trim()
+    } catch (error) {
+      throw new ConfigurationError(`${settingPrefix}${name}_FILE: ${(error as Error).message}`)
+    }
+    return { name: settingPrefix + name, value: validated(name, setting, text), origin: 'file', secret }
+  }
+  return { name: settingPrefix + name, value: setting.default, origin: 'default', secret }
+}
+
+function validated(name: string, setting: Setting, value: string): string {
+  const invalidValue = (expected: string) =>
+    new ConfigurationError(
+      `${settingPrefix}${name} is ${setting.secret ? 'not valid' : JSON.stringify(value)}; expected ${expected}`,
+    )
+  if (setting.choices && !setting.choices.includes(value)) throw invalidValue(`one of ${setting.choices.join(', ')}`)
+  switch (setting.kind) {
+    case 'port':
+    case 'optional port':
+      if (setting.kind === 'optional port' && value === 'off') return value
+      if (!/^\d{1,5}$/.test(value) || Number(value) > 65535) throw invalidValue('a port from 0 to 65535')
+      return value
+    case 'integer':
+      if (!/^\d{1,9}$/.test(value)) throw invalidValue('a whole number')
+      return value
+    case 'switch':
+      if (value !== 'on' && value !== 'off') throw invalidValue('on or off')
+      return value
+    case 'proxies': {
+      if (value === 'on') throw new ConfigurationError(proxiesOnText(name))
+      const read = readTrustProxy(value)
+      if (typeof read === 'string') throw invalidValue(read)
+      return value
+    }
+    case 'origins':
+      if (!originsIn(value).every((origin) => origin === '*' || URL.parse(origin)?.origin === origin))
+        throw invalidValue('origins such as https://app.example.com, without a path, separated by commas; or *')
+      return value
+    case 'web address':
+      if (!isWebAddress(value))
+        throw invalidValue('an address such as https://host:port, without user, query and fragment')
+      return value.replace(/\/+$/, '')
+    case 'database address':
+      if (!isDatabaseAddress(value)) throw invalidValue('an address such as postgres://user:password@host:port/name')
+      return value
+    case 'url':
+      if (!URL.canParse(value)) throw invalidValue('an address such as scheme://host:port')
+      return value.replace(/\/+$/, '')
+    default:
+      return value
+  }
+}
+
+export const originsIn = (value: string) =>
+  value
+    .split(',')
+    .map((origin) => origin.trim())
+    .filter((origin) => origin !== '')
+
+const proxiesOnText = (name: string) =>
+  `${settingPrefix}${name}=on is not enough, because clients can write X-Forwarded-For too; write how many proxies are in front ` +
+  `(${settingPrefix}${name}=1), or their networks (${settingPrefix}${name}=10.0.0.0/8,fd00::/8)`
+
+function isDatabaseAddress(value: string): boolean {
+  try {
+    parseUrl(value)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function isWebAddress(value: string): boolean {
+  if (!URL.canParse(value)) return false
+  const { protocol, username, password, search, hash } = new URL(value)
+  return /^https?:$/.test(protocol) && [username, password, search, hash].every((part) => part === '')
+}
