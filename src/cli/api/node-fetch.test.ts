@@ -3,16 +3,17 @@ import { execFile } from 'node:child_process'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { resolve } from 'node:path'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { promisify } from 'node:util'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
 import { createClient } from '../../../sdk/src/index.ts'
+import { afterAllTests } from '../../../test/harness/database.ts'
 import { nodeFetch } from './node-fetch.ts'
 
 let answer: RequestListener = () => {}
 const server = createServer((request, response) => answer(request, response))
 await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
-after(() => {
+afterAllTests(() => {
   server.closeAllConnections()
   server.close()
 })
