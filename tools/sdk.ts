@@ -1,6 +1,6 @@
 /** Prints the operations of the SDK from the API document: the types, the table of requests, and descriptions for the command line. */
 import { describedOperation } from './sdk/descriptions.ts'
-import { type OperationOf, operationsOf } from './sdk/document.ts'
+import { type OperationShape, operationsOf } from './sdk/document.ts'
 import { tableLine } from './sdk/table-lines.ts'
 import { nounTypes, shapeTypes } from './sdk/types.ts'
 
@@ -31,5 +31,5 @@ export function sdkFiles(document: ApiDocument): Record<string, string> {
 /** A file for each noun: the command line loads only the one that it needs. */
 export const describedFolder = 'sdk/src/described'
 
-const describedNoun = (operations: OperationOf[]) =>
+const describedNoun = (operations: OperationShape[]) =>
   `${head('Descriptions of operations, each as JSON.')}export const described: Record<string, string> = {\n${operations.map((one) => `  ${key(one.name)}:\n    ${quoted(JSON.stringify(describedOperation(one)))},\n`).join('')}}\n`
