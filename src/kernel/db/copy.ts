@@ -23,6 +23,14 @@ function sendChunk({ stream }: Wire, chunk: Buffer): boolean {
   return hasRoom
 }
 
+/** Sends the rows and the end of the copy in one write. */
+function sendAll(wire: Wire, content: Buffer) {
+  wire.stream.cork()
+  sendChunk(wire, content)
+  wire.endCopyFrom()
+  wire.stream.uncork()
+}
+
 const waitForDrain = ({ stream }: Wire) =>
   new Promise<void>((done) => {
     const finish = () => {
@@ -36,12 +44,11 @@ async function sendContent(query: CopyInQuery, wire: Wire) {
   try {
     const content = await query.content()
     if (query.settled) return
-    if (Buffer.isBuffer(content)) sendChunk(wire, content)
-    else
-      for await (const chunk of content) {
-        if (query.settled) return
-        if (!sendChunk(wire, chunk)) await waitForDrain(wire)
-      }
+    if (Buffer.isBuffer(content)) return sendAll(wire, content)
+    for await (const chunk of content) {
+      if (query.settled) return
+      if (!sendChunk(wire, chunk)) await waitForDrain(wire)
+    }
     if (!query.settled) wire.endCopyFrom()
   } catch (error) {
     query.problem = error
