@@ -105,6 +105,35 @@ suite('group commit', () => {
     await add(4)
   })
 
+  test('a group that is ordered waits until the one before it is written, with all retries; others do not wait', async () => {
+    const written: number[][] = []
+    let isBroken = true
+    const { add, commit } = aCommit({
+      concurrentWrites: 3,
+      // Odd numbers are ordered.
+      create() {
+        const group = create()
+        Object.defineProperty(group, 'isOrdered', { get: () => group.all.some((number) => number % 2 === 1) })
+        return group
+      },
+      async write({ all }) {
+        if (all.includes(1) && isBroken) throw new Error('unreachable')
+        written.push(all)
+      },
+    })
+    const first = add(1)
+    await sleep(20)
+    await add(2)
+    await add(4)
+    const third = add(3)
+    assert.equal(await Promise.race([third, sleep(30).then(() => 'waits')]), 'waits')
+    assert.deepEqual(written, [[2], [4]])
+    isBroken = false
+    await Promise.all([first, third])
+    await commit.drained()
+    assert.deepEqual(written, [[2], [4], [1], [3]])
+  })
+
   test('rows beyond the limit of pending bytes are rejected', async () => {
     const { add } = aCommit({ write: () => new Promise(() => {}), timeoutMs: 100 })
     const outcomes = Array.from({ length: 1001 }, (_, index) => add(index))

@@ -16,6 +16,8 @@ export interface Group {
   readonly bytes: number
   /** True if it is large enough to be written without waiting for more. */
   readonly isFull: boolean
+  /** True if it is written after all groups of this kind before it, with all their retries. */
+  readonly isOrdered?: boolean
 }
 
 export interface GroupCommit<G extends Group> {
@@ -41,7 +43,8 @@ export interface GroupCommitOptions<G extends Group> {
   abandoned?(group: G): void
   log: Log
   metrics: Metrics
-  everyMs: number
+  /** The time between the starts of two writes. A function gets the next group and the number of rows in the last write. */
+  everyMs: number | ((group: G, lastCount: number) => number)
   concurrentWrites: number
   pendingBytesMax: number
   /** Time limit of a write, including retries, while the database is slow or unreachable. */
@@ -71,6 +74,9 @@ interface Writer<G extends Group> extends GroupCommitOptions<G> {
   flushing: OpenItems<Promise<void>>
   pendingBytes: number
   lastWriteStartedAt: number
+  lastCount: number
+  /** True while a group that is ordered is being written. */
+  isWritingOrdered: boolean
   scheduled: boolean
 }
 
@@ -85,6 +91,8 @@ export function createGroupCommit<G extends Group>(options: GroupCommitOptions<G
     flushing: createOpenItems(),
     pendingBytes: 0,
     lastWriteStartedAt: Number.NEGATIVE_INFINITY,
+    lastCount: 0,
+    isWritingOrdered: false,
     scheduled: false,
   }
   metrics.gauge(`waypost_${name}_pending_bytes`, 'Number of bytes that wait to be stored.', [], (gauge) =>
@@ -155,22 +163,33 @@ function newBatch<G extends Group>(writer: Writer<G>): Batch<G> {
 }
 
 function schedule<G extends Group>(writer: Writer<G>) {
-  const { scheduled, flushing, concurrentWrites, sealed, open, lastWriteStartedAt, everyMs } = writer
-  if (scheduled || flushing.size >= concurrentWrites || (sealed.length === 0 && !open)) return
+  const { scheduled, flushing, concurrentWrites, sealed, open, lastWriteStartedAt, lastCount, everyMs } = writer
+  const next = sealed[0] ?? open
+  if (scheduled || flushing.size >= concurrentWrites || !next || mustWait(writer, next)) return
   writer.scheduled = true
-  const waitMs = sealed.length > 0 ? 0 : lastWriteStartedAt + everyMs - monotonicMs()
+  const pauseMs = typeof everyMs === 'number' ? everyMs : everyMs(next.group, lastCount)
+  const waitMs = sealed.length > 0 ? 0 : lastWriteStartedAt + pauseMs - monotonicMs()
   if (waitMs > 0) setTimeout(startWrite, waitMs, writer)
   else setImmediate(startWrite, writer)
 }
 
+const mustWait = <G extends Group>({ isWritingOrdered }: Writer<G>, { group }: Batch<G>) =>
+  isWritingOrdered && group.isOrdered === true
+
 function startWrite<G extends Group>(writer: Writer<G>) {
   writer.scheduled = false
-  const batch = writer.sealed.shift() ?? writer.open
-  if (!batch) return
+  const batch = writer.sealed[0] ?? writer.open
+  // The end of the ordered write calls `schedule`.
+  if (!batch || mustWait(writer, batch)) return
   if (batch === writer.open) writer.open = undefined
+  else writer.sealed.shift()
+  const { isOrdered = false, count } = batch.group
   writer.lastWriteStartedAt = monotonicMs()
+  writer.lastCount = count
+  writer.isWritingOrdered ||= isOrdered
   const flush = write(writer, batch).finally(() => {
     remove()
+    if (isOrdered) writer.isWritingOrdered = false
     schedule(writer)
   })
   const remove = writer.flushing.add(flush)

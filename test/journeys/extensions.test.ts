@@ -20,7 +20,7 @@ const { device, aProvisionedEndpoint, admin, httpUrl, metadataOf } = await openG
     dataCollection({
       timeSeries: { collect: async (_message, given) => void samples.push(...given) },
       enriched: (_endpoint, given) => given,
-      publish: Object.assign(async () => {}, { isHandled: () => false }),
+      bus: { isWanted: () => false },
       connectivityChanged: async () => {},
     }),
     uploadTokens({ issueUploadToken: async ({ endpointId }) => `up-${endpointId}` }),

@@ -57,6 +57,15 @@ export interface RetentionEffect {
   problems: { place: string; problem: string }[]
 }
 
+/** The samples of a message that are published with their commit. */
+export interface ReceivedMessage {
+  message: DeviceMessage
+  samples: unknown[]
+  cause: string | undefined
+  /** Length of the samples as JSON. */
+  bytes: number
+}
+
 /** Rows of another service for the samples of one message. */
 export interface CompanionRows {
   /** Approximate size in memory. */
@@ -114,8 +123,11 @@ export interface SeriesExportPart {
 }
 
 export interface TimeSeries {
-  /** Stores the samples of one message, all or none. Rejects the message if one of them is invalid. */
-  collect(message: DeviceMessage, samples: unknown[]): Promise<void>
+  /**
+   * Stores the samples of one message, all or none, and publishes `received` in the same commit. Rejects the message if one of them is
+   * invalid.
+   */
+  collect(message: DeviceMessage, samples: unknown[], received?: ReceivedMessage): Promise<void>
   /** Sets the service that stores rows of its own with every sample; only one can. */
   setCompanion(companion: SampleCompanion): void
   /**

@@ -8,7 +8,7 @@ import { bodyLimitBytes } from '../../kernel/http/body.ts'
 import { AnyJson } from '../../kernel/schema.ts'
 import type { TimeSeries } from './contract.ts'
 import type { Enrichment } from './device/enrichment.ts'
-import type { PublishSamples } from './device/publish-samples.ts'
+import { receivedMessage } from './device/publish-samples.ts'
 
 // Numbers such as nanoseconds and 64-bit ids are rounded to the nearest double.
 const json = jsonPayload(AnyJson(), { roundIntegers: true, bytesMax: bodyLimitBytes })
@@ -56,33 +56,25 @@ const toEmptyResponse = () => emptyResponse
 export function dataCollection({
   timeSeries,
   enriched,
-  publish,
+  bus,
   connectivityChanged,
 }: {
   timeSeries: Pick<TimeSeries, 'collect'>
   enriched: Enrichment
-  publish: PublishSamples
+  bus: Pick<Kit['bus'], 'isWanted'>
   connectivityChanged: NonNullable<Extension['connectivityChanged']>
 }): Extension {
-  /** Stores samples, then publishes them. A device that gets an error sends the message again. */
-  async function storeAndPublish(
-    message: DeviceMessage,
-    samples: unknown[],
-    enriching: unknown[] | Promise<unknown[]>,
-  ) {
-    const enrichedSamples = await enriching
-    await timeSeries.collect(message, enrichedSamples)
-    if (publish.isHandled(message.endpoint)) await publish(message, enrichedSamples, samples)
-    return emptyResponse
-  }
+  /** Stores and publishes samples in one commit. A device that gets an error sends the message again. */
+  const store = (message: DeviceMessage, samples: unknown[], sent: unknown[]) =>
+    timeSeries.collect(message, samples, receivedMessage(bus, message, samples, sent)).then(toEmptyResponse)
 
   function collect(message: DeviceMessage, samples: unknown[]) {
     if (samples.length === 0) return emptyResponse
     const enrichedSamples = enriched(message.endpoint, samples)
     // The usual case creates no promise besides that of the commit.
-    return publish.isHandled(message.endpoint) || enrichedSamples instanceof Promise
-      ? storeAndPublish(message, samples, enrichedSamples)
-      : timeSeries.collect(message, enrichedSamples).then(toEmptyResponse)
+    return enrichedSamples instanceof Promise
+      ? enrichedSamples.then((enriched) => store(message, enriched, samples))
+      : store(message, enrichedSamples, samples)
   }
 
   return {

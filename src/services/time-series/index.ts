@@ -5,7 +5,6 @@ import { Register } from '../register/contract.ts'
 import { timeSeriesInstances } from './configuration.ts'
 import { TimeSeries } from './contract.ts'
 import { createEnrichment } from './device/enrichment.ts'
-import { createSamplePublisher } from './device/publish-samples.ts'
 import { dataCollection, receiveFor, samplesOf } from './device.ts'
 import { registerEventHandlers } from './event-handlers.ts'
 import { routes } from './routes.ts'
@@ -31,7 +30,7 @@ export default defineService({
     const collection = dataCollection({
       timeSeries: service.api,
       enriched: createEnrichment(kit, register, applications),
-      publish: createSamplePublisher(kit),
+      bus: kit.bus,
       connectivityChanged: service.connectivity.changed,
     })
     return {

@@ -10,6 +10,7 @@ import { createDeletions, type Deletions } from './delete/deletions.ts'
 import { createPeriodicDeletion } from './delete/periodic-deletion.ts'
 import { createRetention, type Retention } from './delete/retention.ts'
 import { createRetentionPreview, type RetentionPreview } from './delete/retention-preview.ts'
+import { publishReceived } from './device/publish-samples.ts'
 import { PointsStored } from './events.ts'
 import { createLive, type Live } from './live/live.ts'
 import { createReplay } from './live/replay.ts'
@@ -168,8 +169,11 @@ function createWritePath(
     metrics,
     isAlone: members.isAlone,
     duringCommit: {
-      isNeeded: ({ companionRows, origins }) =>
-        companionRows.length > 0 || origins.some((origin) => bus.isWanted(PointsStored, origin)),
+      isNeeded: ({ companionRows, received, origins }) =>
+        companionRows.length > 0 || received.length > 0 || origins.some((origin) => bus.isWanted(PointsStored, origin)),
+      async before(sql, { received }) {
+        if (received.length > 0) await publishReceived(bus, sql, received)
+      },
       async run(sql, rows) {
         if (rows.companionRows.length > 0) await companion?.store(sql, rows.companionRows, rows.isRepeated)
         await publishPoints(bus, sql, rows, numbers)

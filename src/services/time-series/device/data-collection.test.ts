@@ -4,15 +4,16 @@ import fc from 'fast-check'
 import { aDeviceEndpoint, rejectsWith, sendTo } from '../../../../test/harness/device-messages.ts'
 import { eventually } from '../../../../test/harness/eventually.ts'
 import { openRegister } from '../../../../test/harness/register.ts'
+import { createBatcher } from '../../../kernel/batcher.ts'
 import type { DeviceMessage } from '../../../kernel/device.ts'
 import { DatabaseUnavailable } from '../../../kernel/errors.ts'
 import { Applications } from '../../applications/contract.ts'
 import { Register } from '../../register/contract.ts'
-import type { TimeSeries } from '../contract.ts'
+import type { ReceivedMessage, TimeSeries } from '../contract.ts'
 import { dataCollection, plainSample } from '../device.ts'
 import { type ReceivedSamples, SamplesReceived } from '../events.ts'
 import { createEnrichment } from './enrichment.ts'
-import { createSamplePublisher } from './publish-samples.ts'
+import { publishReceived } from './publish-samples.ts'
 
 type Collector = Pick<TimeSeries, 'collect'>
 const { waypost, admin, anApplication, anEndpoint } = await openRegister()
@@ -20,7 +21,7 @@ let later = 0
 const clock = { bus: waypost.kit.bus, now: () => new Date(Date.now() + later) }
 const whole = {
   enriched: createEnrichment(clock, waypost.ask(Register), waypost.ask(Applications)),
-  publish: createSamplePublisher(waypost.kit),
+  bus: waypost.kit.bus,
   connectivityChanged: async () => {},
 }
 
@@ -37,11 +38,11 @@ function receiver(outcome: () => Promise<void> = async () => {}) {
   return { behind, collected, messages }
 }
 
-const publishWithoutSubscribers = Object.assign(async () => {}, { isHandled: () => false })
+const busWithoutSubscribers = { isWanted: () => false }
 const asTheyAre = async (_endpoint: unknown, samples: unknown[]) => samples
 
 function aDevice(own = receiver()) {
-  const parts = { ...whole, enriched: asTheyAre, publish: publishWithoutSubscribers }
+  const parts = { ...whole, enriched: asTheyAre, bus: busWithoutSubscribers }
   return { ...own, say: sendTo(dataCollection({ ...parts, timeSeries: own.behind })) }
 }
 
@@ -301,8 +302,13 @@ suite('enrichment', () => {
 suite('a service that handles samples', () => {
   // This test is the last in the file: from here on a service handles the event.
   const publishedSamples: { applicationName: string; messages: ReceivedSamples[] }[] = []
-  const collect: Collector['collect'] = async (_message, samples) => {
+  const publish = createBatcher(async (received: ReceivedMessage[]) => {
+    await waypost.kit.db.tx((sql) => publishReceived(waypost.kit.bus, sql, received))
+    return received
+  }, 1000)
+  const collect: Collector['collect'] = async (_message, samples, received) => {
     if (samples.includes('bad')) throw DatabaseUnavailable()
+    if (received) await publish(received)
   }
   const extension = dataCollection({ ...whole, timeSeries: { collect } })
   const listen = () =>
@@ -322,7 +328,8 @@ suite('a service that handles samples', () => {
       say: sendTo(extension, aDeviceEndpoint({ endpointId, applicationName: app, versionName: version })),
     }
   }
-  const rows = async () => (await waypost.kit.db.sql`select count(*)::int as n from kernel.outbox`)[0]!.n
+  const rows = async () =>
+    (await waypost.kit.db.sql`select count(*)::int as n from kernel.outbox where event = ${SamplesReceived.name}`)[0]!.n
 
   test('without a service that handles samples no event is built', async () => {
     const { say } = await aSpeaker()

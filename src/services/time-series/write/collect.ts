@@ -6,13 +6,13 @@ import { currentCause } from '../../../kernel/cause.ts'
 import type { DailyQuota } from '../../../kernel/daily-quota.ts'
 import type { DeviceMessage } from '../../../kernel/device.ts'
 import { createKeyedMutex } from '../../../kernel/keyed-mutex.ts'
-import type { CompanionRows, SampleCompanion } from '../contract.ts'
+import type { CompanionRows, ReceivedMessage, SampleCompanion } from '../contract.ts'
 import { SampleRejected } from '../errors.ts'
 import type { Numbers } from '../numbers/numbers.ts'
 import type { SeriesSet } from '../store/numbers.ts'
 import { type Extracted, extract } from './extract.ts'
 import type { ExtractionPlans, Plan } from './extraction-plan.ts'
-import type { Origin } from './rows.ts'
+import type { Origin, Rows } from './rows.ts'
 import type { Writer } from './writer.ts'
 
 export interface CollectDeps {
@@ -26,6 +26,19 @@ export interface CollectDeps {
 }
 
 const resolvedPromise = Promise.resolve()
+
+/** What is stored with the samples of a message. */
+interface Extras {
+  companionRows?: CompanionRows | undefined
+  received?: ReceivedMessage | undefined
+}
+
+const noExtras: Extras = {}
+
+function addExtras(rows: Rows, { companionRows, received }: Extras) {
+  if (companionRows) rows.addCompanionRows(companionRows)
+  if (received) rows.addReceived(received)
+}
 
 function extractAll(plan: Plan, samples: unknown[], sampleTime: number | undefined): Extracted[] {
   const extractedSamples: Extracted[] = []
@@ -47,12 +60,10 @@ export function createCollect({ plans, numbers, writer, isPublished, companion, 
     origin: Origin,
     samples: unknown[],
     receivedAt: number,
-    companionRows: CompanionRows | undefined,
+    extras: Extras,
     sampleTime: number | undefined,
   ): Promise<void> {
-    const added = lookups.run(origin.endpointId, () =>
-      lookUpAndAdd(origin, samples, receivedAt, companionRows, sampleTime),
-    )
+    const added = lookups.run(origin.endpointId, () => lookUpAndAdd(origin, samples, receivedAt, extras, sampleTime))
     return added.then(({ committed }) => committed)
   }
 
@@ -60,23 +71,23 @@ export function createCollect({ plans, numbers, writer, isPublished, companion, 
     origin: Origin,
     samples: unknown[],
     receivedAt: number,
-    companionRows: CompanionRows | undefined,
+    extras: Extras,
     sampleTime: number | undefined,
   ) {
     const extractedSamples = extractAll(await plans.planOf(origin), samples, sampleTime)
-    if (extractedSamples.length === 0) return { committed: addOnlyCompanionRows(companionRows) }
+    if (extractedSamples.length === 0) return { committed: addOnlyExtras(extras) }
     const endpointNo = await numbers.endpointNo(origin)
     const sets = await numbers.allSetsOf(
       origin,
       extractedSamples.map(({ fields }) => fields),
     )
-    return { committed: add(origin, endpointNo, receivedAt, extractedSamples, sets, companionRows) }
+    return { committed: add(origin, endpointNo, receivedAt, extractedSamples, sets, extras) }
   }
 
-  /** A sample without values has no row, but its companion rows are stored. */
-  function addOnlyCompanionRows(companionRows: CompanionRows | undefined): Promise<void> {
-    if (!companionRows) return resolvedPromise
-    writer.current().addCompanionRows(companionRows)
+  /** A sample without values has no row, but its companion rows are stored, and it is published. */
+  function addOnlyExtras(extras: Extras): Promise<void> {
+    if (!extras.companionRows && !extras.received) return resolvedPromise
+    addExtras(writer.current(), extras)
     return writer.committed()
   }
 
@@ -86,10 +97,10 @@ export function createCollect({ plans, numbers, writer, isPublished, companion, 
     receivedAt: number,
     all: Extracted[],
     sets: SeriesSet[][],
-    companionRows: CompanionRows | undefined,
+    extras: Extras,
   ) {
     const rows = writer.current()
-    if (companionRows) rows.addCompanionRows(companionRows)
+    addExtras(rows, extras)
     for (let index = 0; index < all.length; index++) {
       const { at, values } = all[index]!
       const time = at ?? writer.timeOfArrival(endpointNo, receivedAt)
@@ -98,38 +109,38 @@ export function createCollect({ plans, numbers, writer, isPublished, companion, 
     return writer.committed()
   }
 
-  function collect(message: DeviceMessage, samples: unknown[], companionRows?: CompanionRows): Promise<void> {
+  function collect(message: DeviceMessage, samples: unknown[], extras: Extras): Promise<void> {
     const { endpoint, correlationId, cause = currentCause() } = message
     const origin: Origin = isPublished(endpoint) ? { ...endpoint, cause, messageId: correlationId } : endpoint
     const receivedAt = message.receivedAt.getTime()
     const sampleTime = message.sampleTime?.getTime()
-    if (lookups.isBusy(origin.endpointId)) return afterLookup(origin, samples, receivedAt, companionRows, sampleTime)
+    if (lookups.isBusy(origin.endpointId)) return afterLookup(origin, samples, receivedAt, extras, sampleTime)
     const plan = plans.planOf(origin)
     const endpointNo = numbers.endpointNo(origin)
     if (plan instanceof Promise || typeof endpointNo !== 'number') {
       if (typeof endpointNo !== 'number') endpointNo.catch(() => {})
-      return afterLookup(origin, samples, receivedAt, companionRows, sampleTime)
+      return afterLookup(origin, samples, receivedAt, extras, sampleTime)
     }
     const extractedSamples = extractAll(plan, samples, sampleTime)
-    if (extractedSamples.length === 0) return addOnlyCompanionRows(companionRows)
+    if (extractedSamples.length === 0) return addOnlyExtras(extras)
     const sets: SeriesSet[][] = []
     for (let index = 0; index < extractedSamples.length; index++) {
       const sampleSets = numbers.setsOf(origin, extractedSamples[index]!.fields)
       if (sampleSets instanceof Promise) {
         sampleSets.catch(() => {})
-        return afterLookup(origin, samples, receivedAt, companionRows, sampleTime)
+        return afterLookup(origin, samples, receivedAt, extras, sampleTime)
       }
       sets.push(sampleSets)
     }
-    return add(origin, endpointNo, receivedAt, extractedSamples, sets, companionRows)
+    return add(origin, endpointNo, receivedAt, extractedSamples, sets, extras)
   }
 
-  return (message: DeviceMessage, samples: unknown[]): Promise<void> => {
+  return (message: DeviceMessage, samples: unknown[], received?: ReceivedMessage): Promise<void> => {
     try {
       quota.requireSamples(message.endpoint.tenantId, message.payload.length)
       const prepared = companion?.()?.prepare(message, samples)
-      if (prepared) return prepared.then((rows) => collect(message, samples, rows))
-      return collect(message, samples)
+      if (prepared) return prepared.then((companionRows) => collect(message, samples, { companionRows, received }))
+      return collect(message, samples, received ? { received } : noExtras)
     } catch (error) {
       return Promise.reject(error)
     }

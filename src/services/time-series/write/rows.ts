@@ -2,7 +2,7 @@
 
 import type { Group } from '../../../kernel/group-commit.ts'
 import { takeBuffer } from '../../../kernel/spare-buffers.ts'
-import type { CompanionRows } from '../contract.ts'
+import type { CompanionRows, ReceivedMessage } from '../contract.ts'
 import type { Value } from '../points.ts'
 import { numberBytes, recordHeadBytes } from '../record.ts'
 import type { SeriesSet } from '../store/numbers.ts'
@@ -32,6 +32,10 @@ export interface Rows extends Group {
   readonly writtens: number[]
   /** Rows of another service that are stored in the same commit. */
   readonly companionRows: CompanionRows[]
+  /** Samples to publish in the same commit. */
+  readonly received: ReceivedMessage[]
+  /** True if rows or samples are published: event handlers get those of an endpoint in the order of its messages. */
+  readonly isOrdered: boolean
   /** True once a write was tried, which may have succeeded without an answer. */
   isRepeated: boolean
   /** The group's first number in the order of writes, once it is known. */
@@ -42,6 +46,7 @@ export interface Rows extends Group {
    */
   add(endpointNo: number, time: number, isStamped: boolean, sets: SeriesSet[], values: Value[], origin: Origin): void
   addCompanionRows(rows: CompanionRows): void
+  addReceived(received: ReceivedMessage): void
   /** Returns every stamped sample with the index of its (first) row. */
   stamped(): { row: number; endpointNo: number; time: number }[]
   /** Moves stamped samples of these endpoints behind the given times, in order, and updates the times in `after`. */
@@ -85,7 +90,9 @@ export function createRows(valuesMax: number): Rows {
   const samples: number[] = []
   const others = new Map<number, string>()
   const companionRows: CompanionRows[] = []
-  let [sampleCount, valueCount, textLength, companionBytes] = [0, 0, 0, 0]
+  const received: ReceivedMessage[] = []
+  let [sampleCount, valueCount, textLength, companionBytes, receivedBytes] = [0, 0, 0, 0, 0]
+  let isOrdered = false
 
   function addRow(
     endpointNo: number,
@@ -110,6 +117,7 @@ export function createRows(valuesMax: number): Rows {
     sets.push(set)
     values.push(rowValues)
     origins.push(origin)
+    if (origin.messageId !== undefined) isOrdered = true
     valueCount += rowValues.length
   }
 
@@ -121,16 +129,22 @@ export function createRows(valuesMax: number): Rows {
     origins,
     writtens,
     companionRows,
+    received,
     isRepeated: false,
     first: undefined,
     get count() {
       return times.length
     },
     get bytes() {
-      return times.length * 150 + valueCount * 16 + textLength * 2 + companionBytes
+      return times.length * 150 + valueCount * 16 + textLength * 2 + companionBytes + receivedBytes * 4
+    },
+    get isOrdered() {
+      return isOrdered
     },
     get isFull() {
-      return valueCount >= valuesMax || textLength > 4_000_000 || companionBytes > 8_000_000
+      return (
+        valueCount >= valuesMax || textLength > 4_000_000 || companionBytes > 8_000_000 || receivedBytes > 4_000_000
+      )
     },
     add(endpointNo, time, isStamped, sampleSets, sampleValues, origin) {
       let [from, timeOrigin] = [0, isStamped ? timeFromPlatform : timeFromDevice]
@@ -152,6 +166,11 @@ export function createRows(valuesMax: number): Rows {
     addCompanionRows(added) {
       companionRows.push(added)
       companionBytes += added.bytes
+    },
+    addReceived(added) {
+      received.push(added)
+      isOrdered = true
+      receivedBytes += added.bytes
     },
     stamped: () => stampedOf(rows, timeOrigins),
     moveStamped: (after) => moveStamped(rows, timeOrigins, after),

@@ -6,7 +6,7 @@ import type { Db, Sql } from '../../../kernel/db.ts'
 import { createGroupCommit, type GroupCommit } from '../../../kernel/group-commit.ts'
 import type { Log } from '../../../kernel/log.ts'
 import type { Metrics } from '../../../kernel/metrics.ts'
-import { copyRows, copySamples, holdOpenSlot, isSlotClosed, isTimeTaken } from '../store/samples.ts'
+import { copyRows, copySamples, holdAndCopyRows, holdOpenSlot, isSlotClosed, isTimeTaken } from '../store/samples.ts'
 import { createArrivalTimes } from './arrival-times.ts'
 import { createOutOfOrderWrites } from './out-of-order-writes.ts'
 import { createRows, numbersOfGroup, type Rows } from './rows.ts'
@@ -29,8 +29,14 @@ export interface WriterOptions {
   slots: Slots
   log: Log
   metrics: Metrics
-  /** Runs in the transaction that stores the rows, if `isNeeded` returns true. */
-  duringCommit?: { isNeeded(rows: Rows): boolean; run(sql: Sql, rows: Rows): Promise<void> }
+  /** Work in the transaction that stores the rows, if `isNeeded` returns true. */
+  duringCommit?: {
+    isNeeded(rows: Rows): boolean
+    /** Runs before the rows are written; its first statement is sent together with BEGIN. */
+    before?(sql: Sql, rows: Rows): Promise<void>
+    /** Runs after the rows are written. */
+    run(sql: Sql, rows: Rows): Promise<void>
+  }
   /** Called when the rows are durable. */
   stored?(rows: Rows): void
   timeoutMs?: number
@@ -42,6 +48,8 @@ export interface WriterOptions {
 
 const valuesMax = 5000
 const everyMs = 15
+/** Rules wait for the commit of their samples, so it starts earlier while the writes are small. */
+const rulesEveryMs = 3
 export const concurrentWrites = 4
 const pendingBytesMax = 192 * 1024 * 1024
 /** Maximum number of retries for closed slots and conflicting times. */
@@ -78,11 +86,15 @@ export function createWriter(options: WriterOptions): Writer {
   async function writeInTransaction(rows: Rows, rewritten: Rows[], slot: number, hasConflict: boolean) {
     for (const group of rewritten) group.first = await order.next()
     await db.tx(async (sql) => {
-      await holdOpenSlot(sql, slot)
-      if (hasConflict) await conflicts.resolve(sql, rows, slot)
-      await copyRows(sql, slot, rows, false)
+      const isNeeded = duringCommit?.isNeeded(rows)
+      if (isNeeded) await duringCommit?.before?.(sql, rows)
+      if (hasConflict) {
+        await holdOpenSlot(sql, slot)
+        await conflicts.resolve(sql, rows, slot)
+        await copyRows(sql, slot, rows, false)
+      } else await holdAndCopyRows(sql, slot, rows)
       for (const one of rewritten) await copyRows(sql, slot, one, true)
-      if (duringCommit?.isNeeded(rows)) await duringCommit.run(sql, rows)
+      if (isNeeded) await duringCommit?.run(sql, rows)
     })
     for (const one of rewritten) outOfOrder.stored(one, slot)
   }
@@ -132,7 +144,7 @@ export function createWriter(options: WriterOptions): Writer {
     isTemporary: (error) => !dataErrors.test(codeOf(error) ?? ''),
     log: options.log,
     metrics: options.metrics,
-    everyMs,
+    everyMs: ({ isOrdered }, lastCount) => (isOrdered ? Math.min(everyMs, rulesEveryMs + lastCount / 20) : everyMs),
     concurrentWrites,
     pendingBytesMax,
     ...(options.timeoutMs !== undefined && { timeoutMs: options.timeoutMs }),
