@@ -8,8 +8,8 @@ import { type EndpointRef, Register } from '../../src/services/register/contract
 import type { ActionOutcome, ActionRun } from '../../src/services/rules/actions/executor.ts'
 import { type ActionsPart, createActions } from '../../src/services/rules/actions/part.ts'
 import { createAlerts } from '../../src/services/rules/alerts/alerts.ts'
-import type { Limits } from '../../src/services/rules/deliveries/deliveries.ts'
 import type { Retries } from '../../src/services/rules/deliveries/model.ts'
+import type { Limits } from '../../src/services/rules/deliveries/state.ts'
 import type { EndedAction } from '../../src/services/rules/engine/traces.ts'
 import type { ActionType } from '../../src/services/rules/model.ts'
 import { type RulesSettings, rulesSettings } from '../../src/services/rules/settings.ts'
@@ -44,6 +44,10 @@ function actionsService(traces: EndedAction[], secrets: Map<string, string>, opt
           async ended(sql, actions) {
             kit.db.afterCommit(sql, () => traces.push(...actions))
           },
+          async write(action) {
+            traces.push(action)
+          },
+          isEnded: async ({ id }) => traces.some(({ action }) => action.id === id),
         },
         secretValue: async (_tenantId, name) => secrets.get(name),
         executeRule: async (ruleId, { run }) => ({ outcome: 'SUCCESS', metadata: { ruleId, depth: run.depth } }),
@@ -70,6 +74,7 @@ export interface GivenRun {
   id?: string
   depth?: number
   traceId?: string
+  storedEvent?: ActionRun['storedEvent']
 }
 
 export async function openActions(options: Partial<TestPlatformOptions> & ActionsOptions = {}) {
@@ -151,5 +156,6 @@ function actionRun(type: ActionType, given: GivenRun): ActionRun {
       return { ok: true, value: value === undefined ? undefined : JSON.parse(JSON.stringify(value)) }
     },
     signal: new AbortController().signal,
+    storedEvent: given.storedEvent,
   }
 }

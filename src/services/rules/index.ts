@@ -49,14 +49,14 @@ export default defineService({
     const definitions = createDefinitions({ kit, ...given, check: sandbox.check })
     const alerts = createAlerts({ kit, ...given })
     const engine = createEngine({ kit, ...given, ...definitions.secrets, sandbox, changes: definitions })
-    const { ended, executeRule } = engine
+    const { traces, executeRule } = engine
     const actions = createActions({
       kit,
       ...given,
       ...definitions.secrets,
       alerts: alerts.api,
       executeRule,
-      traces: { ended },
+      traces,
     })
     engine.use(actions.executors)
     const parts: Part[] = [definitions, alerts, actions, engine]

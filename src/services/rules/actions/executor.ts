@@ -32,6 +32,11 @@ export interface ActionRun {
   /** Evaluates an attribute: a literal as it is, a script in the sandbox with the context of the rule. */
   evaluate(attribute: string): Promise<Evaluated>
   signal: AbortSignal
+  /**
+   * Set if the event of the run is stored until everything that the run has started is durable: `first` in its first run, `again` if an
+   * earlier run may have had effects. Absent for runs on demand.
+   */
+  storedEvent?: 'first' | 'again' | undefined
 }
 
 export type ActionOutcome =
@@ -39,9 +44,10 @@ export type ActionOutcome =
   | { outcome: 'FAILURE'; stage: Stage; reason: string; metadata?: Record<string, unknown> }
   /**
    * The action continues in the background: webhooks and e-mails are durable, then sent. The node that ends it writes its trace. `ended` resolves
-   * with the outcome if this node ended it; it may never resolve.
+   * with the outcome if this node ended it; it may never resolve. `settled` is there if the action depends on the stored event of its run,
+   * and resolves when it does not any more.
    */
-  | { outcome: 'PENDING'; ended?: Promise<EndedOutcome> }
+  | { outcome: 'PENDING'; ended?: Promise<EndedOutcome>; settled?: Promise<void> }
 
 export type EndedOutcome =
   | { outcome: 'SUCCESS'; metadata?: Record<string, unknown> }

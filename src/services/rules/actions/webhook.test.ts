@@ -1,8 +1,9 @@
 /** Webhooks against real receivers: what is sent, wrong results, failures, retries, limits. */
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
+import type { ServerResponse } from 'node:http'
 import { suite, test } from 'node:test'
-import { openActions } from '../../../../test/harness/actions.ts'
+import { type GivenRun, openActions } from '../../../../test/harness/actions.ts'
 import { eventually } from '../../../../test/harness/eventually.ts'
 import { aReceiver, ok } from '../../../../test/harness/webhook-receiver.ts'
 import { newId } from '../../../kernel/ids.ts'
@@ -114,6 +115,65 @@ suite('a webhook', () => {
       },
     })
     assert.equal(receiver.connectionCount(), 0)
+  })
+})
+
+suite('a webhook of a stored event', () => {
+  const pending = async (url: string, given: GivenRun = {}) => {
+    const fields = { webhookUrl: url, ...given.fields }
+    const outcome = await start('webhook', { storedEvent: 'first', ...given, fields })
+    assert.ok(outcome.outcome === 'PENDING')
+    return outcome
+  }
+  const rowsOf = (id: string) => sql`select attempts from rules.deliveries where id = ${id}::uuid`
+  const statusesOf = (id: string) =>
+    traces
+      .filter(({ action }) => action.id === id)
+      .map(({ outcome }) => attemptsOf(outcome).map(({ status }) => status))
+
+  test('a webhook of a stored event is sent without a row, and settles when its trace is written', async () => {
+    const receiver = await aReceiver()
+    const id = newId()
+    const { settled, ended } = await pending(receiver.url, { id })
+    await settled
+    assert.deepEqual(statusesOf(id), [[200]])
+    assert.deepEqual([(await ended)?.outcome, receiver.requests.length], ['SUCCESS', 1])
+    assert.equal((await sql`select 1 from rules.effects where key = ${id}::uuid`).length, 0)
+    // The event runs again, because its end was not written.
+    assert.deepEqual(await pending(receiver.url, { id, storedEvent: 'again' }), { outcome: 'PENDING' })
+    assert.equal(receiver.requests.length, 1)
+  })
+
+  test('a webhook of a stored event that takes long gets a row, and ends like others', async () => {
+    const responses: ServerResponse[] = []
+    const receiver = await aReceiver((response) => void responses.push(response))
+    const id = newId()
+    const { settled, ended } = await pending(receiver.url, { id })
+    // A further run of the event waits for the same delivery.
+    assert.deepEqual(await pending(receiver.url, { id, storedEvent: 'again' }), { outcome: 'PENDING', settled })
+    await settled
+    assert.deepEqual([(await rowsOf(id)).length, statusesOf(id)], [1, []])
+    responses[0]!.writeHead(204).end()
+    assert.equal((await ended)?.outcome, 'SUCCESS')
+    assert.deepEqual([(await rowsOf(id)).length, statusesOf(id), receiver.requests.length], [0, [[204]], 1])
+  })
+
+  test('a webhook of a stored event that fails gets a row with its attempts, unless none is left', async () => {
+    const receiver = await aReceiver((response) => void response.writeHead(500).end())
+    const [id, last] = [newId(), newId()]
+    const { settled, ended } = await pending(receiver.url, {
+      id,
+      fields: { retryConfig: { maxAttempts: 2, timeoutMs: 300 } },
+    })
+    await settled
+    assert.equal((await rowsOf(id)).length, 1)
+    receiver.respond = ok
+    assert.equal((await ended)?.outcome, 'SUCCESS')
+    assert.deepEqual([statusesOf(id), (await rowsOf(id)).length], [[[500, 200]], 0])
+    receiver.respond = (response) => void response.writeHead(503).end()
+    const single = await pending(receiver.url, { id: last })
+    await single.settled
+    assert.deepEqual([statusesOf(last), (await single.ended)?.outcome], [[[503]], 'FAILURE'])
   })
 })
 

@@ -22,9 +22,11 @@ export async function webhook(deps: ActionDeps, run: ActionRun): Promise<ActionO
     content: JSON.stringify(content),
     action: pendingAction(run.run, run.action),
     retries: retriesOf(run.action.fields.retryConfig),
+    storedEvent: run.storedEvent,
   })
   if (!accepted.accepted) throw new ActionFailed(accepted.reason)
-  return { outcome: 'PENDING', ...(accepted.ended && { ended: accepted.ended }) }
+  const { ended, settled } = accepted
+  return { outcome: 'PENDING', ...(ended && { ended }), ...(settled && { settled }) }
 }
 
 async function signingKeyOf({ secretValue }: ActionDeps, { action, run }: ActionRun): Promise<string | undefined> {

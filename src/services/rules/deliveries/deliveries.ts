@@ -1,98 +1,44 @@
 /**
  * Durable deliveries. A delivery is stored first, in a commit that it shares with others; then the node that stored it sends it. Failed
  * attempts and the end are stored the same way, the end together with the trace of the action. When a node dies, another takes over.
+ * A delivery whose event is stored is sent without a row of its own, and gets one only if it takes long or fails (ADR 33).
  */
-import type { Kit } from '../../../kernel/define-service.ts'
 import type { EndedOutcome } from '../actions/executor.ts'
-import type { EndedActions, PendingAction } from '../engine/traces.ts'
 import { deliveryFailed } from '../log-messages.ts'
+import { type Attempt, type AttemptOutcome, outcomeOf, waitAfter } from './model.ts'
+import { createDeliveryQueue } from './queue.ts'
 import {
-  type Attempt,
-  type AttemptOutcome,
-  type DeliveryType,
-  outcomeOf,
-  type Retries,
-  type Send,
-  waitAfter,
-} from './model.ts'
-import { createDeliveryQueue, type DeliveryQueue } from './queue.ts'
+  type Accepted,
+  type DeliveriesDeps,
+  type Entry,
+  forget,
+  hasRoomFor,
+  keepContent,
+  type Limits,
+  type NewDelivery,
+  newEntry,
+  rowOf,
+  type State,
+  track,
+  uncount,
+} from './state.ts'
 import * as store from './store.ts'
-import { createDeliveryWrites, type DeliveryWrites } from './writes.ts'
-
-export interface NewDelivery {
-  /** Id of the delivery, which receivers get. All runs of the same event, action and endpoint have the same id. */
-  id: string
-  type: DeliveryType
-  host: string
-  /** JSON text of what is sent. */
-  content: string
-  action: PendingAction
-  retries: Retries
-}
-
-export type Accepted =
-  /** `ended` resolves when this node has ended it. */
-  | { accepted: true; ended: Promise<EndedOutcome> }
-  /** An earlier run of the same event has stored it. */
-  | { accepted: true; ended?: undefined }
-  | { accepted: false; reason: string }
+import { addUnstored, endUnstored, isUnstored, storeEntry, storeForRetry } from './unstored.ts'
+import { createDeliveryWrites } from './writes.ts'
 
 export interface Deliveries {
-  /** Resolves when the delivery is durable. */
+  /** Resolves when the delivery, or the event that would repeat it, is durable. */
   add(delivery: NewDelivery): Promise<Accepted>
   /** Forgets the deliveries of a tenant that wait on this node. */
   dropTenant(tenantId: string): void
   stop(): Promise<void>
 }
 
-export interface Limits {
-  underWayPerHost: number
-  waitingPerTenant: number
-}
-
 export const defaultLimits: Limits = { underWayPerHost: 16, waitingPerTenant: 10_000 }
 const underWayPerTenant = 64
 const underWayTotal = 512
-/** Maximum size of the contents that this node keeps in memory until they are sent; further ones are read from the database. */
-const contentBytesMax = 64 * 1024 * 1024
 const stopMs = 4000
 const takenAtOnce = 1000
-
-export interface DeliveriesDeps {
-  kit: Pick<Kit, 'db' | 'bus' | 'members' | 'secrets' | 'metrics' | 'log' | 'now'>
-  traces: EndedActions
-  send: Record<DeliveryType, Send>
-  /** Returns a function that masks the secrets of a tenant. */
-  maskOf?(tenantId: string): Promise<(text: string) => string>
-  limits?: Limits
-}
-
-/** A delivery that this node has to send. */
-interface Entry extends Retries {
-  id: string
-  tenantId: string
-  type: DeliveryType
-  host: string
-  action: PendingAction
-  attempts: Attempt[]
-  /** Absent if it must be read from the database. */
-  content: string | undefined
-  /** Set while it waits for its next attempt. */
-  timer?: NodeJS.Timeout
-  ended?(outcome: EndedOutcome): void
-}
-
-interface State extends DeliveriesDeps {
-  entries: Map<string, Entry>
-  /** Deliveries of each tenant that are not ended, including those being stored. */
-  counts: Map<string, number>
-  contentBytes: number
-  queue: DeliveryQueue<Entry>
-  writes: DeliveryWrites
-  sending: Set<Promise<void>>
-  stopped: boolean
-  counted(type: string, outcome: string): void
-}
 
 export function createDeliveries(deps: DeliveriesDeps): Deliveries {
   const { kit, limits = defaultLimits } = deps
@@ -111,6 +57,8 @@ export function createDeliveries(deps: DeliveriesDeps): Deliveries {
   const state: State = {
     ...deps,
     entries: new Map(),
+    unstored: new Map(),
+    storeTimer: undefined,
     counts: new Map(),
     contentBytes: 0,
     queue: createDeliveryQueue<Entry>(queueLimits, (entry) => track(state, attempt(state, entry))),
@@ -139,73 +87,38 @@ export function createDeliveries(deps: DeliveriesDeps): Deliveries {
 }
 
 async function add(state: State, delivery: NewDelivery, waitingMax: number): Promise<Accepted> {
-  const { id, type, host, content, action, retries } = delivery
+  const { id, action, storedEvent } = delivery
   const { tenantId } = action
+  const known = state.entries.get(id)
+  if (known) return { accepted: true, ...(known.unstored && { settled: known.unstored.settled }) }
+  if (storedEvent === 'again' && (await state.traces.isEnded(action))) return { accepted: true }
   const count = state.counts.get(tenantId) ?? 0
   if (count >= waitingMax)
     return { accepted: false, reason: `${count} webhooks and e-mails of the tenant are waiting, the maximum` }
   if (state.stopped) return { accepted: false, reason: 'the node is stopping' }
   state.counts.set(tenantId, count + 1)
-  const { promise, resolve } = Promise.withResolvers<EndedOutcome>()
-  const row = {
-    id,
-    tenantId,
-    type,
-    host,
-    content: state.kit.secrets.seal(content),
-    action: JSON.stringify(action),
-    ...retries,
-  }
+  return storedEvent === 'first' && hasRoomFor(state, delivery.content)
+    ? addUnstored(state, delivery)
+    : await addStored(state, delivery)
+}
+
+async function addStored(state: State, delivery: NewDelivery): Promise<Accepted> {
+  const { id, content, action } = delivery
   try {
-    if (!(await state.writes.insert(row)) || state.entries.has(id)) {
-      uncount(state, tenantId)
+    if (!(await state.writes.insert(rowOf(state, delivery, content))) || state.entries.has(id)) {
+      uncount(state, action.tenantId)
       return { accepted: true }
     }
   } catch (error) {
-    uncount(state, tenantId)
+    uncount(state, action.tenantId)
     throw error
   }
-  const entry: Entry = {
-    id,
-    tenantId,
-    type,
-    host,
-    action,
-    ...retries,
-    attempts: [],
-    content: undefined,
-    ended: resolve,
-  }
-  if (state.contentBytes + content.length <= contentBytesMax) keepContent(state, entry, content)
+  const { promise, resolve } = Promise.withResolvers<EndedOutcome>()
+  const entry: Entry = { ...newEntry(delivery), ended: resolve }
+  if (hasRoomFor(state, content)) keepContent(state, entry, content)
   state.entries.set(id, entry)
   state.queue.push(entry)
   return { accepted: true, ended: promise }
-}
-
-function uncount(state: State, tenantId: string) {
-  const count = state.counts.get(tenantId)! - 1
-  if (count > 0) state.counts.set(tenantId, count)
-  else state.counts.delete(tenantId)
-}
-
-function keepContent(state: State, entry: Entry, content: string) {
-  entry.content = content
-  state.contentBytes += content.length
-}
-
-function forget(state: State, entry: Entry) {
-  if (!state.entries.delete(entry.id)) return
-  state.contentBytes -= entry.content?.length ?? 0
-  clearTimeout(entry.timer)
-  uncount(state, entry.tenantId)
-}
-
-function track(state: State, work: Promise<void>): Promise<void> {
-  const tracked = work
-    .catch((error) => deliveryFailed(state.kit.log, { err: error }))
-    .finally(() => state.sending.delete(tracked))
-  state.sending.add(tracked)
-  return tracked
 }
 
 /** Sends a delivery once. Its slot in the queue becomes free when the receiver has answered, before the outcome is written. */
@@ -222,7 +135,7 @@ async function attempt(state: State, entry: Entry) {
   const { isFinal: _, ...shown } = { isFinal: true, ...details }
   entry.attempts.push({ at, durationMs, ...shown })
   const isLast = ok || outcome.isFinal || entry.attempts.length >= entry.attemptsMax
-  void track(state, isLast ? end(state, entry, outcome) : waitForNext(state, entry))
+  void track(state, isLast ? end(state, entry, outcome) : waitForNext(state, entry, outcome))
 }
 
 async function readContent({ kit }: State, { id }: Entry): Promise<string | undefined> {
@@ -233,7 +146,11 @@ async function readContent({ kit }: State, { id }: Entry): Promise<string | unde
 async function end(state: State, entry: Entry, last: AttemptOutcome) {
   const outcome = await masked(state, entry.tenantId, outcomeOf(entry.id, entry.attempts, last))
   const durationMs = entry.attempts.reduce((sum, attempt) => sum + attempt.durationMs, 0)
-  const isOwn = await state.writes.end({ id: entry.id, action: entry.action, outcome, durationMs })
+  const ended = { id: entry.id, action: entry.action, outcome, durationMs }
+  // A failure of this insert is reported where it began.
+  await entry.unstored?.storing?.catch(() => {})
+  if (!state.entries.has(entry.id)) return
+  const isOwn = isUnstored(entry) ? await endUnstored(state, entry, ended) : await state.writes.end(ended)
   forget(state, entry)
   if (!isOwn) return
   state.counted(entry.type, outcome.outcome)
@@ -250,8 +167,11 @@ async function masked({ maskOf }: State, tenantId: string, outcome: EndedOutcome
   return { ...outcome, reason: mask(outcome.reason), metadata: { ...outcome.metadata, attempts } }
 }
 
-async function waitForNext(state: State, entry: Entry) {
+async function waitForNext(state: State, entry: Entry, last: AttemptOutcome) {
   const waitMs = waitAfter(entry, entry.attempts.length)
+  if (isUnstored(entry) && !(await storeForRetry(state, entry))) return await end(state, entry, last)
+  // Another node has it.
+  if (!state.entries.has(entry.id)) return
   const isOwn = await state.writes.failed({ id: entry.id, attempts: JSON.stringify(entry.attempts), waitMs })
   if (!isOwn) return forget(state, entry)
   enqueueAfter(state, entry, waitMs)
@@ -286,14 +206,18 @@ function drop(state: State, matches: (entry: Entry) => boolean) {
 /** Forgets the deliveries that other nodes took over because they believed this node dead. */
 async function dropLost(state: State) {
   const { kit, entries } = state
+  // Another node that took over an event has stored its delivery; then the insert has no effect, and the entry is dropped.
+  await Promise.all([...state.unstored.values()].map((entry) => storeEntry(state, entry)))
   const owned = new Set(await store.findOwned(kit.db.sql, kit.members.nodeId, [...entries.keys()]))
-  drop(state, ({ id }) => !owned.has(id))
+  drop(state, ({ id, unstored }) => !unstored && !owned.has(id))
 }
 
 /** Waits for the attempts under way. The other deliveries stay in the database for another node, or for the next start. */
 async function stop(state: State) {
   state.stopped = true
   state.queue.stop()
+  clearInterval(state.storeTimer)
+  for (const entry of state.unstored.values()) void track(state, storeEntry(state, entry))
   for (const { timer } of state.entries.values()) clearTimeout(timer)
   let timer: NodeJS.Timeout | undefined
   const limit = new Promise<void>((done) => {

@@ -22,7 +22,7 @@ import { derivedId } from './derived-ids.ts'
 import { createProcessor } from './events/process.ts'
 import { createQueue } from './events/queue.ts'
 import { createRecorder } from './events/recorder.ts'
-import { createLedger } from './ledger.ts'
+import { createLedger, writeWhenSettled } from './ledger.ts'
 import { createLibrary } from './library.ts'
 import { createTracePartitions } from './partitions.ts'
 import { type EngineOperations, engineRoutes } from './routes.ts'
@@ -50,7 +50,9 @@ export interface EngineGiven extends Pick<HostDeps, 'secretValue'>, Pick<RunnerD
   changes: Pick<Changes, 'onChange'>
 }
 
-export interface EnginePart extends Part, EndedActions {
+export interface EnginePart extends Part {
+  /** Writes traces of actions that end after their rule. */
+  traces: EndedActions
   /** Sets the executors, which themselves need the engine. */
   use(executors: Partial<Record<ActionType, Executor>>): void
   /** Executes a rule one level deeper in the chain of the run. */
@@ -112,7 +114,7 @@ export function createEngine(given: EngineGiven): EnginePart {
     deadLetters: createDeadLetters(deps, recorder),
   }
   return {
-    ended: ledger.ended,
+    traces: ledger.actions,
     use(given) {
       executors = given
     },
@@ -165,14 +167,15 @@ async function executeRule(
     return { outcome: 'FAILURE', stage: 'ACTION_EXECUTION', reason }
   }
   const { onRuleEnded: _, ...parent } = context.run
+  const { unsettled, ...state } = context.state
   const result = await run({
     ...parent,
     rule,
-    ...context.state,
+    ...state,
     depth: actionRun.depth + 1,
     id: derivedId(parent.at, actionRun.id, ruleId),
   })
-  void ledger.write({ traces: result.traces })
+  unsettled.push(writeWhenSettled(ledger, result))
   const [trace] = result.traces
   const metadata = { executedRuleId: ruleId }
   if (result.isSuccess) return { outcome: 'SUCCESS', metadata }

@@ -17,7 +17,9 @@ export interface LedgerEntry {
   endedRow?: number
 }
 
-export interface Ledger extends EndedActions {
+export interface Ledger {
+  /** Writes traces of actions that end after their rule. */
+  actions: EndedActions
   /** Resolves when the entry is durable. It waits while the database is unreachable. */
   write(entry: LedgerEntry): Promise<void>
   drained(): Promise<void>
@@ -81,35 +83,53 @@ export function createLedger({ db, log, metrics, now }: Pick<Kit, 'db' | 'log' |
       }
   }
 
+  function write(entry: LedgerEntry): Promise<void> {
+    if (!waiting)
+      try {
+        return add(entry)
+      } catch (error) {
+        // Too much is pending: this entry and those after it wait.
+        if (!DatabaseUnavailable.is(error)) throw error
+      }
+    const added = (waiting ?? Promise.resolve()).then(() => addWithRoom(entry))
+    // The caller gets the failure; the entries after it continue.
+    const turn = added.then(
+      () => {},
+      () => {},
+    )
+    waiting = turn
+    void turn.then(() => {
+      if (waiting === turn) waiting = undefined
+    })
+    return added.then(({ committed }) => committed)
+  }
+
   return {
-    write(entry) {
-      if (!waiting)
-        try {
-          return add(entry)
-        } catch (error) {
-          // Too much is pending: this entry and those after it wait.
-          if (!DatabaseUnavailable.is(error)) throw error
-        }
-      const added = (waiting ?? Promise.resolve()).then(() => addWithRoom(entry))
-      // The caller gets the failure; the entries after it continue.
-      const turn = added.then(
-        () => {},
-        () => {},
-      )
-      waiting = turn
-      void turn.then(() => {
-        if (waiting === turn) waiting = undefined
-      })
-      return added.then(({ committed }) => committed)
-    },
-    async ended(sql, actions) {
-      const pages = createPages()
-      for (const { action, outcome, durationMs } of actions)
-        addTrace(pages, traceOfAction(action, outcome, durationMs), nextMicros())
-      if (actions.length > 0) await writeTraces(sql, pages)
+    write,
+    actions: {
+      async ended(sql, actions) {
+        const pages = createPages()
+        for (const { action, outcome, durationMs } of actions)
+          addTrace(pages, traceOfAction(action, outcome, durationMs), nextMicros())
+        if (actions.length > 0) await writeTraces(sql, pages)
+      },
+      write: ({ action, outcome, durationMs }) => write({ traces: [traceOfAction(action, outcome, durationMs)] }),
+      isEnded: (action) => exists(db.sql, action),
     },
     drained: commit.drained,
   }
+}
+
+/**
+ * Writes the traces of a run once everything that it started is durable, or has its trace in the ledger. Resolves when they are in the ledger:
+ * what is written later is not durable before them.
+ */
+export async function writeWhenSettled(
+  ledger: Pick<Ledger, 'write'>,
+  { traces, unsettled }: { traces: NewTrace[]; unsettled: Promise<void>[] },
+): Promise<void> {
+  if (unsettled.length > 0) await Promise.all(unsettled)
+  void ledger.write({ traces })
 }
 
 function createPages(): Pages {

@@ -44,6 +44,7 @@ export interface RuleRun {
   /** JSON text of the event, for the trace. */
   event?: string | undefined
   isTry: boolean
+  storedEvent?: ActionRun['storedEvent']
   /** Called when the rule has ended, before its actions run; they add to the result. */
   onRuleEnded?(result: RunResult): void
   /** The caller of the platform, if not the writer of each script: tries. */
@@ -64,6 +65,8 @@ export interface RunResult {
   /** Traces of everything that has ended, in order. The node that ends a pending action writes its trace. */
   traces: NewTrace[]
   pending: PendingTrace[]
+  /** Actions that depend on the stored event of the run; they resolve when they do not any more. */
+  unsettled: Promise<void>[]
   /** Effects that the actions would have had; only in a try. */
   effects: { actionId: string; type: ActionType; wouldDo: unknown }[]
 }
@@ -93,6 +96,8 @@ const valueLength = 10_000
 export interface RunState {
   data: unknown
   mayHaveSecrets: boolean
+  /** The same as in the result. */
+  unsettled: Promise<void>[]
 }
 
 export type Runner = (run: RuleRun) => Promise<RunResult>
@@ -113,10 +118,10 @@ export const createRunner =
     if (!outcome.ok) return failedWith(trace)
     const text = returnedText(outcome.json)
     const returned = mask ? mask(text) : text
-    const result: RunResult = { isSuccess: true, returned, traces: [trace], pending: [], effects: [] }
+    const result: RunResult = { isSuccess: true, returned, traces: [trace], pending: [], unsettled: [], effects: [] }
     run.onRuleEnded?.(result)
     const data = outcome.kept.data === undefined ? {} : JSON.parse(outcome.kept.data)
-    await runActions(deps, run, outcome.json, { data, mayHaveSecrets }, result)
+    await runActions(deps, run, outcome.json, { data, mayHaveSecrets, unsettled: result.unsettled }, result)
     return result
   }
 
@@ -125,6 +130,7 @@ const failedWith = (trace: NewTrace): RunResult => ({
   returned: undefined,
   traces: [trace],
   pending: [],
+  unsettled: [],
   effects: [],
 })
 
@@ -310,10 +316,12 @@ async function runAction(
     run: actionRun,
     evaluate: evaluateAttribute,
     signal: deps.kit.stopping,
+    storedEvent: run.storedEvent,
   })
   const pending = pendingAction(actionRun, action)
   if (outcome.outcome === 'PENDING') {
     const toTrace = (ended: EndedOutcome) => traceOfAction(pending, ended, monotonicMs() - began)
+    if (outcome.settled) state.unsettled.push(outcome.settled)
     return void result.pending.push({ id: actionRun.id, ended: outcome.ended, toTrace })
   }
   if (isTry && outcome.outcome === 'SUCCESS')

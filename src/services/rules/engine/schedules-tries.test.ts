@@ -272,9 +272,10 @@ suite('a dead letter', () => {
       { appName: endpoint.app },
       'return true',
     )
-    const actionId = await anAction('webhook', { webhookUrl: 'https://example.invalid/hook' })
-    await must(204, `PUT ${rulesRoot}/rules/${ruleId}/action-types/webhook/actions`, { positiveActionIds: [actionId] })
-    await sql`alter table rules.deliveries add constraint broken check (false) not valid`
+    const actionId = await anAction('alert-activation')
+    const path = `/rules/${ruleId}/action-types/alert-activation/actions`
+    await must(204, `PUT ${rulesRoot}${path}`, { positiveActionIds: [actionId] })
+    await sql`alter table rules.alerts add constraint broken check (false) not valid`
     const found = async () =>
       (await get('/dead-letters')).content.filter((one: { ruleId: string }) => one.ruleId === ruleId)
     try {
@@ -282,10 +283,10 @@ suite('a dead letter', () => {
       await sensor.end()
       await eventually(async () => assert.equal((await found()).length, 1), { withinMs: 30_000 })
     } finally {
-      await sql`alter table rules.deliveries drop constraint broken`
+      await sql`alter table rules.alerts drop constraint broken`
     }
     const [{ id, reason }] = await found()
-    assert.match(reason, /deliveries/)
+    assert.match(reason, /alerts/)
     await traces(0)
     await must(204, `POST ${rulesRoot}/dead-letters/${id}/retry`)
     await traces(1)

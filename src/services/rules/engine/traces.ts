@@ -58,6 +58,10 @@ export interface EndedAction {
 export interface EndedActions {
   /** Writes the traces in the transaction that records the end of the actions, so that both happen or neither. */
   ended(sql: Sql, actions: EndedAction[]): Promise<void>
+  /** Writes the trace before those that are written later. Resolves when it is durable. */
+  write(action: EndedAction): Promise<void>
+  /** Returns whether the trace of the action exists. */
+  isEnded(action: PendingAction): Promise<boolean>
 }
 
 export const traceOfAction = (action: PendingAction, outcome: EndedOutcome, durationMs: number): NewTrace => ({

@@ -9,7 +9,7 @@ import type { LinkedRule } from '../../definitions/store/load.ts'
 import { runOfRuleFailed } from '../../log-messages.ts'
 import { type TriggerDefinition, typeConstant } from '../../model.ts'
 import { derivedId, idsOfRun } from '../derived-ids.ts'
-import type { Ledger } from '../ledger.ts'
+import { type Ledger, writeWhenSettled } from '../ledger.ts'
 import type { Library } from '../library.ts'
 import { failedBefore, type RuleRun, type Runner } from '../run.ts'
 import type { DeadLetterRow } from '../store/dead-letters.ts'
@@ -27,7 +27,8 @@ export interface ProcessDeps {
 }
 
 export interface Processor {
-  run(row: StoredRow, event: RuleEvent): Promise<void>
+  /** Runs an event. The results resolve when the traces of its runs are in the ledger. */
+  run(row: StoredRow, event: RuleEvent): Promise<Promise<void>[]>
   /** Fails the events of a row with a trace that says why. */
   reject(row: StoredRow, reason: string): Promise<void>
 }
@@ -71,12 +72,13 @@ async function processEvent(
   { tenantId, isTakenOver, takeovers }: StoredRow,
   event: RuleEvent,
   rejection: string | undefined,
-) {
+): Promise<Promise<void>[]> {
   const { library } = deps
+  const written: Promise<void>[] = []
   await library.current(tenantId)
   const endpoint = event.endpoint && (await endpointOf(deps, tenantId, event.endpoint))
   // An endpoint that was unregistered meanwhile has no rules.
-  if (event.endpoint && !endpoint) return
+  if (event.endpoint && !endpoint) return written
   const known = endpoint ? { ...event, endpoint } : event
   for (const { rule, trigger } of matchesOf(library, tenantId, known)) {
     const run = runOf(rule, trigger, event, endpoint)
@@ -89,8 +91,12 @@ async function processEvent(
       counters.ended('dead')
       const reason = `the process that ran the event died ${takeovers} times`
       await deps.ledger.write({ deadLetters: [deadLetterOf(deps, run, event, reason)] })
-    } else await runToEnd(deps, counters, run, event)
+    } else {
+      const mayHaveRun = isTakenOver || event.ruleId !== undefined
+      await runToEnd(deps, counters, { ...run, storedEvent: mayHaveRun ? 'again' : 'first' }, event, written)
+    }
   }
+  return written
 }
 
 async function endpointOf(
@@ -181,15 +187,21 @@ function runOf(
 const hasRun = async ({ kit }: ProcessDeps, { traceId, id }: RuleRun) =>
   (await findExisting(kit.db.sql, [{ traceId, id }])).size > 0
 
-async function runToEnd(deps: ProcessDeps, counters: Counters, run: RuleRun, event: RuleEvent) {
+async function runToEnd(
+  deps: ProcessDeps,
+  counters: Counters,
+  run: RuleRun,
+  event: RuleEvent,
+  written: Promise<void>[],
+) {
   const { kit, ledger } = deps
   for (let attempt = 1; ; attempt++)
     try {
-      const result = await deps.run(run)
+      const result = await deps.run(attempt === 1 ? run : { ...run, storedEvent: 'again' })
       counters.ended(result.isSuccess ? 'done' : 'failed')
       // The row of the event ends after this write, in the same order. If the node crashes in between, rules that
       // have a trace do not run again.
-      void ledger.write({ traces: result.traces })
+      written.push(writeWhenSettled(ledger, result))
       return
     } catch (error) {
       if (error instanceof SandboxStopped || kit.stopping.aborted) throw ProcessStopping()

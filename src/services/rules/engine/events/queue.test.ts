@@ -22,6 +22,7 @@ test('events beyond the limit fail, those below it run, also if they did not fit
     async run(row) {
       await blocker.promise
       ran.push(row.id)
+      return []
     },
     ended: end,
     async reject(row) {

@@ -13,9 +13,9 @@ import { bucketOf, type RuleEvent } from './rule-event.ts'
 
 export interface QueueOptions {
   kit: Pick<Kit, 'db' | 'log'> & { members: Pick<Kit['members'], 'nodeId' | 'isAlone'> }
-  /** Runs an event for its rules. It rejects only if the process stops. */
-  run(row: StoredRow, event: RuleEvent): Promise<void>
-  /** Called when all events of a row have run; resolves when this is durable. */
+  /** Runs an event for its rules. It rejects only if the process stops. The row ends after its results have resolved, too. */
+  run(row: StoredRow, event: RuleEvent): Promise<Promise<void>[]>
+  /** Called when all events of a row have ended; resolves when this is durable. */
   ended(row: StoredRow): Promise<void>
   /** Fails the events of a row without running them, because too many wait. */
   reject(row: StoredRow): Promise<void>
@@ -45,6 +45,7 @@ const runningPerTenant = 256
 const defaultLimits: QueueLimits = { waiting: 100_000, bytes: 8 * 1024 * 1024 }
 const rowsPerLoad = 50
 const recheckMs = 50
+const settleMs = 2000
 
 interface Item {
   row: Held
@@ -86,8 +87,9 @@ export function createQueue(options: QueueOptions): Queue {
   const tenants = new Map<string, Tenant>()
   const writes = createOpenItems<Promise<void>>()
   const running = createOpenItems<Promise<void>>()
+  const written = createOpenItems<Promise<void>>()
   const { limits = defaultLimits } = options
-  const state = { options, limits, tenants, writes, running, size: 0, isStopped: false }
+  const state = { options, limits, tenants, writes, running, written, size: 0, isStopped: false }
   return {
     add(rows) {
       for (const row of rows) addRow(state, row)
@@ -106,6 +108,8 @@ export function createQueue(options: QueueOptions): Queue {
     async stop() {
       state.isStopped = true
       await Promise.all(running)
+      // Deliveries settle after a fraction of a second, unless the database is away; then their events run again.
+      if (written.size > 0) await Promise.race([Promise.all(written), sleep(settleMs)])
       await Promise.all(writes)
     },
   }
@@ -118,6 +122,8 @@ interface State {
   /** Ends of rows that are being written. */
   writes: OpenItems<Promise<void>>
   running: OpenItems<Promise<void>>
+  /** Events that have run, and whose traces are not in the ledger yet. */
+  written: OpenItems<Promise<void>>
   size: number
   isStopped: boolean
 }
@@ -227,10 +233,9 @@ function pump(state: State, tenant: Tenant) {
 }
 
 async function runItem(state: State, tenant: Tenant, lane: Lane, { row: held, event }: Item) {
-  let hasEnded = false
+  let written: Promise<void>[] | undefined
   try {
-    await state.options.run(held.row, event)
-    hasEnded = true
+    written = await state.options.run(held.row, event)
   } catch (error) {
     if (!state.isStopped) waitingEventsFailed(state.options.kit.log, { err: error, tenantId: tenant.id })
   }
@@ -238,12 +243,23 @@ async function runItem(state: State, tenant: Tenant, lane: Lane, { row: held, ev
   lane.isRunning = false
   if (lane.items.length === 0) tenant.lanes.delete(laneKeyOf(event))
   else if (lane.items[0]!.isOpen) tenant.ready.push(lane)
-  if (!hasEnded) return
+  if (!written) return
   tenant.waiting--
+  if (written.length === 0) endEvent(state, tenant, held)
+  else {
+    const ended = Promise.all(written).then(() => {
+      remove()
+      endEvent(state, tenant, held)
+    })
+    const remove = state.written.add(ended)
+  }
+  pump(state, tenant)
+}
+
+function endEvent(state: State, tenant: Tenant, held: Held) {
   state.size--
   held.left--
   if (held.left === 0) endRow(state, tenant, held)
-  pump(state, tenant)
 }
 
 function endRow(state: State, tenant: Tenant, { row }: Held) {

@@ -13,6 +13,7 @@ import { reasonOf } from '../context/failure-text.ts'
 import { createHost } from '../context/host.ts'
 import { actionsWaitMs } from '../context/limits.ts'
 import { derivedId } from '../derived-ids.ts'
+import { writeWhenSettled } from '../ledger.ts'
 import type { RunResult } from '../run.ts'
 import { runScript } from '../run.ts'
 import type { NewTrace } from '../traces.ts'
@@ -107,7 +108,7 @@ async function execute(deps: EngineDeps, ctx: Ctx, ruleId: string, body: unknown
   }).then((ended) => {
     result = ended
     // The answer does not wait for the traces to be durable.
-    void ledger.write({ traces: ended.traces })
+    void writeWhenSettled(ledger, ended)
     return ended
   })
   allEnded.then(() => ruleEnded.resolve(), ruleEnded.reject)

@@ -1,0 +1,102 @@
+/**
+ * Deliveries without a row: their event is stored, and runs again after a crash. One that fails or takes long gets a row, so that its event
+ * can end.
+ */
+import { monotonicMs, sleep } from '../../../kernel/clock.ts'
+import { isDatabaseUnavailable } from '../../../kernel/db.ts'
+import type { EndedOutcome } from '../actions/executor.ts'
+import { deliveryFailed } from '../log-messages.ts'
+import {
+  type Accepted,
+  type Entry,
+  forget,
+  keepContent,
+  type NewDelivery,
+  newEntry,
+  rowOf,
+  type State,
+  settle,
+  track,
+  type Unstored,
+} from './state.ts'
+import type { EndedDelivery } from './writes.ts'
+
+const storeAfterMs = 200
+const checkEveryMs = 100
+const retryMs = 1000
+
+type UnstoredEntry = Entry & { unstored: Unstored }
+
+export const isUnstored = (entry: Entry): entry is UnstoredEntry => entry.unstored !== undefined
+
+/** Sends a delivery whose event is stored: after a crash, the event runs again and adds the same delivery. */
+export function addUnstored(state: State, delivery: NewDelivery): Accepted {
+  const { promise, resolve: ended } = Promise.withResolvers<EndedOutcome>()
+  const { promise: settled, resolve: settle } = Promise.withResolvers<void>()
+  const entry = { ...newEntry(delivery), ended, unstored: { since: monotonicMs(), settled, settle } }
+  keepContent(state, entry, delivery.content)
+  state.entries.set(entry.id, entry)
+  state.unstored.set(entry.id, entry)
+  state.storeTimer ??= setInterval(() => storeOld(state), checkEveryMs).unref()
+  state.queue.push(entry)
+  return { accepted: true, ended: promise, settled }
+}
+
+/** Stores the deliveries that have been without a row for long. */
+function storeOld(state: State) {
+  const before = monotonicMs() - storeAfterMs
+  for (const entry of state.unstored.values()) {
+    if (entry.unstored.since > before) return
+    void track(state, storeEntry(state, entry))
+  }
+  if (state.unstored.size > 0) return
+  clearInterval(state.storeTimer)
+  state.storeTimer = undefined
+}
+
+/** Gives a delivery its row. If it fails, the delivery stays without one. */
+export async function storeEntry(state: State, entry: UnstoredEntry) {
+  const { unstored } = entry
+  unstored.storing ??= insertEntry(state, entry)
+    .catch((error) => {
+      unstored.mayHaveRow = true
+      throw error
+    })
+    .finally(() => {
+      unstored.storing = undefined
+    })
+  await unstored.storing
+}
+
+async function insertEntry(state: State, entry: Entry) {
+  if (!state.entries.has(entry.id)) return
+  const { id, type, host, action, attemptsMax, waitMs, waitFactor } = entry
+  const retries = { attemptsMax, waitMs, waitFactor }
+  const isStored = await state.writes.insert(rowOf(state, { id, type, host, action, retries }, entry.content!))
+  // Another node has taken over the event, and has added the delivery.
+  if (!isStored) return forget(state, entry)
+  settle(state, entry)
+}
+
+/** Writes the trace of a delivery that has ended without a row. */
+export async function endUnstored(state: State, entry: UnstoredEntry, ended: EndedDelivery): Promise<true> {
+  if (entry.unstored.mayHaveRow && (await state.writes.end(ended))) return true
+  const written = state.traces.write(ended)
+  // The trace of the rule is written after this one, so the event can end.
+  settle(state, entry)
+  await written
+  return true
+}
+
+/** Gives a row to a delivery that waits for its next attempt, as soon as the database is available. Returns false if that is impossible. */
+export async function storeForRetry(state: State, entry: UnstoredEntry): Promise<boolean> {
+  for (;;)
+    try {
+      await storeEntry(state, entry)
+      return true
+    } catch (error) {
+      deliveryFailed(state.kit.log, { err: error })
+      if (!isDatabaseUnavailable(error)) return false
+      await sleep(retryMs)
+    }
+}
