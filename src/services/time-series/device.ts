@@ -8,7 +8,7 @@ import { bodyLimitBytes } from '../../kernel/http/body.ts'
 import { AnyJson } from '../../kernel/schema.ts'
 import type { TimeSeries } from './contract.ts'
 import type { Enrichment } from './device/enrichment.ts'
-import { receivedMessage } from './device/publish-samples.ts'
+import { receivedMessage } from './device/received-message.ts'
 
 // Numbers such as nanoseconds and 64-bit ids are rounded to the nearest double.
 const json = jsonPayload(AnyJson(), { roundIntegers: true, bytesMax: bodyLimitBytes })

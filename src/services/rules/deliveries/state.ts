@@ -17,7 +17,7 @@ export interface NewDelivery {
   content: string
   action: PendingAction
   retries: Retries
-  /** Tells whether the event of the action is stored. */
+  /** Set if the event of the action is stored. */
   storedEvent?: ActionRun['storedEvent']
 }
 

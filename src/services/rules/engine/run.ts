@@ -96,7 +96,7 @@ const valueLength = 10_000
 export interface RunState {
   data: unknown
   mayHaveSecrets: boolean
-  /** The same as in the result. */
+  /** The array of the result. */
   unsettled: Promise<void>[]
 }
 

@@ -12,8 +12,8 @@ import { Register } from '../../register/contract.ts'
 import type { ReceivedMessage, TimeSeries } from '../contract.ts'
 import { dataCollection, plainSample } from '../device.ts'
 import { type ReceivedSamples, SamplesReceived } from '../events.ts'
+import { publishReceived } from '../write/publish-samples.ts'
 import { createEnrichment } from './enrichment.ts'
-import { publishReceived } from './publish-samples.ts'
 
 type Collector = Pick<TimeSeries, 'collect'>
 const { waypost, admin, anApplication, anEndpoint } = await openRegister()

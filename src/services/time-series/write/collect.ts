@@ -27,7 +27,7 @@ export interface CollectDeps {
 
 const resolvedPromise = Promise.resolve()
 
-/** What is stored with the samples of a message. */
+/** Data that is stored with the samples of a message. */
 interface Extras {
   companionRows?: CompanionRows | undefined
   received?: ReceivedMessage | undefined

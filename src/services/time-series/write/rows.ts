@@ -142,9 +142,7 @@ export function createRows(valuesMax: number): Rows {
       return isOrdered
     },
     get isFull() {
-      return (
-        valueCount >= valuesMax || textLength > 4_000_000 || companionBytes > 8_000_000 || receivedBytes > 4_000_000
-      )
+      return valueCount >= valuesMax || textLength + receivedBytes > 4_000_000 || companionBytes > 8_000_000
     },
     add(endpointNo, time, isStamped, sampleSets, sampleValues, origin) {
       let [from, timeOrigin] = [0, isStamped ? timeFromPlatform : timeFromDevice]

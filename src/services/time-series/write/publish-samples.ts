@@ -1,26 +1,12 @@
 /** Publishes received samples in the commit that stores them, if a service handles the event. */
 import type { Bus } from '../../../kernel/bus.ts'
-import { currentCause } from '../../../kernel/cause.ts'
 import type { Sql } from '../../../kernel/db.ts'
-import type { DeviceMessage } from '../../../kernel/device.ts'
 import type { ReceivedMessage } from '../contract.ts'
 import { type ReceivedSamples, SamplesReceived } from '../events.ts'
 
 const samplesPerEvent = 500
 /** Limit of an event, which is one row: metadata makes small samples large. */
 const bytesPerEvent = 1024 * 1024
-
-/** Returns the samples of a message if a service handles them. `sent` is the samples before enrichment. */
-export function receivedMessage(
-  bus: Pick<Bus, 'isWanted'>,
-  message: DeviceMessage,
-  samples: unknown[],
-  sent: unknown[],
-): ReceivedMessage | undefined {
-  if (!bus.isWanted(SamplesReceived, message.endpoint)) return undefined
-  const bytes = samples === sent ? message.payload.length : Buffer.byteLength(JSON.stringify(samples))
-  return { message, samples, cause: message.cause ?? currentCause(), bytes }
-}
 
 export const publishReceived = (bus: Pick<Bus, 'publishAll'>, sql: Sql, received: ReceivedMessage[]): Promise<void> =>
   bus.publishAll(sql, SamplesReceived, eventsOf(received))
