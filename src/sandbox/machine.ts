@@ -1,6 +1,7 @@
 /** Runs scripts in QuickJS, one after the other, each from the same memory image, so that each starts in a fresh world. */
 
 import { monotonicMs } from './clock.ts'
+import { changedParts, createCompiledScripts, freeByte, type MemoryPart } from './compiled-scripts.ts'
 import type { EngineExports } from './engine.ts'
 import { createGuest, prepareGlobals } from './guest.ts'
 
@@ -40,7 +41,7 @@ interface Engine {
 /** Memory of an engine, from `base`, with the pointers that are valid in it. */
 interface Image {
   /** Parts of the memory that are not empty. The rest is free, so its content does not matter to the guest. */
-  parts: { at: number; bytes: Uint8Array }[]
+  parts: MemoryPart[]
   memorySize: number
   pointers: Pointers
 }
@@ -60,6 +61,8 @@ interface Pointers {
 export interface Opened {
   image: Image
   ctx: number
+  /** The compiled script, if the context has only one; undefined if it must still be compiled. */
+  compiled: number | undefined
   /** True if the engine's memory is still as in the image. */
   fresh: boolean
 }
@@ -68,8 +71,8 @@ export interface Opened {
 export type GuestReply = string | undefined
 
 export interface Machine {
-  /** Parses the context of a job. Returns the failure if that is impossible. */
-  open(world: string, owner: string, input: string, several: boolean): Opened | { failure: GuestReply }
+  /** Parses the context of a job. Returns the failure if that is impossible. `only` is the script if no other one gets this context. */
+  open(world: string, owner: string, input: string, only: Script | undefined): Opened | { failure: GuestReply }
   evaluate(opened: Opened, script: Script, maxLength: number, keep: string[]): { reply: GuestReply; kept: GuestReply[] }
 }
 
@@ -86,6 +89,7 @@ export function createMachine({ module, worlds, memoryBytes }: MachineOptions, h
     Object.entries(worlds).map(([name, source]) => [name, buildWorld(createEngine(module, host), source, memoryBytes)]),
   )
   const maxSize = Math.max(...[...images.values()].map(({ memorySize }) => memorySize))
+  const compiledScripts = createCompiledScripts()
   let engine = createEngine(module, host)
   let owner: string | undefined
 
@@ -101,28 +105,51 @@ export function createMachine({ module, worlds, memoryBytes }: MachineOptions, h
     __stack_pointer.value = stackTop
   }
 
-  /** Erases data that scripts of another owner have left outside of the image, on the C stack and in free memory. */
-  const erase = (image: Image) => {
+  /** Overwrites what earlier scripts have left outside of the image, on the C stack and in free memory. */
+  const erase = (image: Image, byte = 0) => {
     const bytes = new Uint8Array(engine.exports.memory.buffer)
-    bytes.fill(0, 0, stackTop)
+    bytes.fill(byte, 0, stackTop)
     let end = engine.base
     for (const part of image.parts) {
-      bytes.fill(0, end, part.at)
+      bytes.fill(byte, end, part.at)
       end = part.at + part.bytes.length
     }
-    bytes.fill(0, end)
+    bytes.fill(byte, end)
+  }
+
+  /** Compiles a script in a fresh world, or writes the result of an earlier time. Returns undefined if it does not parse. */
+  const compile = (image: Image, world: string, script: Script): number | undefined => {
+    const key = `${world} ${owner} ${script.entry ?? ''}\n${script.text}`
+    const known = compiledScripts.find(key)
+    const memory = () => new Uint8Array(engine.exports.memory.buffer)
+    if (known) {
+      for (const { at, bytes } of known.parts) memory().set(bytes, at)
+      return known.value
+    }
+    const isKept = compiledScripts.isRepeated(key)
+    if (isKept) erase(image, freeByte)
+    const value = evalText(engine, wrap(script), image.pointers.scriptFile)
+    if (engine.exports.qjs_is_exception(value)) {
+      load(image)
+      return undefined
+    }
+    // A script that grew the memory is too large to be kept.
+    if (isKept && memory().length <= image.memorySize)
+      compiledScripts.keep(key, { parts: changedParts(memory(), image.parts, engine.base), value })
+    return value
   }
 
   return {
-    open(world, newOwner, input, several) {
+    open(world, newOwner, input, only) {
       const image = images.get(world)!
       load(image)
       if (owner !== newOwner) erase(image)
       owner = newOwner
       const { pointers } = image
+      const compiled = only && !only.compileOnly ? compile(image, world, only) : undefined
       const ctx = callGuest(engine, pointers, pointers.build, [newString(engine, input)])
       if (engine.exports.qjs_is_exception(ctx)) return { failure: describe(engine, pointers) }
-      return { image: several ? takeImage(engine, pointers, 65_536) : image, ctx, fresh: true }
+      return { image: only ? image : takeImage(engine, pointers, 65_536), ctx, compiled, fresh: true }
     },
     evaluate(opened, script, maxLength, keep) {
       if (!opened.fresh) load(opened.image)
@@ -132,10 +159,11 @@ export function createMachine({ module, worlds, memoryBytes }: MachineOptions, h
   }
 }
 
-function evaluate(engine: Engine, { image, ctx }: Opened, script: Script, maxLength: number, keep: string[]) {
-  const { pointers } = image
+function evaluate(engine: Engine, opened: Opened, script: Script, maxLength: number, keep: string[]) {
+  const { ctx } = opened
+  const { pointers } = opened.image
   const { exports } = engine
-  const compiled = evalText(engine, wrap(script), pointers.scriptFile)
+  const compiled = opened.compiled ?? evalText(engine, wrap(script), pointers.scriptFile)
   if (exports.qjs_is_exception(compiled)) return { reply: describe(engine, pointers, '?'), kept: [] }
   if (script.compileOnly) return { reply: '=null', kept: [] }
   const seed = exports.qjs_new_number(Math.floor(Math.random() * 2 ** 32))

@@ -63,6 +63,31 @@ test('no run sees the globals of an earlier run', async () => {
   assert.equal(json, '["undefined",null,2,2]')
 })
 
+test('a script that runs again and again starts in a fresh world each time, for each tenant, context and entry', async () => {
+  const script = `
+    globalThis.runs = (globalThis.runs ?? 0) + 1
+    const pattern = /a/g
+    pattern.test('aa')
+    const tag = (strings) => { strings.raw; return Object.isFrozen(strings) }
+    const table = new Array(3000).fill(0)
+    Array.prototype.left = (Array.prototype.left ?? 0) + 1
+    ctx.a.b.push(3)
+    const other = () => globalThis.runs
+    return [runs, pattern.lastIndex, tag\`x\`, table.length, [].left, ctx.a.b.length, other(), ctx.n]`
+  const expected = (n: number) => JSON.stringify([1, 1, true, 3000, 1, 3, 1, n])
+  for (let n = 0; n < 12; n++) {
+    const input = JSON.stringify({ a: { b: [1, 2] }, n, padding: 'x'.repeat(n * 3000) })
+    const tenantId = n % 4 === 3 ? 'other' : 'acme'
+    assert.equal((await succeed(script, { input, tenantId })).json, expected(n), `run ${n}`)
+    // What other scripts write into free memory is not part of the next run.
+    await succeed('const rest = []; for (let i = 0; i < 9000; i++) rest.push({ i }); return rest.length')
+    const declared = 'function one() { return 1 } function two() { return 2 }'
+    assert.equal((await succeed(declared, { entry: n % 2 ? 'one' : 'two' })).json, n % 2 ? '1' : '2')
+    assert.equal((await fail('return (')).reason, 'SYNTAX')
+    assert.equal((await fail('throw new Error("no")')).line, 1)
+  }
+})
+
 test('several scripts run against one context, and none sees the changes of another', async () => {
   const scripts = [
     'ctx.a.b.push(3); globalThis.x = 1; return ctx.a.b',

@@ -119,7 +119,8 @@ function runBatch({ jobs }: BatchMessage) {
       Atomics.store(shared, cells.current, unit + 1)
       startRun(unit, job.limits)
       const outcome = runScript(job, job.scripts[index]!, () => {
-        opened ??= machine.open(job.world, job.tenantId, job.input, job.scripts.length - index > 1)
+        const [only, another] = job.scripts.slice(index)
+        opened ??= machine.open(job.world, job.tenantId, job.input, another ? undefined : only)
         return opened
       })
       unsent.push([unit, outcome])
