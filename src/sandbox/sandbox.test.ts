@@ -79,7 +79,7 @@ test('a script that runs again and again starts in a fresh world each time, for 
     const input = JSON.stringify({ a: { b: [1, 2] }, n, padding: 'x'.repeat(n * 3000) })
     const tenantId = n % 4 === 3 ? 'other' : 'acme'
     assert.equal((await succeed(script, { input, tenantId })).json, expected(n), `run ${n}`)
-    // What other scripts write into free memory is not part of the next run.
+    // Other scripts write into free memory. The next run does not see that.
     await succeed('const rest = []; for (let i = 0; i < 9000; i++) rest.push({ i }); return rest.length')
     const declared = 'function one() { return 1 } function two() { return 2 }'
     assert.equal((await succeed(declared, { entry: n % 2 ? 'one' : 'two' })).json, n % 2 ? '1' : '2')
