@@ -41,11 +41,11 @@ async function open(localAddress = '127.0.0.1', port = portOf(fixture.mqttUrl)) 
   return socket
 }
 /** Waits for a CONNACK that accepts. */
-async function connack(socket: Pick<Socket, 'once' | 'read'>) {
+async function assertConnack(socket: Pick<Socket, 'once' | 'read'>) {
   const [bytes] = (await once(socket as Socket, 'data')) as [Buffer]
   assert.deepEqual([...bytes.subarray(0, 4)], [0x20, 2, 0, 0])
 }
-function isClosed(socket: Socket) {
+function waitUntilClosed(socket: Socket) {
   // The socket ends after the unread bytes.
   socket.resume()
   return eventually(() => assert.ok(socket.destroyed || socket.readableEnded))
@@ -63,10 +63,10 @@ suite('behind a proxy', () => {
   test('a client connects with a header, in one piece or byte by byte', async () => {
     const whole = await open()
     whole.write(Buffer.concat([from4(192, 0, 2, 7), connectBytes('whole')]))
-    await connack(whole)
+    await assertConnack(whole)
     const slow = await open()
     for (const byte of Buffer.concat([from4(192, 0, 2, 7), connectBytes('slow')])) slow.write(Buffer.from([byte]))
-    await connack(slow)
+    await assertConnack(slow)
     slow.write(Buffer.from([0xc0, 0]))
     const [pong] = (await once(slow, 'data')) as [Buffer]
     assert.deepEqual([...pong], [0xd0, 0])
@@ -78,14 +78,14 @@ suite('behind a proxy', () => {
     for (let n = 0; n < 5; n++) {
       const socket = await open()
       socket.write(Buffer.concat([from4(192, 0, 2, 20 + n), connectBytes(`many-${n}`)]))
-      await connack(socket)
+      await assertConnack(socket)
       sockets.push(socket)
     }
     const same: Socket[] = []
     for (let n = 0; n < 4; n++) {
       const socket = await open()
       socket.write(Buffer.concat([from4(198, 51, 100, 9), connectBytes(`same-${n}`)]))
-      if (n < 3) await connack(socket)
+      if (n < 3) await assertConnack(socket)
       same.push(socket)
     }
     await eventually(() => assert.equal(same.filter((socket) => socket.destroyed || socket.readableEnded).length, 1))
@@ -102,7 +102,7 @@ suite('behind a proxy', () => {
       socket.write(
         Buffer.concat([bytes, generate(connectPacket({ username: 'nobody@default', password: Buffer.from('x') }))]),
       )
-      await isClosed(socket)
+      await waitUntilClosed(socket)
       await eventually(async () => {
         const rows = await fixture.waypost.kit.db
           .sql`select address from traffic_log.refusals where username = 'nobody@default'`
@@ -155,7 +155,7 @@ suite('behind a proxy', () => {
     ]) {
       const socket = await open()
       socket.write(Buffer.concat([bytes, connectBytes('check')]))
-      await connack(socket)
+      await assertConnack(socket)
       socket.destroy()
     }
   })
@@ -164,7 +164,7 @@ suite('behind a proxy', () => {
     const socket = await open()
     const extension = Buffer.concat([Buffer.from([0x02, 0, 11]), Buffer.from('example.com')])
     socket.write(Buffer.concat([header([192, 0, 2, 8, 10, 0, 0, 1, ...ports, ...extension]), connectBytes('extended')]))
-    await connack(socket)
+    await assertConnack(socket)
     socket.destroy()
   })
 
@@ -174,11 +174,11 @@ suite('behind a proxy', () => {
     const secure = connectSecurely({ socket, rejectUnauthorized: false })
     await once(secure, 'secureConnect')
     secure.write(connectBytes('secure'))
-    await connack(secure)
+    await assertConnack(secure)
     secure.destroy()
     const plain = await open('127.0.0.1', portOf(fixture.mqttsUrl))
     plain.write(Buffer.concat([from4(192, 0, 2, 31), connectBytes('plain')]))
-    await isClosed(plain)
+    await waitUntilClosed(plain)
     await eventually(async () => assert.ok((await refusals('tls_handshake_failed')).addresses.includes('192.0.2.31')))
   })
 })
@@ -201,14 +201,14 @@ suite('malformed headers', () => {
       const { sum: before } = await refusals('proxy_header')
       const socket = await open()
       socket.write(bytes)
-      await isClosed(socket)
+      await waitUntilClosed(socket)
       await eventually(async () => assert.equal((await refusals('proxy_header')).sum, before + 1))
     })
 
   test('a connection whose header never ends is closed', async () => {
     const socket = await open()
     socket.write(from4(192, 0, 2, 1).subarray(0, 20))
-    await isClosed(socket)
+    await waitUntilClosed(socket)
     const silent = await open()
     silent.resetAndDestroy()
   })
@@ -217,11 +217,11 @@ suite('malformed headers', () => {
 test('a connection that does not come from a trusted proxy needs no header, and is closed if it sends one', async () => {
   const direct = await open('127.0.0.2')
   direct.write(connectBytes('direct'))
-  await connack(direct)
+  await assertConnack(direct)
   direct.destroy()
   const forged = await open('127.0.0.2')
   forged.write(Buffer.concat([from4(192, 0, 2, 99), connectBytes('forged')]))
-  await isClosed(forged)
+  await waitUntilClosed(forged)
   const rows = await fixture.waypost.kit.db.sql`select from traffic_log.refusals where address = '192.0.2.99'`
   assert.equal(rows.length, 0)
 })
@@ -238,8 +238,8 @@ test('without the setting, a header is rejected like any bytes that are not MQTT
   const port = portOf(plain.mqttUrl)
   const socket = await open('127.0.0.1', port)
   socket.write(Buffer.concat([from4(192, 0, 2, 1), connectBytes()]))
-  await isClosed(socket)
+  await waitUntilClosed(socket)
   const direct = await open('127.0.0.1', port)
   direct.write(connectBytes())
-  await connack(direct)
+  await assertConnack(direct)
 })

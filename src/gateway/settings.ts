@@ -33,7 +33,11 @@ export const gatewaySettings = defineSettings(
       meaning:
         'further host names and addresses in the certificate that the platform issues for MQTT over TLS, separated by commas',
     },
-    MQTTS_KEY_FILE: { kind: 'path', default: undefined, meaning: 'PEM file with the private key of that certificate' },
+    MQTTS_KEY_FILE: {
+      kind: 'path',
+      default: undefined,
+      meaning: 'PEM file with the private key of WAYPOST_MQTTS_CERTIFICATE_FILE',
+    },
     MQTT_PROXY_PROTOCOL: {
       kind: 'switch',
       default: 'off',

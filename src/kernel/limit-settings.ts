@@ -32,7 +32,7 @@ export const limitSettings = defineSettings(
     LOGINS_OPEN_PER_ADDRESS: {
       kind: 'integer',
       default: '200',
-      meaning: 'the same from one IPv4 address or IPv6 /64; further ones get 429',
+      meaning: 'maximum number of such logins from one IPv4 address or IPv6 /64; further ones get 429',
     },
     AUDIT_DAYS: { kind: 'integer', default: '365', meaning: 'days that the audit log keeps its records' },
   },

@@ -1,4 +1,4 @@
-/** Binds endpoints that subscriptions name to the connection, unless another connection has them. */
+/** A subscription whose filter names an endpoint binds that endpoint to the connection, unless another connection has it. */
 
 import type { DeviceConnection } from '../connection-state.ts'
 import { isFailure } from '../identify.ts'

@@ -16,7 +16,11 @@ export const httpsSettings = defineSettings(
         'PEM file with the certificate chain for HTTPS, read again when it changes; default: the certificate authority of ' +
         'the platform issues one',
     },
-    HTTPS_KEY_FILE: { kind: 'path', default: undefined, meaning: 'PEM file with the private key of that certificate' },
+    HTTPS_KEY_FILE: {
+      kind: 'path',
+      default: undefined,
+      meaning: 'PEM file with the private key of WAYPOST_HTTPS_CERTIFICATE_FILE',
+    },
     HTTPS_HOSTS: {
       kind: 'text',
       default: '',

@@ -36,7 +36,7 @@ export interface Live {
   readonly topics: ReadonlyMap<string, TopicDefinition>
   /** `isComplete` resolves to false if events of a node may be missing, because it did not respond. */
   subscribe(topic: string, interests: Interest[], receiver: Receiver): { isComplete: Promise<boolean>; close(): void }
-  /** Exchanges with the other nodes what each wants. */
+  /** Exchanges the interests of all nodes, so that each knows which events to forward to which node. */
   start(): Promise<void>
   /** Forwards the last events, then announces that this node leaves. */
   stop(): Promise<void>

@@ -11,7 +11,7 @@ export interface Routing<T> {
   visit(topic: string, origin: LiveOrigin, visit: (target: T) => void): void
 }
 
-/** Targets by what they want of a tenant. */
+/** Targets of one tenant, by the kind of their interest: all events, those of an application, or those of an endpoint. */
 interface Routes<T> {
   tenant: Set<T>
   application: Map<string, Set<T>>

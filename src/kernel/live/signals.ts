@@ -5,17 +5,17 @@ import type { LiveEvent } from './types.ts'
 export interface InterestChange {
   /** Increases with each change of the sender. A change that arrives late is ignored. */
   number: number
-  /** True if `add` is everything that the sender wants. */
+  /** True if `add` contains all interests of the sender. */
   isComplete: boolean
   /** Keys of interests (routing.ts). */
   add: string[]
   remove: string[]
 }
 
-/** Changes what the sender wants. Once it is acknowledged, later events are forwarded to the sender. */
+/** Changes the interests of the sender. Once the request is acknowledged, later events are forwarded to the sender. */
 export const ChangeInterests = defineRequest<InterestChange, true>('kernel.live-interests-changed')
 
-/** Reads everything that a node wants. */
+/** Reads all interests of a node. */
 export const ReadInterests = defineRequest<Record<never, never>, { number: number; keys: string[] }>(
   'kernel.live-interests',
 )

@@ -9,7 +9,7 @@ export const NoEndpoint = defineError<{ endpointId: string }>(
 export const NoVersion = defineError<{ appVersionName: string }>(
   'no_such_version_to_configure',
   404,
-  'There is no application version {appVersionName} here, or the caller may not read it',
+  'There is no application version {appVersionName} of this application, or the caller may not read it',
 )
 export const NoFilter = defineError<{ filterId: string }>(
   'no_such_filter_to_configure',
@@ -60,15 +60,15 @@ export const NoSystemOwner = defineError<{ what: string; id: string }>(
 export const NoSystemConfiguration = defineError<{ configId: string }>(
   'no_such_system_configuration',
   404,
-  'There is no system configuration {configId} here',
+  'There is no system configuration {configId} at this level',
 )
 export const NoCurrentSystemConfiguration = defineError<{ name: string }>(
   'no_current_system_configuration',
   404,
-  'There is no system configuration with the name {name}, here or above',
+  'There is no system configuration with the name {name}, at this level or above',
 )
 export const SystemConfigurationTaken = defineError<{ name: string }>(
   'system_configuration_taken',
   409,
-  'There is already a system configuration with the name {name} here',
+  'There is already a system configuration with the name {name} at this level',
 )

@@ -9,7 +9,7 @@ export const NoAppIntegration = defineError<{ id: number }>(
 export const NoDeviceIntegration = defineError<{ id: number }>(
   'no_such_device_integration',
   404,
-  'There is no device integration {id} here, or the caller may not read it',
+  'There is no device integration {id} in this application integration, or the caller may not read it',
 )
 export const NoAccountIntegration = defineError<{ id: number }>(
   'no_such_account_integration',
@@ -19,7 +19,7 @@ export const NoAccountIntegration = defineError<{ id: number }>(
 export const NoGatewayIntegration = defineError<{ id: number }>(
   'no_such_gateway_integration',
   404,
-  'There is no gateway integration {id} here, or the caller may not read it',
+  'There is no gateway integration {id} in this account integration, or the caller may not read it',
 )
 export const NetUsernameTaken = defineError<{ netUsername: string }>(
   'net_username_taken',

@@ -1,4 +1,4 @@
-/** Finds which keys a query depends on. Changes of other keys need not evaluate it again. */
+/** Finds which keys a query depends on. After a change of other keys, the query need not be evaluated again. */
 import type { Node, Query } from './query.ts'
 
 /** Returns the metadata keys that can influence the result, or `any` if the query tests members without naming keys. */

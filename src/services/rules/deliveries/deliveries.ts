@@ -94,7 +94,7 @@ async function add(state: State, delivery: NewDelivery, waitingMax: number): Pro
   if (storedEvent === 'again' && (await state.traces.isEnded(action))) return { accepted: true }
   const count = state.counts.get(tenantId) ?? 0
   if (count >= waitingMax)
-    return { accepted: false, reason: `${count} webhooks and e-mails of the tenant are waiting, the maximum` }
+    return { accepted: false, reason: `the tenant already has ${count} waiting webhooks and e-mails, the maximum` }
   if (state.stopped) return { accepted: false, reason: 'the node is stopping' }
   state.counts.set(tenantId, count + 1)
   return storedEvent === 'first' && hasRoomFor(state, delivery.content)

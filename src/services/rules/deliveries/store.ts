@@ -92,6 +92,7 @@ export async function takeOver(sql: Sql, from: string, to: string, limit: number
   return rows.toSorted((a, b) => a.dueInMs - b.dueInMs)
 }
 
+/** Returns the ids of the nodes that own deliveries. */
 export async function findOwners(sql: Sql): Promise<string[]> {
   const rows = await sql<{ nodeId: string }[]>`
     with recursive owner as (

@@ -12,7 +12,7 @@ const { db } = waypost.kit
 const today = Math.floor(Date.now() / dayMs) * dayMs
 
 /** Compares with the reference reader, in both directions. */
-async function sameAsSimple(query: Parameters<typeof collect>[0], limits: ReaderLimits) {
+async function assertSameAsReference(query: Parameters<typeof collect>[0], limits: ReaderLimits) {
   const expected = { [query.endpointId]: await points(query.endpointId) }
   let parts = 0
   for (const descending of [false, true]) {
@@ -34,7 +34,7 @@ suite('reading in parts', () => {
         { timestamp: today, y: -round },
       ])
     await collect(endpoint, [{ timestamp: today + 1, x: 100 }])
-    await sameAsSimple(endpoint, { points: 10, sampleValues: 4 })
+    await assertSameAsReference(endpoint, { points: 10, sampleValues: 4 })
     assert.deepEqual((await points(endpoint.endpointId))['auto~x/value'], [
       [today - 1, -1],
       [today, 11.5],
@@ -53,17 +53,17 @@ suite('reading in parts', () => {
       }))
     for (const own of [endpoint, otherEndpoint]) await collect(own, texts(own.endpointId.slice(0, 3)))
     const limits = { points: 300, sampleValues: 1000, sampleTextBytes: 3000 }
-    const isSame = async () => {
-      assert.ok((await sameAsSimple(endpoint, limits)) > 5, 'the query must be read in several parts')
+    const assertBothEqual = async () => {
+      assert.ok((await assertSameAsReference(endpoint, limits)) > 5, 'the query must be read in several parts')
       const both = await readSeries(db, { endpoints: [endpoint, otherEndpoint], descending: false, limits })
       assert.deepEqual(both.points, {
         [endpoint.endpointId]: await points(endpoint.endpointId),
         [otherEndpoint.endpointId]: await points(otherEndpoint.endpointId),
       })
     }
-    await isSame()
+    await assertBothEqual()
     await pack()
-    await sameAsSimple(endpoint, { ...limits, points: 50 })
+    await assertSameAsReference(endpoint, { ...limits, points: 50 })
   })
 
   test('of samples with the same time in two slots, the later write wins', async () => {
@@ -75,10 +75,10 @@ suite('reading in parts', () => {
     ])
     await collect(endpoint, [{ timestamp: today + 3, x: 'none', y: 7 }])
     await collect(endpoint, [{ timestamp: today + 3, x: 4 }])
-    await sameAsSimple(endpoint, { points: 100, sampleValues: 100 })
+    await assertSameAsReference(endpoint, { points: 100, sampleValues: 100 })
     await pack()
     await collect(endpoint, [{ timestamp: today + 3, x: 5 }])
-    await sameAsSimple(endpoint, { points: 100, sampleValues: 100 })
+    await assertSameAsReference(endpoint, { points: 100, sampleValues: 100 })
   })
 
   test('a day that is too large for memory is read series by series, and a large series of that day hour by hour', async () => {
@@ -98,9 +98,9 @@ suite('reading in parts', () => {
       { timestamp: today + 10_000, x: -1 },
       { timestamp: today - dayMs, y: 5 },
     ])
-    assert.equal(await sameAsSimple(endpoint, { points: 1_000_000, sampleValues: 1000 }), 1)
-    assert.ok((await sameAsSimple(endpoint, { points: 25_000, sampleValues: 1000 })) >= 2)
-    assert.ok((await sameAsSimple(endpoint, { points: 9000, sampleValues: 1000 })) >= 6)
+    assert.equal(await assertSameAsReference(endpoint, { points: 1_000_000, sampleValues: 1000 }), 1)
+    assert.ok((await assertSameAsReference(endpoint, { points: 25_000, sampleValues: 1000 })) >= 2)
+    assert.ok((await assertSameAsReference(endpoint, { points: 9000, sampleValues: 1000 })) >= 6)
   })
 
   test('many small endpoints share parts, and a large one gets its own', async () => {
@@ -167,7 +167,7 @@ suite('reading during packing', () => {
       done = true
     }
     const count = (list: [number, Value][] | undefined) => list?.length ?? 0
-    const look = async () => {
+    const readRepeatedly = async () => {
       while (!done) {
         const least = stored
         const { points: seen } = await readSeries(db, {
@@ -178,7 +178,7 @@ suite('reading during packing', () => {
         assert.ok(found >= least, `${found} of ${least}`)
       }
     }
-    await Promise.all([write(), look(), look()])
+    await Promise.all([write(), readRepeatedly(), readRepeatedly()])
     assert.equal((await points(endpoint.endpointId))['auto~x/value']!.length, 800)
   })
 })

@@ -62,6 +62,7 @@ export async function takeOver(sql: Sql, from: string, to: string): Promise<stri
   return rows.map(({ tenantId }) => tenantId)
 }
 
+/** Returns the ids of the nodes that own events or running replays. */
 export async function findOwners(sql: Sql): Promise<string[]> {
   const rows = await sql<{ nodeId: string }[]>`
     select distinct node_id from rules.events union select distinct node_id from rules.replays where status = 'RUNNING'`
