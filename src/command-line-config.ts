@@ -16,7 +16,7 @@ export const commandLineSettings = {
   TENANT: {
     kind: 'text',
     default: undefined,
-    meaning: 'tenant of commands that use bootstrap.json: default or platform; default: default',
+    meaning: 'tenant of commands that use bootstrap.json: `default` (if unset) or `platform`',
   },
   API_KEY: {
     kind: 'text',

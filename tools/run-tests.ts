@@ -105,7 +105,7 @@ function processesFor({ files, directory, alone, seconds }: TestRun): string[] {
   const single = longestFirst.filter(alone)
   const shared = longestFirst.filter((file) => !alone(file))
   writeFileSync(sharedFilesPath(directory), JSON.stringify(shared))
-  // The others run beside the single ones, which often wait for programs.
+  // Processes with shared files run beside the processes of single files, which often wait for the programs that they start.
   const sharing = Math.max(concurrency - Math.min(single.length, 2), 1)
   const workers = Array.from({ length: Math.min(sharing, shared.length) }, (_, n) => {
     const path = join(directory, `shared-${n}.mjs`)

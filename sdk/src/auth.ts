@@ -22,7 +22,7 @@ export type Auth =
   | { tenant: string; username: string; password: string; clientId?: string | undefined }
   /** The session of a user that logged in with the browser (PKCE). `onSession` gets each renewed session. */
   | { session: Session; onSession?: ((session: Session) => void) | undefined }
-  /** Returns an access token; it gets the one that the platform rejected, if any. */
+  /** Returns an access token. `rejected` is the token that the platform has rejected, if any. */
   | ((rejected?: string) => string | Promise<string>)
 
 interface Tokens {

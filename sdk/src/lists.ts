@@ -70,8 +70,9 @@ function firstRequest(paging: Paging, { position, size }: PageRequest, count: nu
 }
 
 /**
- * Returns the request for the next page with twice the size: a long list takes few requests, and a caller that stops early has not
- * read much more than it used. No page has more items than are wanted, except numbered ones, whose size also decides where they begin.
+ * Returns the request for the next page with twice the size: a long list takes few requests, and a caller that stops
+ * early has not read much more than it used. No page has more items than are wanted, except if pages are numbered:
+ * then the size also decides where a page begins.
  */
 function larger(paging: Paging, request: PageRequest, wanted: number, mayGrow: boolean): PageRequest {
   const { position } = request

@@ -23,6 +23,8 @@ export async function recordBackupRun(connection: ConnectionOptions, run: Starte
     const finishedAt = systemClock()
     await recordRun(connection, { ...run, file: resolve(run.file), program: version, finishedAt, ...result })
   } catch (error) {
-    process.stderr.write(`waypost: this ${run.kind} is not in the list of the platform: ${(error as Error).message}\n`)
+    process.stderr.write(
+      `waypost: this ${run.kind} could not be added to the list of backups in the database: ${(error as Error).message}\n`,
+    )
   }
 }

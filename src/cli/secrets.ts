@@ -93,7 +93,7 @@ async function rotate(config: Config, services: BuiltServices) {
   await installKey(config, services)
 }
 
-/** Repeats until a pass finds nothing: rows move while others are written. */
+/** Repeats until a pass finds no value to seal: a pass can miss a row that is written meanwhile. */
 async function sealEverything({ kit, services }: BuiltServices, masterKey: Buffer) {
   const keys = (await readDataKeys(kit.db.sql, masterKey))!
   const secrets = createSecrets(keys)

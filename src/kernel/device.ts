@@ -59,7 +59,7 @@ export interface Extension {
   readsRequestId?: boolean
   /**
    * Handles messages in the order of arrival, without waiting for the previous one; `createKeyedMutex` serializes. Resolves when the
-   * data is durable: only then is the message acknowledged. A PlatformError goes to the device with its status, others as a 500.
+   * data is durable: only then is the message acknowledged. The device gets the status of a PlatformError, and 500 for other errors.
    */
   receive(message: DeviceMessage): Promise<DeviceAnswer | undefined> | DeviceAnswer | undefined
   /** Returns the pushes for an endpoint that has just connected. */

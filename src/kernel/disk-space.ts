@@ -25,8 +25,8 @@ interface Volume {
 
 const checkEveryMs = 1000
 /**
- * Maximum of the additional free space (otherwise 5 % of the minimum) that is required before changes are accepted
- * again, so that they are not accepted and refused in turn.
+ * Changes are accepted again when the free space exceeds the minimum by 5 %, or by this much if that is less. Without
+ * the difference they would be accepted and refused alternately.
  */
 const recoveryBytesMax = 50_000_000
 

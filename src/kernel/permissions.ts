@@ -46,7 +46,10 @@ export function holds(holder: Holder, scope: string, resource: Resource): boolea
 /** Up to this number a linear search is faster. */
 const linearSearchMax = 32
 
-/** Caches an index of permissions by resource, for callers with permissions on thousands of resources. `indexed` counts the indexed ones: lists only grow. */
+/**
+ * Caches an index of permissions by resource, for callers with permissions on thousands of resources. `indexed` is
+ * the number of permissions in the index; a list of permissions only grows.
+ */
 const byResource = new WeakMap<
   readonly Permission[],
   { indexed: number; scopesByResource: Map<string, ReadonlySet<string>[]> }

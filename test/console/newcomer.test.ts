@@ -80,7 +80,7 @@ test('from the first link to the first point of mosquitto_pub, with at most seve
   await page.close()
 })
 
-test('by keyboard alone: a second device, each snippet as it stands, and this page as the device', async () => {
+test('by keyboard alone, a second device is connected: each snippet works unchanged, and the page itself acts as the device', async () => {
   const page = await opened.open('/')
   await settled(page)
   const press = (key: string) => page.keyboard.press(key)

@@ -1,6 +1,7 @@
 /**
- * Kills one of two nodes with SIGKILL, again and again, while devices of an application with a template and a pipeline send samples to both.
- * Asserts that every acknowledged sample has its document exactly once, processed or with the reason why not, and that no other one has two.
+ * Kills one of two nodes with SIGKILL, again and again, while devices of an application with a template and a
+ * pipeline send samples to both. Asserts that every acknowledged sample has its document exactly once, processed or
+ * with the reason why not, and that no other sample has two documents.
  */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'

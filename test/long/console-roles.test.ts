@@ -87,7 +87,7 @@ const linksOf = (page: Page) =>
   page.evaluate<string[]>(`[...document.querySelectorAll('a[href^="/"]')].map((link) => new URL(link.href).pathname)`)
 
 for (const role of roles)
-  test(`${role ?? 'a user without a role'} sees what succeeds, and nothing else`, async () => {
+  test(`${role ?? 'a user without a role'} is offered only what succeeds`, async () => {
     const { page, refused } = await openAs(role)
     const base = new URL(console_.address('')).pathname
     const allowed = new Map<string, boolean>()

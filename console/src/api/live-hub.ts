@@ -6,7 +6,7 @@ export type { LiveSubscription, StreamEvent }
 
 /** A tab. */
 export interface Listener {
-  /** Returns an access token; it gets the one that the platform rejected, if any. */
+  /** Returns an access token. `rejected` is the token that the platform has rejected, if any. */
   token(rejected: string | undefined): Promise<string>
   receive(event: StreamEvent): void
 }

@@ -12,7 +12,10 @@ const holds = (scopes: readonly string[], scope: string) => scopes.includes('*')
 export const maySomewhere = (me: Me | undefined, scope: string) =>
   me?.permissions.some(({ scopes }) => holds(scopes, scope)) ?? false
 
-/** Returns a function that says whether the caller holds a scope: on some resource, or on one of the named ones or the tenant. */
+/**
+ * Returns a function that says whether the caller holds a scope: without resources, on any resource; otherwise on the
+ * tenant or on one of these resources.
+ */
 export function useMay(): (scope: string, ...resources: string[]) => boolean {
   const { data: me } = useMe()
   return (scope, ...resources) => {

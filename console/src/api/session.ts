@@ -24,7 +24,7 @@ export interface Session {
   start(options: { returned?: boolean; silent?: boolean }): Promise<void>
   /** How many seconds the clock of the platform is ahead of the browser's; 0 while it is not known. */
   secondsAhead(): number
-  /** Returns an access token; gets the one that the platform rejected, if any. */
+  /** Returns an access token. `rejected` is the token that the platform has rejected, if any. */
   token(rejected?: string): Promise<string>
   signOut(): Promise<void>
   /** Opens the sign-in page: here, or in another tab so that this page keeps what was typed. */

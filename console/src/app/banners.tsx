@@ -1,4 +1,4 @@
-/** Says above every page when the platform cannot be reached or a newer console is there. */
+/** Says above every page that the platform cannot be reached, or that a newer console is available. */
 import { useQueryClient } from '@tanstack/react-query'
 import { useEffect, useState, useSyncExternalStore } from 'react'
 import { readBuildState } from '../api/build.ts'

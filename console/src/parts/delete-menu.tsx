@@ -9,7 +9,7 @@ export type DeleteMenuProps = Pick<
 > & {
   /** Entries above the deletion. */
   entries?: MenuEntry[]
-  /** Called when the question opens, to count what goes with it. */
+  /** Called when the question opens, to count the objects that would be deleted too. */
   onOpen?(): void
 }
 

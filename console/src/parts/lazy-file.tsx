@@ -4,7 +4,10 @@ import { Button } from './button.tsx'
 import { Note } from './notes.tsx'
 import { texts } from './texts.ts'
 
-/** Browsers word it differently; a file of an older build is gone after an upgrade, or the platform does not answer. */
+/**
+ * Returns whether the file of a part could not be loaded: the platform does not answer, or has no files of the older
+ * build after an upgrade. Browsers word this error differently.
+ */
 export const isMissingFile = (error: unknown) =>
   error instanceof Error && /dynamically imported module|module script|Importing a module/i.test(error.message)
 

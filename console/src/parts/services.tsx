@@ -1,4 +1,4 @@
-/** Services that the app gives to parts, because parts import nothing of the console but parts. */
+/** Services that the app passes to parts, because parts may import only other parts. */
 import { createContext, useContext } from 'react'
 
 export interface CommandTexts {

@@ -100,7 +100,7 @@ export function Time({
   style = 'relative',
 }: {
   value: Instant | null | undefined
-  /** `clock`: the time of a day within the last day, else the date too. */
+  /** `clock`: only the time of day if it is within the last day, otherwise with the date. */
   style?: 'relative' | 'full' | 'day' | 'clock'
 }) {
   const [now, setNow] = useState(Date.now)

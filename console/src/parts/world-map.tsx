@@ -8,9 +8,9 @@ import { borders, land, places, unitsPerDegree } from './world.ts'
 export interface MapPlace {
   latitude: number
   longitude: number
-  /** Number of things here; 1 is a single one. */
+  /** Number of objects at this place. With 1, the place is a single object, otherwise a cluster. */
   count: number
-  /** Name of a single thing. */
+  /** Name of a single object. */
   name?: string | undefined
   id?: string | undefined
   /** A colour of CSS. Default: that of the theme. */

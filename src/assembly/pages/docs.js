@@ -23,7 +23,7 @@ const ownDocument = () => ({
 const valueAt = (api, path) => path.reduce((value, key) => value?.[key], api)
 const keyOf = (part) => decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~')
 
-/** Replaces references by what they name. A shape that contains itself keeps its reference there. */
+/** Replaces references by the schemas that they name. Inside a schema, a reference to the schema itself stays. */
 function resolved(api, value, above = []) {
   if (Array.isArray(value)) return value.map((item) => resolved(api, item, above))
   if (typeof value !== 'object' || value === null) return value

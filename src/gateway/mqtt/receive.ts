@@ -209,8 +209,9 @@ function endWithError(peer: Peer, error: unknown) {
 }
 
 /**
- * Buffers the unparsed bytes. They are copied, unless they fill more than a quarter of an unshared buffer. The buffer grows with the
- * bytes that arrive, up to four times as large as them: a large announced length alone allocates nothing.
+ * Buffers the unparsed bytes. They are copied, unless they fill more than a quarter of an unshared buffer. The buffer
+ * has at most four times the size of the bytes that have arrived, so that announcing a large length allocates
+ * nothing.
  */
 function bufferUnparsed(peer: Peer, buffer: Buffer, position: number, length: number) {
   const unparsedBytes = length - position

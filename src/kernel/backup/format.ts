@@ -91,8 +91,8 @@ export interface Seal {
 export interface FrameReader {
   next(): Promise<Frame>
   /**
-   * Checks that only the right checksum and a tag follow; the tag itself is checked by `authenticate`. `sha256` is that of the
-   * whole backup: without a passphrase, as `sha256sum` prints it. Formats without a tag have no seal.
+   * Checks that the right checksum follows, then a tag (`seal`, which `authenticate` checks), and nothing else. Older
+   * formats have no tag. `sha256` is the checksum of the whole unencrypted backup.
    */
   finish(): Promise<{ sha256: string; seal?: Seal }>
   /** Returns the SHA-256 of the bytes read so far. */

@@ -125,8 +125,8 @@ function invalidRequest(errors: ErrorObject[], part: string): PlatformError {
 }
 
 /**
- * Leaves out alternatives of another type, if one of the right type has errors of its own: for an array in place of an object or an array,
- * only the errors of its items matter.
+ * Leaves out the errors of alternatives of another type, if an alternative of the right type has errors of its own:
+ * where an object or an array is allowed and the value is an array, only the errors of its items matter.
  */
 function withoutOtherAlternatives(errors: ErrorObject[]): ErrorObject[] {
   const isChoice = ({ keyword }: ErrorObject) => keyword === 'anyOf' || keyword === 'oneOf'

@@ -51,8 +51,9 @@ function linearRegExp(pattern: string) {
 linearRegExp.code = ''
 
 /**
- * Maximum number of violations that one validation may find. Those of an alternative count also if another alternative is valid. 200,000
- * of an array took 27 MB. Without a maximum the list could grow past the memory limit of the thread in one step, which ends the process.
+ * Maximum number of violations that one validation may find, including those of an alternative if another alternative
+ * is valid. 200,000 violations in an array took 27 MB. Without a maximum the list could grow past the memory limit of
+ * the thread in one step, which ends the process.
  */
 const foundMax = 200_000
 let found = 0
@@ -95,7 +96,7 @@ const formats: FormatName[] = [
   'regex',
 ]
 
-/** Returns the text with an ASCII letter in place of each other character, which an IRI may have where a URI may not. */
+/** Replaces each character beyond ASCII by an ASCII letter, because an IRI may contain such characters and a URI may not. */
 const asciiOf = (text: string) => text.replaceAll(/[\u00a0-\u{10ffff}]/gu, 'a')
 
 /** Adds the formats of draft-07 that ajv-formats lacks, defined by the ASCII ones. */

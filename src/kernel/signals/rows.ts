@@ -53,8 +53,9 @@ export const insertForAnyNode = (sql: Sql, { address, topic, payload }: Omit<Sig
 export const removeSignal = (sql: Sql, id: number) => sql`delete from kernel.signals where id = ${id}`
 
 /**
- * Takes over rows that were not sent for `staleMs`, because their node died or could not send them. A row for any node stays with
- * its node while that is alive. `pending` are rows that this node is about to send.
+ * Takes over rows that were not sent for `staleMs`, because their node died or could not send them. A row that any
+ * one node may handle (`any/…`) is taken over only from a dead node. `pending` are rows that this node is about to
+ * send.
  */
 export const claimStale = (sql: Sql, nodeId: string, pending: number[]) =>
   sql<SignalRow[]>`

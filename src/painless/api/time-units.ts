@@ -182,7 +182,7 @@ defineClass('java.time.temporal.TemporalField', {})
 
 const secondsIn = (self: Temporal): number => Math.floor(self.nano! / nanosPerSecond)
 
-/** Reads of fields; those of the date need a date, the others a time. */
+/** Functions that read fields. Fields of a date need a date, the others a time. */
 export const fieldReaders: Record<string, (self: Temporal) => number | bigint> = {
   NANO_OF_SECOND: (self) => self.nano! % nanosPerSecond,
   NANO_OF_DAY: (self) => BigInt(self.nano!),

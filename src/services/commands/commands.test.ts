@@ -238,7 +238,7 @@ suite('an invocation', () => {
     assert.equal((await admin(`POST ${testEndpoint.path}/reboot?awaitTimeout=0`)).status, 429)
   })
 
-  test('the audit record of an invocation is committed with the command, and one that gets 429 has none', async () => {
+  test('the audit record of an invocation is committed with the command, and an invocation that gets 429 has none', async () => {
     const testEndpoint = await aConnectedTestEndpoint()
     const ids = await Promise.all(Array.from({ length: 9 }, () => invoke(testEndpoint)))
     await admin(`POST ${testEndpoint.path}/reboot?awaitTimeout=1`)

@@ -39,7 +39,7 @@ test('a revoked permission ends the wait with the 404 of a missing endpoint, and
   assert.equal((await admin(`GET ${path}/1`)).body.status, 'PENDING')
 })
 
-test('a change of permissions that leaves the one on the endpoint does not end the wait', async () => {
+test('a change of permissions that does not affect the endpoint does not end the wait', async () => {
   const { topic, caller, waiting } = await aWaitingCaller()
   await publishChange(caller)
   const sensor = await device()

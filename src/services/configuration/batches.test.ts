@@ -55,7 +55,7 @@ suite('a batch', () => {
     assert.deepEqual(await statuses(config.configId), ['APPLIED', 'DISPATCHED', 'PENDING'])
   })
 
-  test('a batch that equals what all endpoints have changes nothing; otherwise all get another configId', async () => {
+  test('a batch with the configuration that all endpoints have already changes nothing; otherwise all get another configId', async () => {
     const { testEndpoints, endpoints } = await aFleet()
     const first = await ok(batch, { configPayload: { a: 1, b: 2 }, endpoints })
     const again = await ok(batch, { configPayload: { b: 2, a: 1 }, endpoints })

@@ -59,7 +59,7 @@ test('a full queue rejects checks of its own tenant only', async () => {
   assert.ok(isRefusal(await late), 'the total of all queues must be limited')
   const answers = await Promise.all(flood)
   const answered = answers.filter((answer) => answer === false).length
-  assert.ok(answered === 5 || answered === 6, `${answered}`) // in line, and one or two at work
+  assert.ok(answered === 5 || answered === 6, `${answered}`) // four in the queue, and one or two running
   assert.equal(answers.filter(isRefusal).length, 20 - answered)
   assert.deepEqual(await Promise.all([quiet, other]), [false, false])
   assert.equal(busy.queuedCount(), 0)

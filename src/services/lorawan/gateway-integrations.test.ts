@@ -124,7 +124,7 @@ suite('gateway integrations', () => {
       assert.deepEqual(network.requests, [])
     })
 
-  test('gateway integrations are registered in the network first; what it refuses fails alone', async () => {
+  test('gateway integrations are registered in the network first; a gateway that the network refuses does not affect the others', async () => {
     const network = await aNetworkApi(({ body }) =>
       body.gateway.ids.gateway_id === 'taken' ? { status: 409, body: { message: 'gateway ID already taken' } } : {},
     )

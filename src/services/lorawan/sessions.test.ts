@@ -108,7 +108,7 @@ suite('a session says why it is not connected', () => {
 })
 
 suite('TLS', () => {
-  test('a trusted certificate for the name is accepted, others are refused in words', async () => {
+  test('a trusted certificate for the name is accepted, others are refused with the reason', async () => {
     const tls = aCertificate()
     const broker = await aBroker(users, { tls })
     const enabledOn = (host: string) => enabled(1, { netPlainMqttServerUrl: `mqtts://${host}:${broker.port}` })

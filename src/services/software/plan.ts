@@ -154,7 +154,10 @@ export function targetRules(plan: Plan, at: number): TargetRule[] {
   return rules
 }
 
-/** Endpoints with one of these current versions have the target if no bit of `before` matches and, unless `own` is absent, one of `own` does. */
+/**
+ * An endpoint has the target if its current version is one of `from`, it matches no filter of `before`, and it
+ * matches a filter of `own`.
+ */
 export interface TargetCondition {
   from: number[]
   before: number[]
@@ -162,7 +165,10 @@ export interface TargetCondition {
   own?: number[]
 }
 
-/** Returns conditions: exactly one of them holds for each endpoint with this target. Current versions with the same condition are combined. */
+/**
+ * Returns conditions for a target. For each endpoint with this target, exactly one of them is true. Current versions
+ * with the same condition are combined.
+ */
 export function conditionsOf(plan: Plan, at: number, number: number): TargetCondition[] {
   const conditions = new Map<string, TargetCondition>()
   for (const { from, slots, general } of targetRules(plan, at)) {

@@ -43,7 +43,7 @@ export function placed<T extends Placed>(widgets: readonly T[], id: string, rect
     settled.push(place)
     places.set(widget.id, place)
   }
-  // The grid ends somewhere: nothing moves if a widget would leave it.
+  // The grid has a maximum height: nothing moves if a widget would be below it.
   if ([...places.values()].some(({ y }) => y > rowsMax)) return [...widgets]
   return widgets.map((widget) => ({ ...widget, ...places.get(widget.id) }))
 }

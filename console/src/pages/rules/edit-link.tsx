@@ -31,7 +31,7 @@ interface Props {
   onClose(): void
 }
 
-/** All kinds have the same operations, so one of them stands for their types. */
+/** All kinds have the same operations, so the types of one kind are used for all. */
 const argsOf = (kind: Kind, id: string) =>
   (kind === 'trigger' ? { triggerId: id } : { actionId: id }) as { triggerId: string }
 

@@ -82,7 +82,7 @@ interface PartProps {
   onClose(): void
 }
 
-/** All kinds have the same operations, so one of them stands for their types. */
+/** All kinds have the same operations, so the types of one kind are used for all. */
 const operationOf = (kind: PartProps['kind'], type: string, verb: 'create' | 'list') =>
   `${nounOf(kind, type)}.${verb}` as const
 

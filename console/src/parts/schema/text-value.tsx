@@ -7,7 +7,7 @@ import { schemaTexts as texts } from './schema-texts.ts'
 
 const textOf = (value: unknown) => (value === undefined ? '' : JSON.stringify(value, null, 2))
 
-/** Says that a text within the form is not valid, so that the draft is not saved without it; undefined: it is. */
+/** Reports whether a text within the form is valid (undefined) or has a problem. A draft with a problem is not saved. */
 export const BrokenTexts = createContext<(path: string, problem: string | undefined) => void>(() => {})
 
 function useBroken(path: string, problem: string | undefined) {

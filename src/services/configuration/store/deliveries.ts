@@ -155,8 +155,9 @@ export interface Report extends Handover {
 }
 
 /**
- * Records reports on configurations that the endpoints have, had and were sent, or have by default. Returns the indexes of the known ones.
- * The same `configId` may belong to several versions of an endpoint: the report counts for all of them.
+ * Records what endpoints report about a configuration: their own one, an earlier one that was sent to them, or the
+ * default. Returns the indexes of reports on known configurations. The same `configId` may belong to several versions
+ * of an endpoint: the report counts for all of them.
  */
 export async function recordReports(sql: Sql, reports: Report[], at: Date): Promise<number[]> {
   const rows = await sql<{ position: number }[]>`

@@ -10,7 +10,10 @@ export interface Partitions {
   /** Creates missing partitions for documents, in the transaction that stores them. */
   ensure(sql: Sql, rows: readonly { arrivedAt: number }[]): Promise<void>
   invalidate(): void
-  /** Creates the partitions of the coming days; drops those whose documents are all too old, and deletes others by index. */
+  /**
+   * Creates the partitions of the coming days, drops partitions whose documents are all too old, and deletes old
+   * documents of other partitions by index.
+   */
   renew(sql: TransactionSql): Promise<void>
 }
 

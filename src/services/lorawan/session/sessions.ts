@@ -1,6 +1,7 @@
 /**
- * Opens the MQTT sessions of integrations on this node. Each session belongs to one node: the row in `lorawan.sessions` names it. Nodes take
- * sessions that have none at once, and again every few seconds; the members sweep frees those of a node that has died.
+ * Opens the MQTT sessions of integrations on this node. Each session belongs to one node: the row in
+ * `lorawan.sessions` names it. Nodes take over sessions without a node at once, and search for such sessions every
+ * few seconds. The sweep of `kernel/members.ts` frees the sessions of a dead node.
  */
 import type { Identity } from '../../../identity/contract.ts'
 import { RealmStatusChanged } from '../../../identity/events.ts'

@@ -83,7 +83,7 @@ export function createUplinks(deps: UplinkDeps): HandleUplink {
 }
 
 /**
- * Returns the time of the sample: when the network received the uplink. Uplinks of one device in the same millisecond get the next ones,
+ * Returns the time of the sample: when the network received the uplink. Uplinks of one device in the same millisecond get the following milliseconds,
  * because points of the same time replace each other.
  */
 function timeFor(device: Device, { receivedAt }: Uplink, now: Date): Date {

@@ -158,12 +158,13 @@ export function wordsOf(search: string): string[] | undefined {
   return words.length <= wordsMax ? words : undefined
 }
 
-/** Maximum number of parts of a word that are looked up; further ones narrow a search less than reading their lists costs. */
+/** Maximum number of parts of a word that are looked up. Reading the lists of further parts costs more than they narrow the search. */
 const gramsPerWord = 4
 
 /**
- * Returns parts that a text with these words has: a few of the longest ones of each word, those that are rare in the sample of texts. The
- * list of a part that most texts have is long and narrows nothing: a search of `bench-0090` took twice as long with such parts.
+ * Returns parts (grams) that every text with these words contains: for each word, the few that are rarest in the
+ * sample of texts. A part that most texts contain has a long list and narrows nothing: a search of `bench-0090` took
+ * twice as long with such parts.
  */
 export function gramsOfWords(words: string[], sample: Set<number>[]): number[] {
   const grams = new Set<number>()

@@ -42,7 +42,7 @@ export interface EndpointQuery {
   /** Conditions on what the directory stores about an endpoint. */
   directory?: DirectoryConditions | undefined
   sort?: { key: Key; descending: boolean } | undefined
-  /** Only endpoints behind this number (`seq`). */
+  /** Only endpoints whose number (`seq`) is greater. */
   after?: number | undefined
 }
 

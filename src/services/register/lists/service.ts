@@ -183,7 +183,7 @@ async function pageOf(
   }
   return await runLimited(deps, ctx, query, window, async (sql, isScan) => {
     if (after !== undefined && (isScan || knownTotal! >= denseTotal)) {
-      // A plan for these values: a cached one cannot know that the page is full soon.
+      // This statement is planned for its values: a cached plan does not take into account that the page is full soon.
       const found = await store.findMatchingAfter(isScan ? sql : db.sql, query, filters, { ...window, after }, view)
       return { ...found, total: knownTotal! }
     }

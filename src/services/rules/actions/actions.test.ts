@@ -34,7 +34,7 @@ suite('metadata-update', () => {
     await eventually(() => assert.ok(causes.includes('metadata chain-1/5')))
   })
 
-  test('a metadata-update of several endpoints does what it can and names the others', async () => {
+  test('a metadata-update of several endpoints changes those that it can change, and names the others', async () => {
     const [one, two] = [await anEndpointRef(), await anEndpointRef()]
     const foreign = await anEndpointRef({}, other)
     const unknown = newId()

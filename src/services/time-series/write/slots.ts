@@ -21,7 +21,10 @@ export interface SlotLimits {
 
 export const slotLimits: SlotLimits = { ageHours: 6, rows: 2_000_000, rowsPerEndpoint: 500 }
 
-/** Writers hold a slot for milliseconds, and new ones wait behind the closing. It gives up after this time and is retried later. */
+/**
+ * Maximum wait of closing a slot for its writers, which take milliseconds. New writers wait meanwhile. After this
+ * time the closing gives up and is retried later.
+ */
 const closeWaitMs = 500
 
 export function createSlots({ db, now }: { db: Db; now: Clock }, limits: SlotLimits = slotLimits): Slots {

@@ -144,7 +144,7 @@ export function createColumns(payloadCapacity = 16 * 1024): ColumnsBuilder {
   function addCorrelation(id: string) {
     const dash = id.lastIndexOf('-')
     const digits = id.length - dash - 1
-    // The common form of the gateway, without a regular expression: a known prefix and a number.
+    // Correlation ids of the gateway are a known prefix and a number. They are parsed without a regular expression.
     if (dash >= 0 && digits > 0 && digits <= 10 && id.startsWith(lastPrefix) && lastPrefix.length === dash + 1) {
       const value = Number.parseInt(id.slice(dash + 1), 36)
       if (value.toString(36) === id.slice(dash + 1)) {

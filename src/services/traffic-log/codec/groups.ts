@@ -1,4 +1,4 @@
-/** Numbers of records and bytes by what the log counts, as they are stored beside the records. */
+/** Counts records and bytes by application, version, extension and direction. The counts are stored beside the records. */
 import { type Columns, type Kind, payloadBytesAt } from './columns.ts'
 
 /** The short names save space: every batch and block has them. */

@@ -33,8 +33,8 @@ export interface RecordFilter {
   correlationId?: string | undefined
 }
 
-/** Returns whether the groups of a unit alone say how many of its records match. */
-export const isByGroup = (filter: RecordFilter) =>
+/** Returns whether the counts by group tell how many records of a unit match, without decoding the records. */
+export const isAnsweredByGroups = (filter: RecordFilter) =>
   (filter.visible === 'all' || filter.visible.endpointIds.size === 0) &&
   !filter.endpointIds &&
   !filter.payload &&

@@ -7,7 +7,7 @@ import { hourMs } from '../store/counts.ts'
 import { findHours } from '../store/totals.ts'
 import { findUncounted, findUnregistered, type UnitQuery } from '../store/units.ts'
 import { findByEndpoint } from './by-endpoint.ts'
-import { isByGroup, type MicrosSpan, type RecordFilter, type Visible } from './filter.ts'
+import { isAnsweredByGroups, type MicrosSpan, type RecordFilter, type Visible } from './filter.ts'
 import type { Page, PageRequest } from './page.ts'
 import { type Found, loadRecords, recordsInOrder, type Search, skipUnits } from './stream.ts'
 import { countIn, isByEndpoint, partsOf, totalByCounts } from './totals.ts'
@@ -39,7 +39,7 @@ export async function visibleTo(
 export async function findRecords(sql: Sql, request: PageRequest, deadline: number): Promise<Page> {
   const search = await openSearch(sql, request, deadline)
   const { filter } = request
-  if (isByGroup(filter)) return await findByCounts(search, request)
+  if (isAnsweredByGroups(filter)) return await findByCounts(search, request)
   if (isByEndpoint(filter)) return await findByEndpoint(search, request)
   const mixed = mixedParts(filter)
   if (!mixed) return await findByScan(search, request)
@@ -54,7 +54,7 @@ function mixedParts(filter: RecordFilter): { applications: RecordFilter; endpoin
   const { visible } = filter
   if (visible === 'all' || visible.applicationNames.size === 0) return undefined
   const applications = { ...filter, visible: { ...visible, endpointIds: new Set<string>() } }
-  if (!isByGroup(applications)) return undefined
+  if (!isAnsweredByGroups(applications)) return undefined
   return {
     applications,
     endpoints: {

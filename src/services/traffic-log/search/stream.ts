@@ -7,7 +7,7 @@ import { type Columns, correlationIdAt, recordAt, type StoredRecord } from '../c
 import { SearchTooLong } from '../errors.ts'
 import { findEndpointIds } from '../store/blocks.ts'
 import { findUnits, type LoadedUnit, type Position, positionOf, type Unit, type UnitQuery } from '../store/units.ts'
-import { countOfGroups, isByGroup, matchingIndexes } from './filter.ts'
+import { countOfGroups, isAnsweredByGroups, matchingIndexes } from './filter.ts'
 
 /** A matching record that is not decoded completely yet. */
 export interface Found {
@@ -145,7 +145,7 @@ export interface Skipped {
 export async function skipUnits(search: Search, offset: number): Promise<Skipped> {
   const { query } = search
   const { filter, descending } = query
-  if (!isByGroup(filter) || offset < skippedMin) return { start: undefined, offset }
+  if (!isAnsweredByGroups(filter) || offset < skippedMin) return { start: undefined, offset }
   let remaining = offset
   let start: Position | undefined
   let previous: Unit | undefined

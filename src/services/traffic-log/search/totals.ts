@@ -3,7 +3,7 @@ import type { Sql } from '../../../kernel/db.ts'
 import { fiveMinutesMs, hourMs } from '../store/counts.ts'
 import { type PartSpans, sumOfCounts } from '../store/totals.ts'
 import { findUncounted, type LoadedUnit, type UnitQuery } from '../store/units.ts'
-import { countOfGroups, isByGroup, type MicrosSpan, type RecordFilter } from './filter.ts'
+import { countOfGroups, isAnsweredByGroups, type MicrosSpan, type RecordFilter } from './filter.ts'
 import { matchesIn } from './stream.ts'
 
 /** Returns whether an index over endpoints counts the records in blocks. */
@@ -23,7 +23,7 @@ const isInside = ({ firstAt, lastAt }: LoadedUnit, { from, to }: MicrosSpan) => 
 /** Counts the matching records of units. Their groups suffice if the filter is by group and the unit is within the span. */
 export function countIn(query: UnitQuery, units: LoadedUnit[]): number {
   const { filter } = query
-  const byGroup = isByGroup(filter)
+  const byGroup = isAnsweredByGroups(filter)
   let sum = 0
   for (const unit of units)
     sum += byGroup && isInside(unit, filter.span) ? countOfGroups(filter, unit.groups) : matchesIn(query, unit).length

@@ -58,7 +58,7 @@ interface Served {
   ticks: number
 }
 
-/** Serves until `stop` aborts. Throws what is missing, in words, if it could not begin. */
+/** Serves until `stop` aborts. Throws an error that says what is missing, if the server cannot start. */
 export async function serveVpn(options: ServeOptions): Promise<void> {
   const run: Run = {
     ...options,

@@ -39,7 +39,7 @@ export function indexColumn(sql: Sql, { tenantId, indices }: Scope): Fragment {
     || to_char(d.arrived_at at time zone 'UTC', 'YYYY.MM.DD'))`
 }
 
-/** Returns a condition that holds if it holds for one of the field's values. */
+/** Returns a condition that is true if `condition` is true for at least one value of the field. */
 export function anyValue(
   sql: Sql,
   source: Extract<FieldSource, { kind: 'value' | 'values' }>,

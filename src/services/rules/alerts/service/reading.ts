@@ -1,4 +1,7 @@
-/** Lists of alerts. A caller sees those of the endpoints on which it holds alert:read; those of the tenant need it there. */
+/**
+ * Lists of alerts. A caller sees alerts of the endpoints on which it holds alert:read; alerts of the tenant require
+ * the scope on the tenant.
+ */
 import type { Ctx } from '../../../../kernel/contract.ts'
 import type { Kit } from '../../../../kernel/define-service.ts'
 import { visibleResources } from '../../../../kernel/permissions.ts'

@@ -42,11 +42,11 @@ function visibleOf(sql: Sql, visible: Visible): Fragment {
     and (a.application_name = any(${visible.applications}::text[]) ${ofEndpoints})`
 }
 
-/** Returns whether the tables of counts, which have no single entities, can answer for these alerts. */
-const hasCounts = (visible: Visible) => visible.all || visible.endpoints.length === 0
+/** Returns whether the tables of counts can be used: they have sums for tenants and applications, not for single endpoints. */
+const canUseCounts = (visible: Visible) => visible.all || visible.endpoints.length === 0
 
-const isCounted = (selection: Visible & Criteria) =>
-  hasCounts(selection) &&
+const isAnsweredByCounts = (selection: Visible & Criteria) =>
+  canUseCounts(selection) &&
   [
     selection.entityIds,
     selection.alertSettingId,
@@ -103,9 +103,9 @@ function scalarOf(value: string): 'text' | 'scalar' | 'object' {
   }
 }
 
-/** Counts alerts; from the sums where these suffice, because counting rows takes longer with each alert. */
+/** Counts alerts. Where possible it adds up the table of counts, because counting rows takes longer the more alerts exist. */
 export async function countAlerts(sql: Sql, selection: Visible & Criteria): Promise<number> {
-  const [row] = isCounted(selection)
+  const [row] = isAnsweredByCounts(selection)
     ? await sql<{ count: number }[]>`
         select coalesce(sum(a.count), 0)::integer as count from rules.alert_counts a where ${conditionOf(sql, selection)}`
     : await sql<{ count: number }[]>`
@@ -143,7 +143,7 @@ export async function findTypes(sql: Sql, visible: Visible, entityType: EntityTy
 
 /** Returns the keys that the metadata of the visible alerts have. */
 export async function findMetadataKeys(sql: Sql, visible: Visible, kind: 'ALERT' | 'ENTITY'): Promise<string[]> {
-  if (hasCounts(visible)) {
+  if (canUseCounts(visible)) {
     const counted = await sql<{ key: string }[]>`
       select a.key from rules.alert_keys a where ${visibleOf(sql, visible)} and a.kind = ${kind}
       group by a.key having sum(a.count) > 0 order by a.key`

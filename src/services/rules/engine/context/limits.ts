@@ -16,7 +16,7 @@ export const actionsWaitMs = 5000
 /** One object for all runs, because the sandbox sends equal objects only once. */
 export const scriptLimits: Partial<Limits> = {
   calls: { http: httpCalls, read: endpointReads, secret: secretReads },
-  // A page of 10,000 points has more than the default.
+  // A page of 10,000 points is larger than the default limit.
   callBytes: 4 * 1024 * 1024,
 }
 

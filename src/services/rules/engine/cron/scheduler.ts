@@ -50,7 +50,7 @@ export function createScheduler(
     if (next !== undefined) heap.push(next, one)
   }
 
-  /** Plans new and changed triggers. Those that are gone stay in the heap until their time comes. */
+  /** Plans new and changed triggers. Deleted triggers stay in the heap until their time comes. */
   function update() {
     if (!isStarted) return
     const present = new Set<string>()
