@@ -6,7 +6,7 @@ import { type HttpConnection, openHttpConnection } from '../register/http-connec
 import type { Figure } from '../report.ts'
 import { type BenchNodes, pathOf, probePath } from './nodes.ts'
 
-const atOnce = 250
+const batchMax = 250
 
 export async function waitingCallers(
   { node, token, connect }: BenchNodes,
@@ -25,7 +25,7 @@ export async function waitingCallers(
   try {
     // Each connection has served a request before, so that only the wait is measured.
     while (connections.length < callers) {
-      const opened = Array.from({ length: atOnce }, async () => {
+      const opened = Array.from({ length: batchMax }, async () => {
         const connection = await openHttpConnection(node.baseUrl)
         await connection.ask('GET', probePath, accessToken)
         return connection
@@ -41,7 +41,7 @@ export async function waitingCallers(
       connection.ask('POST', `${pathOf(tokens[n % tokens.length]!)}?awaitTimeout=60`, accessToken).catch((error) => {
         if (!closing) failure ??= error
       })
-      if (n % atOnce === 0) await sleep(20)
+      if (n % batchMax === 0) await sleep(20)
     }
     for (let waiting = 0; waiting < callers; await sleep(50)) {
       if (failure) throw failure

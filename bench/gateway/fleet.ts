@@ -30,14 +30,14 @@ export interface FleetOptions {
 export interface Device {
   number: number
   socket: net.Socket
-  /** `done` of `sent` messages have got the expected reply. */
+  /** Number of messages that were sent, and of those that have got the expected reply. */
   sent: number
   done: number
   acknowledged: number
   answered: number
   /** When the messages in flight were sent, or should have been, by slot in the window. */
   since: Float64Array
-  /** Packets of twice the window, so that any run of messages is one slice. */
+  /** The packets of the window, twice in a row, so that any sequence of messages is one slice. */
   bytes: Buffer
   size: number
   /** Length of a packet before its payload. */

@@ -112,7 +112,7 @@ const portOf = async ({ http }: TestPlatform) => {
   return (http.app.server.address() as AddressInfo).port
 }
 
-const waiting = ({ kit }: TestPlatform, count: number) => eventually(() => assert.equal(kit.waits.size, count))
+const waitForWaiters = ({ kit }: TestPlatform, count: number) => eventually(() => assert.equal(kit.waits.size, count))
 
 suite('waits with two nodes', async () => {
   const { one, two } = await twoNodes()
@@ -126,13 +126,13 @@ suite('waits with two nodes', async () => {
       ['here', one],
     ] as const) {
       const answer = invoke(id)
-      await waiting(one, 1)
+      await waitForWaiters(one, 1)
       const began = monotonicMs()
       await report(node, [id], 'opened')
       const { status, body } = await answer
       assert.deepEqual([status, body.result], [200, 'opened'])
       assert.ok(monotonicMs() - began < 5000, 'the wait must end long before the time limit')
-      await waiting(one, 0)
+      await waitForWaiters(one, 0)
     }
   })
 
@@ -140,7 +140,7 @@ suite('waits with two nodes', async () => {
     const { status, body } = await invoke('slow', 0)
     assert.deepEqual([status, body.status], [202, 'PENDING'])
     const answer = invoke('deleted')
-    await waiting(one, 1)
+    await waitForWaiters(one, 1)
     await two.kit.db.tx(async (sql) => {
       await sql`delete from public.invocations where id = 'deleted'`
       await two.ask(Invocations).states.changed(sql, [{ id: 'deleted', to: 'all' }])
@@ -154,7 +154,7 @@ suite('waits with two nodes', async () => {
       ['large', 'x'.repeat(2000), 1],
     ] as const) {
       const answer = invoke(id)
-      await waiting(one, 1)
+      await waitForWaiters(one, 1)
       const before = one.ask(Invocations).reads()
       await two.kit.db.tx(async (sql) => {
         await sql`update public.invocations set status = 'EXECUTED', result = ${result} where id = ${id}`
@@ -168,7 +168,7 @@ suite('waits with two nodes', async () => {
 
   test('a transaction that is rolled back wakes no waiter', async () => {
     const answer = invoke('undecided')
-    await waiting(one, 1)
+    await waitForWaiters(one, 1)
     const before = one.ask(Invocations).reads()
     const failing = two.kit.db.tx(async (sql) => {
       await two.ask(Invocations).states.changed(sql, [{ id: 'undecided', to: `node/${one.kit.members.nodeId}` }])
@@ -182,7 +182,7 @@ suite('waits with two nodes', async () => {
 
   test('a change whose signal was lost is found when the listening connection is replaced', async () => {
     const answer = invoke('lost')
-    await waiting(one, 1)
+    await waitForWaiters(one, 1)
     await two.kit.db.sql`update public.invocations set status = 'EXECUTED', result = 'kept' where id = 'lost'`
     await two.kit.db.sql`
       select pg_terminate_backend(pid) from pg_stat_activity
@@ -194,9 +194,9 @@ suite('waits with two nodes', async () => {
     const port = await portOf(one)
     const socket: Socket = connect(port, '127.0.0.1')
     socket.write('POST /test/invocations/abandoned HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n')
-    await waiting(one, 1)
+    await waitForWaiters(one, 1)
     socket.destroy()
-    await waiting(one, 0)
+    await waitForWaiters(one, 0)
     await report(two, ['abandoned'], 'too late')
     assert.equal((await invoke('next', 0)).status, 202)
   })
@@ -217,7 +217,7 @@ suite('waits with two nodes', async () => {
   test('a node that stops responds to its waiters first', async () => {
     const port = await portOf(two)
     const answer = fetch(`http://127.0.0.1:${port}/test/invocations/stopped`, { method: 'POST' })
-    await waiting(two, 1)
+    await waitForWaiters(two, 1)
     const began = monotonicMs()
     const closing = two.close()
     const response = await answer

@@ -5,7 +5,7 @@ import { sleep } from '../../../src/kernel/clock.ts'
 import { connect, publish } from '../packets.ts'
 import type { Node } from './nodes.ts'
 
-const atOnce = 200
+const concurrentMax = 200
 const puback = 0x40
 
 async function visit(port: number, clientId: string, topic: string) {
@@ -37,7 +37,7 @@ export async function signalsOfVisits(node: Node, other: Node, devices: string[]
   const lane = async () => {
     for (const [n, token] of waiting) await visit(node.port, `visitor-${n}`, `kp1/${versionName}/cex/${token}/command`)
   }
-  await Promise.all(Array.from({ length: atOnce }, lane))
+  await Promise.all(Array.from({ length: concurrentMax }, lane))
   while ((await boundEndpoints(node)) > bound) await sleep(50)
   // Signals are sent in batches a few milliseconds after their commit.
   await sleep(500)

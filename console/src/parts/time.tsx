@@ -100,7 +100,7 @@ export function Time({
   style = 'relative',
 }: {
   value: Instant | null | undefined
-  /** `clock`: only the time of day if it is within the last day, otherwise with the date. */
+  /** `clock`: the time of day, with the date if it is another day than today. */
   style?: 'relative' | 'full' | 'day' | 'clock'
 }) {
   const [now, setNow] = useState(Date.now)

@@ -1,4 +1,4 @@
-/** A kind of objects that `waypost apply` can create, change and delete, and how it is called in the API. */
+/** A kind of objects that `waypost apply` can create, change and delete, and the operations of the API that it uses. */
 import { describe } from '../../../sdk/src/descriptions.ts'
 import type { Client } from '../../../sdk/src/index.ts'
 import { CommandError } from '../api/errors.ts'
@@ -29,7 +29,7 @@ export interface Kind {
   list(client: Client): AsyncIterable<Found>
   create(client: Client, fields: Fields): Promise<void>
   update(client: Client, found: Found, fields: Fields): Promise<void>
-  /** Refers to other objects of the documents. Called for each object that was created or changed, after all of them exist. */
+  /** Sets references to other objects of the documents. Called for each object that was created or changed, when all objects exist. */
   complete?(client: Client, fields: Fields): Promise<void>
   delete(client: Client, found: Found): Promise<void>
   /** Returns how many endpoints a change concerns; undefined if it concerns none. */
@@ -113,7 +113,7 @@ export function kindOf(described: Described): Kind {
       const body = fieldsFor(change, fields)
       const ifMatch = describe(change)!.conditions.includes('ifMatch') ? etag : undefined
       const answer = await client.call(change, { ...args, body }, ifMatch === undefined ? {} : { ifMatch })
-      if (answer.status === 412) throw moved(name, keyOf(fields))
+      if (answer.status === 412) throw changedSincePlan(name, keyOf(fields))
     },
     async delete(client, { args }) {
       await client.call(`${noun}.delete`, args)
@@ -130,7 +130,7 @@ export function requireNoRemoval(kind: string, present: Fields, fields: Fields) 
 
 const articleOf = (word: string) => (/^[aeiou]/.test(word) ? 'an' : 'a')
 
-export const moved = (kind: string, key: string) =>
+export const changedSincePlan = (kind: string, key: string) =>
   new CommandError(`${kind} ${key} was changed since the plan was made; run plan again`, 5)
 
 async function* only(fields: Fields) {

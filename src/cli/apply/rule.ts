@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Client } from '../../../sdk/src/index.ts'
 import { CommandError } from '../api/errors.ts'
-import { type Fields, type Found, fieldsFor, idByName, type Kind, moved, textField } from './kind.ts'
+import { changedSincePlan, type Fields, type Found, fieldsFor, idByName, type Kind, textField } from './kind.ts'
 
 /** A trigger or action as documents name it. */
 interface Named {
@@ -72,10 +72,10 @@ export const rule: Kind = {
   async update(client, { args, fields: planned }, fields) {
     // The steps before this one may have changed its triggers and actions, and with them its version.
     const { fields: present, etag } = await read(client, args.ruleId as string)
-    if (!isDeepStrictEqual(present, planned)) throw moved('rule', keyOf(fields))
+    if (!isDeepStrictEqual(present, planned)) throw changedSincePlan('rule', keyOf(fields))
     const body = fieldsFor('rules.update', fields)
     const answer = await client.call('rules.update', { ...args, body }, etag === undefined ? {} : { ifMatch: etag })
-    if (answer.status === 412) throw moved('rule', keyOf(fields))
+    if (answer.status === 412) throw changedSincePlan('rule', keyOf(fields))
   },
   // Links are set after all objects exist, because an action can run a rule whose actions run this rule.
   async complete(client, fields) {

@@ -18,7 +18,7 @@ export interface Deletions {
   periodic: PeriodicTask
 }
 
-const atOnce = 1000
+const batchMax = 1000
 const ForgetEndpoints = defineJob<{ tenantId: string; endpointIds: string[]; until: string }>(
   'commands.forget-endpoints',
   { timeoutSeconds: 3600 },
@@ -33,17 +33,17 @@ export function createDeletions(
     const endpoints = { tenantId, endpointIds, until: new Date(text) }
     for (let more = true; more; )
       more = await db.tx(async (sql) => {
-        const gone = await store.deleteOfEndpoints(sql, { ...endpoints, limit: atOnce })
+        const gone = await store.deleteOfEndpoints(sql, { ...endpoints, limit: batchMax })
         const awaited = gone.flatMap(({ waitingNode, ...key }) =>
           waitingNode === null ? [] : [{ id: stateKey(key), to: `node/${waitingNode}` as const }],
         )
         await states.changed(sql, awaited)
-        return gone.length === atOnce
+        return gone.length === batchMax
       })
     await db.tx((sql) => store.deleteEndpoints(sql, endpoints))
   })
   jobs.handle(ForgetTenant, async ({ tenantId }) => {
-    while (await store.deleteOfTenant(db.sql, tenantId, atOnce));
+    while (await store.deleteOfTenant(db.sql, tenantId, batchMax));
     while (await db.tx((sql) => bulk.deleteTenantTasks(sql, tenantId, [SendBatch, SendCommands])));
   })
   return {
@@ -66,6 +66,6 @@ export function createDeletions(
 /** Deletes in parts, each in a transaction of its own. */
 export async function deleteOld(sql: Sql, days: number) {
   for (const application of await store.findApplications(sql))
-    while ((await store.deleteOld(sql, { ...application, days, limit: atOnce })) === atOnce);
-  while ((await store.deleteOldTasks(sql, days, atOnce)) === atOnce);
+    while ((await store.deleteOld(sql, { ...application, days, limit: batchMax })) === batchMax);
+  while ((await store.deleteOldTasks(sql, days, batchMax)) === batchMax);
 }

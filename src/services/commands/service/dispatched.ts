@@ -7,7 +7,7 @@ import { type CommandKey, updateDispatched } from '../store/invocations.ts'
 import type { EndpointKey, OutstandingRow } from '../store/outstanding.ts'
 import { parsed } from './values.ts'
 
-const atOnce = 500
+const batchMax = 500
 
 export interface Dispatched {
   /** Returns before the hand-over is stored. */
@@ -31,7 +31,7 @@ export function createDispatched({ db, bus, log }: Pick<Kit, 'db' | 'bus' | 'log
       )
     })
     return groups.map(() => true)
-  }, atOnce)
+  }, batchMax)
   return {
     record({ tenantId, endpointId }, commands) {
       if (!bus.isWanted(CommandDispatched, { tenantId, endpointId })) return

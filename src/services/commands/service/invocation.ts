@@ -48,7 +48,7 @@ export interface InvocationDeps {
 
 export const outstandingMax = 1000
 export const payloadBytesMax = 1_000_000
-const atOnce = 200
+const batchMax = 200
 const oneStatementMax = 4
 /** Expected statuses of responses, for the audit log. */
 const statusOfResult = 200
@@ -174,7 +174,7 @@ function createInsert({ kit, dispatch }: InvocationDeps): Insert {
     dispatch.committed(freshOf(commands, made))
     return made
   }
-  const shared = createBatcher(insertAll, atOnce)
+  const shared = createBatcher(insertAll, batchMax)
   return async (command) => {
     const { audit, size } = command
     let made: store.MadeCommand | undefined

@@ -9,7 +9,7 @@ import * as store from '../store/invocations.ts'
 import { type CommandState, stateKey } from './invocation.ts'
 import { parsed } from './values.ts'
 
-const atOnce = 200
+const batchMax = 200
 /** Maximum number of results in one statement; more would hold up other statements of the shared connection. */
 const oneStatementMax = 4
 /** Maximum size of a group of results that is stored together with others. */
@@ -39,7 +39,7 @@ export type StoreResults = (endpoint: DeviceEndpoint, messages: ResultMessage[])
 
 /** Returns a function that stores the results of an endpoint; simultaneous calls for several endpoints share a transaction. */
 export function createStoreResults(deps: ResultDeps): StoreResults {
-  const shared = createBatcher((groups: store.NewResult[][]) => storeAll(deps, groups), atOnce)
+  const shared = createBatcher((groups: store.NewResult[][]) => storeAll(deps, groups), batchMax)
   return async ({ tenantId, endpointId }, messages) => {
     let bytes = 0
     const rowsOf = ({ type, results }: ResultMessage) =>
@@ -57,7 +57,7 @@ export function createStoreResults(deps: ResultDeps): StoreResults {
   }
 }
 
-/** The first result of a command in a batch counts, as if the messages were stored one after the other. */
+/** Identifies the command of a result. Of several results of one command in a batch, only the first counts. */
 const resultKey = ({ type, ...key }: store.CommandKey & { type: string }) => `${type} ${stateKey(key)}`
 
 /** Stores results in their order; returns for each group those that belong to outstanding commands. */
@@ -82,7 +82,7 @@ async function storeAll(
   const groupsOf = (executed: Set<store.NewResult>) =>
     groups.map((group) => new Set(group.filter((result) => executed.has(result))))
   if (!isPublished && members.isAlone() && results.length <= oneStatementMax) {
-    // The transaction has no other statement, so it runs without one and saves a round trip.
+    // A single statement needs no transaction. This saves a round trip.
     const commands = await store.updateResults(db.sql, results, { withPayload: false })
     states.changedHere(changesOf(commands))
     return groupsOf(new Set(commands.map(resultOf)))

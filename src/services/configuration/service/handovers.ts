@@ -14,7 +14,7 @@ export interface Handovers {
   settled(): Promise<void>
 }
 
-const atOnce = 500
+const batchMax = 500
 const everyMs = 5
 
 export function createHandovers(kit: Pick<Kit, 'db' | 'bus' | 'now' | 'log' | 'metrics'>, pushes: Pushes): Handovers {
@@ -30,10 +30,10 @@ export function createHandovers(kit: Pick<Kit, 'db' | 'bus' | 'now' | 'log' | 'm
       for (const stale of await store.markDispatched(db.sql, handovers, now())) pushes.pushAgain(stale)
       return handovers.map(() => true)
     },
-    atOnce,
+    batchMax,
     everyMs,
   )
-  const report = createBatcher<store.Report, boolean>((given) => record(kit, given), atOnce, everyMs)
+  const report = createBatcher<store.Report, boolean>((given) => record(kit, given), batchMax, everyMs)
 
   return {
     mark(handover) {

@@ -16,7 +16,7 @@ export interface Deletions {
   recordUnregistered(sql: Sql, tenantId: string, endpointIds: string[], at: Date): Promise<void>
 }
 
-const atOnce = 10_000
+const batchMax = 10_000
 const DeleteDocuments = defineJob<{
   indexNos: number[]
   /** ISO 8601. Absent: all. */
@@ -36,7 +36,7 @@ export function createDeletions({ kit, applications }: Pick<Deps, 'kit' | 'appli
   jobs.handle(DeleteDocuments, async ({ indexNos, before }, { signal }) => {
     const until = before === undefined ? undefined : new Date(before)
     for (const indexNo of indexNos)
-      while (await db.tx((sql) => documents.deletePart(sql, indexNo, until, atOnce))) signal.throwIfAborted()
+      while (await db.tx((sql) => documents.deletePart(sql, indexNo, until, batchMax))) signal.throwIfAborted()
   })
   async function deleteDocuments(sql: Sql, indexNos: number[]) {
     await jobs.send(sql, DeleteDocuments, { indexNos })

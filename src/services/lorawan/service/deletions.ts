@@ -15,7 +15,7 @@ export interface Deletions {
 }
 
 const ForgetTenant = defineJob<{ tenantId: string }>('lorawan.forget-tenant', { timeoutSeconds: 3600 })
-const atOnce = 1000
+const batchMax = 1000
 
 export function createDeletions({ kit, identity }: Pick<Deps, 'kit' | 'identity'>): Deletions {
   const { bus, db, jobs } = kit
@@ -26,7 +26,7 @@ export function createDeletions({ kit, identity }: Pick<Deps, 'kit' | 'identity'
       ids.map((appIntegrationId) => ({ tenantId, appIntegrationId })),
     )
   jobs.handle(ForgetTenant, async ({ tenantId }) => {
-    while ((await store.deleteSomeOfTenant(db.sql, tenantId, atOnce)) > 0);
+    while ((await store.deleteSomeOfTenant(db.sql, tenantId, batchMax)) > 0);
     await db.tx(async (sql) => publishApps(sql, tenantId, await store.deleteIntegrationsOfTenant(sql, tenantId)))
   })
   return {

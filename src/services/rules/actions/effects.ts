@@ -12,7 +12,7 @@ export interface Effects {
 
 /** Effects are kept for this time: after a node died, its events run again within seconds, and people retry dead letters later. */
 const keptSeconds = 3600
-const atOnce = 5000
+const batchMax = 5000
 
 /** Returns the id of an action's effect on an endpoint. Ids of runs are derived from their events, so a repeated event gives the same id. */
 export function effectKey({ run }: Pick<ActionRun, 'run'>, endpointId: string): string {
@@ -45,6 +45,6 @@ export const deleteOldEffects = ({ sql }: Pick<Db, 'sql'>) => ({
   name: 'rules.effects',
   everySeconds: 60,
   async run() {
-    while ((await store.deleteOldEffects(sql, keptSeconds, atOnce)) === atOnce);
+    while ((await store.deleteOldEffects(sql, keptSeconds, batchMax)) === batchMax);
   },
 })

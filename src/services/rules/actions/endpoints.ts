@@ -5,7 +5,7 @@ import type { ActionOutcome, ActionRun } from './executor.ts'
 import { ActionFailed, endpointIdsOf, readJson } from './results.ts'
 
 const attribute = 'endpointIdsExpression'
-const atOnce = 10
+const concurrentMax = 10
 
 export interface Targets {
   endpoints: EndpointRef[]
@@ -40,9 +40,9 @@ export async function forEach(
 ): Promise<ActionOutcome> {
   const failures = [...failed]
   const results: Record<string, unknown>[] = []
-  for (let from = 0; from < endpoints.length; from += atOnce)
+  for (let from = 0; from < endpoints.length; from += concurrentMax)
     await Promise.all(
-      endpoints.slice(from, from + atOnce).map(async (endpoint) => {
+      endpoints.slice(from, from + concurrentMax).map(async (endpoint) => {
         try {
           const result = await work(endpoint)
           if (result) results.push({ endpointId: endpoint.endpointId, ...result })

@@ -12,7 +12,7 @@ export interface DeletionRules {
   forgetTenant(sql: Sql, tenantId: string): Promise<void>
 }
 
-const atOnce = 1000
+const batchMax = 1000
 const ForgetApplication = defineJob<ApplicationKey>('software.forget-application', { timeoutSeconds: 3600 })
 const ForgetTenant = defineJob<{ tenantId: string }>('software.forget-tenant', { timeoutSeconds: 3600 })
 
@@ -27,10 +27,10 @@ export function createDeletionRules({ kit, applications, contents }: Omit<Deps, 
     },
   })
   jobs.handle(ForgetApplication, async (application, { signal }) => {
-    while (await db.tx((sql) => store.deleteRest(sql, application, atOnce))) signal.throwIfAborted()
+    while (await db.tx((sql) => store.deleteRest(sql, application, batchMax))) signal.throwIfAborted()
   })
   jobs.handle(ForgetTenant, async ({ tenantId }, { signal }) => {
-    while (await db.tx((sql) => store.deleteOfTenant(sql, tenantId, atOnce))) signal.throwIfAborted()
+    while (await db.tx((sql) => store.deleteOfTenant(sql, tenantId, batchMax))) signal.throwIfAborted()
   })
   return {
     forgetEndpoints: store.deleteEndpoints,

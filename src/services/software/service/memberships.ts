@@ -25,8 +25,8 @@ export interface Memberships {
   isNamed(sql: Sql, application: ApplicationKey, filterId: string): Promise<boolean>
 }
 
-/** Up to this many endpoints are matched within the request that names a filter. */
-const atOnce = 1000
+/** Up to this many endpoints are matched within the request that names a filter; otherwise a job matches them in batches of this size. */
+const batchMax = 1000
 
 interface FilterToMatch extends ApplicationKey {
   filterId: string
@@ -64,9 +64,9 @@ export function createMemberships(kit: Kit, register: Register): Memberships {
 
   /** Matches a new filter at once if there are few endpoints, otherwise in a job. */
   async function begin(sql: Sql, application: ApplicationKey, filterId: string, generation: number) {
-    const endpointIds = await store.findEndpointIds(sql, application, { after: '', limit: atOnce + 1 })
+    const endpointIds = await store.findEndpointIds(sql, application, { after: '', limit: batchMax + 1 })
     const { tenantId, applicationName } = application
-    if (endpointIds.length > atOnce)
+    if (endpointIds.length > batchMax)
       return await jobs.send(sql, MatchFilter, { tenantId, applicationName, filterId, generation })
     await refresh(sql, application, endpointIds)
     if (await isActive(sql, application, filterId)) await store.markReady(sql, application, { filterId, generation })
@@ -77,9 +77,9 @@ export function createMemberships(kit: Kit, register: Register): Memberships {
       signal.throwIfAborted()
       const current = await store.findFilter(db.sql, application, filterId)
       if (current?.generation !== generation) return
-      const endpointIds = await store.findEndpointIds(db.sql, application, { after, limit: atOnce })
+      const endpointIds = await store.findEndpointIds(db.sql, application, { after, limit: batchMax })
       if (endpointIds.length > 0) await db.tx((sql) => refresh(sql, application, endpointIds))
-      if (endpointIds.length < atOnce) break
+      if (endpointIds.length < batchMax) break
       after = endpointIds.at(-1)!
     }
     await db.tx(async (sql) => {

@@ -36,7 +36,7 @@ export interface Pushes {
 /** Informs a node that endpoints connected to it may have other targets. */
 const TargetsChanged = defineSignal<ApplicationKey & { endpointIds: string[] }>('software.targets-changed')
 
-const atOnce = 500
+const batchMax = 500
 
 interface PushDeps extends Deps {
   background: Background
@@ -57,8 +57,8 @@ export function createPushes(deps: PushDeps): Pushes {
     for (const endpoint of gateway.connectedHere())
       if (endpoint.tenantId === tenantId && endpoint.applicationName === applicationName)
         endpointIds.push(endpoint.endpointId)
-    for (let begin = 0; begin < endpointIds.length; begin += atOnce)
-      await pushHere(application, endpointIds.slice(begin, begin + atOnce))
+    for (let begin = 0; begin < endpointIds.length; begin += batchMax)
+      await pushHere(application, endpointIds.slice(begin, begin + batchMax))
   }
 
   signals.on(TargetsChanged, ({ endpointIds, ...application }) =>

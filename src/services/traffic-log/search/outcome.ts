@@ -14,7 +14,7 @@ export interface OutcomeQuery {
   outcomes: number
 }
 
-const untilAlways = Number.MAX_SAFE_INTEGER
+const endOfTime = Number.MAX_SAFE_INTEGER
 
 /** Finds the latest response with this request id, if it is among the latest ones of the extension. Run it in one snapshot. */
 export async function findOutcome(sql: Sql, query: OutcomeQuery, deadline: number): Promise<StoredRecord | undefined> {
@@ -26,19 +26,24 @@ export async function findOutcome(sql: Sql, query: OutcomeQuery, deadline: numbe
     endpointIds: new Set([endpointId]),
     extension,
     outbound: true,
-    span: { from: since, to: untilAlways },
+    span: { from: since, to: endOfTime },
   }
   const search = await openSearch(sql, { filter: { ...responses, requestId }, descending: true }, deadline)
   for await (const [found] of recordsInOrder(search, { expected: 1 })) {
     const [record] = await loadRecords(search, [found!])
-    const later = { ...responses, span: { from: record!.micros + 1, to: untilAlways } }
-    return (await hasMore(sql, later, outcomes, deadline)) ? undefined : record
+    const later = { ...responses, span: { from: record!.micros + 1, to: endOfTime } }
+    return (await hasResponses(sql, later, outcomes, deadline)) ? undefined : record
   }
   return undefined
 }
 
 /** Returns whether there are at least `limit` responses with a request id. */
-async function hasMore(sql: Sql, filter: Parameters<typeof openSearch>[1]['filter'], limit: number, deadline: number) {
+async function hasResponses(
+  sql: Sql,
+  filter: Parameters<typeof openSearch>[1]['filter'],
+  limit: number,
+  deadline: number,
+) {
   const search = await openSearch(sql, { filter, descending: true }, deadline)
   let count = 0
   for await (const portion of recordsInOrder(search, { expected: 64 })) {

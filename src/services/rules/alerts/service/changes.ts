@@ -37,7 +37,7 @@ export interface ChangeDeps {
   register: Pick<Register, 'metadataOf'>
 }
 
-const atOnce = 200
+const batchMax = 200
 const attemptsMax = 5
 
 export const keyOf = ({ tenantId, entityType, entityId, alertType }: AlertKey) =>
@@ -46,7 +46,7 @@ const alertKeyOf = (change: Change): AlertKey => ('activation' in change ? chang
 
 /** Returns a function that applies a change; undefined if there was nothing to resolve. */
 export function createAlertChanges(deps: ChangeDeps) {
-  return createBatcher<Change, Changed>((changes) => applyAll(deps, changes), atOnce)
+  return createBatcher<Change, Changed>((changes) => applyAll(deps, changes), batchMax)
 }
 
 /** Applies changes in their order. Several changes of one key go into transactions of their own. */

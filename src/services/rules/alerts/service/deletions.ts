@@ -7,7 +7,7 @@ import { TenantDeleted } from '../../../tenants/events.ts'
 import type { RulesSettings } from '../../settings.ts'
 import * as store from '../store/alerts.ts'
 
-const atOnce = 1000
+const batchMax = 1000
 
 const ForgetEndpoints = defineJob<{ tenantId: string; endpointIds: string[]; until: string }>(
   'rules.forget-alerts-of-endpoints',
@@ -22,10 +22,12 @@ export function createAlertDeletions({
   settings,
 }: Pick<Kit<RulesSettings>, 'db' | 'bus' | 'jobs' | 'settings'>): PeriodicTask[] {
   jobs.handle(ForgetEndpoints, async ({ until, ...endpoints }) => {
-    while ((await store.deleteOfEndpoints(db.sql, { ...endpoints, until: new Date(until), limit: atOnce })) === atOnce);
+    while (
+      (await store.deleteOfEndpoints(db.sql, { ...endpoints, until: new Date(until), limit: batchMax })) === batchMax
+    );
   })
   jobs.handle(ForgetTenant, async ({ tenantId }) => {
-    while ((await store.deleteOfTenant(db.sql, tenantId, atOnce)) === atOnce);
+    while ((await store.deleteOfTenant(db.sql, tenantId, batchMax)) === batchMax);
   })
   bus.handle(
     'rules.forget-alerts-of-endpoints',
@@ -43,7 +45,7 @@ export function createAlertDeletions({
       name: 'rules.alert-retention',
       everySeconds: 600,
       async run() {
-        if (settings.alertDays > 0) while ((await store.deleteOld(db.sql, settings.alertDays, atOnce)) === atOnce);
+        if (settings.alertDays > 0) while ((await store.deleteOld(db.sql, settings.alertDays, batchMax)) === batchMax);
       },
     },
     { name: 'rules.alert-counts', everySeconds: 5, run: store.addUpCounts },
