@@ -30,7 +30,7 @@ export function createOperator(
   async function contextOfOwner(tenantId: string, subject: { type: 'user' | 'client'; id: string }): Promise<Ctx> {
     const ctx = system(tenantId)
     const found = await findSubject(db.sql, { tenantId, ...subject }, { evenDisabled: true })
-    if (!found) throw NotFound({ what: `An available ${subject.type} ${subject.id}` })
+    if (!found) throw NotFound({ what: `${subject.type === 'user' ? 'User' : 'Client'} ${subject.id}` })
     const permissions = permissionsOf(tenantId, found.roles, found.grants)
     return { ...ctx, caller: { ...ctx.caller, subject, permissions } }
   }

@@ -140,8 +140,8 @@ function failuresOf({ method, access, schema }: Pick<Operation, 'method' | 'acce
   if (access.keyHeader !== undefined) statuses.add(403)
   if (schema.body) for (const status of [413, 415]) statuses.add(status)
   if (method === 'GET') statuses.delete(413)
-  const isRaw = access.scope === 'none' && access.keyHeader === undefined
-  if (!isRaw && !access.readOnly && effectOf({ method, schema }) === 'change') statuses.add(507)
+  const isPublic = access.scope === 'none' && access.keyHeader === undefined
+  if (!isPublic && !access.readOnly && effectOf({ method, schema }) === 'change') statuses.add(507)
   return [...statuses].sort()
 }
 
@@ -163,7 +163,7 @@ function describeResponse(status: number, shape: TSchema, operation: Operation, 
   const otherTypes = Object.fromEntries(
     (operation.schema.alsoAs ?? []).map((name) => [name, { schema: { type: 'string' } }]),
   )
-  // The response has the description of this use; the shape keeps the description of its declaration.
+  // A shape may be described anew where it is used. That description belongs to the response; the shared schema keeps its own.
   const content = type !== 'null' && {
     content: { ...contentOf(asDeclared(shape), 'response', components), ...otherTypes },
   }

@@ -37,7 +37,7 @@ export function conditionOf(node: Node): Condition {
     }
     case 'test': {
       const check = checkOf(node.test)
-      return (scope) => someValueAtPath(scope, node.path, 0, node.into && testsElements(node.test), check)
+      return (scope) => someValueAtPath(scope, node.path, 0, node.withElements && testsElements(node.test), check)
     }
     case 'version': {
       const check = checkOf(node.test)
@@ -55,13 +55,20 @@ export function conditionOf(node: Node): Condition {
 /** `$exists`, `$size` and `$elemMatch` test the array itself, all others its elements too. */
 const testsElements = (test: Test) => test.is !== 'exists' && test.is !== 'size' && test.is !== 'element'
 
-function someValueAtPath(value: Json | undefined, path: string[], depth: number, into: boolean, check: Check): boolean {
-  if (depth === path.length) return check(value) || (into && Array.isArray(value) && value.some(check))
+function someValueAtPath(
+  value: Json | undefined,
+  path: string[],
+  depth: number,
+  withElements: boolean,
+  check: Check,
+): boolean {
+  if (depth === path.length) return check(value) || (withElements && Array.isArray(value) && value.some(check))
   // Elements that are not objects are ignored; they do not count as missing.
   if (Array.isArray(value))
-    return value.some((element) => isObject(element) && someValueAtPath(element, path, depth, into, check))
+    return value.some((element) => isObject(element) && someValueAtPath(element, path, depth, withElements, check))
   const name = path[depth]!
-  if (isObject(value) && Object.hasOwn(value, name)) return someValueAtPath(value[name], path, depth + 1, into, check)
+  if (isObject(value) && Object.hasOwn(value, name))
+    return someValueAtPath(value[name], path, depth + 1, withElements, check)
   return check(undefined)
 }
 

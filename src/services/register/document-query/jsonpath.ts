@@ -25,7 +25,7 @@ export function predicateOf(node: Node, base = '$'): string {
     case 'not':
       return `(!${predicateOf(node.part, base)})`
     case 'test':
-      return someAt(node.path, node.into, node.test, base)
+      return someAt(node.path, node.withElements, node.test, base)
     case 'member':
       return someMember(node.where)
     default:
@@ -35,7 +35,7 @@ export function predicateOf(node: Node, base = '$'): string {
 
 /** Uses `$.*` where possible: `keyvalue()` creates an object for each member and takes ten times as long. */
 function someMember(where: Node): string {
-  if (where.node === 'test' && where.into && where.path[0] === 'value') {
+  if (where.node === 'test' && where.withElements && where.path[0] === 'value') {
     const { path, test } = where
     const values = steps('$.*', path.slice(1))
     if (test.is === 'exists') return `(exists(${values}))`
@@ -45,13 +45,13 @@ function someMember(where: Node): string {
   return `(exists($.keyvalue() ? ${predicateOf(where, '@')}))`
 }
 
-function someAt(path: string[], into: boolean, test: Test, base: string): string {
+function someAt(path: string[], withElements: boolean, test: Test, base: string): string {
   if (!path.length) return testPredicate(test, base)
   const fullPath = steps(base, path)
   if (test.is === 'exists') return `(exists(${fullPath}))`
   const parts: string[] = []
-  if (into && !testsArrayItself(test)) parts.push(`exists(${fullPath} ? ${testPredicate(test, '@')})`)
-  if (!into || testsArrayItself(test) || holdsForArrays(test)) {
+  if (withElements && !testsArrayItself(test)) parts.push(`exists(${fullPath} ? ${testPredicate(test, '@')})`)
+  if (!withElements || testsArrayItself(test) || holdsForArrays(test)) {
     const parent = steps(base, path.slice(0, -1))
     parts.push(`exists(${parent} ? (${isType('@', 'object')} && ${testPredicate(test, steps('@', path.slice(-1)))}))`)
   }

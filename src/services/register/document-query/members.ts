@@ -28,7 +28,7 @@ function keysNamedBy(node: Node): string[] | undefined {
 /** Returns a condition that holds if the member with this key exists and satisfies `where`. */
 function entryCondition(key: string, where: Node): Node {
   const rebased = rewriteForEntry(key, where)
-  const exists: Node = { node: 'test', path: [key], into: true, test: { is: 'exists' } }
+  const exists: Node = { node: 'test', path: [key], withElements: true, test: { is: 'exists' } }
   return conditionOf(rebased)({}, undefined) ? all(exists, rebased) : rebased
 }
 
@@ -87,6 +87,6 @@ export function testOfMember(test: Test): Node {
 const fieldEquals = (field: 'key' | 'value', value: Json): Node => ({
   node: 'test',
   path: [field],
-  into: false,
+  withElements: false,
   test: { is: 'in', values: [value] },
 })

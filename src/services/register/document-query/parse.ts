@@ -69,7 +69,7 @@ function readDocument(source: JsonObject): Pick<Query, 'where' | 'patternSize'> 
     if (!objects) {
       const self: Target = target.ofMembers
         ? { test: testOfMember }
-        : { test: (test) => ({ node: 'test', path: [], into: false, test }) }
+        : { test: (test) => ({ node: 'test', path: [], withElements: false, test }) }
       return { objects, where: readCondition(parser, operand, self, path, depth) }
     }
     return { objects, where: readFilter(operand, target.ofMembers ? memberScope : elementScope, path, depth) }
@@ -81,9 +81,9 @@ function readDocument(source: JsonObject): Pick<Query, 'where' | 'patternSize'> 
 
 const version: Target = { test: (test) => ({ node: 'version', test }) }
 const metadata: Target = { test: testOfMetadata, ofMembers: true }
-const atPath = (path: string[]): Target => ({ test: (test) => ({ node: 'test', path, into: true, test }) })
+const atPath = (path: string[]): Target => ({ test: (test) => ({ node: 'test', path, withElements: true, test }) })
 const inMembers = (path: string[]): Target => ({
-  test: (test) => someMember({ node: 'test', path, into: true, test }),
+  test: (test) => someMember({ node: 'test', path, withElements: true, test }),
 })
 
 const versionNames = new Set(['application_version', 'applicationVersion', 'appVersion.name'])

@@ -46,11 +46,11 @@ const documentOf = ({ versionName, metadata }: EndpointView): JsonObject => ({
 const isPlain = (value: Value): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-function valuesAt(value: Value, path: string[], into: boolean): Value[] {
-  if (!path.length) return into && Array.isArray(value) ? [...value, value] : [value]
-  if (Array.isArray(value)) return value.filter(isPlain).flatMap((element) => valuesAt(element, path, into))
+function valuesAt(value: Value, path: string[], withElements: boolean): Value[] {
+  if (!path.length) return withElements && Array.isArray(value) ? [...value, value] : [value]
+  if (Array.isArray(value)) return value.filter(isPlain).flatMap((element) => valuesAt(element, path, withElements))
   const [name, ...rest] = path
-  return isPlain(value) && name! in value ? valuesAt(value[name!], rest, into) : [undefined]
+  return isPlain(value) && name! in value ? valuesAt(value[name!], rest, withElements) : [undefined]
 }
 
 const canonical = (value: Value): string =>
@@ -74,7 +74,12 @@ const bsonType = (value: Value) =>
 
 const negations: Record<string, string> = { $ne: '$eq', $nin: '$in' }
 
-function operatorHolds(name: string, arg: Json, siblings: JsonObject, get: (into: boolean) => Value[]): boolean {
+function operatorHolds(
+  name: string,
+  arg: Json,
+  siblings: JsonObject,
+  get: (withElements: boolean) => Value[],
+): boolean {
   const some = (check: (value: Value) => boolean) => get(true).some(check)
   const ordered = (check: (a: never, b: never) => boolean) =>
     arg === null
@@ -143,7 +148,7 @@ function operatorHolds(name: string, arg: Json, siblings: JsonObject, get: (into
   }
 }
 
-function conditionHolds(condition: Json, get: (into: boolean) => Value[]): boolean {
+function conditionHolds(condition: Json, get: (withElements: boolean) => Value[]): boolean {
   if (!isPlain(condition) || !Object.keys(condition)[0]?.startsWith('$'))
     return operatorHolds('$eq', condition, {}, get)
   return Object.entries(condition).every(([name, arg]) => operatorHolds(name, arg, condition, get))
@@ -155,7 +160,7 @@ function filterHolds(filter: JsonObject, document: JsonObject): boolean {
     if (name === '$and') return parts.every((part) => filterHolds(part, document))
     if (name === '$or') return parts.some((part) => filterHolds(part, document))
     if (name === '$nor') return !parts.some((part) => filterHolds(part, document))
-    return conditionHolds(condition, (into) => valuesAt(document, name.split('.'), into))
+    return conditionHolds(condition, (withElements) => valuesAt(document, name.split('.'), withElements))
   })
 }
 

@@ -32,10 +32,10 @@ export type Node =
   | { node: 'any'; parts: Node[] }
   | { node: 'not'; part: Node }
   /**
-   * Some value at the path passes the test. As in MongoDB, a path passes through the objects of arrays. With `into`, an
-   * array at its end is tested itself and by its elements.
+   * Some value at the path passes the test. As in MongoDB, a path passes through the objects of arrays. With `withElements`, an
+   * array at the end of the path passes also if one of its elements passes.
    */
-  | { node: 'test'; path: string[]; into: boolean; test: Test }
+  | { node: 'test'; path: string[]; withElements: boolean; test: Test }
   /** This and the next two nodes occur only at the root. */
   | { node: 'version'; test: Test }
   | { node: 'member'; where: Node }

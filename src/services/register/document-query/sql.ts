@@ -49,7 +49,7 @@ export function toSql(sql: Sql, query: Query, columns: Columns): Fragment {
 
   function equality(node: Node & { node: 'test' }, values: Json[]): Fragment {
     if (!values.every(containsScalar)) return jsonpathMatch(node)
-    const shapes = values.flatMap((value) => shapesOf(node.path, value, node.into))
+    const shapes = values.flatMap((value) => shapesOf(node.path, value, node.withElements))
     if (shapes.length > containmentsMax) return jsonpathMatch(node)
     const parts = [sql`${metadata()} @> any(${texts(shapes)}::text[]::jsonb[])`]
     if (values.length >= valuesForHash && node.path.length === 1) parts.unshift(hashLookup(node.path[0]!, values))
@@ -110,8 +110,8 @@ function containsScalar(value: Json): boolean {
 }
 
 /** Returns the shapes that metadata may have if the path leads to the value: each step and the end may be an array. */
-function shapesOf(path: string[], value: Json, into: boolean): Json[] {
-  const ends: Json[] = into ? [value, [value]] : [value]
+function shapesOf(path: string[], value: Json, withElements: boolean): Json[] {
+  const ends: Json[] = withElements ? [value, [value]] : [value]
   return path.reduceRight<Json[]>(
     (shapes, name, index) =>
       shapes.flatMap((shape): Json[] => (index ? [{ [name]: shape }, [{ [name]: shape }]] : [{ [name]: shape }])),

@@ -1,4 +1,4 @@
-/** Alert settings, and the hidden rules, triggers and actions that follow them (document 5, 5.16). */
+/** Alert settings, and the hidden rule, trigger and actions that are made from each (document 5, 5.16). */
 import type { Ctx } from '../../../../kernel/contract.ts'
 import type { Sql } from '../../../../kernel/db.ts'
 import { invalidField } from '../../../../kernel/errors.ts'
@@ -64,7 +64,7 @@ async function create(deps: Deps, ctx: Ctx, given: AlertSettingFields): Promise<
   const selection = await checkSelection(deps, ctx, given)
   return await deps.kit.db.tx(async (sql) => {
     const id = await library.insert(deps, sql, ctx, settingKind, { ...columnsOf(given), parts: {} })
-    await follow(deps, sql, ctx, { id, given, selection, parts: {} })
+    await saveParts(deps, sql, ctx, { id, given, selection, parts: {} })
     return id
   })
 }
@@ -78,12 +78,12 @@ async function update(deps: Deps, ctx: Ctx, id: string, given: AlertSettingField
     const row = await library.requireRow<SettingRow>(sql, ctx, settingKind, { id, verb: 'update', lock: true })
     checkIfMatch(ifMatch, library.etagOfRow(settingKind, row))
     await library.change(deps, sql, settingKind, row, columnsOf(given))
-    await follow(deps, sql, ctx, { id: row.id, given, selection, parts: row.parts })
+    await saveParts(deps, sql, ctx, { id: row.id, given, selection, parts: row.parts })
   })
 }
 
 /** Writes the parts of a setting, and stores their ids. */
-async function follow(
+async function saveParts(
   deps: Deps,
   sql: Sql,
   ctx: Ctx,
