@@ -137,7 +137,7 @@ export interface AlertAcknowledgement {
   comment?: string
 }
 
-/** Opens an alert. If one of this type is open for the entity, it stays the only one. */
+/** Opens an alert. An entity has at most one open alert of each type. */
 export interface AlertActivationAction {
   /** Id of the action. */
   id: string
@@ -172,7 +172,7 @@ export interface AlertActivationAction {
   updatedAt: string
 }
 
-/** Opens an alert. If one of this type is open for the entity, it stays the only one. The action as it is written. */
+/** Opens an alert. An entity has at most one open alert of each type. The action as it is written. */
 export interface AlertActivationActionFields {
   /** Name of the action. */
   name: string
@@ -247,7 +247,7 @@ export interface AlertLifecycleEventPage {
   content: AlertLifecycleEvent[]
 }
 
-/** Fires when an alert opens, changes, is acknowledged or resolved: one of its endpoints, or of the tenant itself. */
+/** Fires when an alert of one of its endpoints, or of the tenant itself, opens, changes, is acknowledged or resolved. */
 export interface AlertLifecycleEventTrigger {
   /** Id of the trigger. */
   id: string
@@ -2622,7 +2622,7 @@ export interface EndpointSearch {
   offset?: number
   /** Maximum number of items to return; 0 returns all. Default: 100. */
   limit?: number
-  /** `nextCursor` of the page before, with the same conditions and sort; `offset` then counts no more. Empty: the first page. Reading a long list takes less time with cursors than with offsets. Default: pages without `nextCursor`. */
+  /** `nextCursor` of the page before, with the same conditions and sort; `offset` is then ignored. Empty: the first page. Reading a long list takes less time with cursors than with offsets. Default: pages without `nextCursor`. */
   cursor?: string
 }
 
@@ -8319,7 +8319,7 @@ export interface Nouns {
       offset?: number | undefined
       /** Maximum number of items to return; 0 returns all. Default: 100. */
       limit?: number | undefined
-      /** `nextCursor` of the page before, with the same conditions and sort; `offset` then counts no more. Empty: the first page. Reading a long list takes less time with cursors than with offsets. Default: pages without `nextCursor`. */
+      /** `nextCursor` of the page before, with the same conditions and sort; `offset` is then ignored. Empty: the first page. Reading a long list takes less time with cursors than with offsets. Default: pages without `nextCursor`. */
       cursor?: string | undefined
       /** JSON object of metadata keys with the value that each must have, such as `{"city":"Kyiv"}`; URL-encoded. */
       metadataFilter?: string | undefined
@@ -8338,7 +8338,7 @@ export interface Nouns {
     search: ListCall<{
       body: EndpointSearch
     }, Endpoint>
-    /** Unregister several endpoints. Unregisters each endpoint on its own. `failed` lists those that could not be unregistered, with the reason. */
+    /** Unregister several endpoints. Unregisters endpoints one by one. `failed` lists those that could not be unregistered, with the reason. */
     deleteMany: Call<{
       body: EndpointIds
     }, { 200: DeletionOutcome }>
@@ -8657,7 +8657,7 @@ export interface Nouns {
   }
   files: {
     uploadTokens: {
-      /** Create an upload token for an endpoint. For a caller who uploads a file or blob in the place of the device: send it as `X-Auth-Token` of the upload. The endpoint needs a token that is neither suspended nor revoked. */
+      /** Create an upload token for an endpoint. For a caller who uploads a file or blob on behalf of the device: send it as `X-Auth-Token` of the upload. The endpoint needs a token that is neither suspended nor revoked. */
       create: Call<{
         /** Name of the application. */
         appName: string
@@ -9389,7 +9389,7 @@ export interface Nouns {
       /** Semantic version (SemVer 2.0.0), such as `1.2.3` or `2.0.0-rc.1`. */
       softwareVersion: string
     }, { 200: Software }>
-    /** Create a software version. Connected endpoints for which the version is the new target are pushed it at once. */
+    /** Create a software version. Connected endpoints for which the version is the new target get it at once. */
     create: Call<{
       /** Name of the application. */
       appName: string
@@ -9458,7 +9458,7 @@ export interface Nouns {
         /** Semantic version (SemVer 2.0.0), such as `1.2.3` or `2.0.0-rc.1`. */
         softwareVersion: string
       }, { 204: undefined }>
-      /** Retry a software version on endpoints that failed. Endpoints that reported that they could not apply the version wait for it again; those that are connected are pushed it at once. Without `endpointIds` all of them do, and reports before this do not count for the failure threshold any more. A rollout that is paused or halted stays so. */
+      /** Retry a software version on endpoints that failed. Endpoints that reported that they could not apply the version wait for it again; those that are connected get it at once. Without `endpointIds` all of them do, and reports before this do not count for the failure threshold any more. A rollout that is paused or halted stays so. */
       retry: Call<{
         /** Name of the application. */
         appName: string
@@ -10289,7 +10289,7 @@ export interface Nouns {
     }, { 204: undefined }>
   }
   alertActivationActions: {
-    /** Create an alert-activation action. Opens an alert. If one of this type is open for the entity, it stays the only one. Scripts act with the present permissions of their writer. */
+    /** Create an alert-activation action. Opens an alert. An entity has at most one open alert of each type. Scripts act with the present permissions of their writer. */
     create: Call<{
       body: AlertActivationActionFields
     }, { 201: undefined }>
@@ -10605,7 +10605,7 @@ export interface Nouns {
     }, { 204: undefined }>
   }
   alertLifecycleEventTriggers: {
-    /** Create an alert-lifecycle-event trigger. Fires when an alert opens, changes, is acknowledged or resolved: one of its endpoints, or of the tenant itself. A trigger does nothing until a rule has it. */
+    /** Create an alert-lifecycle-event trigger. Fires when an alert of one of its endpoints, or of the tenant itself, opens, changes, is acknowledged or resolved. A trigger does nothing until a rule has it. */
     create: Call<{
       body: AlertLifecycleEventTriggerFields
     }, { 201: undefined }>
@@ -11188,13 +11188,13 @@ export interface Nouns {
       }, { 201: CreatedJob }>
     }
     metadataPatches: {
-      /** Change the metadata of many endpoints by a job. Applies one patch to the metadata of each selected endpoint. An endpoint that the patch does not fit fails on its own. Answers at once; the job runs in the background, in parts that are each done completely or not at all. The caller needs the scope on each endpoint when the job is created; endpoints without it fail with a reason. */
+      /** Change the metadata of many endpoints by a job. Applies one patch to the metadata of each selected endpoint. If the patch does not fit an endpoint, only that endpoint fails. Answers at once; the job runs in the background, in parts that are each done completely or not at all. The caller needs the scope on each endpoint when the job is created; endpoints without it fail with a reason. */
       create: Call<{
         body: NewMetadataJob
       }, { 201: CreatedJob }>
     }
     versionChanges: {
-      /** Move many endpoints to another version of their application by a job. Moves each selected endpoint to the version. Endpoints of another application fail on their own. Answers at once; the job runs in the background, in parts that are each done completely or not at all. The caller needs the scope on each endpoint when the job is created; endpoints without it fail with a reason. */
+      /** Move many endpoints to another version of their application by a job. Moves each selected endpoint to the version. The move fails for endpoints of another application. Answers at once; the job runs in the background, in parts that are each done completely or not at all. The caller needs the scope on each endpoint when the job is created; endpoints without it fail with a reason. */
       create: Call<{
         body: NewVersionJob
       }, { 201: CreatedJob }>

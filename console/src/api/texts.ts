@@ -3,5 +3,5 @@ export const texts = {
   interrupted: 'The connection ended before the answer was complete.',
   timeout: 'The platform took too long to answer.',
   tooMany: 'Too many requests at the moment. The platform asks to wait.',
-  unavailable: 'The platform cannot answer at the moment: it is starting, stopping, or its database is away.',
+  unavailable: 'The platform cannot answer at the moment: it is starting, stopping, or its database is unreachable.',
 }

@@ -48,7 +48,7 @@ export async function run<D extends object>(
 }
 
 /**
- * Returns the steps over stored pages. A page that fails in the job's last attempt is processed item by item, so that one bad item
+ * Returns a function that processes the next stored page. A page that fails in the job's last attempt is processed item by item, so that one bad item
  * cannot stop the task.
  */
 export function pageStepper<D extends object, I, R, P>(
@@ -107,7 +107,7 @@ export function pageStepper<D extends object, I, R, P>(
   }
 }
 
-/** Returns the steps of a walk. The number of items of a step is adapted to the wanted time. */
+/** Returns a function that takes the next step of a walk. The number of items of a step is adapted to the wanted time. */
 export function walkStepper<D extends object>(
   { db }: RunDeps,
   { limits }: WalkType<D>,
@@ -148,7 +148,7 @@ export function walkStepper<D extends object>(
 /** Thrown within the transaction of a part whose task is over for this run. */
 class TaskOverError extends Error {}
 
-/** Returns the steps of a walk in parts. The part runs outside of a transaction and saves its progress in one of its own. */
+/** Returns a function that takes the next step of a walk in parts. The part runs outside of a transaction and saves its progress in one of its own. */
 export function partStepper<D extends object>(
   { db }: RunDeps,
   handler: PartHandler<D>,

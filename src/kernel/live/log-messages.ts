@@ -9,7 +9,7 @@ export const liveInterestUnacknowledged = defineLogMessage({
 
 export const liveInterestsUnread = defineLogMessage({
   level: 'warn',
-  text: 'reading the topics that a node wants failed; events are forwarded to it after its next announcement',
+  text: 'reading the interests of a node in live topics failed; events are forwarded to it after its next announcement',
   cause: 'The node did not respond within a second: it is overloaded, starting, stopping or cut off from the database.',
   action: 'Nothing if it happens once. If it repeats, look at the log and load of that node.',
 })

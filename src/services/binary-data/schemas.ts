@@ -193,7 +193,7 @@ export const createUploadToken = {
   name: 'files.uploadTokens.create',
   summary: 'Create an upload token for an endpoint',
   description:
-    'For a caller who uploads a file or blob in the place of the device: send it as `X-Auth-Token` of the upload. The endpoint needs a token ' +
+    'For a caller who uploads a file or blob on behalf of the device: send it as `X-Auth-Token` of the upload. The endpoint needs a token ' +
     'that is neither suspended nor revoked.',
   params: ofEndpoint,
   response: {

@@ -130,7 +130,7 @@ export const createDeletion = {
 export const createMetadataPatch = {
   name: 'jobs.metadataPatches.create',
   summary: 'Change the metadata of many endpoints by a job',
-  description: `Applies one patch to the metadata of each selected endpoint. An endpoint that the patch does not fit fails on its own. ${background}`,
+  description: `Applies one patch to the metadata of each selected endpoint. If the patch does not fit an endpoint, only that endpoint fails. ${background}`,
   body: Type.Object(
     {
       select,
@@ -160,7 +160,7 @@ export const createMetadataPatch = {
 export const createVersionChange = {
   name: 'jobs.versionChanges.create',
   summary: 'Move many endpoints to another version of their application by a job',
-  description: `Moves each selected endpoint to the version. Endpoints of another application fail on their own. ${background}`,
+  description: `Moves each selected endpoint to the version. The move fails for endpoints of another application. ${background}`,
   body: Type.Object(
     {
       select,

@@ -120,7 +120,7 @@ export const putBatch = {
   response: { 200: BatchConfiguration },
   fails: {
     ...batchFails,
-    404: `A version or an endpoint does not exist or is not visible for the caller, or the version is none of the endpoint's application${schemaMissing}`,
+    404: `A version or an endpoint does not exist or is not visible for the caller, or the version does not belong to the application of the endpoint${schemaMissing}`,
   },
 }
 export const putByFilter = {

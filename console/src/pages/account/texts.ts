@@ -7,7 +7,7 @@ export const texts = {
   change: 'Change',
   facts: { username: 'User name', name: 'Name', email: 'E-mail', tenant: 'Tenant', roles: 'Roles' },
   preferences: 'Preferences',
-  preferencesNote: 'Kept with your user, so they hold on every device.',
+  preferencesNote: 'Stored with your user, so they apply on every device.',
   theme: 'Colours',
   themes: { system: 'As the system', light: 'Light', dark: 'Dark' },
   zone: 'Time zone',

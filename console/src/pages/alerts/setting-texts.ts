@@ -30,7 +30,8 @@ export const settingTexts = {
   resolution: 'The alert is resolved when this returns anything but false, null and undefined',
   resolutionDefault: 'The alert is resolved when the first script returns false.',
   notices: 'Notices',
-  noNotices: 'Nobody is told. Add addresses or a webhook to send notices when an alert opens and when it is resolved.',
+  noNotices:
+    'Nobody is notified. Add addresses or a webhook to send notices when an alert opens and when it is resolved.',
   openAlerts: 'Alerts of this type',
   facts: {
     id: 'Id',

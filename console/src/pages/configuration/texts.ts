@@ -16,7 +16,7 @@ export const texts = {
   loading: 'Loading the configuration',
   text: 'Default configuration',
   textNote:
-    'JSON. It counts for all endpoints of the version that have no configuration of their own. Connected devices get it at once.',
+    'JSON. It applies to all endpoints of the version that have no configuration of their own. Connected devices get it at once.',
   none: 'This version has no default with this name yet.',
   changes: 'Changes before saving',
   changed: 'Last change',
@@ -30,7 +30,7 @@ export const texts = {
   open: 'Open',
   // apply
   applyLead:
-    'One configuration for some endpoints of the version. It counts instead of the default. All of them get it, or none if something is wrong.',
+    'One configuration for some endpoints of the version. It replaces the default for these endpoints. All of them get it, or none if something is wrong.',
   applyTo: 'Who gets it',
   applyTargets: { endpoints: 'Endpoints', filter: 'A filter' },
   chooseEndpoints: 'Choose endpoints…',

@@ -18,7 +18,7 @@ export const texts = {
     relations: 'Relations',
     access: 'Access',
   },
-  noTab: (tab: string) => `An endpoint has no part “${tab}”. This is “Now”.`,
+  noTab: (tab: string) => `An endpoint has no part “${tab}”. The tab “Now” is shown.`,
   delete: 'Delete',
   deleteWhat: (id: string) => `endpoint ${id}`,
   deleteAlso: {

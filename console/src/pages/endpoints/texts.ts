@@ -84,7 +84,7 @@ export const bulkTexts = {
   mergeNote: 'A JSON object: keys get these values, null deletes a key, other keys stay.',
   mergeObject: 'Changes are a JSON object: keys with values.',
   versionName: 'Version',
-  versionNote: 'Endpoints of another application fail on their own; nothing else of them changes.',
+  versionNote: 'The change fails for endpoints of another application; the others are changed.',
   configName: 'Name of the configuration',
   config: 'Configuration',
   configNote: 'Connected devices get it at once.',

@@ -23,7 +23,7 @@ export const texts = {
   },
   firstTitle: 'Connect your first device',
   firstText:
-    'One page makes everything that a device needs, gives you the lines to run, and shows the first message when it arrives. Without a device, the page can play one.',
+    'One page makes everything that a device needs, gives you the lines to run, and shows the first message when it arrives. Without a device, the page itself can act as one.',
   connect: 'Connect a device',
   firstAction: 'Create an application',
 }

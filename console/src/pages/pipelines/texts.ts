@@ -84,7 +84,7 @@ export const documentTexts = {
   retentionNote: 'Empty: as the platform is configured. 0: for ever.',
   keep: 'Keep documents',
   save: 'Save',
-  saved: 'Saved. It counts for samples that arrive from now on.',
+  saved: 'Saved. It applies to samples that arrive from now on.',
   stop: 'Stop keeping',
   stopTitle: 'Stop keeping documents?',
   stopText: 'Further samples are not kept as documents. Documents that exist stay until their time is over.',

@@ -44,7 +44,8 @@ export const kindTexts = {
   name: 'Name',
   fields: 'Fields',
   fieldsNote: {
-    trigger: 'JSON. appName, appVersionName or endpointIds says whose events count. The guide lists all fields.',
+    trigger:
+      'JSON. appName, appVersionName or endpointIds says whose events start the rule. The guide lists all fields.',
     action: 'JSON. Fields that end in “Expression” take a constant or a script with a return.',
   },
   when: 'It runs',

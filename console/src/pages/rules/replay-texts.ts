@@ -29,7 +29,7 @@ export const replayTexts = {
   noneYet: 'No difference so far.',
   noMessages: 'No message was recorded in this period for these endpoints.',
   more: (shown: number, kept: number) =>
-    `The first ${count(shown)} of ${count(kept)} differences. As a command, all that are kept: at most 1,000.`,
+    `The first ${count(shown)} of ${count(kept)} differences. The command returns all that are kept, at most 1,000.`,
   columns: { at: 'Time', endpoint: 'Endpoint', before: 'Then', now: 'Now' },
   notRun: 'did not run',
   earlier: 'Replays of the last 7 days',

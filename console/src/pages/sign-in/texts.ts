@@ -7,7 +7,7 @@ export const texts = {
     optional: 'Optional: users who add one need it',
     required: 'Required: users without one add it at their next sign-in',
   },
-  ruleNote: 'Applies to the next sign-ins. Sessions that exist go on until they end.',
+  ruleNote: 'Applies to the next sign-ins. Existing sessions continue until they end.',
   ruleSaved: 'Rule saved',
   clients: 'Clients',
   clientColumns: { id: 'Id', kind: 'For', roles: 'Roles', addresses: 'Addresses after sign-in' },

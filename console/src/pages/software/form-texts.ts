@@ -46,7 +46,7 @@ export const formTexts = {
   // start
   start: 'Start',
   startTitle: (version: string) => `Start the rollout of ${version}`,
-  startText: 'Connected endpoints are pushed the version at once, the others when they connect or ask.',
+  startText: 'Connected endpoints get the version at once, the others when they connect or ask.',
   startTo: 'Offer it to',
   started: 'Rollout started',
   startNoFilters: 'Choose at least one filter.',
@@ -78,7 +78,7 @@ export const formTexts = {
   retry: (endpointId: string) => `Offer it to ${endpointId} again`,
   retryAll: 'Retry all',
   retryAllTitle: (version: string) => `Offer ${version} again to all that failed?`,
-  retryAllText: 'Connected endpoints are pushed it at once. Earlier failures do not count for the threshold any more.',
+  retryAllText: 'Connected endpoints get it at once. Earlier failures do not count for the threshold any more.',
   retried: (number: number) =>
     number === 1
       ? '1 endpoint is offered the version again'

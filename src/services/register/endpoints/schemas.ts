@@ -129,7 +129,7 @@ const cursor = Type.Optional(
   Type.String({
     maxLength: 200,
     description:
-      '`nextCursor` of the page before, with the same conditions and sort; `offset` then counts no more. Empty: the first page. ' +
+      '`nextCursor` of the page before, with the same conditions and sort; `offset` is then ignored. Empty: the first page. ' +
       'Reading a long list takes less time with cursors than with offsets. Default: pages without `nextCursor`.',
   }),
 )
@@ -264,7 +264,7 @@ export const deleteEndpoints = {
   name: 'endpoints.deleteMany',
   summary: 'Unregister several endpoints',
   description:
-    'Unregisters each endpoint on its own. `failed` lists those that could not be unregistered, with the reason.',
+    'Unregisters endpoints one by one. `failed` lists those that could not be unregistered, with the reason.',
   body: Type.Object(
     {
       endpointIds: Type.Array(Name({ description: 'Id of an endpoint.' }), {

@@ -25,7 +25,7 @@ export const retryRollout = {
   name: 'software.rollout.retry',
   summary: 'Retry a software version on endpoints that failed',
   description:
-    'Endpoints that reported that they could not apply the version wait for it again; those that are connected are pushed it at once. ' +
+    'Endpoints that reported that they could not apply the version wait for it again; those that are connected get it at once. ' +
     'Without `endpointIds` all of them do, and reports before this do not count for the failure threshold any more. ' +
     'A rollout that is paused or halted stays so.',
   params: ofVersion,

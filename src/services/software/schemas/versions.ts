@@ -148,7 +148,7 @@ export const readSoftware = {
 export const createSoftware = {
   name: 'software.create',
   summary: 'Create a software version',
-  description: 'Connected endpoints for which the version is the new target are pushed it at once.',
+  description: 'Connected endpoints for which the version is the new target get it at once.',
   params: ofVersion,
   body: NewSoftware,
   response: { 201: describedAs(Software, 'The version was created; `Location` holds its address.') },

@@ -31,7 +31,7 @@ export const messageExpression: Attribute = {
 export const alertActivation: ActionTypeDefinition = {
   type: 'alert-activation',
   title: 'AlertActivationAction',
-  description: 'Opens an alert. If one of this type is open for the entity, it stays the only one.',
+  description: 'Opens an alert. An entity has at most one open alert of each type.',
   attributes: {
     alertTypeExpression,
     messageExpression,

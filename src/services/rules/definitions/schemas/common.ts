@@ -60,7 +60,7 @@ export const none = { 204: Empty('Done.') }
 export const created = { 201: Empty('Created. `Location` has its address.') }
 export const invalid = 'A field is missing or wrong; the message names it.'
 export const missing = (noun: string) => `The ${noun} does not exist, or the caller may not read it.`
-export const ofAlertSetting = 'It belongs to an alert setting, which alone may change it.'
+export const ofAlertSetting = 'It belongs to an alert setting and changes only with that setting.'
 export const changeFails = (noun: string) => ({
   400: invalid,
   404: missing(noun),

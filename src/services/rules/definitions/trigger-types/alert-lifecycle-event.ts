@@ -8,7 +8,7 @@ export const alertLifecycleEvent: TriggerTypeDefinition = {
   type: 'alert-lifecycle-event',
   title: 'AlertLifecycleEventTrigger',
   description:
-    'Fires when an alert opens, changes, is acknowledged or resolved: one of its endpoints, or of the tenant itself.',
+    'Fires when an alert of one of its endpoints, or of the tenant itself, opens, changes, is acknowledged or resolved.',
   fields: {
     alertTypes: listOfNames(
       alertType('Type of an alert.'),
