@@ -18,9 +18,13 @@ const device = await connect({
   },
   onConfiguration: ({ config }) => console.log(`applied ${JSON.stringify(config)}`),
   async onSoftware({ version, config, download }) {
-    const hash = createHash('sha256')
-    // The SDK continues a broken download; a real device writes the bytes to its flash memory.
-    if (config?.link) for await (const bytes of await download()) hash.update(bytes)
+    if (config?.link) {
+      const hash = createHash('sha256')
+      const file = await download()
+      // The SDK continues a broken download; a real device writes the bytes to its flash memory.
+      for await (const bytes of file) hash.update(bytes)
+      if (file.digest !== `sha-256=:${hash.digest('base64')}:`) throw new Error('wrong checksum')
+    }
     console.log(`installed ${version}`)
   },
 })

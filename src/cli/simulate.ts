@@ -43,6 +43,7 @@ async function simulate(options: SimulateOptions, stopSignal: Promise<unknown>) 
     createDevice({
       number: index + 1,
       url: address,
+      httpUrl: bootstrap.baseUrl,
       versionName,
       ...endpoint,
       everySeconds: 1 / options.rate,

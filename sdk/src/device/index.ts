@@ -3,18 +3,17 @@ import { createCredentials } from '../auth.ts'
 import { WaypostError } from '../errors.ts'
 import { readOperation } from '../operation.ts'
 import { send } from '../request.ts'
-import { delayMsOf } from '../retry.ts'
 import type { Transport } from '../running.ts'
 import type { Upload } from '../types.ts'
 import { openHttpLink } from './http-link.ts'
 import type { Link, Message } from './link.ts'
 import { type MqttModule, openMqttLink } from './mqtt-link.ts'
 import { createQueue } from './queue.ts'
-import { createWork, type Handlers } from './work.ts'
+import { createWork, type Handlers, type SoftwareFile } from './work.ts'
 
 export { WaypostError } from '../errors.ts'
 export type { MqttModule } from './mqtt-link.ts'
-export type { Command, Configuration, Handlers, Software } from './work.ts'
+export type { Command, Configuration, Handlers, Report, Software, SoftwareFile } from './work.ts'
 
 export interface DeviceOptions extends Handlers {
   /** `https://…` for HTTP; `mqtts://…` or `wss://…/mqtt` for MQTT, which needs the package `mqtt`. */
@@ -95,7 +94,9 @@ export async function connect(options: DeviceOptions): Promise<Device> {
       void broken?.close()
     },
   })
-  const work = createWork(options, queue.send, (address) => downloadOf(options, transport, address), onError)
+  const closing = new AbortController()
+  const download = (address: string) => downloadOf(options, transport, address, closing.signal)
+  const work = createWork(options, queue.send, download, onError)
 
   async function open() {
     if (closed) return
@@ -124,7 +125,7 @@ export async function connect(options: DeviceOptions): Promise<Device> {
     if (closed) return
     options.onOffline?.(error)
     clearTimeout(timer)
-    timer = setTimeout(open, delayMsOf(++failures + 2, error.retryAfterSeconds, Math.random))
+    timer = setTimeout(open, reconnectMsOf(++failures, error.retryAfterSeconds))
   }
 
   void open()
@@ -134,11 +135,21 @@ export async function connect(options: DeviceOptions): Promise<Device> {
     async close() {
       closed = true
       clearTimeout(timer)
+      closing.abort()
       queue.close()
       await link?.close()
       link = undefined
     },
   })
+}
+
+const firstReconnectMs = 500
+const reconnectMsMax = 30_000
+
+/** Returns the time before the next connection. It doubles, so that thousands of devices do not keep a platform from starting. */
+function reconnectMsOf(failures: number, retryAfterSeconds = 0): number {
+  const limit = Math.min(reconnectMsMax, firstReconnectMs * 2 ** (failures - 1))
+  return retryAfterSeconds * 1000 + limit * (0.5 + Math.random() / 2)
 }
 
 interface Control {
@@ -217,7 +228,12 @@ const mqttOptionsOf = ({ url, version, token, clientId, username, password, conn
 })
 
 /** Downloads software from the host of the platform only; the link itself is the permission. */
-async function downloadOf(options: DeviceOptions, transport: Transport | undefined, link: string) {
+async function downloadOf(
+  options: DeviceOptions,
+  transport: Transport | undefined,
+  link: string,
+  signal: AbortSignal,
+): Promise<SoftwareFile> {
   const target = URL.canParse(link) ? new URL(link) : undefined
   const hosts = [options.url, options.httpUrl ?? options.url].map((url) => new URL(url).hostname)
   if (target === undefined || !/^https?:$/.test(target.protocol) || !hosts.includes(target.hostname))
@@ -230,6 +246,6 @@ async function downloadOf(options: DeviceOptions, transport: Transport | undefin
     url: target.origin,
     credentials: createCredentials(undefined, { ...base, url: target.origin }),
   }
-  const { body } = await send(from, file, args, {})
-  return body as ReadableStream<Uint8Array>
+  const { body, headers } = await send(from, file, args, { signal })
+  return Object.assign(body as ReadableStream<Uint8Array>, { digest: headers.get('repr-digest') ?? undefined })
 }

@@ -29,6 +29,7 @@ export interface MqttOptions {
 const connectTimeoutMs = 20_000
 const responseTimeoutMs = 20_000
 const requestIdMax = 2_000_000_000
+const decoder = new TextDecoder()
 
 async function loadModule(): Promise<MqttModule> {
   // The name is a variable, so that bundlers do not need the package.
@@ -96,7 +97,7 @@ export async function openMqttLink(options: MqttOptions, { onPush, onLost }: Lin
       open = true
       resolve()
     })
-    client.on('message', (topic: string, payload: Uint8Array) => receive(topic, new TextDecoder().decode(payload)))
+    client.on('message', (topic: string, payload: Uint8Array) => receive(topic, decoder.decode(payload)))
     client.on('error', (error: unknown) => {
       problem = error
     })

@@ -17,7 +17,22 @@ export interface Software {
   /** The specification of the version. */
   config: Record<string, unknown> | null
   /** Downloads the file of the version, if it has one. */
-  download(): Promise<ReadableStream<Uint8Array>>
+  download(): Promise<SoftwareFile>
+}
+
+/** The bytes of a file as they arrive; a broken download continues where it stopped. */
+export interface SoftwareFile extends ReadableStream<Uint8Array> {
+  /** SHA-256 of the whole file, such as `sha-256=:…:` (RFC 9530). */
+  readonly digest: string | undefined
+}
+
+/** The outcome of a command, a configuration or software, which the platform has acknowledged. */
+export interface Report {
+  kind: 'command' | 'configuration' | 'software'
+  /** Type of the command, name of the configuration, or version of the software. */
+  name: string | undefined
+  /** 200, or 500 if the function has thrown. */
+  statusCode: number
 }
 
 /** The functions of a device. If a function throws, the device reports a failure with the message of the error. */
@@ -26,6 +41,8 @@ export interface Handlers {
   onCommand?: ((command: Command) => unknown) | undefined
   onConfiguration?: ((configuration: Configuration) => unknown) | undefined
   onSoftware?: ((software: Software) => unknown) | undefined
+  /** Called when the platform has the outcome of one of these functions. */
+  onReported?: ((report: Report) => void) | undefined
 }
 
 interface Outcome {
@@ -44,7 +61,7 @@ const parse = (text: string): unknown => (text === '' ? undefined : JSON.parse(t
 export function createWork(
   handlers: Handlers,
   send: Send,
-  download: (link: string) => Promise<ReadableStream<Uint8Array>>,
+  download: (link: string) => Promise<SoftwareFile>,
   onError: (error: unknown) => void,
 ) {
   const outcomes = new Map<string, Promise<Outcome>>()
@@ -70,6 +87,7 @@ export function createWork(
     if (handlers.onCommand === undefined) return
     const outcome = await once(`command ${id}`, () => handlers.onCommand!({ id, type, payload }))
     await report('cex', `result/${type}`, [{ id, ...outcome }])
+    handlers.onReported?.({ kind: 'command', name: type, statusCode: outcome.statusCode })
   }
 
   async function commands(body: unknown, type?: string) {
@@ -86,6 +104,7 @@ export function createWork(
     const { payload: _, ...applied } = outcome
     await report('cmx', name === undefined ? 'applied/json' : `applied/json/${name}`, { configId, ...applied })
     known.set(`cmx ${name ?? ''}`, configId)
+    handlers.onReported?.({ kind: 'configuration', name, statusCode: outcome.statusCode })
   }
 
   async function software(body: unknown) {
@@ -99,6 +118,7 @@ export function createWork(
     if (outcome.statusCode !== 200) outcomes.delete(`software ${configId}`)
     await report('cmx_ota', 'applied/json', { configId, ...outcome })
     if (outcome.statusCode === 200) known.set('cmx_ota', configId)
+    handlers.onReported?.({ kind: 'software', name: configId, statusCode: outcome.statusCode })
   }
 
   const request = async (extension: string, resource: string, body: unknown) =>

@@ -1,14 +1,26 @@
 /** One simulated device: sends samples, answers commands, applies configurations, installs software and sometimes loses its connection. */
+import { createHash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import { monotonicMs, systemClock } from '../../kernel/clock.ts'
-import { download } from './download.ts'
-import { type Link, openLink } from './link.ts'
+import {
+  type Command,
+  type Configuration,
+  connect,
+  type Report,
+  type Device as SdkDevice,
+  type Software,
+  type SoftwareFile,
+  type WaypostError,
+} from '../../../sdk/src/device/index.ts'
+import { monotonicMs, sleep, systemClock } from '../../kernel/clock.ts'
 import { createMeasurements, type Measurements } from './measurements.ts'
+import { connectMqtt, type SimulatedClient } from './mqtt-client.ts'
 import type { Statistics } from './statistics.ts'
 
 export interface DeviceOptions {
   number: number
   url: URL
+  /** Address of the platform, for files of software. */
+  httpUrl: string
   versionName: string
   endpointId: string
   token: string
@@ -36,8 +48,6 @@ export interface Device {
   stop(): Promise<void>
 }
 
-const backOffFirstMs = 1000
-const backOffMaxMs = 30_000
 const drainMs = 2000
 const simulatedFailure = 'simulated failure'
 
@@ -46,19 +56,15 @@ interface State {
   options: DeviceOptions
   measurements: Measurements
   everyMs: number
-  link: Link | undefined
-  stopped: boolean
-  requestId: number
-  failures: number
-  connectedBefore: boolean
+  device: SdkDevice | undefined
+  client: SimulatedClient | undefined
+  /** True while the device itself has ended its connection. */
+  interrupted: boolean
+  connections: number
   tokenRequested: boolean
   sampling: NodeJS.Timeout | undefined
   interruption: NodeJS.Timeout | undefined
-  retry: NodeJS.Timeout | undefined
-  /** Commands and software versions that the device works on. It gets them again when it reconnects meanwhile. */
-  inProgress: Set<string>
-  softwareReported: boolean
-  /** Aborts downloads and delays when the device stops. */
+  /** Aborts delays when the device stops. */
   stopping: AbortController
 }
 
@@ -67,213 +73,166 @@ export function createDevice(options: DeviceOptions): Device {
     options,
     measurements: createMeasurements(options.number),
     everyMs: options.everySeconds * 1000,
-    link: undefined,
-    stopped: false,
-    requestId: 0,
-    failures: 0,
-    connectedBefore: false,
+    device: undefined,
+    client: undefined,
+    interrupted: false,
+    connections: 0,
     tokenRequested: false,
     sampling: undefined,
     interruption: undefined,
-    retry: undefined,
-    inProgress: new Set(),
-    softwareReported: false,
     stopping: new AbortController(),
   }
   return {
-    start: () => void connect(state),
-    isConnected: () => state.link !== undefined,
+    start: () => void start(state),
+    isConnected: () => state.device?.connected === true,
     stop: () => stop(state),
   }
 }
 
+async function start(state: State) {
+  const { url, httpUrl, versionName, token, endpointId, software } = state.options
+  const device = await connect({
+    url: `${url.protocol}//${url.host}`,
+    httpUrl,
+    version: versionName,
+    token,
+    clientId: endpointId,
+    ...(url.username !== '' && { username: decodeURIComponent(url.username) }),
+    ...(url.password !== '' && { password: decodeURIComponent(url.password) }),
+    mqtt: {
+      connect(address, options) {
+        state.client = connectMqtt(address, options)
+        return state.client
+      },
+    },
+    // Times of the simulator are those of its measurements.
+    stampSamples: false,
+    onConnected: () => handleConnected(state),
+    onOffline: (error) => handleOffline(state, error),
+    onError: (error) => handleError(state, error),
+    onCommand: (command) => execute(state, command),
+    onConfiguration: (configuration) => applyConfiguration(state, configuration),
+    onSoftware: (offered) => install(state, offered),
+    onReported: (report) => handleReport(state, report),
+  })
+  state.device = device
+  // The platform offers software only to devices whose version it knows.
+  if (software !== undefined) await device.reportSoftware(software).catch((error) => handleError(state, error))
+}
+
 async function stop(state: State) {
-  state.stopped = true
+  const { device } = state
   state.stopping.abort()
-  for (const timer of [state.sampling, state.interruption, state.retry]) clearTimeout(timer)
-  const deadline = monotonicMs() + drainMs
-  while (state.link && state.link.pending() > 0 && monotonicMs() < deadline)
-    await new Promise((done) => setTimeout(done, 10))
-  state.link?.disconnect()
-}
-
-const topicOf = ({ options: { versionName, token } }: State, extension: string) =>
-  `kp1/${versionName}/${extension}/${token}`
-
-async function connect(state: State) {
-  const { options } = state
-  try {
-    const opened = await openLink({
-      url: options.url,
-      clientId: options.endpointId,
-      onMessage: (topic, payload) =>
-        void receive(state, topic, payload).catch((error) => options.onError(error.message)),
-      onClose: (why) => handleClose(state, why),
-    })
-    if (state.stopped) return opened.disconnect()
-    state.link = opened
-    if (state.connectedBefore) options.statistics.count('reconnections')
-    state.connectedBefore = true
-    sample(state)
-    void reportSoftware(state)
-    if (options.reconnectEverySeconds > 0)
-      state.interruption = setTimeout(interrupt, options.reconnectEverySeconds * 1000 * (0.5 + Math.random()), state)
-  } catch (error) {
-    options.statistics.count('errors')
-    options.onError((error as Error).message)
-    handleClose(state)
-  }
-}
-
-function handleClose(state: State, why?: string) {
-  const expected = why === undefined || why === 'dropped' || why === 'disconnected'
-  if (!expected && !state.stopped) state.options.onError(why)
-  state.link = undefined
   clearTimeout(state.sampling)
   clearTimeout(state.interruption)
-  if (state.stopped) return
-  const wait = Math.min(backOffMaxMs, backOffFirstMs * 2 ** state.failures++)
-  state.retry = setTimeout(connect, wait * (0.5 + Math.random()), state)
+  const deadline = monotonicMs() + drainMs
+  while (device?.connected && device.pending > 0 && monotonicMs() < deadline) await sleep(10)
+  await device?.close()
+}
+
+const hasStopped = ({ stopping }: State) => stopping.signal.aborted
+
+function handleConnected(state: State) {
+  const { statistics, reconnectEverySeconds } = state.options
+  if (state.connections++ > 0) statistics.count('reconnections')
+  state.interrupted = false
+  if (hasStopped(state)) return
+  sample(state)
+  if (reconnectEverySeconds > 0)
+    state.interruption = setTimeout(interrupt, reconnectEverySeconds * 1000 * (0.5 + Math.random()), state)
+}
+
+function handleOffline(state: State, error: WaypostError) {
+  clearTimeout(state.sampling)
+  clearTimeout(state.interruption)
+  if (hasStopped(state) || state.interrupted) return
+  if (error.code !== 'interrupted') state.options.statistics.count('errors')
+  state.options.onError(error.message)
 }
 
 /** Half of the devices send DISCONNECT, half lose the connection. */
-const interrupt = ({ link }: State) => (Math.random() < 0.5 ? link?.disconnect() : link?.drop())
+function interrupt(state: State) {
+  state.interrupted = true
+  if (Math.random() < 0.5) state.client?.disconnect()
+  else state.client?.drop()
+}
 
 function sample(state: State) {
   state.sampling = setTimeout(sample, state.everyMs * (0.9 + Math.random() * 0.2), state)
-  void publish(
-    state,
-    `${topicOf(state, 'dcx')}/json/${state.requestId++ % 100_000}`,
-    state.measurements.sample(systemClock()),
-  )
+  void sendSample(state)
 }
 
-/** Resolves to true when the message was acknowledged. */
-async function publish(state: State, topic: string, body: unknown): Promise<boolean> {
-  const sent = monotonicMs()
-  if (!state.link) return false
+async function sendSample(state: State) {
+  const { device, options, connections } = state
+  const sentMs = monotonicMs()
   try {
-    await state.link.publish(topic, JSON.stringify(body))
-  } catch {
-    return false // the connection ended, which `onClose` reports
+    await device?.sample({ ...state.measurements.sample(systemClock()) })
+    options.statistics.count('acknowledged')
+    // A message that waited for another connection says nothing about the platform.
+    if (connections === state.connections) options.statistics.took(monotonicMs() - sentMs)
+  } catch (error) {
+    handleError(state, error)
   }
-  state.failures = 0
-  state.options.statistics.count('acknowledged')
-  state.options.statistics.took(monotonicMs() - sent)
-  return true
 }
 
-async function receive(state: State, topic: string, payload: Buffer) {
-  const [, , extension = '', , ...path] = topic.split('/')
-  if (path.at(-1) === 'error') return await handleError(state, payload)
-  if (path.at(-1) !== 'status' || payload.length === 0) return
-  const body = JSON.parse(payload.toString()) as unknown
-  if (extension === 'cex' && path[0] === 'command' && path[1]) await execute(state, path[1], body)
-  if (extension === 'cmx' && path[0] === 'config') await applyConfiguration(state, path, body)
-  if (extension === 'cmx_ota' && path[0] === 'config') await install(state, body)
-}
-
-async function handleError(state: State, payload: Buffer) {
-  const { statusCode, reasonPhrase } = JSON.parse(payload.toString()) as {
-    statusCode?: number
-    reasonPhrase?: string
-  }
-  state.options.statistics.count('errors')
-  state.options.onError(`${statusCode} ${reasonPhrase}`)
-  if (statusCode !== 401 || state.tokenRequested) return
+/** Handles a message that the platform has rejected. */
+function handleError(state: State, error: unknown) {
+  const { statistics, onError, onUnknownToken } = state.options
+  const { status, code, message } = error as WaypostError
+  if (hasStopped(state) && (code === 'aborted' || code === 'interrupted')) return
+  statistics.count('errors')
+  onError(status === undefined ? message : `${status} ${message}`)
+  if (status !== 401 || state.tokenRequested) return
   state.tokenRequested = true
-  await state.options.onUnknownToken()
+  onUnknownToken().catch((failure) => onError(failure.message))
 }
 
 const hasFailed = ({ options }: State) => Math.random() * 100 < options.failPercent
 
-/** Waits as long as a command or an update takes; returns false if the device stops meanwhile. */
-async function work({ options, stopping: { signal } }: State): Promise<boolean> {
-  if (options.slowSeconds === 0) return true
-  const duration = options.slowSeconds * 1000 * (0.5 + Math.random())
-  return await delay(duration, true, { signal }).catch(() => false)
-}
-
-/** Runs a task and marks what the device works on meanwhile. */
-async function whileInProgress(state: State, keys: string[], task: () => Promise<void>) {
-  for (const key of keys) state.inProgress.add(key)
-  try {
-    await task()
-  } finally {
-    for (const key of keys) state.inProgress.delete(key)
+/** Takes as long as a command or an update takes, and fails as often as the option says. */
+async function work(state: State) {
+  const {
+    options,
+    stopping: { signal },
+  } = state
+  if (options.slowSeconds > 0) {
+    const ms = options.slowSeconds * 1000 * (0.5 + Math.random())
+    // A device that stops meanwhile reports no outcome.
+    await delay(ms, undefined, { signal }).catch(() => new Promise(() => {}))
   }
+  if (hasFailed(state)) throw new Error(simulatedFailure)
 }
 
-async function execute(state: State, type: string, commands: unknown) {
-  if (!Array.isArray(commands)) return
-  const keyOf = ({ id }: { id: number }) => `command ${id}`
-  const fresh = commands.filter((command) => !state.inProgress.has(keyOf(command)))
-  if (fresh.length > 0) await whileInProgress(state, fresh.map(keyOf), () => answer(state, type, fresh))
-}
-
-async function answer(state: State, type: string, commands: { id: number; payload?: unknown }[]) {
-  if (!(await work(state))) return
-  const results = commands.map(({ id, payload }) =>
-    hasFailed(state)
-      ? { id, statusCode: 500, reasonPhrase: simulatedFailure }
-      : {
-          id,
-          statusCode: 200,
-          reasonPhrase: 'done',
-          payload: { type, received: payload ?? null, battery: state.measurements.sample(systemClock()).battery },
-        },
-  )
-  if (await publish(state, `${topicOf(state, 'cex')}/result/${type}`, results))
-    for (const _ of results) state.options.statistics.count('commands')
-  if (type === 'reboot') state.link?.drop()
-}
-
-/** Applies a configuration. `config/json[/<name>][/<request id>]/status` is answered at `applied/json[/<name>]`. */
-async function applyConfiguration(state: State, path: string[], body: unknown) {
-  const { configId, config } = (body ?? {}) as { configId?: string; config?: { reportEverySeconds?: unknown } | null }
-  if (!configId) return
-  const every = Number(config?.reportEverySeconds)
-  if (every >= 0.01 && every <= 86_400) state.everyMs = every * 1000
-  const name = path.slice(2, -1).filter((part) => !/^\d+$/.test(part))
-  const report = { configId, statusCode: 200, reasonPhrase: 'applied' }
-  if (await publish(state, [topicOf(state, 'cmx'), 'applied/json', ...name].join('/'), report))
-    state.options.statistics.count('configurations')
-}
-
-const reportInstalled = (state: State, report: { configId: string; statusCode: number; reasonPhrase: string }) =>
-  publish(state, `${topicOf(state, 'cmx_ota')}/applied/json`, report)
-
-/** Reports the version that the device starts with, once: the platform offers software only to devices whose version it knows. */
-async function reportSoftware(state: State) {
-  const { software } = state.options
-  if (software === undefined || state.softwareReported) return
-  state.softwareReported = await reportInstalled(state, {
-    configId: software,
-    statusCode: 200,
-    reasonPhrase: 'installed',
-  })
-}
-
-/** Installs the software that the device is offered: downloads its file, if it has one, and reports the outcome. */
-async function install(state: State, body: unknown) {
-  const { configId, config } = (body ?? {}) as { configId?: string; config?: { link?: unknown } | null }
-  const key = `software ${configId}`
-  if (!configId || state.inProgress.has(key)) return
-  await whileInProgress(state, [key], async () => {
-    const failure = await installationFailure(state, config?.link)
-    if (state.stopped) return
-    const report = failure ? { statusCode: 500, reasonPhrase: failure } : { statusCode: 200, reasonPhrase: 'installed' }
-    if ((await reportInstalled(state, { configId, ...report })) && !failure) state.options.statistics.count('updates')
-  })
-}
-
-/** Returns why the installation failed; undefined if it did not. */
-async function installationFailure(state: State, link: unknown): Promise<string | undefined> {
-  try {
-    if (typeof link === 'string') await download(link, state.stopping.signal)
-  } catch (error) {
-    return (error as Error).message
-  }
+async function execute(state: State, { type, payload }: Command) {
   await work(state)
-  return hasFailed(state) ? simulatedFailure : undefined
+  return { type, received: payload ?? null, battery: state.measurements.sample(systemClock()).battery }
+}
+
+function applyConfiguration(state: State, { config }: Configuration) {
+  const every = Number((config as { reportEverySeconds?: unknown } | null)?.reportEverySeconds)
+  if (every >= 0.01 && every <= 86_400) state.everyMs = every * 1000
+}
+
+/** Downloads the file of the software, if it has one, and compares it with its digest. */
+async function install(state: State, { config, download }: Software) {
+  if (typeof config?.link === 'string') await checkFile(await download())
+  await work(state)
+}
+
+/** Reads a file to its end. Rejects if it does not match the digest that the platform sent. */
+export async function checkFile(file: SoftwareFile) {
+  const hash = createHash('sha256')
+  for await (const bytes of file) hash.update(bytes)
+  if (file.digest !== undefined && file.digest !== `sha-256=:${hash.digest('base64')}:`)
+    throw new Error('the download does not match its digest')
+}
+
+function handleReport(state: State, { kind, name, statusCode }: Report) {
+  const { statistics } = state.options
+  if (kind === 'command') statistics.count('commands')
+  else if (kind === 'configuration') statistics.count('configurations')
+  else if (statusCode === 200) statistics.count('updates')
+  if (kind !== 'command' || name !== 'reboot') return
+  state.interrupted = true
+  state.client?.drop()
 }
