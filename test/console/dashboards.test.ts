@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { compacted, freePlace, placed } from '../../console/src/pages/dashboards/layout.ts'
 import { openBrowser } from '../harness/browser.ts'
 import { bearer, client, tokenOf } from '../harness/client.ts'
 import { checkAccessibility, checkNarrow, openConsole, settled, signIn, type TestConsole } from '../harness/console.ts'
@@ -295,6 +294,48 @@ test('a dashboard is exported, imported and duplicated; a file that is not a das
   assert.equal((await console_.api(`GET ${root}?search=Copy`)).body.totalElements, 0)
 })
 
+test('a widget whose endpoint is gone or whose series has no points says so, and the others go on', async () => {
+  const { api } = console_
+  await api('POST /epr/api/v1/endpoints', { endpointId: 'room-2', appVersion: { name: 'rooms-v1' } })
+  const values = [
+    ['room-2', 'auto~temperature'],
+    ['room-1', 'auto~humidity'],
+    ['room-1', 'auto~temperature'],
+  ].map(([endpoint, timeSeries], at) => ({
+    ...{ kind: 'value', id: `v${at}`, title: `Value ${at}`, x: at * 8, y: 0, width: 8, height: 4 },
+    series: { endpoint, timeSeries },
+  }))
+  const { dashboardId } = (await api(`POST ${root}`, { name: 'Partly gone', definition: { widgets: values } })).body
+  await page.goto(console_.address(`/dashboards/${dashboardId}`))
+  const value = (at: number) => page.getByRole('region', { name: `Value ${at}` })
+  for (const at of [0, 1]) await value(at).getByText('No value yet.').waitFor()
+  await value(2).locator('.big-value-number').waitFor()
+  assert.equal((await api('DELETE /epr/api/v1/endpoints/room-2')).status, 204)
+  await page.reload()
+  await value(0).getByText('There is no endpoint room-2, or you may not read it.').waitFor()
+  await value(1).getByText('No value yet.').waitFor()
+  await value(2).locator('.big-value-number').waitFor()
+})
+
+test('a name that the platform refuses, and a dashboard that was deleted meanwhile: the reason is said, and what was typed stays', async () => {
+  const { dashboardId } = await stored('Partly gone')
+  await page.goto(console_.address(`/dashboards/${dashboardId}/edit`))
+  await settled(page)
+  const name = page.getByRole('textbox', { name: /^Name/ })
+  const long = 'n'.repeat(201)
+  await name.fill(long)
+  console_.expect(/400|404/)
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByRole('alert').filter({ hasText: 'name' }).waitFor()
+  assert.equal(await name.inputValue(), long)
+  await name.fill('Typed for nothing')
+  assert.equal((await console_.api(`DELETE ${root}/${dashboardId}`)).status, 204)
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByRole('alert').filter({ hasText: 'There is no dashboard' }).waitFor()
+  assert.equal(await name.inputValue(), 'Typed for nothing')
+  assert.equal((await console_.api(`GET ${root}?search=Typed`)).body.totalElements, 0)
+})
+
 test('Explore adds its chart to a dashboard', async () => {
   await page.goto(console_.address('/explore?application=rooms&endpoints=room-1&series=auto~temperature&aggregate=max'))
   await settled(page)
@@ -319,7 +360,14 @@ test('a reader sees a dashboard and cannot edit it: no button, and the API refus
   await signIn(reader, 'rita', 'correct horse battery')
   await settled(reader)
   await reader.getByRole('region', { name: 'Now' }).getByText('34.5', { exact: true }).waitFor()
-  assert.equal(await reader.getByRole('link', { name: 'Edit' }).count(), 0)
+  const edit = reader.getByRole('link', { name: 'Edit' })
+  assert.equal(await edit.count(), 0)
+  const rita = (await console_.api('GET /iam/api/v1/users?search=rita')).body.content[0]
+  const grant = { subject: { type: 'user', id: rita.id }, resource: `dashboard-${dashboardId}` }
+  const given = await console_.api('POST /iam/api/v1/grants', { ...grant, scopes: ['dashboard:update'] })
+  await edit.waitFor()
+  assert.equal((await console_.api(`DELETE /iam/api/v1/grants/${given.body.id}`)).status, 204)
+  await edit.waitFor({ state: 'detached' })
   await reader.getByRole('button', { name: 'More actions' }).click()
   await reader.getByRole('menuitem', { name: 'Export as JSON' }).waitFor()
   assert.deepEqual(await reader.getByRole('menuitem').allInnerTexts(), ['Versions', 'Export as JSON'])
@@ -338,27 +386,4 @@ test('a reader sees a dashboard and cannot edit it: no button, and the API refus
   const refused = await asReader(`PUT ${root}/${dashboardId}`, { name: 'Taken over', definition: { widgets: [] } })
   assert.equal(refused.status, 403, refused.text)
   assert.deepEqual(console_.problems, [])
-})
-
-test('layout: widgets in the way move down, the grid is never left, and gaps are closed', () => {
-  const at = (id: string, x: number, y: number, width: number, height: number) => ({ id, x, y, width, height })
-  const two = [at('a', 0, 0, 12, 4), at('b', 12, 0, 12, 4), at('c', 0, 4, 24, 4)]
-  assert.deepEqual(placed(two, 'b', { x: 6, y: 0, width: 12, height: 4 }), [
-    at('a', 0, 4, 12, 4),
-    at('b', 6, 0, 12, 4),
-    at('c', 0, 8, 24, 4),
-  ])
-  assert.deepEqual(placed([at('a', 0, 0, 4, 4)], 'a', { x: 99, y: -5, width: 99, height: 0 }), [at('a', 0, 0, 24, 1)])
-  assert.deepEqual(placed([at('a', 0, 0, 4, 4), at('b', 0, 4, 4, 4)], 'b', { x: 0, y: 3, width: 4, height: 4 }), [
-    at('a', 0, 7, 4, 4),
-    at('b', 0, 3, 4, 4),
-  ])
-  assert.deepEqual(freePlace(two, { width: 6, height: 2 }), { x: 0, y: 8, width: 6, height: 2 })
-  assert.deepEqual(freePlace([at('a', 0, 0, 12, 4)], { width: 12, height: 4 }), { x: 12, y: 0, width: 12, height: 4 })
-  assert.deepEqual(compacted([at('a', 0, 9, 12, 4), at('b', 0, 30, 12, 4)]), [
-    at('a', 0, 0, 12, 4),
-    at('b', 0, 4, 12, 4),
-  ])
-  const last = [at('a', 0, 2000, 4, 200), at('b', 8, 2000, 4, 4)]
-  assert.deepEqual(placed(last, 'b', { x: 0, y: 2000, width: 4, height: 4 }), last)
 })

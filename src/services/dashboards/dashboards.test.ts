@@ -9,7 +9,7 @@ import applications from '../applications/index.ts'
 import { TenantDeleted } from '../tenants/events.ts'
 import tenants from '../tenants/index.ts'
 import dashboards from './index.ts'
-import { versionsMax } from './limits.ts'
+import { dashboardsMax, versionsMax } from './limits.ts'
 
 const root = '/dashboards/api/v1'
 
@@ -19,7 +19,7 @@ describe('dashboards', () => {
   let stranger: Ask
   before(async () => {
     waypost = await openTestPlatform({ services: [identity, tenants, applications, dashboards] })
-    const tenantsToMake = ['acme', 'other']
+    const tenantsToMake = ['acme', 'other', 'full']
     for (const tenantId of tenantsToMake)
       await waypost.kit.db.sql`
         insert into identity.realms (tenant_id, status, frontend_client_id, backend_client_id, cookie_key_sealed)
@@ -92,6 +92,84 @@ describe('dashboards', () => {
     const put = (name: string) => admin(`PUT ${pathOf(made)}`, { ...input, name }, { 'if-match': made.etag })
     const statuses = (await Promise.all(['a', 'b', 'c'].map(put))).map(({ status }) => status)
     assert.deepEqual(statuses.toSorted(), [200, 412, 412])
+  })
+
+  test('of a writer, one who restores and one who deletes, with the same ETag, one succeeds, and the others change nothing', async () => {
+    const made = await make({ name: 'contested' })
+    const condition = { 'if-match': made.etag }
+    const answers = await Promise.all([
+      admin(`PUT ${pathOf(made)}`, { ...input, name: 'written' }, condition),
+      admin(`POST ${pathOf(made)}/versions/1/restore`, undefined, condition),
+      admin(`DELETE ${pathOf(made)}`, undefined, condition),
+    ])
+    const statuses = answers.map(({ status }) => status)
+    assert.equal(statuses.filter((status) => status < 300).length, 1, String(statuses))
+    assert.ok(
+      statuses.every((status) => [200, 204, 404, 412].includes(status)),
+      String(statuses),
+    )
+    const [written, restored, deleted] = statuses
+    const after = await admin(`GET ${pathOf(made)}`)
+    assert.equal(after.status, deleted === 204 ? 404 : 200)
+    if (deleted !== 204)
+      assert.deepEqual([after.body.version, after.body.name], [2, written === 200 ? 'written' : 'contested'])
+    assert.ok(deleted === 204 || written === 200 || restored === 200)
+  })
+
+  test('a change after the dashboard was deleted is answered with 404, and does not bring it back', async () => {
+    const made = await make({ name: 'deleted' })
+    assert.equal((await admin(`DELETE ${pathOf(made)}`)).status, 204)
+    for (const headers of [{}, { 'if-match': made.etag }])
+      assert.equal((await admin(`PUT ${pathOf(made)}`, input, headers)).status, 404)
+    assert.equal((await admin(`POST ${pathOf(made)}/versions/1/restore`)).status, 404)
+    assert.equal((await admin(`GET ${root}/dashboards?search=deleted`)).body.totalElements, 0)
+  })
+
+  test('a change with bad contents is refused, and leaves the dashboard and its versions as they were', async () => {
+    const made = await make({ name: 'kept' })
+    const [chart, value] = everyWidget as unknown as Record<string, unknown>[]
+    const bodies: [body: unknown, field: RegExp][] = [
+      [{}, /name|definition/],
+      [{ name: 'x' }, /definition/],
+      [{ ...input, name: 'a\u0000b' }, /name/],
+      [{ ...input, description: 'd'.repeat(5001) }, /description/],
+      [{ ...input, definition: null }, /definition/],
+      [{ ...input, definition: { ...aDefinition, widgets: [{ ...chart, y: -1 }] } }, /y/],
+      [
+        { ...input, definition: { ...aDefinition, widgets: [{ ...value, thresholds: [{ from: 'x' }] }] } },
+        /thresholds/,
+      ],
+      [
+        { ...input, definition: { ...aDefinition, widgets: [{ ...chart, series: [{ timeSeries: '' }] }] } },
+        /timeSeries/,
+      ],
+      [JSON.parse('{"name": "x", "definition": {"widgets": [], "__proto__": {"x": 1}}}'), /__proto__|definition/],
+    ]
+    for (const [body, field] of bodies) {
+      const answer = await admin(`PUT ${pathOf(made)}`, body)
+      assert.equal(answer.status, 400, `${JSON.stringify(body).slice(0, 200)}: ${answer.text}`)
+      assert.match(answer.body.message, field)
+    }
+    for (const query of ['limit=-1', 'limit=x', 'offset=-1', 'offset=1.5'])
+      assert.equal((await admin(`GET ${root}/dashboards?${query}`)).status, 400, query)
+    for (const path of ['0', '-1', 'x', '1.5'])
+      assert.equal((await admin(`POST ${pathOf(made)}/versions/${path}/restore`)).status, 400, path)
+    const after = await admin(`GET ${pathOf(made)}`)
+    assert.deepEqual([after.body.name, after.body.version, after.headers.etag], ['kept', 1, made.etag])
+    assert.equal((await admin(`GET ${pathOf(made)}/versions`)).body.content.length, 1)
+  })
+
+  test('a tenant with the maximum number of dashboards gets no more, and another tenant does', async () => {
+    const full = waypost.as(aTenantAdmin('full'))
+    const fill = (tenantId: string) => waypost.kit.db.sql`
+      insert into dashboards.dashboards (dashboard_id, tenant_id, name, definition, owner_type, owner_id, version, created_date, updated_date)
+      select ${tenantId} || n, ${tenantId}, 'n', '{}', 'user', 'u', 1, now(), now() from generate_series(1, ${dashboardsMax}::integer) n`
+    await fill('full')
+    const refused = await full(`POST ${root}/dashboards`, input)
+    assert.deepEqual([refused.status, refused.body.message.includes(String(dashboardsMax))], [409, true])
+    await make({ name: 'elsewhere' })
+    assert.equal((await full(`DELETE ${root}/dashboards/full1`)).status, 204)
+    assert.equal((await full(`POST ${root}/dashboards`, input)).status, 201)
   })
 
   test('a dashboard is visible in its tenant only, to callers with a permission on it', async () => {
