@@ -24,6 +24,7 @@ interface Realm {
   tenantId: string
   backendClient: { id: string; secret: string }
   frontendClient: { id: string }
+  admin: { username: string; password?: string }
 }
 
 export const temporaryDirectory = () => mkdtempSync(join(tmpdir(), 'waypost-bench-'))

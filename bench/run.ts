@@ -81,6 +81,7 @@ const benches: Record<string, { title: string; load(): Promise<() => Promise<Fig
   },
   vpn: { title: 'VPN', load: async () => (await import('./vpn.ts')).vpn },
   live: { title: 'Live streams of 200 consoles', load: async () => (await import('./live.ts')).live },
+  console: { title: 'Web console', load: async () => (await import('./console.ts')).console_ },
   sdk: { title: 'SDK', load: async () => (await import('./sdk.ts')).sdk },
   'command-line': {
     title: 'Command line',

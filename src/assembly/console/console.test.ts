@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, suite, test } from 'node:test'
-import { gzipSync } from 'node:zlib'
 import { fastify } from 'fastify'
+import { budgets, sizesOf } from '../../../test/harness/console-files.ts'
 import { afterAllTests, temporaryDirectory } from '../../../test/harness/database.ts'
 import { createLog } from '../../kernel/log.ts'
 import { bundleConsole } from './bundle.ts'
@@ -20,33 +20,6 @@ before(async () => {
   manifest = await bundleConsole(directory)
 })
 
-const gzipBytes = (name: string) => {
-  const { sizes } = manifest.files[name]!
-  return sizes.gzip ?? sizes.identity
-}
-
-const kilobytes = (names: Iterable<string>) => [...names].reduce((sum, name) => sum + gzipBytes(name), 0) / 1024
-
-/** Files that a file imports before it runs. */
-function importsOf(name: string, seen = new Set<string>()): Set<string> {
-  if (seen.has(name)) return seen
-  seen.add(name)
-  const text = readFileSync(join(directory, name), 'utf8')
-  for (const [, imported] of text.matchAll(/(?:from|import)"\.\/([\w.-]+\.js)"/g)) importsOf(imported!, seen)
-  return seen
-}
-
-/** Files of pages: the first load imports them when their page is opened. */
-const pageFiles = (first: Iterable<string>) => [
-  ...new Set(
-    [...first].flatMap((name) =>
-      [...readFileSync(join(directory, name), 'utf8').matchAll(/import\("\.\/([\w.-]+\.js)"\)/g)].map(
-        ([, file]) => file!,
-      ),
-    ),
-  ),
-]
-
 suite('the build of the console', () => {
   test('the build of the console is the same in another folder, byte for byte', async () => {
     const other = join(temporaryDirectory(), 'elsewhere', 'two')
@@ -57,26 +30,19 @@ suite('the build of the console', () => {
   })
 
   test('the build of the console keeps its budgets', () => {
-    const firstKilobytes = kilobytes([...importsOf(manifest.script), manifest.style])
-    assert.ok(firstKilobytes <= 180, `the first load has ${firstKilobytes.toFixed(0)} KB`)
-    const mapBytes = gzipSync(readFileSync('console/src/parts/world.ts')).length
-    const all = kilobytes(Object.keys(manifest.files)) - mapBytes / 1024
-    assert.ok(all <= 900, `all files have ${all.toFixed(0)} KB without the data of the map`)
+    const { first, all } = sizesOf(directory, manifest)
+    assert.ok(first <= budgets.first, `the first load has ${first.toFixed(0)} KB`)
+    assert.ok(all <= budgets.all, `all files have ${all.toFixed(0)} KB without the data of the map`)
   })
 
   test('every page keeps its budget, with all files that it loads beside those of most pages', () => {
-    const first = importsOf(manifest.script)
-    const filesOf = new Map(
-      pageFiles(first).map((name) => [name, [...importsOf(name)].filter((file) => !first.has(file))]),
+    const { pages, common } = sizesOf(directory, manifest)
+    assert.ok(pages.size > 60, `${pages.size} pages`)
+    assert.ok(common <= budgets.common, `most pages share ${common.toFixed(0)} KB`)
+    assert.deepEqual(
+      [...pages].filter(([, size]) => size > budgets.page),
+      [],
     )
-    assert.ok(filesOf.size > 60, `${filesOf.size} pages`)
-    const loaded = [...filesOf.values()].flat()
-    const common = new Set(loaded.filter((name) => loaded.filter((other) => other === name).length > filesOf.size / 2))
-    assert.ok(kilobytes(common) <= 60, `most pages share ${kilobytes(common).toFixed(0)} KB`)
-    const tooLarge = [...filesOf]
-      .map(([name, files]) => [name, kilobytes(files.filter((file) => !common.has(file)))] as const)
-      .filter(([, size]) => size > 60)
-    assert.deepEqual(tooLarge, [])
   })
 
   test('the build of the console has no inline script and no code from texts', () => {

@@ -1,0 +1,63 @@
+/** Scrolls through many rows of the list of endpoints: frames, rows in the document, and the heap afterwards. */
+import { quantile } from '../register/measure.ts'
+import type { Figure } from '../report.ts'
+import { type BenchConsole, heapBytes, settledPage } from './open.ts'
+
+/** BENCH_ROWS sets fewer rows for a quick run. */
+const rows = Number(process.env.BENCH_ROWS ?? 10_000)
+
+/** Scrolls by half a page each frame; waits where the next rows are not loaded yet. */
+const scroll = `async (rows) => {
+  const scroller = document.querySelector('.table-scroll')
+  const frames = []
+  let mostRows = 0
+  let last = await new Promise(requestAnimationFrame)
+  const loaded = () => Math.round(parseFloat(getComputedStyle(scroller).getPropertyValue('--rows')) / 40)
+  for (let stuck = 0; stuck < 600; ) {
+    const before = scroller.scrollTop
+    scroller.scrollTop += scroller.clientHeight / 2
+    const now = await new Promise(requestAnimationFrame)
+    frames.push(now - last)
+    last = now
+    mostRows = Math.max(mostRows, document.querySelectorAll('.table-body [role=row]').length)
+    const lastRow = [...document.querySelectorAll('.table-body [role=row]')].at(-1)
+    if (Number(lastRow?.getAttribute('aria-rowindex') ?? 0) >= rows) break
+    stuck = scroller.scrollTop === before ? stuck + 1 : 0
+  }
+  const lastRow = [...document.querySelectorAll('.table-body [role=row]')].at(-1)
+  return { frames, mostRows, reached: Number(lastRow?.getAttribute('aria-rowindex') ?? 0), loaded: loaded() }
+}`
+
+interface Scrolled {
+  frames: number[]
+  mostRows: number
+  reached: number
+}
+
+export async function scrolling({ browser, address }: BenchConsole): Promise<Figure[]> {
+  const page = await browser.newPage()
+  const session = await page.context().newCDPSession(page)
+  const follow = async (path: string) => {
+    await page.evaluate(`history.pushState(null, '', ${JSON.stringify(address(path))})`)
+    await settledPage(page)
+  }
+  await page.goto(address('/endpoints'))
+  await settledPage(page)
+  await follow('/account')
+  const before = await heapBytes(session)
+  await follow('/endpoints')
+  await page.locator('.table-body [role=row]').first().waitFor()
+  const { frames, mostRows, reached } = await page.evaluate<Scrolled>(`(${scroll})(${rows})`)
+  if (reached < rows) throw new Error(`scrolling ended at row ${reached} of ${rows}`)
+  await follow('/account')
+  const after = await heapBytes(session)
+  await page.close()
+  const name = `Scrolling through ${rows} rows`
+  return [
+    { name: `${name}: frames, p99`, value: quantile(frames, 0.99), unit: 'ms', limit: { max: 100 } },
+    { name: `${name}: the longest frame`, value: Math.max(...frames), unit: 'ms' },
+    { name: `${name}: rows in the document`, value: mostRows, unit: 'at most', limit: { max: 60 } },
+    { name: `${name}: heap before`, value: before / 2 ** 20, unit: 'MiB' },
+    { name: `${name}: heap afterwards, against before`, value: after / before, unit: 'times', limit: { max: 1.2 } },
+  ]
+}

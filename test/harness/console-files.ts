@@ -1,0 +1,54 @@
+/** Sizes of a build of the console, in KB of its files compressed by gzip. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import type { Manifest } from '../../src/assembly/console/manifest.ts'
+
+export interface ConsoleSizes {
+  /** Script with all that it imports, and the style sheet. */
+  first: number
+  /** Files that most pages share. */
+  common: number
+  /** Files of each page beside those of the first load and the shared ones. */
+  pages: Map<string, number>
+  /** All files without the data of the map. */
+  all: number
+}
+
+/** Budgets of the design. */
+export const budgets = { first: 180, common: 60, page: 60, all: 900 }
+
+export function sizesOf(directory: string, manifest: Manifest): ConsoleSizes {
+  const bytesOf = (name: string) => {
+    const { sizes } = manifest.files[name]!
+    return sizes.gzip ?? sizes.identity
+  }
+  const kilobytes = (names: Iterable<string>) => [...names].reduce((sum, name) => sum + bytesOf(name), 0) / 1024
+  const textOf = (name: string) => readFileSync(join(directory, name), 'utf8')
+
+  /** Files that a file imports before it runs. */
+  function importsOf(name: string, seen = new Set<string>()): Set<string> {
+    if (seen.has(name)) return seen
+    seen.add(name)
+    for (const [, imported] of textOf(name).matchAll(/(?:from|import)"\.\/([\w.-]+\.js)"/g)) importsOf(imported!, seen)
+    return seen
+  }
+
+  const first = importsOf(manifest.script)
+  // The first load imports the file of a page when the page is opened.
+  const pageFiles = [...first].flatMap((name) =>
+    [...textOf(name).matchAll(/import\("\.\/([\w.-]+\.js)"\)/g)].map(([, file]) => file!),
+  )
+  const filesOf = new Map(
+    [...new Set(pageFiles)].map((name) => [name, [...importsOf(name)].filter((file) => !first.has(file))]),
+  )
+  const loaded = [...filesOf.values()].flat()
+  const common = new Set(loaded.filter((name) => loaded.filter((other) => other === name).length > filesOf.size / 2))
+  const mapBytes = gzipSync(readFileSync('console/src/parts/world.ts')).length
+  return {
+    first: kilobytes([...first, manifest.style]),
+    common: kilobytes(common),
+    pages: new Map([...filesOf].map(([name, files]) => [name, kilobytes(files.filter((file) => !common.has(file)))])),
+    all: kilobytes(Object.keys(manifest.files)) - mapBytes / 1024,
+  }
+}
