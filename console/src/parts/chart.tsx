@@ -39,11 +39,15 @@ export interface ChartProps {
 const tableRowsMax = 500
 const nameMax = 80
 
-/** Joins series with different times into the columns that uPlot needs. */
+/** Joins series into the columns that uPlot needs. Series of one device mostly have the same times, which need no join. */
 function columnsOf(series: Series[]): uPlot.AlignedData {
-  if (series.length === 1) return [series[0]!.times.map((ms) => ms / 1000), series[0]!.values]
-  return uPlot.join(series.map(({ times, values }) => [times.map((ms) => ms / 1000), values])) as uPlot.AlignedData
+  const seconds = (times: number[]) => times.map((ms) => ms / 1000)
+  const [{ times }] = series as [Series, ...Series[]]
+  if (series.every((one) => isSame(one.times, times))) return [seconds(times), ...series.map(({ values }) => values)]
+  return uPlot.join(series.map(({ times, values }) => [seconds(times), values])) as uPlot.AlignedData
 }
+
+const isSame = (a: number[], b: number[]) => a === b || (a.length === b.length && a.every((ms, at) => ms === b[at]))
 
 export default function Chart({ isTable: isTableGiven = false, ...props }: ChartProps) {
   const { name, height = 260 } = props
