@@ -1,9 +1,10 @@
 /** A dashboard draws 500 points a second for a while: the heap stays flat, and the page gets every point that the API then lists. */
 import { sleep } from '../../src/kernel/clock.ts'
 import { client } from '../../test/harness/client.ts'
+import { settled } from '../../test/harness/console.ts'
 import { applicationName, versionNames } from '../register/bench-platform.ts'
 import { type Figure, median } from '../report.ts'
-import { type BenchConsole, heapBytes, settledPage } from './open.ts'
+import { type BenchConsole, heapBytes } from './open.ts'
 
 /** BENCH_SECONDS sets a shorter time for a quick run. */
 const seconds = Number(process.env.BENCH_SECONDS ?? 600)
@@ -50,7 +51,7 @@ export async function livePoints(bench: BenchConsole): Promise<Figure[]> {
   const page = await browser.newPage()
   await page.addInitScript(countPoints)
   await page.goto(address(`/dashboards/${dashboard.body.dashboardId}`))
-  await settledPage(page)
+  await settled(page)
   await page.getByRole('slider').first().waitFor()
   // The subscription is active a moment after the page is drawn: its first point is the first that counts.
   const receivedCount = () => page.evaluate<number>('window.received.points.size')

@@ -1,5 +1,5 @@
 /** Starts the platform with many endpoints, and a browser in which the administrator is signed in. */
-import type { BrowserContext, CDPSession, Page } from 'playwright-core'
+import type { BrowserContext, CDPSession } from 'playwright-core'
 import { openBrowser } from '../../test/harness/browser.ts'
 import { signIn } from '../../test/harness/console.ts'
 import { type BenchPlatform, openBenchPlatform } from '../register/bench-platform.ts'
@@ -36,10 +36,4 @@ export async function heapBytes(session: CDPSession): Promise<number> {
   await session.send('HeapProfiler.collectGarbage')
   const { usedSize } = await session.send('Runtime.getHeapUsage')
   return usedSize
-}
-
-/** Waits until nothing on the page is being loaded. */
-export async function settledPage(page: Page) {
-  await page.locator('#page-title').waitFor()
-  await page.locator('.skeleton, .is-old').first().waitFor({ state: 'detached' })
 }

@@ -1,7 +1,8 @@
 /** Scrolls through many rows of the list of endpoints: frames, rows in the document, and the heap afterwards. */
+import { settled } from '../../test/harness/console.ts'
 import { quantile } from '../register/measure.ts'
 import type { Figure } from '../report.ts'
-import { type BenchConsole, heapBytes, settledPage } from './open.ts'
+import { type BenchConsole, heapBytes } from './open.ts'
 
 /** BENCH_ROWS sets fewer rows for a quick run. */
 const rows = Number(process.env.BENCH_ROWS ?? 10_000)
@@ -39,10 +40,10 @@ export async function scrolling({ browser, address }: BenchConsole): Promise<Fig
   const session = await page.context().newCDPSession(page)
   const follow = async (path: string) => {
     await page.evaluate(`history.pushState(null, '', ${JSON.stringify(address(path))})`)
-    await settledPage(page)
+    await settled(page)
   }
   await page.goto(address('/endpoints'))
-  await settledPage(page)
+  await settled(page)
   await follow('/account')
   const before = await heapBytes(session)
   await follow('/endpoints')
