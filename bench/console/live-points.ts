@@ -60,7 +60,7 @@ export async function livePoints(bench: BenchConsole): Promise<Figure[]> {
     await sleep(200)
   }
   const session = await page.context().newCDPSession(page)
-  const from = new Date().toISOString()
+  const fromMs = Date.now()
   const began = performance.now()
   const heaps: number[] = []
   let sent = 0
@@ -74,7 +74,7 @@ export async function livePoints(bench: BenchConsole): Promise<Figure[]> {
     await sleep(1000 / messagesPerSecond)
   }
   const tookSeconds = (performance.now() - began) / 1000
-  const stored = await pointsOf(bench, from)
+  const stored = await pointsOf(bench, fromMs)
   let lost = stored
   for (let waited = 0; waited < 10_000 && lost.length > 0; waited += 250) {
     await sleep(250)
@@ -116,17 +116,23 @@ const definition = {
   ],
 }
 
+/** Points of a series are read for this time at once. */
+const sliceMs = 60_000
+
 /** Every stored point since a time, as `<series> <milliseconds>`. */
-async function pointsOf({ ask }: BenchConsole, from: string): Promise<string[]> {
-  const found: string[] = []
-  for (let at = 0; at < seriesCount; at++) {
-    const query = new URLSearchParams({ endpointId, timeSeriesName: nameOf(at), fromDate: from })
-    const answer = await ask(`GET /epts/api/v1/applications/${applicationName}/time-series/data?${query}`)
-    if (answer.status !== 200) throw new Error(answer.text)
-    const pages = answer.body as Record<string, Record<string, { timestamp: string }[]>>[]
-    for (const byEndpoint of pages)
-      for (const { timestamp } of byEndpoint[endpointId]?.[nameOf(at)] ?? [])
-        found.push(`${nameOf(at)} ${Date.parse(timestamp)}`)
-  }
-  return found
+async function pointsOf({ ask }: BenchConsole, fromMs: number): Promise<string[]> {
+  const found = new Set<string>()
+  const toMs = Date.now()
+  for (let at = 0; at < seriesCount; at++)
+    for (let from = fromMs; from < toMs; from += sliceMs) {
+      const period = { fromDate: String(from), toDate: String(Math.min(from + sliceMs, toMs)) }
+      const query = new URLSearchParams({ endpointId, timeSeriesName: nameOf(at), ...period })
+      const answer = await ask(`GET /epts/api/v1/applications/${applicationName}/time-series/data?${query}`)
+      if (answer.status !== 200) throw new Error(answer.text)
+      const pages = answer.body as Record<string, Record<string, { timestamp: string }[]>>[]
+      for (const byEndpoint of pages)
+        for (const { timestamp } of byEndpoint[endpointId]?.[nameOf(at)] ?? [])
+          found.add(`${nameOf(at)} ${Date.parse(timestamp)}`)
+    }
+  return [...found]
 }

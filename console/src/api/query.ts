@@ -1,5 +1,6 @@
 /** Hooks of pages: `useList` and `useGet` read, `useChange` changes. console/README.md has examples. */
 import {
+  type InfiniteData,
   keepPreviousData,
   QueryClient,
   useInfiniteQuery,
@@ -15,14 +16,27 @@ import { useSession } from './client.ts'
 import type { ArgumentsOf, BodyOf, CallName, ItemOf, ListName, OperationName } from './operation-types.ts'
 import { isTemporary, problemOf } from './problems.ts'
 
+/** Pages of a list that stay in memory after the list is left. Those that stay are read again when it is opened. */
+const keptPages = 2
+
 /** The SDK repeats requests itself. */
-export const createQueryClient = () =>
-  new QueryClient({
+export function createQueryClient(): QueryClient {
+  const queries = new QueryClient({
     defaultOptions: {
       queries: { retry: false, staleTime: 5_000, gcTime: 300_000, networkMode: 'always' },
       mutations: { retry: false, networkMode: 'always' },
     },
   })
+  queries.getQueryCache().subscribe(({ type, query }) => {
+    if (type !== 'observerRemoved' || query.getObserversCount() > 0) return
+    const { data, dataUpdatedAt: updatedAt } = query.state
+    const { pages, pageParams } = (data ?? {}) as Partial<InfiniteData<unknown>>
+    if (!pages || !pageParams || pages.length <= keptPages) return
+    const kept = { pages: pages.slice(0, keptPages), pageParams: pageParams.slice(0, keptPages) }
+    queries.setQueryData(query.queryKey, kept, { updatedAt })
+  })
+  return queries
+}
 
 const keyOf = (name: string, args: unknown) => [name.split('.')[0], name, args] as const
 /** While the platform does not answer, pages repeat their requests at this interval. */

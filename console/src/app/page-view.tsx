@@ -5,6 +5,7 @@ import { useSession } from '../api/client.ts'
 import { useMe } from '../api/me.ts'
 import type { PageEntry, PageProps } from '../pages/registry.ts'
 import { Loading } from '../parts/card.tsx'
+import { isMissingFile } from '../parts/lazy-file.tsx'
 import { LinkButton } from '../parts/link.tsx'
 import { EmptyState, ErrorNote, PermissionNote } from '../parts/notes.tsx'
 import { PageHeader } from '../parts/page-header.tsx'
@@ -21,6 +22,16 @@ function componentOf(page: PageEntry): ComponentType<PageProps> {
   const component = lazy(page.load)
   loaded.set(page, component)
   return component
+}
+
+/** Loads the code of a page before there is a session, so that both take the time of one. */
+export function preloadPage(path: string) {
+  findPage(path)
+    ?.page.load()
+    .catch((error: unknown) => {
+      // The page reports a missing file when it is opened.
+      if (!isMissingFile(error)) throw error
+    })
 }
 
 export function PageView() {

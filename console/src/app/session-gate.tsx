@@ -9,6 +9,7 @@ import { createSession, type Session, type SessionState } from '../api/session.t
 import { Button } from '../parts/button.tsx'
 import { lazyFile } from '../parts/lazy-file.tsx'
 import { ErrorNote } from '../parts/notes.tsx'
+import { preloadPage } from './page-view.tsx'
 import { StoredPreferences } from './preferences.tsx'
 import { Shell } from './shell.tsx'
 import { StandAlone } from './stand-alone.tsx'
@@ -17,6 +18,9 @@ import { texts } from './texts.ts'
 
 const ExpiredDialog = lazyFile(() => import('./expired-dialog.tsx'))
 
+/** The path of a page below `/console/<tenant>`. */
+const pathInTenant = (pathname: string) => `/${pathname.slice(consolePath.length).split('/').slice(2).join('/')}`
+
 export function SessionGate({ tenant, returned, closes }: { tenant: string; returned: boolean; closes: boolean }) {
   const { session, client, queries } = useMemo(() => {
     const session = createSession(tenant)
@@ -24,6 +28,9 @@ export function SessionGate({ tenant, returned, closes }: { tenant: string; retu
   }, [tenant])
   const context = useMemo(() => ({ session, client }), [session, client])
   const state = useSyncExternalStore(session.subscribe, session.state)
+  useEffect(() => {
+    if (!closes) preloadPage(pathInTenant(location.pathname))
+  }, [closes])
   useEffect(() => {
     void session.start({ returned })
     return () => session.close()
