@@ -16,7 +16,7 @@ import { useSession } from './client.ts'
 import type { ArgumentsOf, BodyOf, CallName, ItemOf, ListName, OperationName } from './operation-types.ts'
 import { isTemporary, problemOf } from './problems.ts'
 
-/** Pages of a list that stay in memory after the list is left. Those that stay are read again when it is opened. */
+/** A list with more pages is not kept in memory after it is left, and is not read again as a whole when it is opened. */
 const keptPages = 2
 
 /** The SDK repeats requests itself. */
@@ -29,11 +29,8 @@ export function createQueryClient(): QueryClient {
   })
   queries.getQueryCache().subscribe(({ type, query }) => {
     if (type !== 'observerRemoved' || query.getObserversCount() > 0) return
-    const { data, dataUpdatedAt: updatedAt } = query.state
-    const { pages, pageParams } = (data ?? {}) as Partial<InfiniteData<unknown>>
-    if (!pages || !pageParams || pages.length <= keptPages) return
-    const kept = { pages: pages.slice(0, keptPages), pageParams: pageParams.slice(0, keptPages) }
-    queries.setQueryData(query.queryKey, kept, { updatedAt })
+    const { pages = [] } = (query.state.data ?? {}) as Partial<InfiniteData<unknown>>
+    if (pages.length > keptPages) queries.getQueryCache().remove(query)
   })
   return queries
 }
