@@ -1,12 +1,12 @@
 /** ETags and conditional requests: If-Match and If-None-Match. */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { PreconditionFailed } from './errors.ts'
 
 /** Returns a strong ETag of everything that determines the response. */
 export const etagOf = (...parts: unknown[]) => {
-  const hash = createHash('sha1')
-  for (const part of parts) hash.update(typeof part === 'string' ? part : JSON.stringify(part)).update('\0')
-  return `"${hash.digest('base64url')}"`
+  let text = ''
+  for (const part of parts) text += `${typeof part === 'string' ? part : JSON.stringify(part)}\0`
+  return `"${hash('sha1', text, 'base64url')}"`
 }
 
 const opaqueTag = (tag: string) =>

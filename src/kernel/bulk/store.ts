@@ -43,11 +43,11 @@ export async function insertTask(sql: Sql, task: NewTask) {
       ${task.state}, ${task.total}, ${task.pages}, ${task.pageSize})`
 }
 
+/** Each page is a parameter, because it would have to be escaped within an array. */
 export async function insertPages(sql: Sql, taskId: string, firstPage: number, pages: unknown[][]) {
+  const rows = pages.map((items, n) => sql`(${taskId}, ${firstPage + n}::integer, ${JSON.stringify(items)}::text::json)`)
   await sql`
-    insert into kernel.bulk_pages (task_id, page, items)
-    select ${taskId}, ${firstPage} + number - 1, items
-    from jsonb_array_elements(${sql.json(pages as never)}) with ordinality as p(items, number)`
+    insert into kernel.bulk_pages (task_id, page, items) values ${rows.reduce((before, row) => sql`${before}, ${row}`)}`
 }
 
 export async function findTask(sql: Sql, taskId: string): Promise<Task | undefined> {
@@ -230,7 +230,7 @@ export async function findPages(
   const wanted = {
     succeeded: sql`and succeeded > 0`,
     failed: sql`and failed > 0`,
-    pending: sql`and succeeded + failed < jsonb_array_length(items)`,
+    pending: sql`and succeeded + failed < json_array_length(items)`,
   }
   return await sql<PageRow[]>`
     select page, items, results from kernel.bulk_pages

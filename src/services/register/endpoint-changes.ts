@@ -24,8 +24,13 @@ export interface EndpointChange {
 
 export type ChangeListener = (sql: Sql, changes: EndpointChange[]) => Promise<void>
 
+/** Sends the first statement of a listener without waiting for its answer. */
+export type PrepareChange = (sql: Sql, application: { tenantId: string; applicationName: string }) => void
+
 export interface Changes {
-  listen(listener: ChangeListener): void
+  listen(listener: ChangeListener, prepare?: PrepareChange): void
+  /** Announces that `notify` follows in this transaction, so that the first statements of listeners share a round trip with the caller's. */
+  prepare: PrepareChange
   /** Returns false if nothing listens, so that callers need not collect the states. */
   hasListeners(): boolean
   notify(sql: Sql, changes: EndpointChange[]): Promise<void>
@@ -33,8 +38,15 @@ export interface Changes {
 
 export function createChanges(): Changes {
   const listeners: ChangeListener[] = []
+  const preparing: PrepareChange[] = []
   return {
-    listen: (listener) => void listeners.push(listener),
+    listen(listener, prepare) {
+      listeners.push(listener)
+      if (prepare) preparing.push(prepare)
+    },
+    prepare(sql, application) {
+      for (const prepare of preparing) prepare(sql, application)
+    },
     hasListeners: () => listeners.length > 0,
     async notify(sql, changes) {
       if (changes.length > 0) for (const listener of listeners) await listener(sql, changes)

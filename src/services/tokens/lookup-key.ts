@@ -13,23 +13,32 @@ export interface LookupKey {
   prepare(): Promise<void>
   /** Hashes a token. Pass the open transaction as `sql`, so that no second connection is needed. */
   hashOf(sql: Sql, applicationName: string, token: string): Promise<string>
+  /** Returns the function that hashes many tokens; a promise only if the key must be loaded. */
+  hasher(sql: Sql): HashToken | Promise<HashToken>
 }
 
+export type HashToken = (applicationName: string, token: string) => string
+
+const hasherWith =
+  (key: KeyObject): HashToken =>
+  (applicationName, token) =>
+    createHmac('sha256', key).update(`${applicationName}\0${token}`).digest('base64url')
+
 export function createLookupKey({ db, bus, secrets }: Pick<Kit, 'db' | 'bus' | 'secrets'>): LookupKey {
-  let cachedKey: KeyObject | undefined
+  let cachedHasher: HashToken | undefined
   let resets = 0
   // After a restore the hashes belong to the restored key.
   bus.onReset(() => {
-    cachedKey = undefined
+    cachedHasher = undefined
     resets++
   })
 
-  async function load(sql: Sql): Promise<KeyObject> {
+  async function load(sql: Sql): Promise<HashToken> {
     const resetsBefore = resets
     const sealed = (await store.findLookupKey(sql)) ?? (await createKey())
-    const key = createSecretKey(secrets.open(sealed), 'base64url')
-    if (resets === resetsBefore) cachedKey = key
-    return key
+    const hasher = hasherWith(createSecretKey(secrets.open(sealed), 'base64url'))
+    if (resets === resetsBefore) cachedHasher = hasher
+    return hasher
   }
 
   /** Inserts the key outside of the caller's transaction, which may roll back. */
@@ -43,8 +52,9 @@ export function createLookupKey({ db, bus, secrets }: Pick<Kit, 'db' | 'bus' | '
       await load(db.sql)
     },
     async hashOf(sql, applicationName, token) {
-      const key = cachedKey ?? (await load(sql))
-      return createHmac('sha256', key).update(`${applicationName}\0${token}`).digest('base64url')
+      const hash = cachedHasher ?? (await load(sql))
+      return hash(applicationName, token)
     },
+    hasher: (sql) => cachedHasher ?? load(sql),
   }
 }

@@ -47,7 +47,10 @@ export const createEndpointsWith =
     )
     const seqById = new Map(rows.map(({ endpointId, seq }) => [endpointId, seq]))
     const inserted = endpoints.filter(({ endpointId }) => seqById.has(endpointId))
-    const provisioned = await tokens.provision(sql, { tenantId, applicationName }, inserted)
+    const provisioning = tokens.provision(sql, { tenantId, applicationName }, inserted)
+    // Sent behind the tokens, in the same message.
+    if (inserted.length > 0) changes.prepare(sql, { tenantId, applicationName })
+    const provisioned = await provisioning
     const tokenById = new Map(inserted.map(({ endpointId }, index) => [endpointId, provisioned[index]!]))
     const outcomes = endpoints.map(({ endpointId }): CreationOutcome => {
       const outcome = tokenById.get(endpointId)

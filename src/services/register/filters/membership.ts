@@ -26,6 +26,8 @@ interface Deps {
   bus: Bus
   compiled: CompiledFilters
   limit: ConcurrencyLimit
+  /** Answers to statements that `prepare` has sent, by transaction. */
+  sent: WeakMap<Sql, { application: store.ApplicationKey; revision: Promise<number | null> }>
 }
 
 export function updateMembersOnChange(bus: Bus, changes: Changes) {
@@ -33,20 +35,40 @@ export function updateMembersOnChange(bus: Bus, changes: Changes) {
     bus,
     compiled: createCompiledFilters(),
     limit: createConcurrencyLimit({ perTenant: patternLimits.concurrentPerTenant, waitingPerTenant: 0 }),
+    sent: new WeakMap(),
   }
-  changes.listen(async (sql, endpointChanges) => {
-    const byApplication = Map.groupBy(
-      endpointChanges,
-      ({ tenantId, applicationName }) => `${applicationName}\n${tenantId}`,
-    )
-    // The applications are sorted, so that concurrent transactions cannot deadlock.
-    for (const key of [...byApplication.keys()].sort()) await updateMembers(deps, sql, byApplication.get(key)!)
-  })
+  changes.listen(
+    async (sql, endpointChanges) => {
+      const byApplication = Map.groupBy(
+        endpointChanges,
+        ({ tenantId, applicationName }) => `${applicationName}\n${tenantId}`,
+      )
+      // The applications are sorted, so that concurrent transactions cannot deadlock.
+      for (const key of [...byApplication.keys()].sort()) await updateMembers(deps, sql, byApplication.get(key)!)
+    },
+    (sql, application) => {
+      const revision = store.lockFiltersShared(sql, application)
+      // If the statement fails and nobody waits for it any more, the transaction fails.
+      revision.catch(() => {})
+      deps.sent.set(sql, { application, revision })
+    },
+  )
 }
 
-async function updateMembers({ bus, compiled, limit }: Deps, sql: Sql, endpointChanges: EndpointChange[]) {
+/** Takes the shared lock on the filters of an application and returns their revision. A prepared statement has done so already. */
+async function lockFilters({ sent }: Deps, sql: Sql, application: store.ApplicationKey): Promise<number | null> {
+  const prepared = sent.get(sql)
+  sent.delete(sql)
+  const isSame =
+    prepared?.application.applicationName === application.applicationName &&
+    prepared.application.tenantId === application.tenantId
+  return await (isSame ? prepared.revision : store.lockFiltersShared(sql, application))
+}
+
+async function updateMembers(deps: Deps, sql: Sql, endpointChanges: EndpointChange[]) {
+  const { bus, compiled, limit } = deps
   const { tenantId, applicationName } = endpointChanges[0]!
-  const revision = await store.lockFiltersShared(sql, { tenantId, applicationName })
+  const revision = await lockFilters(deps, sql, { tenantId, applicationName })
   if (revision === null) return
   const set = await compiled.read(applicationName, revision, () =>
     store.findQueries(sql, { tenantId, applicationName }),

@@ -76,8 +76,11 @@ async function insertFurther({ kit, key }: TokenDeps, sql: Sql, endpoint: store.
 /** Inserts new endpoints with their first tokens, except those whose token is taken. */
 async function insertFirst({ kit, key }: TokenDeps, sql: Sql, owner: Owner, endpoints: NewEndpoint[]) {
   const rows = new Map<string, store.FirstToken & { token: string }>()
+  // Without an `await`, so that the statement is sent before those that the caller sends meanwhile.
+  const hasher = key.hasher(sql)
+  const hash = typeof hasher === 'function' ? hasher : await hasher
   for (const { endpointId, token = newShortToken() } of endpoints) {
-    const tokenHash = await key.hashOf(sql, owner.applicationName, token)
+    const tokenHash = hash(owner.applicationName, token)
     rows.set(endpointId, { endpointId, token, tokenHash, endpointTokenId: kit.newId() })
   }
   const inserted = await store.insertEndpointsWithTokens(sql, { ...owner, createdDate: kit.now() }, [...rows.values()])
