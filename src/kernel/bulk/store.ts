@@ -45,7 +45,9 @@ export async function insertTask(sql: Sql, task: NewTask) {
 
 /** Each page is a parameter, because it would have to be escaped within an array. */
 export async function insertPages(sql: Sql, taskId: string, firstPage: number, pages: unknown[][]) {
-  const rows = pages.map((items, n) => sql`(${taskId}, ${firstPage + n}::integer, ${JSON.stringify(items)}::text::json)`)
+  const rows = pages.map(
+    (items, n) => sql`(${taskId}, ${firstPage + n}::integer, ${JSON.stringify(items)}::text::json)`,
+  )
   await sql`
     insert into kernel.bulk_pages (task_id, page, items) values ${rows.reduce((before, row) => sql`${before}, ${row}`)}`
 }

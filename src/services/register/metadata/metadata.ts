@@ -48,7 +48,9 @@ export function checkMetadata(metadata: Metadata, isReserved: IsReserved, field 
   const keys = Object.keys(metadata)
   if (keys.length > keysMax) throw tooManyKeys(field)
   for (const key of keys) checkWritableKey(key, isReserved, field)
-  if (Buffer.byteLength(JSON.stringify(metadata)) > bytesMax)
+  const text = JSON.stringify(metadata)
+  // A character takes at most three bytes.
+  if (text.length * 3 > bytesMax && Buffer.byteLength(text) > bytesMax)
     throw invalidField(field, `expected at most ${bytesMax} bytes of JSON`)
   if (isDeeper(metadata, depthMax)) throw invalidField(field, `nested deeper than ${depthMax} levels`)
 }

@@ -27,7 +27,8 @@ export interface NewEndpoint {
 
 /**
  * Inserts endpoints and their counts in one statement. Returns those whose id was free. The shared lock makes a deletion of
- * the application (`lockApplication`) wait for this transaction.
+ * the application (`lockApplication`) wait for this transaction. The counts are made here, because PostgreSQL takes 4 µs for the keys of
+ * an endpoint; it makes them itself only if an id was taken.
  */
 export async function insertEndpoints(
   sql: Sql,
@@ -35,6 +36,7 @@ export async function insertEndpoints(
   endpoints: NewEndpoint[],
 ): Promise<{ endpointId: string; seq: number }[]> {
   const { tenantId, applicationName, at } = common
+  const counts = countsOf(endpoints)
   return await sql<{ endpointId: string; seq: number }[]>`
     with lock as materialized (select pg_advisory_xact_lock_shared(hashtextextended(${lockName(applicationName)}, 0))),
     given as (
@@ -48,16 +50,43 @@ export async function insertEndpoints(
       from given
       on conflict (endpoint_id) do nothing
       returning endpoint_id, version_name, seq, metadata),
+    complete as materialized (select count(*) = ${endpoints.length}::integer as is_complete from inserted),
     counted as (
       insert into register.count_differences (tenant_id, metadata_key, application_name, version_name, difference)
-      select ${tenantId}, '', ${applicationName}, version_name, count(*) from inserted group by version_name
+      select ${tenantId}, key, ${applicationName}, version_name, n
+      from unnest(${counts.map(({ key }) => key)}::text[], ${counts.map(({ versionName }) => versionName)}::text[],
+        ${counts.map(({ count }) => count)}::integer[]) as c(key, version_name, n)
+      where (select is_complete from complete)
       union all
       select ${tenantId}, key, ${applicationName}, version_name, count(*)
-      from inserted, jsonb_object_keys(metadata) as key group by key, version_name),
+      from inserted, lateral (select '' as key union all select jsonb_object_keys(metadata)) keys
+      where not (select is_complete from complete) group by key, version_name),
     queued as (
       insert into register.directory_queue (tenant_id, application_name, seq, whole)
       select ${tenantId}, ${applicationName}, seq, true from inserted)
     select endpoint_id, seq from inserted order by seq`
+}
+
+interface Count {
+  /** A metadata key; the empty one counts the endpoints. */
+  key: string
+  versionName: string
+  count: number
+}
+
+/** Counts the endpoints and the metadata keys of each version. */
+function countsOf(endpoints: NewEndpoint[]): Count[] {
+  const byVersion = new Map<string, Map<string, Count>>()
+  for (const { versionName, metadata } of endpoints) {
+    const counts = byVersion.get(versionName) ?? new Map<string, Count>()
+    byVersion.set(versionName, counts)
+    for (const key of ['', ...Object.keys(metadata)]) {
+      const known = counts.get(key)
+      if (known) known.count++
+      else counts.set(key, { key, versionName, count: 1 })
+    }
+  }
+  return [...byVersion.values()].flatMap((counts) => [...counts.values()])
 }
 
 const lockName = (applicationName: string) => `register.application\n${applicationName}`
