@@ -1,6 +1,7 @@
 import { type BenchPlatform, openBenchPlatform } from './register/bench-platform.ts'
 import { callers, fill, registerInBatches, registerSingly, settle } from './register/endpoints.ts'
 import { activation } from './register/filters.ts'
+import { bareRead, plainInserts } from './register/floors.ts'
 import { openHttpConnection } from './register/http-connection.ts'
 import { measure } from './register/measure.ts'
 import { getById, pagesOf } from './register/pages.ts'
@@ -10,6 +11,7 @@ import type { Figure } from './report.ts'
 const size = Number(process.env.BENCH_ENDPOINTS ?? 200_000)
 const batches = 20
 const singles = 6000
+const warmUps = 3000
 
 /** Measures how fast endpoints are registered, singly, in batches, and while a filter of half of all endpoints becomes active. */
 export async function registration(): Promise<Figure[]> {
@@ -22,6 +24,7 @@ export async function registration(): Promise<Figure[]> {
     await registerSingly(bench, from, 1000) // warm up
     const singly = await registerSingly(bench, from + 1000, singles - 1000)
     const inBatches = await registerInBatches(bench, from + singles, batches)
+    const plain = await plainInserts(bench, size, 10_000)
     await settle(bench)
     return [
       {
@@ -31,6 +34,7 @@ export async function registration(): Promise<Figure[]> {
         limit: { min: 1500 },
       },
       { name: 'Registration in batches of 1000', value: inBatches, unit: '/s', limit: { min: 15_000 } },
+      { name: 'Plain inserts of the same endpoints and tokens, two connections', value: plain, unit: '/s' },
       ...(await readingOne(bench)),
       ...(await activation(bench, size)),
     ]
@@ -43,11 +47,15 @@ async function readingOne(bench: BenchPlatform): Promise<Figure[]> {
   const connection = await openHttpConnection(bench.platform.baseUrl)
   const filter = { filterId: '', memberSet: 0, count: 0, seconds: 0 }
   const kind = pagesOf(bench, { readable: [], readerToken: bench.token, filter }).find(({ name }) => name === getById)!
+  // Until then, most functions of the path run in the interpreter.
+  for (let round = 0; round < warmUps; round++) await connection.ask('GET', kind.path(round), await bench.token())
   const { p50, plainP50, ratio } = await measure(bench, connection, kind)
   connection.close()
+  const bareP50 = await bareRead(bench)
   return [
     { name: `${getById}, p50`, value: p50, unit: 'ms' },
     { name: `${getById}, the plain statement`, value: plainP50, unit: 'ms' },
     { name: `${getById}, against the plain statement`, value: ratio, unit: 'times', limit: { max: 1.5 } },
+    { name: 'A bare HTTP server with the plain statement, against it', value: bareP50 / plainP50, unit: 'times' },
   ]
 }

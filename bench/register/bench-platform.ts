@@ -11,6 +11,7 @@ export const versionNames = ['bench-v1', 'bench-v2', 'bench-v3']
 
 export interface BenchPlatform {
   platform: StartedPlatform
+  directory: string
   tenantId: string
   /** One connection, like one request of the platform. */
   sql: Pool
@@ -27,9 +28,7 @@ export async function openBenchPlatform(
 ): Promise<BenchPlatform> {
   const directory = keptDirectory ?? temporaryDirectory()
   const platform = await startPlatform(directory, environment)
-  const connection = await connectEmbeddedPostgres(join(directory, 'postgres'), 'superuser')
-  if (!connection) throw new Error('the database of the platform was not found')
-  const sql = connect(connection, { max: 1, name: 'bench', statementSeconds: 0 })
+  const sql = connect(await connectAsSuperuser(directory), { max: 1, name: 'bench', statementSeconds: 0 })
   const token = cached(() => serviceToken(platform, platform.bootstrap.default))
   const ask: Ask = async (operation, body, headers) =>
     client(platform.baseUrl, bearer(await token()))(operation, body, headers)
@@ -43,6 +42,7 @@ export async function openBenchPlatform(
     await create(`/${applicationName}/app-versions`, { nameSuffix: name.slice(applicationName.length + 1) })
   return {
     platform,
+    directory,
     tenantId: platform.bootstrap.default.tenantId,
     sql,
     token,
@@ -53,6 +53,12 @@ export async function openBenchPlatform(
       if (keptDirectory === undefined) removeDirectory(directory)
     },
   }
+}
+
+export async function connectAsSuperuser(directory: string) {
+  const connection = await connectEmbeddedPostgres(join(directory, 'postgres'), 'superuser')
+  if (!connection) throw new Error('the database of the platform was not found')
+  return connection
 }
 
 /** Creates a user who may read only these endpoints, and returns the function for their token. */

@@ -15,6 +15,8 @@ const shared = [
   'pool_ids',
 ]
 const withMetadata = [...shared, 'metadata', 'metadata_updated_date']
+/** The columns of the plain statement for one endpoint. */
+export const oneColumns = withMetadata
 
 /** Returns numbers far apart, below the size of the smaller register. */
 const numberOf = (round: number) => 1 + ((round * 6151) % 5000)

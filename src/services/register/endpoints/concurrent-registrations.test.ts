@@ -123,6 +123,29 @@ suite('shared transactions', () => {
     assert.deepEqual(groups.slice(2), [['a2', 'a3', 'a1']])
   })
 
+  test('a second transaction begins when many requests wait, without those whose id is in the first one', async () => {
+    const first = Promise.withResolvers<string>()
+    const groups: string[][] = []
+    const run = createSharedTransactions<string, string>({
+      keyOf: () => '',
+      idOf: (request) => request,
+      async together(group) {
+        groups.push(group)
+        return group.map(() => 'together')
+      },
+      alone: () => first.promise,
+    })
+    const repeated = [run('0'), run('0')]
+    const others = Array.from({ length: 8 }, (_, n) => run(String(n + 1)))
+    assert.deepEqual(
+      await Promise.all(others),
+      others.map(() => 'together'),
+    )
+    assert.deepEqual(groups.flat(), ['1', '2', '3', '4', '5', '6', '7', '8'])
+    first.resolve('alone')
+    assert.deepEqual(await Promise.all(repeated), ['alone', 'alone'])
+  })
+
   test('shared transactions that fail are repeated request by request', async () => {
     const { run } = open(() => Promise.reject(new Error('one of them is bad')))
     const results = await Promise.allSettled(requests.map(run))

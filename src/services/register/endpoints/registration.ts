@@ -129,7 +129,8 @@ export function createRegistrationOperations(
       const version = requireVersionForRegistration(ctx, await applications.findVersion(name), [create, update], () =>
         unknownVersion(name),
       )
-      checkMetadata(metadata, reservedKeys(await connectivityKeys(version)))
+      const configuredKeys = await connectivityKeys(version)
+      if (configuredKeys) checkMetadata(metadata, reservedKeys(configuredKeys))
       const links = relationRequests.map((request): Relation => relationOf(request, endpointId))
       const related = [...new Set(links.flatMap(({ from, to }) => [from, to]))].filter((id) => id !== endpointId)
 
