@@ -70,7 +70,7 @@ test('the migration turns running batches and matchings into bulk tasks that con
     ],
   )
   const pages = await sql`
-    select page, jsonb_array_length(items) as items, jsonb_array_length(results) as results, succeeded, failed,
+    select page, json_array_length(items) as items, jsonb_array_length(results) as results, succeeded, failed,
       items -> 1 as second, items -> 99 as last, results -> 2 as third from kernel.bulk_pages where task_id = 'half' order by page`
   assert.deepEqual(
     pages.map(({ page, items, results, succeeded, failed }) => [page, items, results, succeeded, failed]),
