@@ -7,7 +7,13 @@ import { openPool, type Pool, type PoolOptions } from './db/pool.ts'
 import type { Sql } from './db/sql.ts'
 import type { TransactionSql } from './db/transactions.ts'
 
-export { isDatabaseUnavailable, isExhausted, isStatementCanceled, isUniqueViolation } from './db/errors.ts'
+export {
+  isDatabaseUnavailable,
+  isExhausted,
+  isStatementCanceled,
+  isUniqueViolation,
+  TransactionConflictError,
+} from './db/errors.ts'
 export type { ConnectionOptions } from './db/hosts.ts'
 export { connect, type Pool, type PoolOptions } from './db/pool.ts'
 export type { Fragment, Sql } from './db/sql.ts'
@@ -16,8 +22,8 @@ export type { TransactionSql } from './db/transactions.ts'
 export interface Db {
   sql: Pool
   /**
-   * Commits all of the work or nothing, then runs the effects registered with `afterCommit`. After a deadlock the work runs again, so
-   * it must have no effects outside of the transaction. Throws inside another `tx`.
+   * Commits all of the work or nothing, then runs the effects registered with `afterCommit`. After a deadlock or a
+   * TransactionConflictError the work runs again, so it must have no effects outside of the transaction. Throws inside another `tx`.
    */
   tx<T>(work: (sql: TransactionSql) => Promise<T>): Promise<T>
   afterCommit(sql: Sql, effect: () => void): void

@@ -30,10 +30,13 @@ export const isStatementCanceled = (error: unknown) => codeOf(error) === '57014'
 /** Returns whether the server rejects writes: it is a standby, or was made read-only. */
 export const isReadOnly = (error: unknown) => codeOf(error) === '25006'
 
-/** Returns whether PostgreSQL rolled the transaction back because of a deadlock or a serialization failure. It can be retried. */
+/** Thrown in a transaction that another one has overtaken, such as by inserting the same key: it is repeated. */
+export class TransactionConflictError extends Error {}
+
+/** Returns whether a transaction can be repeated: PostgreSQL found a deadlock or a serialization failure, or its work a conflict. */
 export const isTransactionConflict = (error: unknown) => {
   const code = codeOf(error)
-  return code === '40P01' || code === '40001'
+  return code === '40P01' || code === '40001' || error instanceof TransactionConflictError
 }
 
 /** Returns whether the statement was ignored because an earlier statement of the transaction failed. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
+import { eventually } from '../../../../test/harness/eventually.ts'
 import { openRegister, root } from '../../../../test/harness/register.ts'
 import { createSharedTransactions } from './shared-transactions.ts'
 
@@ -81,6 +82,29 @@ suite('endpoints registered at the same time', () => {
     for (const { status, text } of await Promise.all(others)) assert.equal(status, 201, text)
     const list = await admin(`GET ${endpoints}?applicationName=${app}&limit=1`)
     assert.equal(list.body.totalElements, numbers.length + 2)
+  })
+
+  test('an id that another transaction takes meanwhile is 409, and the registrations that share the transaction succeed', async () => {
+    const { app, version } = await anApplication()
+    const { db } = waypost.kit
+    const ids = [`${app}-same`, ...numbers.map((n) => `${app}-${n}`)]
+    const answers = await db.tx(async (sql) => {
+      await sql`
+        insert into register.endpoints (endpoint_id, tenant_id, application_name, version_name, version_registered_date, created_date)
+        values (${ids[0]!}, 'default', ${app}, ${version}, now(), now())`
+      const registrations = ids.map((endpointId) =>
+        admin(`POST ${endpoints}`, { appVersion: { name: version }, endpointId }),
+      )
+      await eventually(async () => {
+        const waiting = await db.sql`select from pg_locks where not granted and locktype = 'transactionid'`
+        assert.ok(waiting.length > 0)
+      })
+      return { registrations }
+    })
+    assert.deepEqual(
+      (await Promise.all(answers.registrations)).map(({ status }) => status),
+      ids.map((_, index) => (index === 0 ? 409 : 201)),
+    )
   })
 
   test('registrations into a version that is being deleted do not fail those into other versions', async () => {

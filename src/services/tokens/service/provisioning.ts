@@ -83,7 +83,10 @@ async function insertFirst({ kit, key }: TokenDeps, sql: Sql, owner: Owner, endp
     const tokenHash = hash(owner.applicationName, token)
     rows.set(endpointId, { endpointId, token, tokenHash, endpointTokenId: kit.newId() })
   }
-  const inserted = await store.insertEndpointsWithTokens(sql, { ...owner, createdDate: kit.now() }, [...rows.values()])
+  // A generated token is practically never taken. If it is, the transaction is repeated with another one.
+  const mayBeTaken = endpoints.some(({ token }) => token !== undefined)
+  const options = { ...owner, createdDate: kit.now(), mayBeTaken }
+  const inserted = await store.insertEndpointsWithTokens(sql, options, [...rows.values()])
   for (const { endpointId, existed } of inserted)
     if (existed) {
       // The row is left over from a deleted tenant, whose endpoints are deleted in batches. Its tokens must not become valid again.
