@@ -7,7 +7,15 @@ import { freshDatabase } from '../../test/harness/database.ts'
 import { tcpProxy } from '../../test/harness/postgres-server.ts'
 import { sleep } from './clock.ts'
 import { copyIn } from './copy-in.ts'
-import { type ConnectionOptions, createDb, isDatabaseUnavailable, isUniqueViolation, likePart, type Sql } from './db.ts'
+import {
+  type ConnectionOptions,
+  createDb,
+  isDatabaseUnavailable,
+  isUniqueViolation,
+  likePart,
+  type Sql,
+  TransactionConflictError,
+} from './db.ts'
 
 async function aDb(connection?: ConnectionOptions) {
   const db = createDb(connection ?? (await freshDatabase()), { max: 4 })
@@ -56,6 +64,21 @@ test('after a deadlock the transaction that was rolled back runs again', async (
     })
   await Promise.all([swap(1, 2), swap(2, 1)])
   assert.ok(holding >= 3, 'one of the transactions must run again')
+  await db.close()
+})
+
+test('a transaction whose work throws a conflict is rolled back and runs again, three times at most', async () => {
+  const db = await aDb()
+  let attempts = 0
+  const insert = (failures: number) =>
+    db.tx(async (sql) => {
+      await sql`insert into t (id) values (${10 + attempts})`
+      if (++attempts <= failures) throw new TransactionConflictError('again')
+    })
+  await insert(1)
+  await assert.rejects(insert(9), TransactionConflictError)
+  assert.equal(attempts, 5)
+  assert.deepEqual([...(await db.sql`select id from t where id >= 10`)], [{ id: 11 }])
   await db.close()
 })
 

@@ -30,7 +30,7 @@ export const isStatementCanceled = (error: unknown) => codeOf(error) === '57014'
 /** Returns whether the server rejects writes: it is a standby, or was made read-only. */
 export const isReadOnly = (error: unknown) => codeOf(error) === '25006'
 
-/** Thrown in a transaction that another one has overtaken, such as by inserting the same key: it is repeated. */
+/** Thrown by work that cannot continue in its transaction, but can in a new one: `tx` repeats it. */
 export class TransactionConflictError extends Error {}
 
 /** Returns whether a transaction can be repeated: PostgreSQL found a deadlock or a serialization failure, or its work a conflict. */

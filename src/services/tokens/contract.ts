@@ -21,8 +21,7 @@ export interface ValidToken {
 export interface Tokens {
   /**
    * Creates the first tokens of new endpoints with distinct ids and returns a result for each, in order. Generates absent
-   * tokens. `taken`: the application has this token, and nothing was written. The caller validates given tokens, and repeats the
-   * transaction after a unique violation.
+   * tokens. `taken`: the application has this token, and nothing was written. The caller validates given tokens.
    */
   provision(
     sql: Sql,

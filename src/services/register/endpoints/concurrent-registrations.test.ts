@@ -88,21 +88,26 @@ suite('endpoints registered at the same time', () => {
     const { app, version } = await anApplication()
     const { db } = waypost.kit
     const ids = [`${app}-same`, ...numbers.map((n) => `${app}-${n}`)]
-    const answers = await db.tx(async (sql) => {
+    const [inserted, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const other = db.tx(async (sql) => {
       await sql`
         insert into register.endpoints (endpoint_id, tenant_id, application_name, version_name, version_registered_date, created_date)
         values (${ids[0]!}, 'default', ${app}, ${version}, now(), now())`
-      const registrations = ids.map((endpointId) =>
-        admin(`POST ${endpoints}`, { appVersion: { name: version }, endpointId }),
-      )
-      await eventually(async () => {
-        const waiting = await db.sql`select from pg_locks where not granted and locktype = 'transactionid'`
-        assert.ok(waiting.length > 0)
-      })
-      return { registrations }
+      inserted.resolve()
+      await end.promise
     })
+    await inserted.promise
+    const registrations = ids.map((endpointId) =>
+      admin(`POST ${endpoints}`, { appVersion: { name: version }, endpointId }),
+    )
+    await eventually(async () => {
+      const waiting = await db.sql`select from pg_locks where not granted and locktype = 'transactionid'`
+      assert.ok(waiting.length > 0)
+    })
+    end.resolve()
+    await other
     assert.deepEqual(
-      (await Promise.all(answers.registrations)).map(({ status }) => status),
+      (await Promise.all(registrations)).map(({ status }) => status),
       ids.map((_, index) => (index === 0 ? 409 : 201)),
     )
   })

@@ -2,7 +2,7 @@
 import type { Identity } from '../../../identity/contract.ts'
 import { splitForEvents } from '../../../kernel/bus.ts'
 import type { Ctx } from '../../../kernel/contract.ts'
-import { isUniqueViolation, type Sql, TransactionConflictError } from '../../../kernel/db.ts'
+import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import type { ApplicationVersionRef } from '../../applications/contract.ts'
 import type { Tokens } from '../../tokens/contract.ts'
@@ -36,15 +36,10 @@ interface Deps extends Pick<Kit, 'now' | 'bus'> {
   changes: Changes
 }
 
-/** Inserts the endpoints whose id is free, and their tokens. */
-async function insertWithTokens(
-  { now, tokens, changes }: Deps,
-  sql: Sql,
-  version: ApplicationVersionRef,
-  endpoints: NewEndpoint[],
-) {
-  const { tenantId, applicationName } = version
-  try {
+export const createEndpointsWith =
+  ({ now, bus, identity, tokens, changes }: Deps): CreateEndpoints =>
+  async (sql, version, endpoints, creator) => {
+    const { tenantId, applicationName } = version
     const rows = await store.insertEndpoints(
       sql,
       { tenantId, applicationName, at: now() },
@@ -56,22 +51,7 @@ async function insertWithTokens(
     // Sent behind the tokens, in the same message.
     if (inserted.length > 0) changes.prepare(sql, { tenantId, applicationName })
     const provisioned = await provisioning
-    return {
-      seqById,
-      tokenById: new Map(inserted.map(({ endpointId }, index) => [endpointId, provisioned[index]!])),
-    }
-  } catch (error) {
-    // Another transaction has taken an id since the statement began: the repetition finds it.
-    throw isUniqueViolation(error) ? new TransactionConflictError('an id was taken meanwhile', { cause: error }) : error
-  }
-}
-
-export const createEndpointsWith =
-  (deps: Deps): CreateEndpoints =>
-  async (sql, version, endpoints, creator) => {
-    const { bus, identity, changes } = deps
-    const { tenantId, applicationName } = version
-    const { seqById, tokenById } = await insertWithTokens(deps, sql, version, endpoints)
+    const tokenById = new Map(inserted.map(({ endpointId }, index) => [endpointId, provisioned[index]!]))
     const outcomes = endpoints.map(({ endpointId }): CreationOutcome => {
       const outcome = tokenById.get(endpointId)
       return outcome === undefined ? 'id taken' : outcome === 'taken' ? 'token taken' : outcome
