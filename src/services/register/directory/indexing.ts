@@ -1,4 +1,5 @@
 /** Updates the directory from the queue of changed endpoints. One node does so at a time, in short transactions. */
+import { performance } from 'node:perf_hooks'
 import { monotonicMs, sleep } from '../../../kernel/clock.ts'
 import type { Db, Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
@@ -30,6 +31,9 @@ const periodSeconds = 2
 /** A run ends after this time; the next one continues. */
 const runMs = 10_000
 const pausesPerStep = 3
+/** While the node is busy, for example with a batch of registrations, but only until the first run ends with endpoints in the queue. */
+const pausesPerStepIfBusy = 10
+const busyShare = 0.3
 
 const EnqueueApplication = defineJob<{ tenantId: string; applicationName: string }>('register.index-application', {
   timeoutSeconds: 600,
@@ -40,6 +44,7 @@ const enqueueDelaySeconds = 3
 
 export function createIndexing({ db, jobs }: Kit, settingsOf: DirectorySettingsOf): Indexing {
   const deps: Deps = { db, settingsOf }
+  let isLate = false
   jobs.handle(EnqueueApplication, async (application, { signal }) => {
     for (let after: number | undefined = -1; after !== undefined; ) {
       signal.throwIfAborted()
@@ -55,19 +60,30 @@ export function createIndexing({ db, jobs }: Kit, settingsOf: DirectorySettingsO
     },
     enqueueApplication: (sql, application) =>
       jobs.send(sql, EnqueueApplication, application, { startAfter: enqueueDelaySeconds }),
-    periodic: { name: 'register.update-directory', everySeconds: periodSeconds, run: () => runForAWhile(deps) },
+    periodic: {
+      name: 'register.update-directory',
+      everySeconds: periodSeconds,
+      async run() {
+        isLate = await runForAWhile(deps, isLate)
+      },
+    },
   }
 }
 
-/** Updates the directory in steps, and pauses longer than a step takes, because a document takes more of the database's time than a registration. */
-async function runForAWhile(deps: Deps) {
+/**
+ * Updates the directory in steps, and pauses longer than a step takes, because a document takes more of the database's time than a
+ * registration. Returns whether the queue may have more.
+ */
+async function runForAWhile(deps: Deps, isLate: boolean): Promise<boolean> {
   const began = monotonicMs()
   for (;;) {
     const stepBegan = monotonicMs()
+    const utilization = performance.eventLoopUtilization()
     const hasMore = await step(deps)
     const now = monotonicMs()
-    if (!hasMore || now - began > runMs) return
-    await sleep(pausesPerStep * (now - stepBegan))
+    if (!hasMore || now - began > runMs) return hasMore
+    const isBusy = performance.eventLoopUtilization(utilization).utilization > busyShare
+    await sleep((isBusy && !isLate ? pausesPerStepIfBusy : pausesPerStep) * (now - stepBegan))
   }
 }
 

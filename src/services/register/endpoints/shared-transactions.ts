@@ -1,6 +1,6 @@
 /**
- * Runs requests of the same key together: those that arrive while a transaction runs share the next one. If many wait, it begins
- * before the first one has ended. If it fails, each of them runs on its own, so that a request never fails because of another request.
+ * Runs requests of the same key together: those that arrive while a transaction runs share the next one, which begins before the
+ * answers of the first one are delivered. If it fails, each of them runs on its own, so that a request never fails because of another request.
  */
 import { isDatabaseUnavailable } from '../../../kernel/db.ts'
 
@@ -20,71 +20,63 @@ export interface SharedTransactionsOptions<Q, A> {
 }
 
 const requestsMax = 64
-/** Number of transactions of a key at the same time, and of requests that must wait for a further one to begin. */
-const transactionsMax = 2
-const waitingMin = 6
-
-/** The requests of a key. */
-interface Queue<Q, A> {
-  waiting: Waiting<Q, A>[]
-  /** Ids of the requests in running transactions. */
-  runningIds: Set<string>
-  running: number
-}
 
 export function createSharedTransactions<Q, A>(options: SharedTransactionsOptions<Q, A>) {
-  const queues = new Map<string, Queue<Q, A>>()
+  const queues = new Map<string, Waiting<Q, A>[]>()
 
-  async function run(key: string, queue: Queue<Q, A>) {
-    queue.running++
-    for (let group = takeDistinct(queue, options.idOf); group.length > 0; group = takeDistinct(queue, options.idOf)) {
-      const ids = group.map(({ request }) => options.idOf(request))
-      for (const id of ids) queue.runningIds.add(id)
-      await settle(options, group)
-      for (const id of ids) queue.runningIds.delete(id)
-    }
-    queue.running--
-    if (queue.running === 0) queues.delete(key)
+  async function run(key: string, queue: Waiting<Q, A>[]) {
+    // The next transaction sends its first statement before the immediate, and PostgreSQL works while the responses are written.
+    while (queue.length > 0) setImmediate(await settle(options, takeDistinct(queue, options.idOf)))
+    queues.delete(key)
   }
 
   return (request: Q): Promise<A> =>
     new Promise((resolve, reject) => {
       const key = options.keyOf(request)
-      const queue = queues.get(key) ?? { waiting: [], runningIds: new Set(), running: 0 }
-      queues.set(key, queue)
-      queue.waiting.push({ request, resolve, reject })
-      const { running, waiting } = queue
-      if (running === 0 || (running < transactionsMax && waiting.length >= waitingMin)) void run(key, queue)
+      const waiting = { request, resolve, reject }
+      const queue = queues.get(key)
+      if (queue) return void queue.push(waiting)
+      const newQueue = [waiting]
+      queues.set(key, newQueue)
+      void run(key, newQueue)
     })
 }
 
-/** Takes the first requests out of the queue whose ids are distinct and not in a running transaction; the others keep their order. */
-function takeDistinct<Q, A>({ waiting, runningIds }: Queue<Q, A>, idOf: (request: Q) => string): Waiting<Q, A>[] {
-  const ids = new Set(runningIds)
+/** Takes the first requests with distinct ids out of the queue; the others keep their order. */
+function takeDistinct<Q, A>(queue: Waiting<Q, A>[], idOf: (request: Q) => string): Waiting<Q, A>[] {
+  const ids = new Set<string>()
   const taken: Waiting<Q, A>[] = []
   const rest: Waiting<Q, A>[] = []
-  for (const one of waiting.splice(0)) {
-    const id = idOf(one.request)
-    if (taken.length === requestsMax || ids.has(id)) rest.push(one)
-    else taken.push(one)
+  for (const waiting of queue.splice(0)) {
+    const id = idOf(waiting.request)
+    if (taken.length === requestsMax || ids.has(id)) rest.push(waiting)
+    else taken.push(waiting)
     ids.add(id)
   }
-  waiting.push(...rest)
+  queue.push(...rest)
   return taken
 }
 
-async function settle<Q, A>({ together, alone }: SharedTransactionsOptions<Q, A>, group: Waiting<Q, A>[]) {
+/** Delivers the answers of a shared transaction to its callers. */
+type Deliver = () => void
+
+async function settle<Q, A>(
+  { together, alone }: SharedTransactionsOptions<Q, A>,
+  group: Waiting<Q, A>[],
+): Promise<Deliver> {
   if (group.length > 1)
     try {
       const answers = await together(group.map(({ request }) => request))
-      for (const [index, { resolve }] of group.entries()) resolve(answers[index]!)
-      return
+      return () => {
+        for (const [index, { resolve }] of group.entries()) resolve(answers[index]!)
+      }
     } catch (error) {
       // A transaction whose connection broke may have been committed, so it is not repeated.
-      if (isDatabaseUnavailable(error)) {
-        for (const { reject } of group) reject(error)
-        return
-      }
+      if (isDatabaseUnavailable(error))
+        return () => {
+          for (const { reject } of group) reject(error)
+        }
     }
   await Promise.all(group.map(({ request, resolve, reject }) => alone(request).then(resolve, reject)))
+  return () => {}
 }
