@@ -29,7 +29,7 @@ export interface Expectation {
 
 /** After this time the session is used as it was last stored. */
 const waitMs = 1500
-/** After three time-outs a node is not waited for during 5 s: all of its clients may be reconnecting here. */
+/** After three time-outs, this node does not wait for the other node for 5 s: all clients of that node may be reconnecting here. */
 const missesMax = 3
 const silentMs = 5000
 

@@ -21,7 +21,10 @@ export interface ConfigurationInstance<C = unknown, T = unknown> {
   readonly schemas: { readonly [level in Level]?: TSchema }
   /** Checks rules that a JSON schema cannot express. */
   check?(config: never): ConfigurationProblem | undefined
-  /** Checks a new configuration in addition, if that takes long. Stored ones are read without it, so their reader must expect anything. */
+  /**
+   * An additional check of new configurations, for checks that take long. Stored configurations are read without it,
+   * so their reader must expect anything.
+   */
   checkNew?(config: never, tenantId: string): Promise<ConfigurationProblem | undefined>
   /** For the compiler only; never set. */
   readonly types?: { application: C; tenant: T }

@@ -1,6 +1,6 @@
 /**
  * The quota of bytes that a tenant may store a day. Each node counts in memory and adds its bytes to a common row once a second, or
- * when they are a hundredth of the quota, so all nodes together exceed it by about a hundredth each at most. No message waits for it.
+ * when they are a hundredth of the quota, so each node exceeds the quota by at most about a hundredth. No message waits for the row.
  */
 import type { Clock } from './clock.ts'
 import type { Db, Sql } from './db.ts'

@@ -35,7 +35,7 @@ export interface RowWaits<T> {
   ): Promise<{ id: string; state: T | undefined }>
   /** Wakes the waiters of these rows when `sql` commits. To address the node of a waiter, store its node id in the row. */
   changed(sql: Sql, changes: readonly RowChange<T>[]): Promise<void>
-  /** Wakes the waiters of rows whose changes are committed, if they are on this node: the only one that is alive. */
+  /** Wakes the waiters of rows whose changes are committed, without signals to other nodes. Call it only if no other node is alive. */
   changedHere(changes: readonly RowChange<T>[]): void
   /** Makes the waiters of a row on this node read it again. */
   wake(id: string): void

@@ -1,6 +1,6 @@
 /**
  * Kills the platform, its PostgreSQL, or both with SIGKILL at random moments, while devices send samples and slots are packed.
- * Asserts that each acknowledged sample is stored once, and none of a rejected message.
+ * Asserts that each acknowledged sample is stored once, and that no sample of a rejected message is stored.
  */
 
 import assert from 'node:assert/strict'

@@ -100,7 +100,7 @@ export async function killVpnRounds(options: {
   return { ...report, created: clients.active.size + clients.revoked.size, revoked: clients.revoked.size }
 }
 
-/** The namespace of the server has no way to our loopback addresses, but to the Unix socket of the database. */
+/** The network namespace of the server cannot reach our loopback addresses, but it can reach the Unix socket of the database. */
 async function proxyInside(
   network: ReturnType<typeof createVpnNetwork>,
   target: { host: string; port: number },

@@ -25,7 +25,10 @@ const busyMs = () => {
   return processor === undefined ? undefined : processor + (waitedMs('io') ?? 0)
 }
 
-/** Starts measuring; the returned function gives the milliseconds since then. Without figures of the system, it gives the least share. */
+/**
+ * Starts measuring; the returned function gives the milliseconds since then. If the system does not count waiting,
+ * only the least share of the elapsed time counts.
+ */
 export function startCalmTime(): () => number {
   const began = monotonicMs()
   const busyBefore = busyMs()

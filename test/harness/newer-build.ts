@@ -11,7 +11,7 @@ export const presentBuild = async () =>
 /** Replaces the hash in a file name: `app-ABCDEFGH.js` becomes `app-NEWDEFGH.js`. */
 const renamed = (text: string) => text.replace(/-[A-Z0-9]{3}([A-Z0-9]{5}\.(?:js|css|png|svg)\b)/g, '-NEW$1')
 
-/** Copies a build with other names of files. Texts and names have the same length, so the manifest stays right but for compressed files. */
+/** Copies a build with other names of files. Texts and names have the same length, so the manifest stays correct, except for compressed files. */
 export function makeNewerBuild(from: string, to: string) {
   cpSync(from, to, { recursive: true })
   for (const name of readdirSync(to)) {

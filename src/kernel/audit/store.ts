@@ -22,8 +22,9 @@ export interface NumberedRecord {
 }
 
 /**
- * Returns an insert for a statement that stores objects of several requests, with an expression `made` that has the columns `place` and
- * `new_id`. A record is stored if its request has made an object, whose id ends the path of the record.
+ * Returns an insert of audit records, for a statement that creates objects for several requests. `made` has the id of
+ * each new object (`new_id`) and the number of its request (`place`). Only requests that created an object get a
+ * record; the path of the record ends with the id.
  */
 export const insertRecordsOfMade = (sql: Sql, numbered: NumberedRecord[], made: Fragment): Fragment => sql`
   insert into kernel.audit_log (${columns(sql)})

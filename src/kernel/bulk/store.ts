@@ -240,7 +240,10 @@ export async function findPages(
     order by page limit ${query.limit}`
 }
 
-/** Returns the page with the item behind `offset` items of this state, and how many of them to skip there. It reads no items. */
+/**
+ * Returns where a list that skips `offset` items of this state begins: its page, and how many items of the state to
+ * skip on that page. It reads no items.
+ */
 export async function findStart(
   sql: Sql,
   query: { taskId: string; state: 'succeeded' | 'failed' | 'pending' | undefined; offset: number },

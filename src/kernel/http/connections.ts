@@ -96,7 +96,10 @@ export function createConnectionLimit(
     return false
   }
 
-  /** Closes a connection of the network that has most, even a new one, in favour of a network with at most `size`. */
+  /**
+   * Closes a connection of the network with the most connections, even a new one, in favour of a network with at most
+   * `size` connections.
+   */
   function evictFromLargest(size: number, address: string): boolean {
     let largest: Set<Connection> | undefined
     for (const network of networks.values()) if (network.size > (largest?.size ?? size)) largest = network

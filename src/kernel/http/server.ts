@@ -111,8 +111,8 @@ export function createHttpServer(options: HttpOptions): HttpServer {
   const callers = createCallers(options, requestSignals, refusals)
   const state: State = { app, operations: [], apis: [], streams: new Set(), closing: false }
   if (secure) secureTransport(app, { ...secure, isProxy, baseUrl })
-  // The origins come first, so that refusals have the headers too, and preflight requests get their answer although no route has
-  // OPTIONS.
+  // Origins (CORS) are handled first, so that refusals have their headers too, and preflight requests get a response
+  // although no route has OPTIONS.
   if (options.origins) allowOrigins(app, options.origins)
   addHooks(state, options, formats, refusals)
   const record = createRecord(options, state.operations)

@@ -1,4 +1,4 @@
-/** Batches: a command for many endpoints, with tasks and their counts, and the end of endpoints, tasks and old commands. */
+/** Batches: a command for many endpoints, with tasks and their counts, and the deletion of endpoints, tasks and old commands. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { aCaller } from '../../../test/harness/builders.ts'

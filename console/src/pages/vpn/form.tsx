@@ -1,4 +1,4 @@
-/** Changes description, user name and SSH key of a VPN client: three operations, of which only those needed run. */
+/** Changes description, user name and SSH key of a VPN client: three operations, which run only if they are needed. */
 import type { FormEvent } from 'react'
 import type { BodyOf } from '../../api/operation-types.ts'
 import { useChange } from '../../api/query.ts'

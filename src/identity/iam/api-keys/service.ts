@@ -26,7 +26,10 @@ const viewOf = (row: store.ApiKeyRow): ApiKey => ({
 export type ApiKeys = ReturnType<typeof createApiKeys>
 
 export function createApiKeys({ db, bus, now, newId }: Pick<Kit, 'db' | 'bus' | 'now' | 'newId'>) {
-  /** Returns the owner and the limits of a new key: one created with a key has no more scopes and no longer lifetime. */
+  /**
+   * Returns the owner and the limits of a new key. A key that is created with another key has at most the scopes and
+   * the lifetime of that key.
+   */
   async function ownerOf({ tenantId, caller }: Ctx) {
     const { type, id } = caller.subject
     if (type === 'api-key') {

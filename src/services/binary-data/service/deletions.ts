@@ -8,7 +8,7 @@ import { rejectUploadsOfEndpoints, rejectUploadsOfTenant } from '../store/upload
 import type { OrphanContents } from './orphan-contents.ts'
 
 export interface Deletions {
-  /** Deletes what was stored until `until`. An endpoint that was registered again keeps what it has stored since then. */
+  /** Deletes the data that was stored up to the time `until`. An endpoint that was registered again keeps its later data. */
   deleteOfEndpoints(sql: Sql, endpoints: { tenantId: string; endpointIds: string[]; until: Date }): Promise<void>
   deleteOfTenant(sql: Sql, tenantId: string): Promise<void>
 }

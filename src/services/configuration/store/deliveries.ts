@@ -60,7 +60,7 @@ const effective = (sql: Sql): Fragment => sql`
   from configuration.defaults d
   where d.tenant_id = g.tenant_id and d.version_name = g.version_name and not ${hasOwn(sql)}`
 
-/** Finds effective configurations that are not the last ones that the endpoints applied, of whichever version. */
+/** Finds effective configurations that differ from the one that the endpoint applied last, whatever its version. */
 export async function findOutdated(sql: Sql, endpoints: DeviceRef[]): Promise<EffectiveRow[]> {
   return await sql<EffectiveRow[]>`
     select g.position::int - 1 as position, e.name, e.config_id

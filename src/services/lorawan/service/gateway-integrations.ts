@@ -176,7 +176,7 @@ const takenText = (netGatewayId: string) => `${netGatewayId} already has a gatew
 const registeredAtOnce = 4
 const unreachableMax = 3
 
-/** Registers gateways in the network, a few at a time. A network that does not answer fails the rest without further attempts. */
+/** Registers gateways in the network, a few at a time. If the network does not answer, the remaining gateways fail without an attempt. */
 async function registerOnNet(
   { kit }: Deps,
   ctx: Ctx,

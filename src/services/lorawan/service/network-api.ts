@@ -1,4 +1,7 @@
-/** Calls the HTTP API of a network (document 5, 9.8): guarded addresses, no redirects, 10 seconds. The key is in no error or log. */
+/**
+ * Calls the HTTP API of a network (document 5, 9.8). Private addresses are refused, redirects are not followed, and a
+ * call takes at most 10 seconds. No error and no log contains the key.
+ */
 import { RefusedAddress, safeFetch } from '../../../kernel/safe-fetch.ts'
 
 export interface NetworkAccess {

@@ -74,7 +74,7 @@ export function partsOf(id: string, given: AlertSettingFields): Partial<Record<P
   }
 }
 
-/** Activates the alert if the first script returns anything but false, null or undefined; otherwise resolves it if the second script does. */
+/** Activates the alert if the first script returns anything but false, null or undefined; otherwise resolves it if the second script returns such a value. */
 export const ruleExpression = (activation: string, resolution: string | undefined) =>
   resolution === undefined
     ? activation

@@ -121,8 +121,8 @@ export function createLedger({ db, log, metrics, now }: Pick<Kit, 'db' | 'log' |
 }
 
 /**
- * Writes the traces of a run once everything that it started is durable, or has its trace in the ledger. Resolves when they are in the ledger:
- * what is written later is not durable before them.
+ * Writes the traces of a run to the ledger, once everything that the run started is durable or has its trace in the
+ * ledger. Resolves when they are in the ledger, which makes its entries durable in their order.
  */
 export async function writeWhenSettled(
   ledger: Pick<Ledger, 'write'>,

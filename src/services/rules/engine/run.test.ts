@@ -75,7 +75,7 @@ suite('an evaluation', () => {
     assert.match(await problem("return ctx.toolbox.base64.decode('%')"), /base64/)
   })
 
-  test('an evaluation calls only guarded addresses', async () => {
+  test('an evaluation calls no private addresses', async () => {
     for (const url of [
       'http://127.0.0.1:1/',
       'http://localhost/',

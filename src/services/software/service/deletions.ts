@@ -6,7 +6,7 @@ import { type ApplicationKey, blockChanges } from '../store/versions.ts'
 import type { Deps } from './deps.ts'
 
 export interface DeletionRules {
-  /** Deletes what was stored until `until`. An endpoint that was registered again keeps what it has since then. */
+  /** Deletes the data that was stored up to the time `until`. An endpoint that was registered again keeps its later data. */
   forgetEndpoints(sql: Sql, endpoints: ApplicationKey & { endpointIds: string[]; until: Date }): Promise<void>
   forgetApplication(sql: Sql, application: ApplicationKey): Promise<void>
   forgetTenant(sql: Sql, tenantId: string): Promise<void>

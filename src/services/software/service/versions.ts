@@ -242,7 +242,10 @@ async function columnsOf(
   }
 }
 
-/** Reads a date of the form yyyy-MM-ddTHH:mm:ssZ, which the schema has checked; days such as February 30 are left to check. */
+/**
+ * Reads a date of the form yyyy-MM-ddTHH:mm:ssZ. The schema has checked the form; days that do not exist, such as
+ * February 30, are rejected here.
+ */
 function dateOf(text: string | undefined): Date | null {
   if (text === undefined) return null
   const date = new Date(text)

@@ -2,7 +2,7 @@
 import type { Sql } from '../../../kernel/db.ts'
 import type { ApplicationKey } from './versions.ts'
 
-/** Deletes rows of endpoints that were written until then. An endpoint that was registered again keeps what it has since. */
+/** Deletes rows of endpoints that were written up to the time `until`. An endpoint that was registered again keeps its later rows. */
 export async function deleteEndpoints(
   sql: Sql,
   { tenantId, applicationName, endpointIds, until }: ApplicationKey & { endpointIds: string[]; until: Date },

@@ -8,7 +8,7 @@ import type { SeriesFragment } from './series-fragments.ts'
 
 /** Turns fragments of the same endpoints and series, in reading order, into fewer points. */
 export interface Reducer {
-  /** Returns the points that are complete. `part` is the time range of the part; no part of the same series follows the last. */
+  /** Returns the points that are complete. `part` is the time range of the fragment; `isLast` is true for the last part of a series. */
   add(fragment: SeriesFragment, part: Span & { isLast: boolean }): SeriesFragment | undefined
   /** Returns the rest after the last part. */
   end(): Iterable<SeriesFragment>

@@ -107,7 +107,7 @@ export interface RecentPoints {
   /** Strictly ascending. */
   times: Float64Array
   points(): Points
-  /** Returns sums in time order, without empty intervals. Texts count as null; undefined if there are any. */
+  /** Returns sums in time order, without empty intervals. Values that are not numbers are left out. Absent if such values were read. */
   sums: ((interval: Interval) => Sum[]) | undefined
 }
 

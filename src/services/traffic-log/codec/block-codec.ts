@@ -12,7 +12,7 @@ const headCompressed = 1
 const payloadsCompressed = 2
 const hasEndpointIds = 4
 const headerBytes = 10
-/** Minimum length of a part that is compressed: for a shorter one, the call of zstd takes longer than all of its encoding. */
+/** Minimum length of a part that is compressed. For a shorter part, the call of zstd takes longer than the rest of its encoding. */
 const compressedMin = 200
 /** Level 1 takes a quarter less time than the default level 3 and compresses these columns and payloads as well. */
 const params = { [constants.ZSTD_c_compressionLevel]: 1 }

@@ -1,4 +1,4 @@
-/** Exact totals: from the counts that blocks have where they suffice, plus the records in batches and in blocks at the ends of the span. */
+/** Exact totals: the counts of blocks where these suffice, plus the records in batches and in blocks at the ends of the span. */
 import type { Sql } from '../../../kernel/db.ts'
 import { fiveMinutesMs, hourMs } from '../store/counts.ts'
 import { type PartSpans, sumOfCounts } from '../store/totals.ts'

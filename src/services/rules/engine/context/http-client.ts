@@ -1,4 +1,4 @@
-/** Sends the HTTP requests of scripts: to guarded addresses, or to this platform with the permissions of the script's writer. */
+/** Sends the HTTP requests of scripts: to public addresses, or to this platform with the permissions of the script's writer. */
 import { withCause } from '../../../../kernel/cause.ts'
 import type { Kit } from '../../../../kernel/define-service.ts'
 import { RefusedAddress, safeFetch } from '../../../../kernel/safe-fetch.ts'
