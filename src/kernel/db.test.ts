@@ -134,6 +134,36 @@ test('acknowledged rows are stored, however many statements wait on a connection
   await db.close()
 })
 
+test('a copy that a transaction does not wait for is committed with it, and its failure is that of the commit', async () => {
+  const db = await aDb()
+  const { sql } = db
+  await sql`create table copied (id integer primary key)`
+  const copyOf = (sql: Sql, ...ids: (number | string)[]) =>
+    copyIn(sql.unsafe('copy copied (id) from stdin'), () => Buffer.from(ids.map((id) => `${id}\n`).join(''))).catch(
+      () => {},
+    )
+  const idsOf = async () => (await sql`select id from copied order by id`).map(({ id }) => id)
+  await db.tx(async (sql) => {
+    sql`insert into copied values (1)`.execute()
+    void copyOf(sql, 2, 3)
+    void copyOf(sql, 4)
+    sql`insert into copied values (5)`.execute()
+  })
+  assert.deepEqual(await idsOf(), [1, 2, 3, 4, 5])
+  for (const wrong of [3, 'x'])
+    await assert.rejects(
+      db.tx(async (sql) => {
+        sql`insert into copied values (6)`.execute()
+        void copyOf(sql, 7, wrong)
+        void copyOf(sql, 8)
+      }),
+      wrong === 3 ? { code: '23505' } : { code: '22P02' },
+    )
+  await db.tx(async (sql) => void copyOf(sql, 9))
+  assert.deepEqual(await idsOf(), [1, 2, 3, 4, 5, 9])
+  await db.close()
+})
+
 suite('a copy outside of a transaction', () => {
   const copy = 'copy t (id, some_text) from stdin'
   const lines = (from: number, count: number) =>

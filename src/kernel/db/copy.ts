@@ -6,6 +6,8 @@ import type { CopyContent } from './sql.ts'
 interface CopyInQuery extends QueryState<void> {
   text: string
   content: () => CopyContent | Promise<CopyContent>
+  /** True once its last message was sent, and the connection can send the next statement. */
+  hasSentAll: boolean
   /** The error that reading the content threw; the server's error says only that the copy failed. */
   problem: unknown
 }
@@ -40,16 +42,28 @@ const waitForDrain = ({ stream }: Wire) =>
     stream.on('drain', finish).on('close', finish)
   })
 
+/** Lets the next statement follow without waiting for the answer. If the copy has failed, the server skips its data and the transaction fails. */
+function endSending(query: CopyInQuery) {
+  if (query.hasSentAll) return
+  query.hasSentAll = true
+  query.link.endCopy()
+}
+
 async function sendContent(query: CopyInQuery, wire: Wire) {
   try {
     const content = await query.content()
     if (query.settled) return
-    if (Buffer.isBuffer(content)) return sendAll(wire, content)
+    if (Buffer.isBuffer(content)) {
+      sendAll(wire, content)
+      return endSending(query)
+    }
     for await (const chunk of content) {
       if (query.settled) return
       if (!sendChunk(wire, chunk)) await waitForDrain(wire)
     }
-    if (!query.settled) wire.endCopyFrom()
+    if (query.settled) return
+    wire.endCopyFrom()
+    endSending(query)
   } catch (error) {
     query.problem = error
     if (!query.settled) wire.sendCopyFail('reading the rows failed')
@@ -68,12 +82,12 @@ const copyInMethods = {
   },
   handleReadyForQuery(this: CopyInQuery) {
     if (this.settled) return
-    this.link.endCopy()
+    endSending(this)
     succeed(this, undefined)
   },
   handleError(this: CopyInQuery, error: Error) {
     if (this.settled) return
-    this.link.endCopy()
+    endSending(this)
     fail(this as never, error, this.problem)
   },
 }
@@ -90,6 +104,7 @@ const CopyInQueryOf = constructorOf(function (
   this.settled = false
   this.text = text
   this.content = content
+  this.hasSentAll = false
   this.problem = undefined
 }, copyInMethods)
 
