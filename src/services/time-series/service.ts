@@ -168,12 +168,10 @@ function createWritePath(
     log,
     metrics,
     isAlone: members.isAlone,
+    publishReceived: (sql, { received }) => publishReceived(bus, sql, received),
     duringCommit: {
-      isNeeded: ({ companionRows, received, origins }) =>
-        companionRows.length > 0 || received.length > 0 || origins.some((origin) => bus.isWanted(PointsStored, origin)),
-      async before(sql, { received }) {
-        if (received.length > 0) await publishReceived(bus, sql, received)
-      },
+      isNeeded: ({ companionRows, origins }) =>
+        companionRows.length > 0 || origins.some((origin) => bus.isWanted(PointsStored, origin)),
       async run(sql, rows) {
         if (rows.companionRows.length > 0) await companion?.store(sql, rows.companionRows, rows.isRepeated)
         await publishPoints(bus, sql, rows, numbers)

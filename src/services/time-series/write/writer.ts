@@ -29,14 +29,10 @@ export interface WriterOptions {
   slots: Slots
   log: Log
   metrics: Metrics
-  /** Work in the transaction that stores the rows, if `isNeeded` returns true. */
-  duringCommit?: {
-    isNeeded(rows: Rows): boolean
-    /** Runs before the rows are written; its first statement is sent together with BEGIN. */
-    before?(sql: Sql, rows: Rows): Promise<void>
-    /** Runs after the rows are written. */
-    run(sql: Sql, rows: Rows): Promise<void>
-  }
+  /** Publishes the received samples of rows in their transaction, before they are written. */
+  publishReceived?(sql: Sql, rows: Rows): Promise<void>
+  /** Runs in the transaction that stores the rows, after they are written, if `isNeeded` returns true. */
+  duringCommit?: { isNeeded(rows: Rows): boolean; run(sql: Sql, rows: Rows): Promise<void> }
   /** Called when the rows are durable. */
   stored?(rows: Rows): void
   timeoutMs?: number
@@ -49,7 +45,7 @@ export interface WriterOptions {
 const valuesMax = 5000
 const everyMs = 15
 /** Rules wait for the commit of their samples, so it starts earlier while the writes are small. */
-const rulesEveryMs = 3
+const rulesEveryMs = 5
 export const concurrentWrites = 4
 const pendingBytesMax = 192 * 1024 * 1024
 /** Maximum number of retries for closed slots and conflicting times. */
@@ -86,15 +82,18 @@ export function createWriter(options: WriterOptions): Writer {
   async function writeInTransaction(rows: Rows, rewritten: Rows[], slot: number, hasConflict: boolean) {
     for (const group of rewritten) group.first = await order.next()
     await db.tx(async (sql) => {
-      const isNeeded = duringCommit?.isNeeded(rows)
-      if (isNeeded) await duringCommit?.before?.(sql, rows)
+      if (rows.received.length > 0) await options.publishReceived?.(sql, rows)
       if (hasConflict) {
         await holdOpenSlot(sql, slot)
         await conflicts.resolve(sql, rows, slot)
-        await copyRows(sql, slot, rows, false)
-      } else await holdAndCopyRows(sql, slot, rows)
+      }
+      const copied = hasConflict ? copyRows(sql, slot, rows, false) : holdAndCopyRows(sql, slot, rows)
+      // Without further statements COMMIT follows in the same write as the rows, and fails if their copy fails.
+      copied.catch(() => {})
       for (const one of rewritten) await copyRows(sql, slot, one, true)
-      if (isNeeded) await duringCommit?.run(sql, rows)
+      if (!duringCommit?.isNeeded(rows)) return
+      await copied
+      await duringCommit.run(sql, rows)
     })
     for (const one of rewritten) outOfOrder.stored(one, slot)
   }
@@ -102,7 +101,7 @@ export function createWriter(options: WriterOptions): Writer {
   async function writeInto(slot: number, rows: Rows) {
     const rewritten = outOfOrder.storedTooEarly(rows, slot)
     const hasConflict = conflicts.needLookup(rows, slot)
-    if (rewritten.length === 0 && !hasConflict && !duringCommit?.isNeeded(rows))
+    if (rewritten.length === 0 && !hasConflict && rows.received.length === 0 && !duringCommit?.isNeeded(rows))
       return await copySamples(db, slot, rows)
     if (!hasConflict) return await writeInTransaction(rows, rewritten, slot, false)
     // These writes are serialized, so that the times of such an endpoint increase from write to write.
