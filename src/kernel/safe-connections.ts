@@ -5,7 +5,7 @@
 import { isIP, connect as openPlain, type Socket } from 'node:net'
 import { connect as openSecure, type TLSSocket } from 'node:tls'
 import { createResponseReader, type ResponseReader } from './http-response.ts'
-import { addressProblem, RefusedAddress, resolveAddress, type SafeFetchOptions } from './safe-fetch.ts'
+import { checkAddress, RefusedAddress, resolveAddress, type SafeFetchOptions } from './safe-fetch.ts'
 
 export interface SafeRequest {
   method: string
@@ -82,9 +82,9 @@ export function createSafeConnections(options: SafeConnectionsOptions): SafeConn
   const state: State = { ...options, hosts: new Map() }
   return {
     async send(group, address, request) {
-      const problem = addressProblem(address, state)
-      if (problem) throw new RefusedAddress(problem)
-      const url = new URL(address)
+      const checked = checkAddress(address, state)
+      if ('problem' in checked) throw new RefusedAddress(checked.problem)
+      const { url } = checked
       const data = encode(url, request)
       const host = enter(state, `${group} ${url.origin}`, url)
       try {

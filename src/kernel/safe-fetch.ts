@@ -118,6 +118,26 @@ export function addressProblem(
   return undefined
 }
 
+/** Addresses that were checked, because the same few are called again and again. */
+const checkedAddresses = new Map<string, { url: URL } | { problem: string }>()
+const checkedMax = 1000
+const checkedLength = 2048
+
+/** Does the same as `addressProblem`, and returns the parsed address. */
+export function checkAddress(
+  text: string,
+  options: { allowPrivate: boolean; allowHttp?: boolean },
+): { url: URL } | { problem: string } {
+  const key = `${options.allowPrivate} ${options.allowHttp} ${text}`
+  const known = checkedAddresses.get(key)
+  if (known) return known
+  const problem = addressProblem(text, options)
+  const checked = problem === undefined ? { url: new URL(text) } : { problem }
+  if (checkedAddresses.size >= checkedMax) checkedAddresses.clear()
+  if (text.length <= checkedLength) checkedAddresses.set(key, checked)
+  return checked
+}
+
 const systemLookup = (host: string) => resolve(host, { all: true, verbatim: true })
 
 /** Returns a response of any status; throws RefusedAddress, or the error of the connection. */

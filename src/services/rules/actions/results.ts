@@ -1,5 +1,5 @@
 /** Checks the results of expressions before an action does anything (document 5, 5.5). A wrong result fails only its action. */
-import { addressProblem } from '../../../kernel/safe-fetch.ts'
+import { checkAddress } from '../../../kernel/safe-fetch.ts'
 import type { Stage } from '../model.ts'
 import type { ActionRun } from './executor.ts'
 
@@ -68,9 +68,9 @@ export const textOrJson = (value: unknown) =>
 
 export function webhookUrlOf(attribute: string, value: unknown, allowPrivate: boolean): URL {
   const text = textOf(attribute, value)
-  const problem = addressProblem(text, { allowPrivate, allowHttp: true })
-  if (problem) throw new ActionFailed(`${attribute}: ${problem}`)
-  return new URL(text)
+  const checked = checkAddress(text, { allowPrivate, allowHttp: true })
+  if ('problem' in checked) throw new ActionFailed(`${attribute}: ${checked.problem}`)
+  return checked.url
 }
 
 const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}$/
