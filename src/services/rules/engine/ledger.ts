@@ -37,6 +37,7 @@ const rowsMax = 5000
 const bytesMax = 4 * 1024 * 1024
 const pendingBytesMax = 64 * 1024 * 1024
 const hourMs = 3_600_000
+const microsOfDay = 86_400_000_000
 
 /** Returns microseconds since 1970 that increase with every call, so that traces have an order. */
 export function createMicros(now: Clock) {
@@ -111,7 +112,7 @@ export function createLedger({ db, log, metrics, now }: Pick<Kit, 'db' | 'log' |
         const pages = createPages()
         for (const { action, outcome, durationMs } of actions)
           addTrace(pages, traceOfAction(action, outcome, durationMs), nextMicros())
-        if (actions.length > 0) await writeTraces(sql, pages)
+        if (actions.length > 0) writeTraces(sql, pages)
       },
       write: ({ action, outcome, durationMs }) => write({ traces: [traceOfAction(action, outcome, durationMs)] }),
       isEnded: (action) => exists(db.sql, action),
@@ -154,10 +155,20 @@ function createPages(): Pages {
   }
 }
 
+/** Returns the day of a time; the day of the last call is known. */
+const dayOf = (() => {
+  let [number, text] = [-1, '']
+  return (micros: number) => {
+    const wanted = Math.floor(micros / microsOfDay)
+    if (wanted !== number) [number, text] = [wanted, new Date(micros / 1000).toISOString().slice(0, 10)]
+    return text
+  }
+})()
+
 function addTrace(pages: Pages, trace: NewTrace, micros: number) {
   pages.first ??= trace
   pages.rows.add(trace, micros)
-  const day = new Date(micros / 1000).toISOString().slice(0, 10)
+  const day = dayOf(micros)
   const { tenantId, entityId, entityType, durationMs } = trace
   const key = `${entityId} ${day}`
   const change = pages.changes.get(key)
@@ -178,13 +189,14 @@ async function writePages(db: Db, pages: Pages, attempt: number) {
   // The earlier attempt was committed if its first trace exists; the other statements have no second effect.
   const areTracesWritten = attempt > 0 && first !== undefined && (await exists(db.sql, first))
   await db.tx(async (sql) => {
-    if (first !== undefined && !areTracesWritten) await writeTraces(sql, pages)
     if (deadLetters.length > 0) await insertDeadLetters(sql, deadLetters)
-    if (endedRows.length > 0) await deleteEvents(sql, endedRows)
+    if (endedRows.length > 0) deleteEvents(sql, endedRows)
+    if (first !== undefined && !areTracesWritten) writeTraces(sql, pages)
   })
 }
 
-async function writeTraces(sql: Sql, { rows, changes }: Pages) {
-  await copyTraces(sql, () => rows.finish())
-  await insertChanges(sql, [...changes.values()])
+/** Sends the statements and does not wait for their answers: COMMIT follows them, and fails if one of them fails. */
+function writeTraces(sql: Sql, { rows, changes }: Pages) {
+  insertChanges(sql, [...changes.values()])
+  copyTraces(sql, () => rows.finish()).catch(() => {})
 }

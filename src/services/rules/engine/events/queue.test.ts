@@ -16,7 +16,7 @@ test('events beyond the limit fail, those below it run, also if they did not fit
   const log = await createLog({ level: 'error', format: 'json' })
   const blocker = Promise.withResolvers<void>()
   const [ran, rejected]: [number[], number[]] = [[], []]
-  const end = (row: StoredRow) => deleteEvents(db.sql, [row.id])
+  const end = async (row: StoredRow) => void (await deleteEvents(db.sql, [row.id]))
   const queue = createQueue({
     kit: { db, log, members: { nodeId: 'one', isAlone: () => true } },
     async run(row) {

@@ -28,9 +28,9 @@ export async function insertEvents(sql: Sql, nodeId: string, rows: NewEventRow[]
   return inserted.map(({ id }) => id)
 }
 
-export async function deleteEvents(sql: Sql, ids: number[]): Promise<void> {
-  await sql`delete from rules.events where id = any(${ids}::bigint[])`
-}
+/** Sends the statement at once; callers in a transaction need not wait for its answer. */
+export const deleteEvents = (sql: Sql, ids: number[]) =>
+  sql`delete from rules.events where id = any(${ids}::bigint[])`.execute()
 
 /** Returns the buckets that must wait: an earlier row with the same bucket runs on another node, or was taken over. */
 export async function findBlocked(

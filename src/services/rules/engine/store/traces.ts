@@ -49,15 +49,16 @@ export interface TraceChange {
 export const copyTraces = (sql: Sql, rows: () => Buffer) =>
   copyIn(sql.unsafe(`copy rules.traces (${traceColumns.join(', ')}) from stdin (format binary)`), rows)
 
-export async function insertChanges(sql: Sql, changes: TraceChange[]): Promise<void> {
+/** Sends the statement with those after it. */
+export function insertChanges(sql: Sql, changes: TraceChange[]): void {
   const column = <K extends keyof TraceChange>(key: K) => changes.map((change) => change[key])
-  await sql`
+  sql`
     insert into rules.trace_changes
       (tenant_id, entity_id, entity_type, day, count, total_ms, min_ms, max_ms, last_ms)
     select * from unnest(
       ${column('tenantId')}::text[], ${column('entityId')}::uuid[], ${column('entityType')}::text[],
       ${column('day')}::date[], ${column('count')}::integer[], ${column('totalMs')}::float8[],
-      ${column('minMs')}::float8[], ${column('maxMs')}::float8[], ${column('lastMs')}::float8[])`
+      ${column('minMs')}::float8[], ${column('maxMs')}::float8[], ${column('lastMs')}::float8[])`.execute()
 }
 
 export async function exists(sql: Sql, { traceId, id }: { traceId: string; id: string }): Promise<boolean> {
