@@ -57,6 +57,9 @@ const dataErrors = /^(22|54)/
 /** The partition was dropped: its slot was packed, or the database was restored. */
 const undefinedTable = '42P01'
 
+const pauseBefore = ({ isOrdered }: Rows, lastCount: number) =>
+  isOrdered ? Math.min(everyMs, rulesEveryMs + lastCount / 20) : everyMs
+
 export function createWriter(options: WriterOptions): Writer {
   const { db, order, slots, duringCommit } = options
   const arrivals = createArrivalTimes()
@@ -83,10 +86,7 @@ export function createWriter(options: WriterOptions): Writer {
     for (const group of rewritten) group.first = await order.next()
     await db.tx(async (sql) => {
       if (rows.received.length > 0) await options.publishReceived?.(sql, rows)
-      if (hasConflict) {
-        await holdOpenSlot(sql, slot)
-        await conflicts.resolve(sql, rows, slot)
-      }
+      if (hasConflict) await holdOpenSlot(sql, slot).then(() => conflicts.resolve(sql, rows, slot))
       const copied = hasConflict ? copyRows(sql, slot, rows, false) : holdAndCopyRows(sql, slot, rows)
       // Without further statements COMMIT follows in the same write as the rows, and fails if their copy fails.
       copied.catch(() => {})
@@ -143,7 +143,7 @@ export function createWriter(options: WriterOptions): Writer {
     isTemporary: (error) => !dataErrors.test(codeOf(error) ?? ''),
     log: options.log,
     metrics: options.metrics,
-    everyMs: ({ isOrdered }, lastCount) => (isOrdered ? Math.min(everyMs, rulesEveryMs + lastCount / 20) : everyMs),
+    everyMs: pauseBefore,
     concurrentWrites,
     pendingBytesMax,
     ...(options.timeoutMs !== undefined && { timeoutMs: options.timeoutMs }),
