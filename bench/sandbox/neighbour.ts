@@ -6,8 +6,8 @@ const count = 400
 /** Compares the latency of a tenant's short scripts while another tenant does nothing, loops, and floods its queue. */
 export async function measureNeighbour() {
   const sandbox = createSandbox()
-  await latencies(sandbox, 50)
-  const calm = await latencies(sandbox, count)
+  await latencyPercentile(sandbox, 50)
+  const calm = await latencyPercentile(sandbox, count)
   const withLoops = await during(() => sandbox.run({ ...request, tenantId: 'loops', script: 'for (;;);' }), sandbox, 1)
   const withFlood = await during(() => sandbox.run({ ...request, tenantId: 'floods' }), sandbox, 500)
   await sandbox.stop()
@@ -23,14 +23,14 @@ async function during(work: () => Promise<unknown>, sandbox: Sandbox, parallel: 
     while (isRunning) await work()
   }
   const running = Array.from({ length: parallel }, repeat)
-  const measured = await latencies(sandbox, count)
+  const measured = await latencyPercentile(sandbox, count)
   isRunning = false
   await Promise.all(running)
   return measured
 }
 
 /** Returns the 99th percentile in milliseconds at a steady rate. */
-async function latencies(sandbox: Sandbox, runs: number): Promise<number> {
+async function latencyPercentile(sandbox: Sandbox, runs: number): Promise<number> {
   const times: Promise<number>[] = []
   for (let index = 0; index < runs; index++) {
     await new Promise((done) => setTimeout(done, everyMs))

@@ -1,8 +1,8 @@
-/** Joins JSON texts that the database has made to arrays and pages, without parsing them. */
+/** Joins JSON texts from the database into arrays and pages, without parsing them. */
 
 const chunkLength = 64 * 1024
 
-/** Joins small texts to chunks of 64 KiB, so that a long response needs few writes. */
+/** Joins small texts into chunks of 64 KiB, so that a long response needs few writes. */
 export async function* inChunks(pieces: AsyncIterable<string>): AsyncGenerator<string> {
   let chunk = ''
   for await (const piece of pieces) {
@@ -15,7 +15,7 @@ export async function* inChunks(pieces: AsyncIterable<string>): AsyncGenerator<s
 }
 
 /**
- * Yields `[a,b]` from the texts of items; a text may contain several items, already joined by commas. A function for the end is called
+ * Yields `[a,b]` from the texts of items; a text may contain several items, already joined by commas. If `end` is a function, it is called
  * after the last item.
  */
 export async function* jsonArray(

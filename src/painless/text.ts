@@ -71,16 +71,17 @@ export function boxText(box: Box): string {
 }
 
 /** Counts the memory of a part before the parts are joined. */
-const counted = (text: string): string => {
+const allocated = (text: string): string => {
   allocateText(text.length)
   return text
 }
-const joined = (items: unknown[], depth: number): string => items.map((item) => counted(textOf(item, depth))).join(', ')
+const joined = (items: unknown[], depth: number): string =>
+  items.map((item) => allocated(textOf(item, depth))).join(', ')
 
 function objectText(value: object, depth: number): string {
   if (Array.isArray(value)) return `[${joined(value, depth)}]`
   if (value instanceof Map) {
-    const entries = keysOf(value).map((key) => counted(`${textOf(key, depth)}=${textOf(value.get(key), depth)}`))
+    const entries = keysOf(value).map((key) => allocated(`${textOf(key, depth)}=${textOf(value.get(key), depth)}`))
     return `{${entries.join(', ')}}`
   }
   if (value instanceof Set) return `[${joined(sortedItems(value), depth)}]`

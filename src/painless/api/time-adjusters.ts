@@ -27,7 +27,7 @@ import {
 } from '../time/temporal.ts'
 import type { Fn } from './helpers.ts'
 import type { Duration, Period } from './time-amounts.ts'
-import { counted, fieldSetters, moveDays, plusAmount, plusUnit, toInstant, withField } from './time-common.ts'
+import { allocated, fieldSetters, moveDays, plusAmount, plusUnit, toInstant, withField } from './time-common.ts'
 import {
   between,
   type Enumerated,
@@ -51,7 +51,7 @@ function adjust(self: Temporal, adjuster: Adjuster): Temporal {
   if ('name' in adjuster && adjuster.javaClass === 'java.time.Month')
     return fieldSetters.MONTH_OF_YEAR!(self, adjuster.value)
   const { day, nano } = adjuster as Temporal
-  return counted(withDateTime(self, day ?? self.day, nano ?? self.nano))
+  return allocated(withDateTime(self, day ?? self.day, nano ?? self.nano))
 }
 
 defineClass('java.time.temporal.TemporalAdjuster', { functional: 'Temporal adjustInto(Temporal)' })
@@ -60,7 +60,7 @@ const civil = (self: Temporal) => {
   if (self.day === undefined) throw dateTimeError('A time without a date cannot be adjusted.')
   return civilFromDays(self.day)
 }
-const toDay = (self: Temporal, day: number): Temporal => counted(withDateTime(self, day, self.nano))
+const toDay = (self: Temporal, day: number): Temporal => allocated(withDateTime(self, day, self.nano))
 const inMonth = (self: Temporal, by: number, day: number): Temporal => {
   const { year, month } = civil(self)
   const first = plusMonths(daysFromCivil(year, month, 1), by)
@@ -155,7 +155,7 @@ for (const javaClass of classes) {
   defineClass(javaClass, {
     methods: {
       [`${name} with(TemporalAdjuster)`]: adjust,
-      [`static ${name} from(TemporalAccessor)`]: (value: Temporal) => counted(converted(value, javaClass)),
+      [`static ${name} from(TemporalAccessor)`]: (value: Temporal) => allocated(converted(value, javaClass)),
     },
   })
 }
@@ -170,13 +170,13 @@ defineClass('java.time.temporal.TemporalAccessor', {
 defineClass('java.time.temporal.Temporal', {
   methods: {
     'Temporal minus(long,TemporalUnit)': (self: Temporal, amount: bigint, unit: Enumerated) =>
-      counted(plusUnit(self, -amount, unit)),
+      allocated(plusUnit(self, -amount, unit)),
     'Temporal plus(long,TemporalUnit)': (self: Temporal, amount: bigint, unit: Enumerated) =>
-      counted(plusUnit(self, amount, unit)),
+      allocated(plusUnit(self, amount, unit)),
     'Temporal minus(TemporalAmount)': (self: Temporal, amount: Duration | Period) =>
-      counted(plusAmount(self, amount, -1)),
+      allocated(plusAmount(self, amount, -1)),
     'Temporal plus(TemporalAmount)': (self: Temporal, amount: Duration | Period) =>
-      counted(plusAmount(self, amount, 1)),
+      allocated(plusAmount(self, amount, 1)),
     'Temporal with(TemporalAdjuster)': adjust,
     'Temporal with(TemporalField,long)': withField,
     'long until(Temporal,TemporalUnit)': (self: Temporal, other: Temporal, unit: Enumerated) =>
@@ -191,7 +191,7 @@ defineClass('java.time.temporal.TemporalField', {
 })
 defineClass('java.time.format.DateTimeFormatter', {
   methods: {
-    'TemporalAccessor parse(CharSequence)': (self: Formatter, text: unknown) => counted(parseAny(self, String(text))),
+    'TemporalAccessor parse(CharSequence)': (self: Formatter, text: unknown) => allocated(parseAny(self, String(text))),
   },
 })
 defineClass('java.time.DayOfWeek', {

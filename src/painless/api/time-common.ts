@@ -179,7 +179,8 @@ export const fieldSetters: Record<string, (self: Temporal, value: number) => Tem
 }
 
 const shortOf = (javaClass: string): string => javaClass.slice(javaClass.lastIndexOf('.') + 1)
-export const counted = <T>(value: T): T => {
+/** Counts the memory of a new object towards the limit of the script. */
+export const allocated = <T>(value: T): T => {
   allocate(128)
   return value
 }
@@ -188,7 +189,7 @@ export const counted = <T>(value: T): T => {
 export function common(javaClass: TemporalClass): Methods {
   const name = shortOf(javaClass)
   const parseWith = (formatter: Formatter) => (text: unknown) =>
-    counted(parseTemporal(formatter, String(text), javaClass))
+    allocated(parseTemporal(formatter, String(text), javaClass))
   const iso = {
     Instant: 'ISO_INSTANT',
     LocalDate: 'ISO_LOCAL_DATE',
@@ -206,20 +207,20 @@ export function common(javaClass: TemporalClass): Methods {
     'boolean isBefore(def)': (self: Temporal, other: Temporal) => self.compareTo(other) < 0,
     'boolean isEqual(def)': (self: Temporal, other: Temporal) => self.compareTo(other) === 0,
     [`${name} plus(TemporalAmount)`]: (self: Temporal, amount: Duration | Period) =>
-      counted(plusAmount(self, amount, 1)),
+      allocated(plusAmount(self, amount, 1)),
     [`${name} minus(TemporalAmount)`]: (self: Temporal, amount: Duration | Period) =>
-      counted(plusAmount(self, amount, -1)),
+      allocated(plusAmount(self, amount, -1)),
     [`${name} plus(long,TemporalUnit)`]: (self: Temporal, amount: bigint, unit: Enumerated) =>
-      counted(plusUnit(self, amount, unit)),
+      allocated(plusUnit(self, amount, unit)),
     [`${name} minus(long,TemporalUnit)`]: (self: Temporal, amount: bigint, unit: Enumerated) =>
-      counted(plusUnit(self, -amount, unit)),
+      allocated(plusUnit(self, -amount, unit)),
     [`${name} with(TemporalField,long)`]: withField,
     'long until(Temporal,TemporalUnit)': (self: Temporal, other: Temporal, unit: Enumerated) =>
       between(unit, self, other),
     [`${name} truncatedTo(TemporalUnit)`]: truncate,
     [`static ${name} parse(CharSequence)`]: parseWith(namedFormatters[iso]!),
     [`static ${name} parse(CharSequence,DateTimeFormatter)`]: (text: unknown, formatter: Formatter) =>
-      counted(parseTemporal(formatter, String(text), javaClass)),
+      allocated(parseTemporal(formatter, String(text), javaClass)),
   }
 }
 
@@ -229,11 +230,11 @@ export const moving = (name: string, units: Record<string, string>): Methods =>
     Object.entries(units).flatMap(([suffix, unitName]): [string, Methods[string]][] => [
       [
         `${name} plus${suffix}(long)`,
-        (self: Temporal, amount: bigint) => counted(plusUnit(self, amount, unit(unitName))),
+        (self: Temporal, amount: bigint) => allocated(plusUnit(self, amount, unit(unitName))),
       ],
       [
         `${name} minus${suffix}(long)`,
-        (self: Temporal, amount: bigint) => counted(plusUnit(self, -amount, unit(unitName))),
+        (self: Temporal, amount: bigint) => allocated(plusUnit(self, -amount, unit(unitName))),
       ],
     ]),
   )
@@ -272,7 +273,7 @@ export function timeMethods(name: string): Methods {
 export const offsetMethods: Methods = {
   'ZoneOffset getOffset()': (self: Temporal) => zoneObject(fixedZone(self.offset!)),
   'long toEpochSecond()': (self: Temporal) => BigInt(epochOf(self).seconds),
-  'Instant toInstant()': (self: Temporal) => counted(toInstant(self)),
+  'Instant toInstant()': (self: Temporal) => allocated(toInstant(self)),
   'LocalDate toLocalDate()': (self: Temporal) => localDate(self.day!),
   'LocalDateTime toLocalDateTime()': (self: Temporal) => localDateTime(self.day!, self.nano!),
   'LocalTime toLocalTime()': (self: Temporal) => localTime(self.nano!),

@@ -6,7 +6,7 @@ import { localDate, type Temporal } from '../time/temporal.ts'
 import { findZone, offsetAt, type Zone } from '../time/zones.ts'
 import type { JavaObject } from '../values.ts'
 import { type Duration, durationOf, type Period, periodOf, unitNanos } from './time-amounts.ts'
-import { counted, zoneObject } from './time-common.ts'
+import { allocated, zoneObject } from './time-common.ts'
 import { type Enumerated, months } from './time-units.ts'
 
 /* YearMonth, further methods of Period, Duration and TimeZone, and the builder of formatters. */
@@ -204,5 +204,5 @@ defineClass('java.time.format.DateTimeFormatterBuilder', {
 
 function build({ pattern, defaults }: FormatterBuilder): Formatter {
   const open = pattern.replace(/'[^']*'/g, '').split('[').length - pattern.replace(/'[^']*'/g, '').split(']').length
-  return counted(withDefaults(formatterOf(pattern + ']'.repeat(Math.max(0, open))), new Map(defaults)))
+  return allocated(withDefaults(formatterOf(pattern + ']'.repeat(Math.max(0, open))), new Map(defaults)))
 }

@@ -27,9 +27,9 @@ import {
 import { fixedZone, offsetAt } from '../time/zones.ts'
 import { definePeriod } from './time-amounts.ts'
 import {
+  allocated,
   checkedDay,
   common,
-  counted,
   dateMethods,
   fromMillis,
   millis,
@@ -201,7 +201,7 @@ defineClass('java.time.ZonedDateTime', {
     'OffsetDateTime toOffsetDateTime()': (self: Temporal) => offsetDateTime(self.day!, self.nano!, self.offset!),
     'ZonedDateTime withFixedOffsetZone()': (self: Temporal) => zonedInstant(self, fixedZone(self.offset!)),
     'ZonedDateTime withZoneSameInstant(ZoneId)': (self: Temporal, { zone }: ZoneObject) =>
-      counted(zonedInstant(self, zone)),
+      allocated(zonedInstant(self, zone)),
     'ZonedDateTime withZoneSameLocal(ZoneId)': (self: Temporal, { zone }: ZoneObject) =>
       zonedLocal(self.day!, self.nano!, zone),
     'static ZonedDateTime of(LocalDate,LocalTime,ZoneId)': (date: Temporal, time: Temporal, { zone }: ZoneObject) =>
@@ -219,7 +219,7 @@ defineClass('java.time.ZonedDateTime', {
       { zone }: ZoneObject,
     ) => zonedLocal(checkedDays(year, month, day), checkedNanos(hour, minute, second, nano), zone),
     'static ZonedDateTime ofInstant(Instant,ZoneId)': (at: Temporal, { zone }: ZoneObject) =>
-      counted(zonedInstant(at, zone)),
+      allocated(zonedInstant(at, zone)),
   },
 })
 defineClass('java.time.chrono.ChronoZonedDateTime', {})
@@ -233,7 +233,7 @@ defineClass('java.time.format.DateTimeFormatter', {
     'String format(TemporalAccessor)': formatTemporal,
     'DateTimeFormatter withZone(ZoneId)': (self: Formatter, { zone }: ZoneObject) => withZone(self, zone),
     'DateTimeFormatter withLocale(Locale)': (self: Formatter) => self,
-    'static DateTimeFormatter ofPattern(String)': (pattern: string) => counted(formatterOf(pattern)),
-    'static DateTimeFormatter ofPattern(String,Locale)': (pattern: string) => counted(formatterOf(pattern)),
+    'static DateTimeFormatter ofPattern(String)': (pattern: string) => allocated(formatterOf(pattern)),
+    'static DateTimeFormatter ofPattern(String,Locale)': (pattern: string) => allocated(formatterOf(pattern)),
   },
 })

@@ -81,13 +81,13 @@ export function createCommands(kit: Kit<CommandsSettings>, given: Given): Comman
   const dispatch = createDispatch({ kit, gateway: given.gateway, dispatched: dispatched.record })
   const findEndpoint = createEndpointLookup(register, kit.bus)
   const callers = createWaitingCallers(bus)
-  const counted = (status: string) => invocations.inc({ status })
-  const invoke = createInvoke({ kit, findEndpoint, states, dispatch, callers, counted })
+  const countInvocation = (status: string) => invocations.inc({ status })
+  const invoke = createInvoke({ kit, findEndpoint, states, dispatch, callers, countInvocation })
   const results = createStoreResults({
     kit,
     states,
     answered: dispatch.answered,
-    counted(known, unknown) {
+    countResults(known, unknown) {
       if (known > 0) received.inc({ kind: 'known' }, known)
       if (unknown > 0) received.inc({ kind: 'unknown' }, unknown)
     },

@@ -164,7 +164,7 @@ suite('visibility of records', () => {
     assert.equal((await otherTenant(`${url}?tenantId=default`)).status, 403)
     assert.deepEqual(ids(await otherTenant(`${url}?tenantId=stranger`)), ['x'])
   })
-  test('an administrator of the platform names a tenant', async () => {
+  test('an administrator of the platform sees records of the tenant that the request names, by default of its own', async () => {
     const platform = waypost.as(aPlatformAdmin())
     assert.deepEqual(ids(await platform(`${url}?tenantId=stranger`)), ['x'])
     assert.deepEqual(ids(await platform(url)), [])

@@ -82,7 +82,7 @@ const assetPrefix = 'asset/'
 /** Returns the key of an entity in the register's check for cycles. Ids of endpoints contain no `/`. */
 export const containmentKey = (type: EntityType, id: string) => (type === 'ASSET' ? `${assetPrefix}${id}` : id)
 
-/** Finds the relations that directly contain these entities. */
+/** Finds the relations by which other assets or endpoints directly contain these entities. */
 export async function findContainers(
   sql: Sql,
   tenantId: string,

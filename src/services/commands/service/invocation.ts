@@ -43,7 +43,7 @@ export interface InvocationDeps {
   states: RowWaits<CommandState>
   dispatch: Dispatch
   callers: WaitingCallers
-  counted(status: CommandStatus): void
+  countInvocation(status: CommandStatus): void
 }
 
 export const outstandingMax = 1000
@@ -152,7 +152,7 @@ async function invokeAndWait(
     if (refused) throw refused
     await check()
     if (!state) throw CommandDeleted({ commandId: key.commandId })
-    deps.counted(state.status)
+    deps.countInvocation(state.status)
     return { commandId: key.commandId, ...state }
   } catch (error) {
     // The caller no longer waits, so a result that comes now is too late.

@@ -20,7 +20,7 @@ const rowBytes = 50
 export interface ResultDeps {
   kit: Pick<Kit, 'db' | 'bus' | 'members'>
   states: RowWaits<CommandState>
-  counted(known: number, unknown: number): void
+  countResults(known: number, unknown: number): void
   /**
    * Called for each result before the device gets its acknowledgement. A result of a command that is not outstanding counts, too: another
    * node may have stored it after this one has read the command for a push.
@@ -52,7 +52,7 @@ export function createStoreResults(deps: ResultDeps): StoreResults {
     const all = rows.flat()
     const executed = bytes > sharedBytesMax ? (await storeAll(deps, [all]))[0]! : (await shared(all))!
     for (const { type, commandId } of all) deps.answered(endpointId, type, commandId)
-    deps.counted(executed.size, all.length - executed.size)
+    deps.countResults(executed.size, all.length - executed.size)
     return rows.map((message) => message.filter((row) => executed.has(row)).length)
   }
 }

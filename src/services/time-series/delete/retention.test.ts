@@ -111,7 +111,7 @@ suite('retention', () => {
     }
     assert.deepEqual([read(30).config, read(30).problems.length], [{}, 1])
     assert.equal(read({ series: [] }).problems.length, 1)
-    // Versions may have null.
+    // A version may have null for a value that only its application configures.
     assert.deepEqual(read(null), { config: {}, problems: [] })
   })
 })

@@ -14,7 +14,7 @@ import {
 import type { Protocol } from './openvpn-config.ts'
 
 export interface Connections {
-  take(notice: ClientNotice): void
+  handle(notice: ClientNotice): void
   /** Ids of the clients that are connected or being connected. */
   ids(): string[]
   /** Ends the connections of these clients: the first call asks the clients to disconnect, a second call drops their connections. */
@@ -103,15 +103,15 @@ export function createConnections(deps: ConnectionDeps): Connections {
     if (!isTaken) await deps.host.removeClient(deps.protocol, connection.address)
   }
 
-  const take = async (notice: ClientNotice) => {
+  const handle = async (notice: ClientNotice) => {
     if (notice.kind === 'CONNECT') await connect(notice)
     else if (notice.kind === 'REAUTH') connectAgain(notice)
     else if (notice.kind === 'DISCONNECT') await disconnect(notice)
     else seen.add(byCid.get(notice.cid)?.id ?? '')
   }
   return {
-    take: (notice) =>
-      void take(notice).catch((error) => deps.report(`a VPN client failed: ${(error as Error).message}`)),
+    handle: (notice) =>
+      void handle(notice).catch((error) => deps.report(`a VPN client failed: ${(error as Error).message}`)),
     ids: () => [...new Set([...byCid.values()].map(({ id }) => id))],
     end(ids) {
       const ending = new Set(ids)

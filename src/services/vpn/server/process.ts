@@ -65,7 +65,7 @@ export function createServerProcess(deps: ProcessDeps): ServerProcess {
       program: deps.program,
       config: serverConfig({ protocol, port, files, dropRights: process.getuid?.() === 0 }, installation),
       socketPath: files.socket,
-      onClient: (notice) => connections.take(notice),
+      onClient: (notice) => connections.handle(notice),
       prepare: () => deps.host.openInterface(protocol),
     })
     running = started

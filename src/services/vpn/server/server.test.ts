@@ -73,20 +73,20 @@ suite('permission to connect', () => {
 
   test('an active client gets its address; it may exchange keys again, and its route is removed when it disconnects', async () => {
     const { connections, sent, routes } = open(async () => row)
-    connections.take(notice('CONNECT'))
+    connections.handle(notice('CONNECT'))
     await eventually(() => assert.equal(sent.length, 1))
     assert.equal(
       sent[0],
       'client-auth 3 1\nifconfig-push 10.80.16.5 255.255.240.0\npush "route-gateway 10.80.16.1"\nEND\n',
     )
-    connections.take(notice('REAUTH'))
-    connections.take(notice('REAUTH', { tls_digest_sha256_0: 'CC' }))
+    connections.handle(notice('REAUTH'))
+    connections.handle(notice('REAUTH', { tls_digest_sha256_0: 'CC' }))
     assert.deepEqual(sent.slice(1), ['client-auth-nt 3 1\n', 'client-deny 3 1 "denied"\n'])
     assert.deepEqual(connections.ids(), [id])
     connections.end([id])
     connections.end([id])
     assert.deepEqual(sent.slice(3), ['client-kill 3 HALT\n', `kill ${id}\n`])
-    connections.take(notice('DISCONNECT'))
+    connections.handle(notice('DISCONNECT'))
     await eventually(() => assert.deepEqual(routes, ['add 10.80.16.5 10.80.16.1', 'remove 10.80.16.5']))
     assert.deepEqual([connections.ids(), connections.takeSeen()], [[], [id]])
   })
@@ -106,7 +106,7 @@ suite('permission to connect', () => {
   for (const [name, [change, env]] of Object.entries(refused))
     test(`${name} is refused`, async () => {
       const { connections, sent, routes } = open(async () => change && { ...row, ...change })
-      connections.take(notice('CONNECT', env))
+      connections.handle(notice('CONNECT', env))
       await eventually(() => assert.deepEqual(sent, ['client-deny 3 1 "denied"\n']))
       assert.deepEqual([routes, connections.ids()], [[], []])
     })
@@ -117,7 +117,7 @@ suite('permission to connect', () => {
       if (failures-- > 0) throw new Error('unreachable')
       return row
     })
-    connections.take(notice('CONNECT'))
+    connections.handle(notice('CONNECT'))
     await eventually(() => assert.equal(sent.length, 1))
     assert.equal(failures, -1)
     const unreachable = open(() => Promise.reject(new Error('unreachable')))
@@ -134,7 +134,7 @@ suite('permission to connect', () => {
       send: (command: string) => void unreachable.sent.push(command),
       sleep: async () => {},
     } as never)
-    never.take(notice('CONNECT'))
+    never.handle(notice('CONNECT'))
     await eventually(() => assert.ok(attempts >= 50))
     assert.deepEqual(unreachable.sent, [])
   })
