@@ -185,7 +185,7 @@ checkFailures('wrong types are refused', [
   ['StringBuilder b = new StringBuilder(); [1].stream().mapToLong(i -> b.setLength(i))', 'ClassCastException'],
 ])
 
-checkFailures('mistakes of a script have a name', [
+checkFailures('mistakes in a script are reported with a reason', [
   ['int x = 1; int x = 2', 'IllegalArgumentException', /already defined/],
   ['return y', 'IllegalArgumentException', /cannot resolve symbol \[y\]/],
   ["'a'.foo()", 'IllegalArgumentException', /\[java.lang.String, foo\/0\] not found/],

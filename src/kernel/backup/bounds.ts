@@ -66,7 +66,7 @@ function createTokenReader(text: string) {
       assertReadable(isWord(wanted))
       position++
     },
-    sign: expectSign,
+    expectSign,
     /** `(a, b)` */
     readList<T>(item: () => T): T[] {
       const items: T[] = []
@@ -105,7 +105,7 @@ function boundValueOf(read: Token | undefined): BoundValue {
 /** Parses the output of `pg_get_expr(relpartbound, …)`; returns undefined for any other text. */
 export const parseBound = (text: string): Bound | undefined =>
   undefinedIfUnreadable(() => {
-    const { next, isWord, expectWord, sign, readList, expectEnd } = createTokenReader(text)
+    const { next, isWord, expectWord, expectSign, readList, expectEnd } = createTokenReader(text)
     const readValue = () => boundValueOf(next())
     const readCount = () => {
       const found = readValue()
@@ -129,13 +129,13 @@ export const parseBound = (text: string): Bound | undefined =>
         bound = { kind: 'range', from, to: readList(readValue) }
       } else {
         expectWord('WITH')
-        sign('(')
+        expectSign('(')
         expectWord('MODULUS')
         const modulus = readCount()
-        sign(',')
+        expectSign(',')
         expectWord('REMAINDER')
         bound = { kind: 'hash', modulus, remainder: readCount() }
-        sign(')')
+        expectSign(')')
       }
     }
     expectEnd()

@@ -36,7 +36,7 @@ export interface Access {
   rawBody?: boolean
   /** `ctx.signal` aborts after this time; for operations that wait. */
   deadlineSeconds?: number
-  /** False for data instead of administration, which the audit log leaves out. */
+  /** False for operations that store data, such as samples; the audit log records administration only. */
   audited?: false
   /** True if the operation stores nothing, although its method and its name do not show it. */
   readOnly?: boolean

@@ -59,7 +59,7 @@ test('a repeated result of a command counts as its answer, although it changes n
   const storeResults = createStoreResults({
     kit: waypost.kit,
     states: { changed: async () => {}, changedHere() {} } as never,
-    counted() {},
+    countResults() {},
     answered: (...command) => void answered.push(command),
   })
   const send = () =>
