@@ -4856,7 +4856,7 @@ export interface RelationPage {
   content: Relation[]
 }
 
-/** A time in which a relation existed. */
+/** A period in which a relation existed. */
 export interface RelationSession {
   /** Kind of the relation. */
   type: 'CONTAINS' | 'MANAGES'

@@ -6,7 +6,7 @@ import type { Identity } from './contract.ts'
 import type { Realms } from './realms.ts'
 import { findClientOrigins } from './store/realms.ts'
 
-/** Maximum time until preflight requests see changes of other tenants. */
+/** Maximum time until preflight requests see a change of the origins of a client. */
 const refreshMs = 1000
 
 export function createOrigins(

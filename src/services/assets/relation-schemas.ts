@@ -109,7 +109,7 @@ export const listSessions = {
           startedAt: DateTime({ description: 'When the relation was created, in UTC.' }),
           endedAt: Type.Optional(DateTime({ description: 'When it ended, in UTC. Absent while it exists.' })),
         },
-        { title: 'RelationSession', description: 'A time in which a relation existed.' },
+        { title: 'RelationSession', description: 'A period in which a relation existed.' },
       ),
       { description: 'All sessions of the entity.' },
     ),

@@ -56,7 +56,9 @@ export function createPipelineOperations(deps: Deps): PipelineOperations {
         const others = await store.countOthers(sql, tenantId, pipelineId)
         if (others.count >= pipelinesMax) throw TooManyPipelines({ limit: pipelinesMax })
         if (others.bytes + Buffer.byteLength(definition) > bytesMax)
-          throw InvalidRequest({ problem: `body: all pipelines of a tenant may have ${bytesMax} bytes together` })
+          throw InvalidRequest({
+            problem: `body: all pipelines of a tenant together may have at most ${bytesMax} bytes`,
+          })
         await store.upsertPipeline(sql, { tenantId, pipelineId, definition, at: now() })
         await bus.publish(sql, PipelinesChanged, { tenantId })
       })

@@ -27,7 +27,7 @@ const applicationsPerPage = 500
 
 const defaults = { keys: defaultDirectoryKeys, 'counted-keys': defaultCountedKeys }
 
-/** Returns a check whether these applications, and all their versions, index a metadata key, or count endpoints by it. */
+/** Returns a function that tells whether all versions of these applications index a metadata key, or count endpoints by it (`list`). */
 export const createHasKey =
   (applications: Pick<Applications, 'configurationPage'>, list: 'keys' | 'counted-keys') =>
   async (tenantId: string, applicationNames: string[], key: string): Promise<boolean> => {

@@ -180,7 +180,7 @@ const hasOperators = (value: unknown): value is JsonObject =>
 function requireList(operand: unknown, path: string): unknown[] {
   if (!Array.isArray(operand)) throw new DocumentQueryError(path, 'a list is expected')
   if (operand.length > limits.listLength)
-    throw new DocumentQueryError(path, `a list may have ${limits.listLength} values`)
+    throw new DocumentQueryError(path, `a list may have at most ${limits.listLength} values`)
   return operand
 }
 

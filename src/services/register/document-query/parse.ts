@@ -31,7 +31,7 @@ function readDocument(source: JsonObject): Pick<Query, 'where' | 'patternSize'> 
   let patternSize = 0
   const countOperator = (path: string) => {
     if (++operators > limits.operators)
-      throw new DocumentQueryError(path, `a query may have ${limits.operators} operators`)
+      throw new DocumentQueryError(path, `a query may have at most ${limits.operators} operators`)
   }
   const addPatternSize = (size: number, path: string) => {
     patternSize += size
@@ -111,7 +111,8 @@ const elementScope: Scope = (name, where) => atPath(readPath(name, where))
 function readPath(name: string, where: string, names = 0): string[] {
   const parts = name.split('.')
   checkText(name, where)
-  if (parts.length > limits.pathParts) throw new DocumentQueryError(where, `a path may have ${limits.pathParts} parts`)
+  if (parts.length > limits.pathParts)
+    throw new DocumentQueryError(where, `a path may have at most ${limits.pathParts} parts`)
   for (const [index, part] of parts.entries()) {
     if (!part) throw new DocumentQueryError(where, 'a part of the path is empty')
     if (part.startsWith('$')) throw new DocumentQueryError(where, 'a part of the path starts with $')

@@ -126,7 +126,7 @@ async function createFilter(
     if (memberSet === undefined) throw nameTaken(name, application)
     await rejectTooLargeTotal(sql, application)
     if ((await store.countFilters(sql, application)) > filtersMax)
-      throw InvalidRequest({ problem: `An application can have ${filtersMax} filters` })
+      throw InvalidRequest({ problem: `An application can have at most ${filtersMax} filters` })
     await matching.begin(sql, { ...filter, memberSet }, creatorOf(ctx.caller))
     const document = documentOfFilter(requireFilter(await store.findFilter(sql, filter), filter.filterId))
     await store.publishFilters(sql, application)

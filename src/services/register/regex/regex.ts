@@ -26,7 +26,7 @@ const engineBytes = 32 * 1024
 
 /** Compiles a pattern. Throws a RegexError with a message for its author. */
 export function compileRegex(pattern: string, options = ''): Regex {
-  if (pattern.length > lengthMax) throw new RegexError(`a pattern may have ${lengthMax} characters`)
+  if (pattern.length > lengthMax) throw new RegexError(`a pattern may have at most ${lengthMax} characters`)
   if (!pattern.isWellFormed() || pattern.includes('\0')) throw new RegexError('the pattern is not valid text')
   const tree = readRegex(pattern, readOptions(options))
   const size = sizeOf(tree)

@@ -133,7 +133,7 @@ async function create(deps: Deps, ctx: Ctx, target: Target, fields: NewFields): 
     if (plan.byName.has(version)) throw SoftwareTaken({ ...target })
     if (plan.versions.length >= versionsMax)
       throw InvalidRequest({
-        problem: `An application can have ${versionsMax} software versions; delete old ones first`,
+        problem: `An application can have at most ${versionsMax} software versions; delete old ones first`,
       })
     const { columns, filters } = await columnsOf(deps, sql, application, target, plan, fields)
     const dates = { createdDate: at, updatedDate: at }
