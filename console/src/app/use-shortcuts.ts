@@ -12,7 +12,7 @@ const sequenceMs = 1_000
 export function useShortcuts({ onPalette, onShortcuts }: { onPalette(): void; onShortcuts(): void }) {
   const [, navigate] = useLocation()
   const queries = useQueryClient()
-  const jumpedAt = useRef(0)
+  const sequenceStartedAt = useRef(0)
   useEffect(() => {
     const readAgain = () => void queries.refetchQueries({ predicate: ({ state }) => state.status === 'error' })
     const act: Record<string, () => unknown> = {
@@ -29,11 +29,11 @@ export function useShortcuts({ onPalette, onShortcuts }: { onPalette(): void; on
       }
       if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return
       if (document.querySelector('[role="dialog"], [role="alertdialog"], [role="menu"]')) return
-      if (event.timeStamp - jumpedAt.current < sequenceMs && jumps[key]) {
-        jumpedAt.current = 0
+      if (event.timeStamp - sequenceStartedAt.current < sequenceMs && jumps[key]) {
+        sequenceStartedAt.current = 0
         return navigate(jumps[key]!)
       }
-      if (key === 'g') jumpedAt.current = event.timeStamp
+      if (key === 'g') sequenceStartedAt.current = event.timeStamp
       if (!act[key]) return
       event.preventDefault()
       act[key]!()

@@ -33,7 +33,7 @@ async function inDatabase(query: JsonObject): Promise<Set<number>> {
   return new Set(rows.map((row) => row.n))
 }
 
-// The reference. `alias` stands for our `metadata.<key>`: the same metadata as an object.
+// The reference. Its documents have the metadata twice: as the list `metadata`, and as the object `alias`, for `metadata.<key>` of our queries.
 
 type Value = Json | undefined
 
@@ -277,7 +277,7 @@ const query = anyQuery.filter((reference) => {
   try {
     return Boolean(parse(spelled(reference)))
   } catch (error) {
-    if (/nested deeper|may have 200/.test(String(error))) return false
+    if (/nested deeper|at most 200/.test(String(error))) return false
     throw error
   }
 })
