@@ -36,7 +36,7 @@ export async function run([shell = '', ...words]: string[]): Promise<number> {
     return 0
   }
   const script = scripts[shell]
-  if (script === undefined) throw usageError(`expected a shell\n\n${usage}`)
+  if (script === undefined) throw usageError('expected a shell', usage)
   print(script)
   return 0
 }

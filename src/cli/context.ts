@@ -22,8 +22,7 @@ export async function run([action, name]: string[]): Promise<number> {
       print(`${one === current ? '*' : ' '} ${one}  ${url}  ${tenant}`)
     return 0
   }
-  if ((action !== 'use' && action !== 'delete') || name === undefined)
-    throw usageError(`expected an action\n\n${usage}`)
+  if ((action !== 'use' && action !== 'delete') || name === undefined) throw usageError('expected an action', usage)
   return await withLock(async () => {
     const { current, contexts } = readContexts()
     if (!Object.hasOwn(contexts, name)) throw usageError(`there is no context ${name}; waypost context list shows them`)

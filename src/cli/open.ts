@@ -58,7 +58,7 @@ export function pagePath(noun: string, ids: readonly string[]): { path: string; 
   const path = page.paths.find((one) => placesIn(one) === ids.length)
   if (path === undefined) {
     const numbers = page.paths.map(placesIn).join(' or ')
-    throw usageError(`${noun} takes ${numbers} ids, not ${ids.length}\n\n${usage}`)
+    throw usageError(`${noun} takes ${numbers} ids, not ${ids.length}`, usage)
   }
   const rest = [...ids]
   return {

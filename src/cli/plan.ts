@@ -26,7 +26,7 @@ export async function run(args: string[]): Promise<number> {
       context: { type: 'string' },
     },
   })
-  if (!values.file) throw usageError(`-f is missing\n\n${usage}`)
+  if (!values.file) throw usageError('-f is missing', usage)
   const documents = await readDocuments(values.file)
   const { client, chosen } = await connect({ context: values.context })
   const owned = values.prune ? (await readOwnership(client, chosen.tenant, values.set)).owned : []

@@ -26,7 +26,7 @@ export async function run(args: string[]): Promise<number> {
   })
   const [endpointId, text] = positionals
   if (endpointId === undefined || (text === undefined) === (values.file === undefined) || positionals.length > 2)
-    throw usageError(`expected an endpoint and a message\n\n${usage}`)
+    throw usageError('expected an endpoint and a message', usage)
   const body = text === undefined ? await readDocument(values.file!) : messageOf(text)
   const { client } = await connect({ context: values.context })
   const { body: endpoint } = await client.endpoints.get({ endpointId })

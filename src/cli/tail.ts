@@ -32,7 +32,7 @@ export async function run(args: string[]): Promise<number> {
     },
   })
   const [endpointId] = positionals
-  if (endpointId === undefined || positionals.length > 1) throw usageError(`expected an endpoint\n\n${usage}`)
+  if (endpointId === undefined || positionals.length > 1) throw usageError('expected an endpoint', usage)
   if (!/^\d{1,6}[smhd]$/.test(values.since)) throw usageError('--since: expected a time such as 30s, 5m or 2h')
   if (!['text', 'json'].includes(values.output)) throw usageError('--output: expected text or json')
   const { client } = await connect({ context: values.context })

@@ -25,7 +25,7 @@ export async function run(args: string[]): Promise<number> {
     },
   })
   const [applicationName] = positionals
-  if (applicationName === undefined || positionals.length > 1) throw usageError(`expected an application\n\n${usage}`)
+  if (applicationName === undefined || positionals.length > 1) throw usageError('expected an application', usage)
   if (!['text', 'json'].includes(values.output)) throw usageError('--output: expected text or json')
   const { client } = await connect({ context: values.context })
   const topic = { applicationName, endpointId: values.endpoint, timeSeriesName: values.series, initial: values.initial }

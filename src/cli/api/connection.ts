@@ -108,9 +108,12 @@ function sessionOf(name: string): Session | undefined {
   return login && 'session' in login ? login.session : undefined
 }
 
+/** Retries take at most two seconds, because a person waits: a platform that is not reachable is said soon. */
+const attempts = 5
+
 export async function connect(choice: Choice): Promise<{ client: Client; chosen: Chosen }> {
   const chosen = await choose(choice)
-  return { client: createClient({ url: chosen.url, auth: chosen.auth, fetch: nodeFetch }), chosen }
+  return { client: createClient({ url: chosen.url, auth: chosen.auth, fetch: nodeFetch, attempts }), chosen }
 }
 
 /** Says which context would be used, for `waypost context show`. */

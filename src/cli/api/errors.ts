@@ -8,13 +8,16 @@ export const exitCodes = { failed: 1, usage: 2, missing: 3, notAllowed: 4, confl
 export class CommandError extends Error {
   override readonly name = 'CommandError'
   readonly exitCode: number
-  constructor(message: string, exitCode: number = exitCodes.failed) {
+  /** How the command is used, printed after the message. */
+  readonly usage: string | undefined
+  constructor(message: string, exitCode: number = exitCodes.failed, usage?: string) {
     super(message)
     this.exitCode = exitCode
+    this.usage = usage
   }
 }
 
-export const usageError = (message: string) => new CommandError(message, exitCodes.usage)
+export const usageError = (message: string, usage?: string) => new CommandError(message, exitCodes.usage, usage)
 
 const codesByStatus: Record<number, number> = {
   401: exitCodes.notAllowed,
@@ -29,10 +32,14 @@ export function exitCodeOf(error: unknown): number {
   if (error instanceof CommandError) return error.exitCode
   if (!(error instanceof WaypostError)) return exitCodes.failed
   if (error.code === 'login_failed') return exitCodes.notAllowed
+  if (isNotOfPlatform(error)) return exitCodes.failed
   if (error.status !== undefined) return codesByStatus[error.status] ?? exitCodes.failed
   if (error.code === 'invalid_argument') return exitCodes.usage
   return unreachableCodes.has(error.code) ? exitCodes.unreachable : exitCodes.failed
 }
+
+/** Returns whether another server has answered: the platform says in JSON what it does not have. */
+const isNotOfPlatform = ({ status, body }: WaypostError) => status === 404 && typeof body === 'string'
 
 /** Returns the lines that explain a failure: what failed, the field, the correlation id, and what to do next. */
 export function explain(error: Error): string {
@@ -41,17 +48,20 @@ export function explain(error: Error): string {
     const { status, field, correlationId, retryAfterSeconds } = error
     if (field !== undefined && !error.message.includes(field)) lines.push(`  field: ${visible(field)}`)
     if (correlationId !== undefined) lines.push(`  correlation id: ${visible(correlationId)}`)
-    const next = nextStep(status, error.code, retryAfterSeconds)
+    const next = isNotOfPlatform(error) ? checkAddress : nextStep(status, error.code, retryAfterSeconds)
     if (next !== undefined) lines.push(`  next: ${next}`)
   }
+  if (error instanceof CommandError && error.usage !== undefined) lines.push('', error.usage.trimEnd())
   return `${lines.join('\n')}\n`
 }
+
+const checkAddress = 'check the address with waypost context show'
 
 function nextStep(status: number | undefined, code: string, seconds: number | undefined): string | undefined {
   if (status === 401 || code === 'login_failed') return 'waypost login'
   if (status === 403) return 'waypost whoami shows what you may do'
   if (status === 412) return 'read the object again, and repeat the change with its new ETag'
   if (status === 429 || status === 503) return seconds === undefined ? 'try again' : `try again in ${seconds} s`
-  if (code === 'unreachable') return 'check the address with waypost context show'
+  if (code === 'unreachable') return checkAddress
   return undefined
 }

@@ -28,6 +28,15 @@ export async function runOperation(words: string[], asksForHelp: boolean, comman
     return 2
   }
   const given = words.filter((word) => !word.startsWith('-'))
-  process[asksForHelp ? 'stdout' : 'stderr'].write(await helpOfNoun(given.slice(0, knownWords(given))))
-  return asksForHelp ? 0 : 2
+  const known = given.slice(0, knownWords(given))
+  const help = await helpOfNoun(known)
+  if (asksForHelp) {
+    process.stdout.write(help)
+    return 0
+  }
+  const unknown = given[known.length]
+  const problem =
+    unknown === undefined ? 'expected one of these' : `${known.join(' ')} has no ${visible(unknown)}, only these`
+  process.stderr.write(`waypost: ${problem}:\n\n${help}`)
+  return 2
 }

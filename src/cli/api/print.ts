@@ -139,37 +139,42 @@ const csvCell = (text: string) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('
 
 async function printTable(items: AsyncIterable<unknown>, { output, columns, known }: Printing) {
   const isWide = output === 'wide'
-  let [names, widths]: [string[] | undefined, number[]] = [columns, []]
-  let waiting: string[][] = []
+  let [names, widths]: [string[], number[]] = [[], []]
+  let waiting: unknown[] = []
+  const cellsOf = (item: unknown) => names.map((name) => cut(cellOf(valueAt(item, name)), isWide))
   const line = (cells: string[]) =>
     `${cells
       .map((cell, index) => cell.padEnd(widths[index]!))
       .join('  ')
       .trimEnd()}\n`
-  const flush = () => {
-    if (waiting.length === 0 || !names) return ''
+  /** Returns the first rows, which decide the columns and their widths. */
+  const begin = () => {
+    if (waiting.length === 0) return ''
+    names = columns ?? columnsOf(waiting, known, isWide)
     const header = names.map((name) => visible(name).toUpperCase())
-    widths = header.map((title, index) => Math.max(title.length, ...waiting.map((cells) => cells[index]!.length)))
-    const text = bold(line(header)) + waiting.map(line).join('')
+    const rows = waiting.map(cellsOf)
+    widths = header.map((title, index) => Math.max(title.length, ...rows.map((cells) => cells[index]!.length)))
     waiting = []
-    return text
+    return bold(line(header)) + rows.map(line).join('')
   }
   try {
     await printTexts(items, (item) => {
-      names ??= columnsOf(item, known, isWide)
-      const cells = names.map((name) => cut(cellOf(valueAt(item, name)), isWide))
-      if (widths.length > 0) return line(cells)
-      return waiting.push(cells) === measuredRows ? flush() : ''
+      if (widths.length > 0) return line(cellsOf(item))
+      return waiting.push(item) === measuredRows ? begin() : ''
     })
   } finally {
-    await write(flush())
+    await write(begin())
   }
 }
 
-/** Returns all columns for a wide table, otherwise the first ones whose values are not objects. */
-function columnsOf(item: unknown, known: string[], isWide: boolean): string[] {
-  const all = known.length > 0 ? known : keysOf(item)
-  const plain = all.filter((name) => typeof (valueAt(item, name) ?? '') !== 'object')
+/** Returns all columns for a wide table, otherwise the first ones that have values which are not objects. */
+function columnsOf(items: unknown[], known: string[], isWide: boolean): string[] {
+  const all = known.length > 0 ? known : keysOf(items[0])
+  const isPlain = (name: string) => {
+    const values = items.map((item) => valueAt(item, name)).filter((value) => value !== undefined && value !== null)
+    return values.length > 0 && values.every((value) => typeof value !== 'object')
+  }
+  const plain = all.filter(isPlain)
   return isWide || plain.length === 0 ? all : plain.slice(0, tableColumns)
 }
 

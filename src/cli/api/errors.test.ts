@@ -1,0 +1,22 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { WaypostError } from '../../../sdk/src/errors.ts'
+import { exitCodeOf, explain, usageError } from './errors.ts'
+
+test('a wrong use is explained with the usage below it, and its text cannot control a terminal', () => {
+  const error = usageError('expected a shell, not \u001b[31m', 'usage: waypost completion bash\n\n  bash  source …\n')
+  assert.equal(
+    explain(error),
+    'waypost: expected a shell, not \\u001b[31m\n\nusage: waypost completion bash\n\n  bash  source …\n',
+  )
+  assert.equal(exitCodeOf(error), 2)
+})
+
+test('a 404 of the platform says that something is not there, and one of another server that the address is wrong', () => {
+  const ours = new WaypostError('There is no endpoint e', { status: 404, body: { message: 'There is no endpoint e' } })
+  assert.equal(exitCodeOf(ours), 3)
+  assert.doesNotMatch(explain(ours), /check the address/)
+  const theirs = new WaypostError('failed with status 404: <html>', { status: 404, body: '<html>' })
+  assert.equal(exitCodeOf(theirs), 1)
+  assert.match(explain(theirs), /next: check the address with waypost context show/)
+})
