@@ -102,6 +102,7 @@ const viewOf = (deps: RealmDeps, { secretSealed, ...realm }: store.RealmSummary)
 })
 
 async function views(deps: RealmDeps, sql: Sql, tenantIds: string[]) {
+  if (tenantIds.length === 0) return new Map<string, RealmView>()
   const rows = await store.findRealmSummaries(sql, tenantIds)
   return new Map(rows.map((row) => [row.tenantId, viewOf(deps, row)]))
 }

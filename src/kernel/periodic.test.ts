@@ -36,6 +36,24 @@ test('several nodes run a task once per period', async (t) => {
   assert.equal(row!.recent, true)
 })
 
+test('a task can ask for a longer pause after a run', async (t) => {
+  const { nodes } = await periodicNodes(t, 1)
+  const runs = { often: 0, paused: 0 }
+  nodes[0]!.periodic.start([
+    { name: 'often', everySeconds: 0.02, run: async () => void runs.often++ },
+    {
+      name: 'paused',
+      everySeconds: 0.02,
+      run: async () => void runs.paused++,
+      pauseSeconds: () => (runs.paused < 3 ? 0.02 : 600),
+    },
+  ])
+  await eventually(() => assert.ok(runs.often > 10 && runs.paused === 3))
+  const { often } = runs
+  await eventually(() => assert.ok(runs.often > often + 10))
+  assert.equal(runs.paused, 3)
+})
+
 test('a time in the future, written with a wrong clock, does not block the task', async (t) => {
   const { nodes, sql } = await periodicNodes(t, 1)
   await sql`insert into kernel.periodic (name, ran_at) values ('sweep', now() + interval '1 hour')`

@@ -7,6 +7,8 @@ export interface PeriodicTask {
   name: string
   everySeconds: number
   run(sql: TransactionSql): Promise<void>
+  /** Returns the seconds until this node tries again, after a run; `everySeconds` by default. Idle nodes cost few transactions. */
+  pauseSeconds?(): number
 }
 
 /** Longest delay before a node tries again to run a task that it could not lock or that failed. */
@@ -53,7 +55,8 @@ export function createPeriodic({ db, log }: { db: Db; log: Log }) {
 }
 
 /** Returns the seconds until the task is due again; undefined if another node runs it. */
-function runIfDue(db: Db, { name, everySeconds, run }: PeriodicTask): Promise<number | undefined> {
+function runIfDue(db: Db, task: PeriodicTask): Promise<number | undefined> {
+  const { name, everySeconds } = task
   return db.tx(async (sql) => {
     // Older versions used the clocks of nodes and may have written a time in the future. `now()` would be the start of this transaction,
     // which may be before the end of another node's run, and then that run would look like one in the future.
@@ -67,8 +70,8 @@ function runIfDue(db: Db, { name, everySeconds, run }: PeriodicTask): Promise<nu
       return count === 1 ? 0 : undefined
     }
     if (!row.isDue) return row.seconds
-    await run(sql)
+    await task.run(sql)
     await sql`update kernel.periodic set ran_at = clock_timestamp() where name = ${name}`
-    return everySeconds
+    return task.pauseSeconds?.() ?? everySeconds
   })
 }

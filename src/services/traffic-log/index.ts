@@ -6,7 +6,7 @@ import { TrafficLog } from './contract.ts'
 import { requestStatus } from './device.ts'
 import { registerEventHandlers } from './event-handlers.ts'
 import { routes } from './routes.ts'
-import { createTrafficLog } from './service.ts'
+import { createTrafficLog, packSeconds } from './service.ts'
 import { trafficLogSettings } from './settings.ts'
 
 export default defineService({
@@ -34,8 +34,12 @@ export default defineService({
       device: [requestStatus(service)],
       periodic: [
         { name: 'traffic-log.partitions', everySeconds: 3600, run: service.renewPartitions },
-        // Runs often, so that searches find few records that are not packed.
-        { name: 'traffic-log.pack', everySeconds: 1, run: service.pack },
+        {
+          name: 'traffic-log.pack',
+          everySeconds: packSeconds,
+          run: service.pack,
+          pauseSeconds: service.packPauseSeconds,
+        },
         { name: 'traffic-log.convert', everySeconds: 30, run: service.convertLegacyRows },
         { name: 'traffic-log.size', everySeconds: 60, run: service.limitSize },
       ],

@@ -63,6 +63,8 @@ export interface TrafficLogService {
   renewPartitions(sql: Sql): Promise<void>
   /** Packs batches that are due. */
   pack(): Promise<void>
+  /** Returns the seconds until the next call of `pack`. */
+  packPauseSeconds(): number
   /** Packs rows of earlier versions. */
   convertLegacyRows(): Promise<void>
   /** Deletes the oldest records if they take too many bytes. */
@@ -80,6 +82,9 @@ const DeleteTenantRecords = defineJob<{ tenantId: string; until: string }>('traf
   timeoutSeconds: 3600,
 })
 const dayMs = 86_400_000
+/** Packing runs often, so that searches find few records that are not packed, and less often while there is little to pack. */
+export const packSeconds = 1
+const idlePackSeconds = 5
 
 /** Error codes of PostgreSQL: no partition for a row, and (by class) invalid data. */
 const noPartitionCode = '23514'
@@ -91,6 +96,7 @@ export function createTrafficLog(kit: Kit<TrafficLogSettings>, applications: App
   const partitions = createPartitions(kit, settings.retentionDays)
   const { writer, refusals } = createWriters(kit, partitions, defineTopics(kit))
   const thread = createPackThread()
+  let lastPacked = 0
   const packingDb = db.open({ max: 2, name: 'waypost-traffic-packing' })
   const { ensure: ensureDays, invalidate: invalidateDays } = createPartitions(
     { db: packingDb, now },
@@ -121,8 +127,9 @@ export function createTrafficLog(kit: Kit<TrafficLogSettings>, applications: App
       jobs.send(sql, DeleteTenantRecords, { tenantId, until: now().toISOString() }),
     recordUnregistered: endpoints.insertUnregistered,
     renewPartitions: partitions.renew,
+    packPauseSeconds: () => (lastPacked > 0 ? packSeconds : idlePackSeconds),
     async pack() {
-      await packer.round()
+      lastPacked = await packer.round()
     },
     async convertLegacyRows() {
       await convertLegacyRows(packing, new Date(partitions.oldestDay() * dayMs), now())

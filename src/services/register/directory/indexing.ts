@@ -63,8 +63,9 @@ export function createIndexing({ db, jobs }: Kit, settingsOf: DirectorySettingsO
     periodic: {
       name: 'register.update-directory',
       everySeconds: periodSeconds,
-      async run() {
-        isLate = await runForAWhile(deps, isLate)
+      async run(sql) {
+        if (await store.isQueueEmpty(sql)) isLate = false
+        else isLate = await runForAWhile(deps, isLate)
       },
     },
   }

@@ -21,6 +21,11 @@ async function lockDirectory(sql: Sql) {
   await sql`select pg_advisory_xact_lock(hashtextextended('register.directory', 0))`
 }
 
+export async function isQueueEmpty(sql: Sql): Promise<boolean> {
+  const [row] = await sql<{ isEmpty: boolean }[]>`select not exists (select from register.directory_queue) as is_empty`
+  return row!.isEmpty
+}
+
 /** Takes endpoints from the queue. Only one node does so at a time. */
 export async function takeFromQueue(sql: Sql, limit: number): Promise<QueuedEndpoint[]> {
   await lockDirectory(sql)
