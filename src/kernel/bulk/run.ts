@@ -1,5 +1,5 @@
 /** Runs a bulk task page by page, each in a transaction that also records the progress. */
-import { monotonicMs } from '../clock.ts'
+import { monotonicMs, sleep } from '../clock.ts'
 import { type Db, isDatabaseUnavailable, type Sql } from '../db.ts'
 import { PlatformError } from '../errors.ts'
 import type { NewId } from '../ids.ts'
@@ -135,7 +135,9 @@ export function walkStepper<D extends object>(
     const began = monotonicMs()
     try {
       const progress = await nextStep()
-      limit = adaptLimit(limit, monotonicMs() - began, { ...limits, most })
+      const elapsedMs = monotonicMs() - began
+      limit = adaptLimit(limit, elapsedMs, { ...limits, most })
+      if (progress === 'more' && limits.pauseShare > 0) await sleep(limits.pauseShare * elapsedMs)
       return progress
     } catch (error) {
       if ((error as { code?: unknown }).code !== statementTimeout || limit === limits.least) throw error

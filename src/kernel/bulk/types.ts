@@ -68,6 +68,8 @@ export interface WalkOptions extends CommonOptions {
   least?: number
   most?: number
   milliseconds?: number
+  /** The pause after a step, as a share of the step's time, so that requests get their part of the database's time. */
+  pauseShare?: number
 }
 
 interface CommonType<D extends object> {
@@ -90,7 +92,7 @@ export interface BulkType<D extends object, I, R> extends CommonType<D> {
 
 /** A task that finds its items step by step while it runs. */
 export interface WalkType<D extends object> extends CommonType<D> {
-  limits: Required<Pick<WalkOptions, 'first' | 'least' | 'most' | 'milliseconds'>>
+  limits: Required<Pick<WalkOptions, 'first' | 'least' | 'most' | 'milliseconds' | 'pauseShare'>>
 }
 
 function commonType(name: string, options: CommonOptions) {
@@ -105,8 +107,8 @@ export function defineBulk<D extends object, I, R = never>(name: string, options
 }
 /** Declares work over rows of the service at module level: in steps, without stored items and results. */
 export function defineWalk<D extends object>(name: string, options: WalkOptions): WalkType<D> {
-  const { first = 1000, least = 100, most = 20_000, milliseconds = 200 } = options
-  return { ...commonType(name, options), limits: { first, least, most, milliseconds } }
+  const { first = 1000, least = 100, most = 20_000, milliseconds = 200, pauseShare = 0 } = options
+  return { ...commonType(name, options), limits: { first, least, most, milliseconds, pauseShare } }
 }
 
 export interface BulkHandler<D extends object, I, R, P = undefined> {
