@@ -66,7 +66,8 @@ test('objects are created, listed in every format, changed and deleted', async (
   assert.equal(await output(...list, '-o', 'id', '--limit', '1'), 'tree-1\n')
   assert.equal(JSON.parse(await output(...list, '-o', 'json')).length, 3)
   assert.match(await output(...list, '-o', 'yaml'), /^- endpointId: tree-1\n/)
-  assert.match(await output(...list), /^ENDPOINTID +CREATEDDATE .*\ntree-1 /)
+  // Columns without values, such as metadata that were not requested, are left out.
+  assert.match(await output(...list), /^ENDPOINTID +CREATEDDATE +APPNAME\ntree-1 /)
   const columns = ['--include', 'metadata', '--columns', 'endpointId,metadata.kind', '--limit', '1']
   assert.equal(await output(...list, ...columns, '-o', 'csv'), 'endpointId,metadata.kind\ntree-1,"apple, red"\n')
   const shown = await output('endpoints', 'get', 'tree-1', '--include', 'metadata')
@@ -120,6 +121,10 @@ test('failures have exit codes of their own and say what to do', async () => {
   const typo = await waypost('endpoint', 'list')
   assert.deepEqual([typo.code, typo.stdout], [2, ''])
   assert.match(typo.stderr, /there is no command endpoint; the nearest is endpoints/)
+  const verb = await waypost('endpoints', 'lst')
+  assert.deepEqual([verb.code, verb.stdout], [2, ''])
+  assert.match(verb.stderr, /^waypost: endpoints has no lst, only these:\n\n {2}waypost endpoints create /)
+  assert.match((await waypost('tail')).stderr, /^waypost: expected an endpoint\n\nusage: waypost tail/)
   assert.equal((await waypost('endpoints', 'list', '--nonsense')).code, 2)
   assert.equal((await withoutBootstrap(['endpoints', 'list'])).code, 4)
   const noServer = { WAYPOST_URL: 'http://127.0.0.1:9', WAYPOST_API_KEY: 'x' }
