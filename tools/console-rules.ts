@@ -22,6 +22,11 @@ const textRules: Rule[] = [
     files: /./,
     forbidden: /dangerouslySetInnerHTML|\.(?:inner|outer)HTML\b|insertAdjacentHTML|document\.write/,
   },
+  {
+    rule: 'an address begins with the path: the router takes ?tab=… for the overview',
+    files: /./,
+    forbidden: /\b(?:to|href)(?:=\{?|: )["'`]\?/,
+  },
   { rule: 'no code from texts', files: /./, forbidden: /\beval\(|new Function\(/ },
   {
     rule: 'only parts/time.tsx reads and formats dates',

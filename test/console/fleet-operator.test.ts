@@ -121,7 +121,9 @@ test('the timeline joins a message with its answer and says why it was rejected'
   await rejected.getByText('{"temperature":', { exact: true }).waitFor()
   await checkAccessibility(page, 'timeline')
   await page.goto(console_.address('/endpoints/meter-1'))
-  await page.getByRole('row', { name: /temperature 21.5/ }).waitFor()
+  await page.getByRole('row', { name: /temperature 21.5/ }).getByRole('link').click()
+  await page.waitForURL(/\/endpoints\/meter-1\?tab=history&series=/)
+  await page.getByRole('slider').waitFor()
 })
 
 test('a deletion counts the objects that are deleted too, and then the API does not find the endpoint', async () => {

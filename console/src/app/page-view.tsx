@@ -1,5 +1,5 @@
 /** Shows the page of the address: loads its code, checks its scope, and moves the focus to its heading. */
-import { type ComponentType, lazy, Suspense, useEffect, useRef } from 'react'
+import { type ComponentType, Suspense, useEffect, useRef, useState } from 'react'
 import { useLocation } from 'wouter'
 import { useSession } from '../api/client.ts'
 import { useMe } from '../api/me.ts'
@@ -15,23 +15,36 @@ import { texts } from './texts.ts'
 
 const loaded = new Map<PageEntry, ComponentType<PageProps>>()
 
-/** One lazy component for each page, so that it is loaded once. */
-function componentOf(page: PageEntry): ComponentType<PageProps> {
-  const known = loaded.get(page)
-  if (known) return known
-  const component = lazy(page.load)
-  loaded.set(page, component)
-  return component
+async function load(page: PageEntry): Promise<void> {
+  loaded.set(page, (await page.load()).default)
 }
 
 /** Loads the code of a page before there is a session, so that both take the time of one. */
 export function preloadPage(path: string) {
-  findPage(path)
-    ?.page.load()
-    .catch((error: unknown) => {
-      // The page reports a missing file when it is opened.
-      if (!isMissingFile(error)) throw error
-    })
+  const found = findPage(path)
+  if (!found) return
+  load(found.page).catch((error: unknown) => {
+    // The page reports a missing file when it is opened.
+    if (!isMissingFile(error)) throw error
+  })
+}
+
+/**
+ * Shows a page as soon as its code is there. `lazy` of React would show it at least 300 ms after its fallback, also if the code was loaded
+ * before.
+ */
+function LoadedPage({ page, params }: { page: PageEntry; params: Record<string, string> }) {
+  const [state, setState] = useState<{ error?: unknown }>({})
+  const Page = loaded.get(page)
+  useEffect(() => {
+    if (Page) return
+    load(page).then(
+      () => setState({}),
+      (error: unknown) => setState({ error }),
+    )
+  }, [page, Page])
+  if (state.error !== undefined) throw state.error
+  return Page ? <Page params={params} /> : <Loading label={texts.loading} />
 }
 
 export function PageView() {
@@ -45,11 +58,10 @@ export function PageView() {
   if (!me.data) return <Loading label={texts.loading} />
   const { page, params } = found
   if (!mayOpen(me.data, session.tenant, page)) return <Forbidden page={page} />
-  const Page = componentOf(page)
   return (
     <ErrorBoundary key={path} title={page.title} onReset={() => loaded.delete(page)}>
       <Suspense fallback={<Loading label={texts.loading} />}>
-        <Page params={params} key={path} />
+        <LoadedPage page={page} params={params} key={path} />
       </Suspense>
     </ErrorBoundary>
   )

@@ -15,6 +15,8 @@ import { Time } from '../../parts/time.tsx'
 import { texts } from './detail-texts.ts'
 import type { TabProps } from './tab.ts'
 
+const addressOf = (endpointId: string) => `/endpoints/${encodeURIComponent(endpointId)}`
+
 const refreshMs = 5_000
 const shownPoints = 40
 const shownMessages = 8
@@ -121,7 +123,9 @@ function Values({ endpoint: { endpointId, appName }, mayUpdate }: Pick<TabProps,
               {rows.map(({ id, name, last, at, points }) => (
                 <tr key={id}>
                   <th scope="row">
-                    <Link to={`?tab=history&series=${encodeURIComponent(encodeURIComponent(id))}`}>
+                    <Link
+                      to={`${addressOf(endpointId)}?tab=history&series=${encodeURIComponent(encodeURIComponent(id))}`}
+                    >
                       <Text value={name} max={60} />
                     </Link>
                   </th>
@@ -147,7 +151,11 @@ function Values({ endpoint: { endpointId, appName }, mayUpdate }: Pick<TabProps,
 function Messages({ endpointId }: { endpointId: string }) {
   const traffic = useList('traffic.list', { endpointIds: endpointId, size: shownMessages }, { refreshMs })
   return (
-    <Card title={texts.latestMessages} actions={<Link to="?tab=timeline">{texts.toTimeline}</Link>} flush>
+    <Card
+      title={texts.latestMessages}
+      actions={<Link to={`${addressOf(endpointId)}?tab=timeline`}>{texts.toTimeline}</Link>}
+      flush
+    >
       {traffic.isLoading ? (
         <div className="card-note">
           <Loading label={texts.loading} />
