@@ -1,6 +1,7 @@
 /** The session of the console: sign-in, reload, expiry, sign-out of all tabs, and nothing in storage. */
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
+import type { Response } from 'playwright-core'
 import { openConsole, settled, signIn, type TestConsole } from '../harness/console.ts'
 import { keyboardOf } from '../harness/keyboard.ts'
 
@@ -118,32 +119,36 @@ test('a refresh token that has ended is replaced by the login at the provider; w
   const { browser, platform } = opened
   const { username, password = '' } = platform.bootstrap.default.admin
   const connectPath = `${platform.baseUrl}/auth/realms/default/protocol/openid-connect`
-  let refreshToken = ''
-  browser.on('response', async (response) => {
-    if (response.url() === `${connectPath}/token`) refreshToken = (await response.json()).refresh_token ?? refreshToken
-  })
   const page = await opened.open('/applications/new')
+  /** Returns the refresh token that the page gets meanwhile. */
+  const tokenDuring = async (action: () => Promise<unknown>): Promise<string> => {
+    const isGiven = (response: Response) => response.url() === `${connectPath}/token` && response.status() === 200
+    const [response] = await Promise.all([page.waitForResponse(isGiven), action()])
+    return (await response.json()).refresh_token
+  }
   const send = (path: string, parameters: Record<string, string>) =>
     fetch(`${connectPath}/${path}`, {
       ...{ method: 'POST', body: new URLSearchParams({ client_id: 'waypost-console', ...parameters }) },
     })
   /** Revokes the refresh token, and lets the page think that its access token has expired. */
-  const end = async (inMs: number) => {
+  const end = async (refreshToken: string, inMs: number) => {
     assert.equal((await send('revoke', { token: refreshToken, token_type_hint: 'refresh_token' })).status, 200)
     const refused = await send('token', { grant_type: 'refresh_token', refresh_token: refreshToken })
     assert.equal(((await refused.json()) as { error: string }).error, 'invalid_grant')
     await page.clock.setSystemTime(Date.now() + inMs)
   }
+  const first = await tokenDuring(() => page.reload())
   await page.getByLabel(/^Name/).fill('renewed')
-  await end(laterMs)
-  await page.getByRole('button', { name: 'Create' }).click()
+  await end(first, laterMs)
+  const second = await tokenDuring(() => page.getByRole('button', { name: 'Create' }).click())
+  assert.notEqual(second, first)
   await page.getByRole('heading', { name: 'renewed', level: 1 }).waitFor()
 
   await keyboardOf(page).open('New application', 'New application')
   await page.getByLabel(/^Name/).fill('half-filled')
   await page.getByLabel(/^Description/).fill('typed before the session ended')
   await browser.clearCookies()
-  await end(2 * laterMs)
+  await end(second, 2 * laterMs)
   await page.getByRole('button', { name: 'Create' }).click()
   const dialog = page.getByRole('alertdialog', { name: 'Your session has ended' })
   await dialog.getByText('this page continues and keeps what you typed').waitFor()
