@@ -121,7 +121,10 @@ test('the timeline joins a message with its answer and says why it was rejected'
   await rejected.getByText('{"temperature":', { exact: true }).waitFor()
   await checkAccessibility(page, 'timeline')
   await page.goto(console_.address('/endpoints/meter-1'))
-  await page.getByRole('row', { name: /temperature 21.5/ }).getByRole('link').click()
+  await page
+    .getByRole('row', { name: /temperature 21.5/ })
+    .getByRole('link')
+    .click()
   await page.waitForURL(/\/endpoints\/meter-1\?tab=history&series=/)
   await page.getByRole('slider').waitFor()
 })
