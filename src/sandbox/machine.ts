@@ -1,6 +1,6 @@
 /** Runs scripts in QuickJS, one after the other, each from the same memory image, so that each starts in a fresh world. */
 
-import { monotonicMs } from './clock.ts'
+import { wallClockMs } from './clock.ts'
 import { changedParts, createCompiledScripts, freeByte, type MemoryPart } from './compiled-scripts.ts'
 import type { EngineExports } from './engine.ts'
 import { createGuest, prepareGlobals } from './guest.ts'
@@ -215,10 +215,6 @@ function createEngine(module: WebAssembly.Module, host: MachineHost): Engine {
   engine.base = engine.exports.__stack_pointer.value
   engine.exports.__stack_pointer.value = stackTop
   return engine
-}
-
-function wallClockMs() {
-  return Math.floor(performance.timeOrigin + monotonicMs())
 }
 
 function answerHostCall(

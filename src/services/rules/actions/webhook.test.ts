@@ -297,7 +297,7 @@ suite('failures', () => {
     const failed = outcomes.filter((outcome) => outcome.outcome === 'FAILURE')
     assert.equal(failed.length, 10)
     for (const outcome of failed)
-      assert.match(outcome.outcome === 'FAILURE' ? outcome.reason : '', /30 webhooks .* waiting/)
+      assert.match(outcome.outcome === 'FAILURE' ? outcome.reason : '', /30 waiting webhooks/)
     assert.ok(receiver.underWayMax <= 4)
     assert.equal(receiver.requests.length, 30)
   })
