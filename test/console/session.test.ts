@@ -10,7 +10,7 @@ let opened: TestConsole
 before(async () => {
   opened = await openConsole()
   // A browser logs every refusal.
-  opened.expect(/status of 40[014]/)
+  opened.expect(/status of (40[014]|503)/)
 })
 
 test('a person signs in, a reload and a new tab need no password, and sign-out ends all tabs', async () => {
@@ -34,8 +34,16 @@ test('a person signs in, a reload and a new tab need no password, and sign-out e
   )
   assert.doesNotMatch(stored, /eyJ|token|code/i, 'no token is stored')
 
+  let isFailing = true
+  await second.route('**/protocol/openid-connect/logout', (route) =>
+    isFailing ? route.fulfill({ status: 503 }) : route.continue(),
+  )
   await second.getByRole('button', { name: /your account/i }).click()
   await second.getByRole('menuitem', { name: 'Sign out' }).click()
+  await second.getByRole('heading', { name: 'You are not signed out yet' }).waitFor()
+  assert.equal(await page.getByRole('heading', { name: 'Applications', level: 1 }).count(), 1, 'other tabs continue')
+  isFailing = false
+  await second.getByRole('button', { name: 'Try again' }).click()
   for (const tab of [second, page]) await tab.getByRole('heading', { name: 'You are signed out' }).waitFor()
   await page.getByRole('button', { name: 'Sign in' }).click()
   await page.getByLabel(/password/i).waitFor()

@@ -130,12 +130,14 @@ function later(server: oauth.AuthorizationServer, client: oauth.Client, options:
     },
 
     async signOut({ idToken }: Tokens): Promise<void> {
-      await fetch(server.end_session_endpoint!, {
+      const answer = await fetch(server.end_session_endpoint!, {
         method: 'POST',
         body: new URLSearchParams({ id_token_hint: idToken, client_id: clientId }),
         credentials: 'same-origin',
         redirect: 'manual',
       })
+      // A redirect means success too; the browser hides its status.
+      if (!answer.ok && answer.type !== 'opaqueredirect') throw new ProviderError(answer)
     },
   }
 }

@@ -5,7 +5,10 @@ import { NoTenantError, openProvider, type Provider, type Tokens } from './provi
 export type SessionState =
   | { kind: 'starting' }
   | { kind: 'signed-in' }
+  | { kind: 'signing-out' }
   | { kind: 'signed-out' }
+  /** The provider could not end its session, so everybody at this browser could continue it. */
+  | { kind: 'sign-out-failed'; error: unknown }
   /** The session ended while the page is open; what was typed stays. */
   | { kind: 'expired' }
   | { kind: 'no-tenant' }
@@ -26,6 +29,7 @@ export interface Session {
   secondsAhead(): number
   /** Returns an access token. `rejected` is the token that the platform has rejected, if any. */
   token(rejected?: string): Promise<string>
+  /** Ends the session at the provider, then in all tabs. Without an answer of the provider the state becomes sign-out-failed. */
   signOut(): Promise<void>
   /** Opens the sign-in page: here, or in another tab so that this page keeps what was typed. */
   signInAgain(where: 'here' | 'new-tab'): Promise<void>
@@ -108,6 +112,9 @@ function createKeeper(connect: () => Promise<Provider>, on: { kept(): unknown; e
   return { current: () => tokens, keep, renew, renewInBackground, forget }
 }
 
+/** Returns false for a session that is signed in already, or whose person is about to leave: tokens that arrive now do not bring it back. */
+const canContinue = ({ kind }: SessionState) => !['signed-in', 'signing-out', 'sign-out-failed'].includes(kind)
+
 export function createSession(tenant: string): Session {
   const listeners = new Set<() => void>()
   const channel = openChannel()
@@ -119,7 +126,7 @@ export function createSession(tenant: string): Session {
     return provider
   })
   const tokens = createKeeper(connect, {
-    kept: () => state.kind !== 'signed-in' && setState({ kind: 'signed-in' }),
+    kept: () => canContinue(state) && setState({ kind: 'signed-in' }),
     ended: () => state.kind === 'signed-in' && setState({ kind: 'expired' }),
   })
 
@@ -144,6 +151,13 @@ export function createSession(tenant: string): Session {
     }
   }
 
+  /** A page whose tokens are about to be renewed knows no token that names the session: then the provider gives one. */
+  async function endAtProvider() {
+    const connected = await connect()
+    const last = tokens.current() ?? (await connected.signInSilently())
+    if (last) await connected.signOut(last)
+  }
+
   const receive = ({ data }: MessageEvent<Message>) => {
     if (data.tenant !== tenant || state.kind === 'starting') return
     if (data.kind === 'signed-in') return state.kind === 'signed-in' ? undefined : tokens.renewInBackground()
@@ -162,18 +176,22 @@ export function createSession(tenant: string): Session {
     start,
     secondsAhead: () => secondsAhead,
     async token(rejected) {
-      if (state.kind === 'signed-out') throw new SessionEndedError('You are signed out')
+      if (state.kind === 'signed-out' || state.kind === 'signing-out') throw new SessionEndedError('You are signed out')
       if (state.kind === 'expired') throw new SessionEndedError('Your session has ended')
       const known = tokens.current()
       const isGood = known && known.accessToken !== rejected && known.expiresAt > Date.now() + 5000
       return (isGood ? known : await tokens.renew()).accessToken
     },
     async signOut() {
-      const last = tokens.current()
+      setState({ kind: 'signing-out' })
+      try {
+        await endAtProvider()
+      } catch (error) {
+        return setState({ kind: 'sign-out-failed', error })
+      }
       tokens.forget()
       setState({ kind: 'signed-out' })
       channel?.postMessage({ kind: 'signed-out', tenant } satisfies Message)
-      if (last) await (await connect()).signOut(last)
     },
     signInAgain: async (where) => (where === 'here' ? goToSignIn(await connect()) : openSignIn(tenant)),
     close() {

@@ -95,6 +95,19 @@ function NoSession({ state, session }: { state: WithoutSession; session: Session
           <span className="visually-hidden">{texts.signingIn}</span>
         </div>
       )
+    case 'signing-out':
+      return (
+        <div className="starting" role="status">
+          <span className="visually-hidden">{texts.signingOut}</span>
+        </div>
+      )
+    case 'sign-out-failed':
+      return (
+        <StandAlone title={texts.signOutFailed} text={texts.signOutFailedText}>
+          <ErrorNote problem={problemOf(state.error)} onRetry={() => void session.signOut()} />
+          <Button onPress={() => void session.start({})}>{texts.keepSession}</Button>
+        </StandAlone>
+      )
     case 'signed-out':
       return (
         <StandAlone title={texts.signedOut} text={texts.signedOutText}>
