@@ -65,6 +65,8 @@ export function createWork(
   onError: (error: unknown) => void,
 ) {
   const outcomes = new Map<string, Promise<Outcome>>()
+  /** Results of commands that the platform has or is about to get. A second one would be refused. */
+  const reportedCommands = new Map<number, Promise<void>>()
   const known = new Map<string, string>()
 
   /** Runs a task once for its key; later callers get the same outcome. */
@@ -73,17 +75,28 @@ export function createWork(
     if (found !== undefined) return found
     const outcome = run(task)
     outcomes.set(key, outcome)
-    for (const oldest of outcomes.keys()) {
-      if (outcomes.size <= rememberedMax) break
-      outcomes.delete(oldest)
-    }
+    forgetOldest(outcomes)
     return outcome
   }
 
   const report = (extension: string, resource: string, body: unknown) =>
     send({ extension, resource, payload: JSON.stringify(body) })
 
-  async function command(type: string, { id, payload }: { id: number; payload?: unknown }) {
+  /** A command can arrive several times: the platform pushes it, and it answers a request with it. */
+  function command(type: string, given: { id: number; payload?: unknown }): Promise<void> {
+    const found = reportedCommands.get(given.id)
+    if (found !== undefined) return found
+    const reported = processCommand(type, given).catch((error) => {
+      // The platform sends the command again, and then the device reports the outcome that it has kept.
+      reportedCommands.delete(given.id)
+      throw error
+    })
+    reportedCommands.set(given.id, reported)
+    forgetOldest(reportedCommands)
+    return reported
+  }
+
+  async function processCommand(type: string, { id, payload }: { id: number; payload?: unknown }) {
     if (handlers.onCommand === undefined) return
     const outcome = await once(`command ${id}`, () => handlers.onCommand!({ id, type, payload }))
     await report('cex', `result/${type}`, [{ id, ...outcome }])
@@ -148,6 +161,13 @@ export function createWork(
       if (handlers.onCommand) await commands(await request('cex', 'command', {}))
     },
     setSoftware: (version: string) => void known.set('cmx_ota', version),
+  }
+}
+
+function forgetOldest(entries: Map<unknown, unknown>) {
+  for (const oldest of entries.keys()) {
+    if (entries.size <= rememberedMax) return
+    entries.delete(oldest)
   }
 }
 

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createWork } from './work.ts'
+
+const command = JSON.stringify([{ id: 7, type: 'blink', payload: { times: 2 } }])
+const turn = () => new Promise((done) => setImmediate(done))
+
+function workThat(answer: (sent: number) => string) {
+  const results: unknown[] = []
+  const errors: unknown[] = []
+  let runs = 0
+  const work = createWork(
+    { onCommand: () => ++runs },
+    async ({ resource, payload }) => {
+      if (resource === 'command') return command
+      results.push(JSON.parse(payload))
+      return answer(results.length)
+    },
+    () => assert.fail('nothing is downloaded'),
+    (error) => void errors.push(error),
+  )
+  return { work, results, errors, runs: () => runs }
+}
+
+test('a command that is pushed and also the answer of a request is processed and reported once', async () => {
+  const { work, results, errors, runs } = workThat(() => '')
+  work.push('cex', ['command'], command)
+  await work.poll()
+  work.push('cex', ['command', 'blink'], command)
+  await turn()
+  assert.deepEqual(results, [[{ id: 7, statusCode: 200, payload: 1 }]])
+  assert.deepEqual([runs(), errors], [1, []])
+})
+
+test('a result that could not be sent is sent again when the command arrives again, without running it again', async () => {
+  const { work, results, errors, runs } = workThat((sent) => {
+    if (sent === 1) throw new Error('connection lost')
+    return ''
+  })
+  work.push('cex', ['command'], command)
+  await turn()
+  assert.deepEqual(errors, [new Error('connection lost')])
+  work.push('cex', ['command'], command)
+  await turn()
+  assert.equal(results.length, 2)
+  assert.deepEqual(results[1], results[0])
+  assert.equal(runs(), 1)
+})
