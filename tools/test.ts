@@ -1,7 +1,7 @@
 /**
  * The test command: checks the tools that npm does not install, starts one PostgreSQL for all files, and runs them. `npm test` runs
  * all tests but the long ones, `npm run test:long` the long ones, and `npm test -- src/kernel` all below a path. At the end it lists the
- * slowest files, or with `--costs` all of them.
+ * slowest files, or with `--costs` all of them, and short tests that have become long.
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -49,13 +49,16 @@ function ensureTools() {
 const holds = (check: string) => spawnSync('sh', ['-c', check]).status === 0
 
 /** Tests that measure the memory of their process and need one of their own. */
-const alone = ['src/kernel/backup/load.test.ts']
+const alone = ['src/kernel/backup/load.long.test.ts']
 
 /**
- * Tests that take more than the four minutes of `npm test`: `kill -9` in rounds, first starts, backups, and axe on every page of the
- * console. Continuous integration runs them too.
+ * Folders of long tests: `kill -9` in rounds, first starts, backups, the console in a browser. Elsewhere the name of a long test ends with
+ * `.long.test.ts`. `npm test` leaves them out, so that it takes four minutes on two cores. Continuous integration runs them too.
  */
-const longTests = ['test/faults/', 'test/long/', 'test/console/pages.test.ts']
+const longFolders = ['test/faults/', 'test/long/', 'test/console/']
+
+/** Processor seconds above which a file must be called long, with room for a noisy machine. */
+const shortSecondsMax = 6
 
 /** Durations of long files on two cores, used for their order only; written by `npm test -- --keep-seconds`. */
 const secondsFile = 'tools/test-seconds.json'
@@ -69,8 +72,20 @@ function knownSeconds(): (file: string) => number {
 
 function keepSeconds(timings: Timing[]) {
   const long = timings.filter(({ seconds }) => seconds >= longSeconds).toSorted((a, b) => b.seconds - a.seconds)
-  const known = Object.fromEntries(long.map(({ file, seconds }) => [relative(root, file), Math.round(seconds)]))
-  writeFileSync(secondsFile, `${JSON.stringify(known, null, 2)}\n`)
+  const ran = new Set(timings.map(({ file }) => relative(root, file)))
+  const before = JSON.parse(readFileSync(secondsFile, 'utf8')) as Record<string, number>
+  const others = Object.entries(before).filter(([file]) => !ran.has(file) && existsSync(file))
+  const measured = long.map(({ file, seconds }) => [relative(root, file), Math.round(seconds)] as const)
+  writeFileSync(secondsFile, `${JSON.stringify(Object.fromEntries([...measured, ...others]), null, 2)}\n`)
+}
+
+/** Names files outside of `test/` that have become long. The tests of the whole platform have a process of their own, so they cost more. */
+function reportBecameLong(timings: Timing[]) {
+  for (const { file, cpu, children } of timings) {
+    const name = relative(root, file)
+    if (isLong(name) || name.startsWith('test/') || cpu + children <= shortSecondsMax) continue
+    console.log(`More than ${shortSecondsMax} processor seconds; make it cheaper or call it .long.test.ts: ${name}`)
+  }
 }
 
 function report(timings: Timing[], databaseSeconds: number) {
@@ -82,6 +97,7 @@ function report(timings: Timing[], databaseSeconds: number) {
   console.log('\nThe slowest files: seconds, and processor seconds of the tests and of the programs that they start')
   for (const { file, seconds, cpu, children } of shown)
     console.log(`${text(seconds)} ${text(cpu)} ${text(children)}  ${relative(root, file)}`)
+  reportBecameLong(timings)
   const cpu = all(({ cpu }) => cpu)
   const children = all(({ children }) => children)
   console.log(
@@ -94,7 +110,7 @@ const root = process.cwd()
 const options = process.argv.slice(2)
 const givenPaths = options.filter((option) => !option.startsWith('--')).map((path) => path.replace(/^\.\//, ''))
 const isBelow = (file: string, paths: string[]) => paths.some((path) => file.startsWith(path))
-const isLong = (file: string) => isBelow(file, longTests)
+const isLong = (file: string) => isBelow(file, longFolders) || file.endsWith('.long.test.ts')
 const files = globSync('{sdk,src,test,tools}/**/*.test.ts')
   .filter((file) => (givenPaths.length === 0 ? isLong(file) === options.includes('--long') : isBelow(file, givenPaths)))
   .map((file) => resolve(file))

@@ -1,6 +1,6 @@
 /**
  * Sends expensive JSON bodies to real routes over real connections: none may block the event loop for more than 60 ms.
- * `src/kernel/http/body.test.ts` tests the bodies that the parser rejects.
+ * `src/kernel/http/body.long.test.ts` tests the bodies that the parser rejects.
  */
 import assert from 'node:assert/strict'
 import { before, suite, test } from 'node:test'

@@ -1,4 +1,4 @@
-/** Second factors at the sign-in, on the account page and in the password grant. Security keys: test/journeys/second-factors.test.ts. */
+/** Second factors at the sign-in, on the account page and in the password grant. Security keys: test/journeys/second-factors.long.test.ts. */
 import assert from 'node:assert/strict'
 import { before, suite, test } from 'node:test'
 import { decodeJwt } from 'jose'
