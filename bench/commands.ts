@@ -19,22 +19,22 @@ const rounds = seconds * 100
 const warmUps = 150
 const deviceCount = 1000
 const commandsPerSecond = 2000
-const callersAtOnce = 256
-const openAtOnce = 50
-const commitsAtOnce = 64
+const concurrentCallers = 256
+const concurrentConnects = 50
+const concurrentCommits = 64
 
 export async function commands(): Promise<Figure[]> {
   const bench = await openBenchNodes(2 * deviceCount, callersThatWait + 500)
-  const sql = bench.connect(commitsAtOnce)
+  const sql = bench.connect(concurrentCommits)
   const prepared = await prepareData(1)
   try {
     await sql.unsafe(
       'create table public.bench_commits (n bigint generated always as identity primary key, at timestamptz)',
     )
-    const calm = once(() => roundTrip(bench, sql, prepared))
+    const unloaded = once(() => roundTrip(bench, sql, prepared))
     return await runParts({
-      'round-trip': async () => roundTripFigures(await calm()),
-      devices: async () => await manyDevices(bench, sql, quantile((await calm()).command, 0.99)),
+      'round-trip': async () => roundTripFigures(await unloaded()),
+      devices: async () => await manyDevices(bench, sql, quantile((await unloaded()).command, 0.99)),
       waiting: () => waitingCallers(bench, bench.tokens.slice(deviceCount), callersThatWait, seconds),
       nodes: () => otherNode(bench),
     })
@@ -116,17 +116,17 @@ const ratio = (name: string, value: number, limit: { max: number } | { min: numb
 
 async function openDevices({ node, tokens }: BenchNodes): Promise<AnsweringDevice[]> {
   const devices: AnsweringDevice[] = []
-  for (let from = 0; from < deviceCount; from += openAtOnce) {
-    const some = tokens.slice(from, from + openAtOnce)
+  for (let from = 0; from < deviceCount; from += concurrentConnects) {
+    const some = tokens.slice(from, from + concurrentConnects)
     devices.push(...(await Promise.all(some.map((token) => openDevice(node.mqttUrl, token)))))
   }
   return devices
 }
 
-async function manyDevices(bench: BenchNodes, sql: Pool, calmP99: number): Promise<Figure[]> {
+async function manyDevices(bench: BenchNodes, sql: Pool, unloadedP99: number): Promise<Figure[]> {
   const { node, tokens, token } = bench
   const devices = await openDevices(bench)
-  const callers = await openCallers(node.baseUrl, callersAtOnce, await token())
+  const callers = await openCallers(node.baseUrl, concurrentCallers, await token())
   const path = (n: number) => pathOf(tokens[n % deviceCount]!)
   await callers.atRate(commandsPerSecond / 4, 2, path)
   const began = performance.now()
@@ -146,10 +146,10 @@ async function manyDevices(bench: BenchNodes, sql: Pool, calmP99: number): Promi
     { name: `${name}: reached`, value: reached, unit: '/s', limit: { min: commandsPerSecond * 0.95 } },
     { name: `${name}: p50`, value: quantile(times, 0.5), unit: 'ms' },
     { name: `${name}: p99`, value: p99, unit: 'ms' },
-    ratio('… p99 to that of one command at a time', p99 / calmP99, { max: 3 }),
-    { name: `Commands of ${callersAtOnce} callers`, value: fastest.length / seconds, unit: '/s' },
+    ratio('… p99 to that of one command at a time', p99 / unloadedP99, { max: 3 }),
+    { name: `Commands of ${concurrentCallers} callers`, value: fastest.length / seconds, unit: '/s' },
     { name: 'Processor time of the node for each command', value: cpuMs, unit: 'ms' },
-    { name: `Commits of a row over ${commitsAtOnce} connections`, value: commits, unit: '/s' },
+    { name: `Commits of a row over ${concurrentCommits} connections`, value: commits, unit: '/s' },
     ratio('… commands to commits', fastest.length / seconds / commits, { min: 0.5 }),
   ]
 }
@@ -163,7 +163,7 @@ async function commitsPerSecond(sql: Pool): Promise<number> {
       count++
     }
   }
-  await Promise.all(Array.from({ length: commitsAtOnce }, lane))
+  await Promise.all(Array.from({ length: concurrentCommits }, lane))
   return count / 3
 }
 

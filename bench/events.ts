@@ -29,22 +29,22 @@ const parts: Record<string, () => Promise<Figure[]>> = {
       withTemporaryDirectory((directory) =>
         withDatabase(directory, (connection) => measure(connection, waiting, seconds)),
       )
-    const [oldMany, newMany] = [await rate(oneByOneRate, many), await rate(outboxRate, many)]
-    const newFew = await rate(outboxRate, few)
+    const [oneByOneMany, outboxMany] = [await rate(oneByOneRate, many), await rate(outboxRate, many)]
+    const outboxFew = await rate(outboxRate, few)
     return [
       {
         name: 'Delivery with 100,000 waiting events against the way of version 0.1',
-        value: newMany / oldMany,
+        value: outboxMany / oneByOneMany,
         unit: 'times',
         limit: { min: 20 },
       },
       {
         name: 'Delivery with 100,000 waiting events against 1,000',
-        value: newMany / newFew,
+        value: outboxMany / outboxFew,
         unit: 'times',
         limit: { min: 0.7 },
       },
-      { name: 'Events delivered with 100,000 waiting', value: newMany, unit: '/s' },
+      { name: 'Events delivered with 100,000 waiting', value: outboxMany, unit: '/s' },
     ]
   },
 

@@ -107,7 +107,7 @@ for (const name of requested.length > 0 ? requested : Object.keys(benches)) {
   const figures = await (await load())()
   sections.push({ title, figures })
   if (!isQuickRun) {
-    const written = selectedParts ? withOtherRows(title, figures) : tableOf(figures)
+    const written = selectedParts ? withReplacedRows(title, figures) : tableOf(figures)
     writeSection(title, `${written}\nMeasured on ${new Date().toISOString().slice(0, 10)} (${machine}).\n`)
   }
 }
@@ -126,7 +126,7 @@ function writeSection(title: string, text: string) {
 }
 
 /** Returns the table of a section in which the rows of these figures are replaced. New rows are added at the end. */
-function withOtherRows(title: string, figures: Figure[]): string {
+function withReplacedRows(title: string, figures: Figure[]): string {
   const section = read()
     .split(/^(?=## )/m)
     .find((section) => section.startsWith(`## ${title}\n`))

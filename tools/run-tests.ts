@@ -50,7 +50,7 @@ const fastResolution = pathToFileURL(resolve(import.meta.dirname, '../bin/resolv
 const harness = (file: string) => pathToFileURL(resolve(import.meta.dirname, '../test/harness', file)).href
 
 /** More failed files than this are not run again: then the failures have a cause that another run does not change. */
-const againMax = 5
+const rerunFilesMax = 5
 
 /**
  * Runs the files. Files whose tests fail run once more, each in its own process, because a busy machine can disturb a test. A file that
@@ -60,7 +60,7 @@ export async function runTests(options: TestRun): Promise<TestRunResult> {
   const first = await runOnce(options)
   const { failedFiles, unfinished } = first
   const isKnown = failedFiles.every((file) => options.files.includes(file))
-  if (!first.failed || unfinished.length > 0 || !isKnown || failedFiles.length > againMax) return first
+  if (!first.failed || unfinished.length > 0 || !isKnown || failedFiles.length > rerunFilesMax) return first
   console.error(`Failed, and run again: ${failedFiles.join(', ')}`)
   const directory = join(options.directory, 'again')
   mkdirSync(directory, { recursive: true })

@@ -26,18 +26,18 @@ export async function healthyDevice(prepared: PreparedData): Promise<Figure[]> {
   try {
     await nextMessage(healthy)
     await sleep(1000)
-    const calm = await p99(healthy)
+    const unloaded = await p99(healthy)
     others.send('begin')
     const attacked = await p99(healthy)
     if (healthy.exitCode !== null) throw new Error('the healthy device lost its connection')
     if (others.exitCode !== null) throw new Error('the misbehaving clients have exited')
-    console.error(`p99 of a healthy device: ${calm.toFixed(2)} ms, under attack ${attacked.toFixed(2)} ms`)
+    console.error(`p99 of a healthy device: ${unloaded.toFixed(2)} ms, under attack ${attacked.toFixed(2)} ms`)
     return [
-      { name: 'A healthy device alone: p99', value: calm, unit: 'ms' },
+      { name: 'A healthy device alone: p99', value: unloaded, unit: 'ms' },
       { name: 'A healthy device while others misbehave: p99', value: attacked, unit: 'ms' },
       {
         name: 'A healthy device while others misbehave: against alone',
-        value: attacked / calm,
+        value: attacked / unloaded,
         unit: 'times',
         limit: { max: 2 },
       },

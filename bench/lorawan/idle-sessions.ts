@@ -25,8 +25,8 @@ const open = (n: number) =>
     connected: () => void connected++,
   })
 
-async function measured(upTo: number): Promise<number> {
-  while (connected < upTo) await sleep(20)
+async function measured(connectedMin: number): Promise<number> {
+  while (connected < connectedMin) await sleep(20)
   for (let n = 0; n < 5; n++) {
     // A last-resort collection returns free pages to the operating system, as V8 does after a longer idle time.
     await globalThis.gc!({ type: 'major', execution: 'async', flavor: 'last-resort' })

@@ -47,7 +47,7 @@ export async function removeFilter({ ask }: BenchPlatform, { filterId }: Filter)
 export async function activation(bench: BenchPlatform, size: number): Promise<Figure[]> {
   const writer = await startWriting(bench, size)
   await sleep(1000)
-  const calm = await rateDuring(writer, () => sleep(calmSeconds * 1000))
+  const unloaded = await rateDuring(writer, () => sleep(unloadedSeconds * 1000))
   let filter: Filter | undefined
   const busy = await rateDuring(writer, async () => {
     filter = await createFilter(bench, 'Half of all', { 'metadata.online': true })
@@ -55,9 +55,14 @@ export async function activation(bench: BenchPlatform, size: number): Promise<Fi
   await writer.stop()
   return [
     ...(await exactnessOf(bench, filter!)),
-    { name: 'Registrations and metadata changes without a matching', value: calm, unit: '/s' },
+    { name: 'Registrations and metadata changes without a matching', value: unloaded, unit: '/s' },
     { name: 'Registrations and metadata changes during the matching', value: busy, unit: '/s' },
-    { name: 'The rate during the matching against without', value: busy / calm, unit: 'times', limit: { min: 0.5 } },
+    {
+      name: 'The rate during the matching against without',
+      value: busy / unloaded,
+      unit: 'times',
+      limit: { min: 0.5 },
+    },
   ]
 }
 
@@ -85,7 +90,7 @@ async function exactnessOf(bench: BenchPlatform, filter: Filter): Promise<Figure
   ]
 }
 
-const calmSeconds = 5
+const unloadedSeconds = 5
 
 interface Writer {
   written(): number

@@ -34,11 +34,11 @@ async function measureCases<C extends Case>(
   const results: Record<C, Measured>[] = []
   try {
     for (let turn = 0; turn < turns; turn++) {
-      const ofTurn: Partial<Record<C, Measured>> = {}
+      const measuredInRound: Partial<Record<C, Measured>> = {}
       // The order alternates, so that none always goes first.
       for (const name of turn % 2 === 0 ? names : names.toReversed())
-        ofTurn[name] = await measure(generator, prepared, name, seconds)
-      results.push(ofTurn as Record<C, Measured>)
+        measuredInRound[name] = await measure(generator, prepared, name, seconds)
+      results.push(measuredInRound as Record<C, Measured>)
     }
   } finally {
     generator.stop()

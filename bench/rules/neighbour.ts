@@ -32,13 +32,13 @@ export async function neighbour(): Promise<Figure[]> {
     const noisy = client(node.baseUrl, bearer(await serviceToken(node, node.bootstrap.platform)))
     const noises = await createNoises(noisy, receiver.url, hanging.url)
     await probe()
-    const calm = await probe()
-    const figures: Figure[] = figuresOf('calm', calm)
+    const unloaded = await probe()
+    const figures: Figure[] = figuresOf('calm', unloaded)
     for (const [name, ruleId] of Object.entries(noises)) {
       const stop = repeat(noisy, ruleId)
       const measured = await probe()
       await stop()
-      figures.push(...figuresOf(name, measured, calm))
+      figures.push(...figuresOf(name, measured, unloaded))
     }
     return figures
   } finally {
@@ -48,11 +48,11 @@ export async function neighbour(): Promise<Figure[]> {
   }
 }
 
-function figuresOf(name: string, measured: Latencies, calm?: Latencies): Figure[] {
+function figuresOf(name: string, measured: Latencies, unloaded?: Latencies): Figure[] {
   return (Object.keys(measured) as (keyof Latencies)[]).map((kind) => {
-    const text = `Neighbour's ${kind}, ${calm ? `another tenant's rules ${name}` : name}: p99`
-    if (!calm) return { name: text, value: measured[kind], unit: 'ms' }
-    return { name: `${text} against calm`, value: measured[kind] / calm[kind], unit: 'times', limit: { max: 2 } }
+    const text = `Neighbour's ${kind}, ${unloaded ? `another tenant's rules ${name}` : name}: p99`
+    if (!unloaded) return { name: text, value: measured[kind], unit: 'ms' }
+    return { name: `${text} against calm`, value: measured[kind] / unloaded[kind], unit: 'times', limit: { max: 2 } }
   })
 }
 

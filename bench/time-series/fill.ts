@@ -51,7 +51,11 @@ const rowsPerWrite = 2000
 const writers = 3
 
 /** Writes samples as if they had just arrived, in the order in which a fleet sends. */
-export async function fillHot({ db, tenantId }: BenchPlatform, { numbers, set }: Names, dataset: Dataset) {
+export async function fillWithRecentSamples(
+  { db, tenantId }: BenchPlatform,
+  { numbers, set }: Names,
+  dataset: Dataset,
+) {
   const slot = (await findOpenSlot(db.sql))!
   const origin = { tenantId, applicationName, versionName, endpointId: '' }
   const total = dataset.endpoints * dataset.points

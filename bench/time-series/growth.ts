@@ -7,7 +7,7 @@ import { removeDirectory } from '../platform.ts'
 import { type Figure, median } from '../report.ts'
 import { startBenchPlatform } from './bench-platform.ts'
 import { began, type Dataset, fields, valuesOf } from './dataset.ts'
-import { fillHot, fillPacked, nameAll, seriesNameOf } from './fill.ts'
+import { fillPacked, fillWithRecentSamples, nameAll, seriesNameOf } from './fill.ts'
 import { runWithCost, withConnections } from './load.ts'
 import { latestOf } from './reading.ts'
 
@@ -84,7 +84,7 @@ async function prepareFilled({ name, packed, hot }: Size): Promise<PreparedData>
   try {
     const names = await nameAll(bench, endpoints)
     await fillPacked(bench, names, packed)
-    await fillHot(bench, names, { ...hot, from: began + packed.points * packed.stepMs })
+    await fillWithRecentSamples(bench, names, { ...hot, from: began + packed.points * packed.stepMs })
     await bench.db.sql.unsafe('vacuum analyze time_series.chunks')
     await bench.db.sql`checkpoint`
     const [row] = await bench.db.sql`

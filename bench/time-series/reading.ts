@@ -3,7 +3,7 @@ import { type Figure, median } from '../report.ts'
 import { measureAlternately, measureMemory } from './alternate.ts'
 import type { BenchPlatform } from './bench-platform.ts'
 import { began, type Dataset, endpointIdOf, fields, timeOf, valuesOf } from './dataset.ts'
-import { fillHot, fillPacked, type Names, nameAll, seriesNameOf } from './fill.ts'
+import { fillPacked, fillWithRecentSamples, type Names, nameAll, seriesNameOf } from './fill.ts'
 import type { Peers } from './peers.ts'
 import {
   type Contender,
@@ -74,7 +74,7 @@ export async function readOne(bench: BenchPlatform, firstFree: number): Promise<
   const { numbers, set } = await nameAll(bench, firstFree + 2)
   const only = (endpoint: number): Names => ({ numbers: [numbers[endpoint]!], set })
   await fillPacked(bench, only(firstFree), long)
-  await fillHot(bench, only(firstFree + 1), long)
+  await fillWithRecentSamples(bench, only(firstFree + 1), long)
   await bench.db.sql.unsafe('vacuum analyze time_series.chunks')
   const ask = createQuery(bench)
   const contender = (name: string, endpoint: number): Contender => ({

@@ -19,7 +19,7 @@ const pump = resolve(import.meta.dirname, 'pump.mjs')
 const common = ['auth SHA256', `data-ciphers ${dataCiphers}`, 'tls-version-min 1.2', 'disable-dco', 'verb 3']
 
 /** Returns the configurations of a server and a client as a manual would recommend them, with the ciphers that Waypost uses. */
-async function handConfigs(protocol: 'udp' | 'tcp') {
+async function manualConfigs(protocol: 'udp' | 'tcp') {
   const dates = { notBefore: new Date(), notAfter: new Date(Date.now() + 86_400_000) }
   const issuer = await makeAuthority({ ...dates, serialNumber: newSerialNumber(), commonName: 'by hand' })
   const issue = (commonName: string, hosts?: string[]) =>
@@ -79,7 +79,7 @@ export async function throughput(directory: string, folder: string, ask: Ask): P
     const created = await ask('POST /vpms/api/v1/vpnclient', { name: 'bench', type: 'device', protocol })
     const { id, ipAddress } = created.body.data
     network.startClient(namespace, (await ask(`GET /vpms/api/v1/vpnclient/${id}/config`)).text)
-    const configs = await handConfigs(protocol)
+    const configs = await manualConfigs(protocol)
     const programs = (['server', 'client'] as const).map((side) => {
       const file = join(folder, `${protocol}-${side}.conf`)
       writeFileSync(file, configs[side], { mode: 0o600 })
@@ -90,10 +90,10 @@ export async function throughput(directory: string, folder: string, ask: Ask): P
     const byHand: number[] = []
     const measureOurs = async () =>
       ours.push(await floodMbit(network, namespace, ipAddress.replace(/\d+\.\d+$/, '0.1'), platformPort))
-    const measureByHand = async () => byHand.push(await floodMbit(network, namespace, '10.9.0.1', platformPort))
+    const measureManual = async () => byHand.push(await floodMbit(network, namespace, '10.9.0.1', platformPort))
     // Each goes first in every other round, so that a change of the machine's load favours neither.
     for (let round = 0; round < rounds; round++)
-      for (const measure of round % 2 === 0 ? [measureOurs, measureByHand] : [measureByHand, measureOurs])
+      for (const measure of round % 2 === 0 ? [measureOurs, measureManual] : [measureManual, measureOurs])
         await measure()
     for (const { process, ended } of programs) {
       process.kill('SIGTERM')

@@ -22,7 +22,7 @@ const push = { extension: 'test', resourcePath: '/command/reboot', payload: [{ i
 
 const nodeOf = async (endpointId: string) =>
   (await sql`select node_id from gateway.bindings where endpoint_id = ${endpointId}`)[0]?.nodeId as string | undefined
-const isAt = (endpointId: string, { waypost }: typeof one) =>
+const waitUntilBoundAt = (endpointId: string, { waypost }: typeof one) =>
   eventually(async () => assert.equal(await nodeOf(endpointId), waypost.kit.members.nodeId))
 
 test('an endpoint that moved to a node whose clock is behind gets its pushes there', async () => {
@@ -30,10 +30,10 @@ test('an endpoint that moved to a node whose clock is behind gets its pushes the
   // The old socket stays open: its node does not know yet that the client has left.
   const old = await one.device()
   await old.publish(`${prefix}/json`, '1')
-  await isAt(endpointId, one)
+  await waitUntilBoundAt(endpointId, one)
   const moved = await two.device()
   await moved.publish(`${prefix}/json`, '1')
-  await isAt(endpointId, two)
+  await waitUntilBoundAt(endpointId, two)
   await eventually(() => assert.ok(!one.gateway.isConnected(endpointId)))
   for (const from of [one, two, one]) {
     assert.equal(await from.gateway.send(endpointId, push), 'delivered')
@@ -46,7 +46,7 @@ test('an endpoint that moved to a node whose clock is behind gets its pushes the
   await eventually(async () => assert.equal((await one.metadataOf(endpointId)).connected, false))
   // The first connection sends another message.
   await old.publish(`${prefix}/json`, '1')
-  await isAt(endpointId, one)
+  await waitUntilBoundAt(endpointId, one)
   assert.equal(await two.gateway.send(endpointId, push), 'delivered')
   await old.receives(`${prefix}/command/reboot/status`)
   await old.end()
@@ -58,7 +58,7 @@ test('an endpoint that alternates between two connections is bound to the one th
   for (let n = 0; n < 6; n++) {
     const [device, at] = n % 2 ? ([second, two] as const) : ([first, one] as const)
     await device.publish(`${prefix}/json`, '1')
-    await isAt(endpointId, at)
+    await waitUntilBoundAt(endpointId, at)
     const other = at === one ? two : one
     await eventually(() => assert.ok(!other.gateway.isConnected(endpointId)))
     for (const from of [one, two]) {
@@ -73,7 +73,7 @@ test('a binding that is written late does not take the endpoint from a later con
   const { prefix, endpointId, app, version } = await one.aProvisionedEndpoint()
   const device = await two.device()
   await device.publish(`${prefix}/json`, '1')
-  await isAt(endpointId, two)
+  await waitUntilBoundAt(endpointId, two)
   // This is the late write of a node that hung while its client connected to another node.
   const { saveBindings } = await import('./store/bindings.ts')
   const late = { endpointId, tenantId: 'default', applicationName: app, versionName: version, follows: 0, claim: 1 }

@@ -1,10 +1,10 @@
 /** Existing firmware and scripts must work unchanged (document 3, part 2). */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startCalmTime } from '../../test/harness/calm-time.ts'
 import { eventually } from '../../test/harness/eventually.ts'
 import { openGateway } from '../../test/harness/gateway.ts'
 import { connected, connectPacket, rawClient } from '../../test/harness/mqtt-raw.ts'
+import { startUndisturbedTime } from '../../test/harness/undisturbed-time.ts'
 
 const fixture = await openGateway()
 const { aProvisionedEndpoint, gateway, test: extension } = fixture
@@ -69,11 +69,11 @@ test('CONNACK arrives within a second, also while hundreds of clients connect at
     Promise.all(
       Array.from({ length: 200 }, async (_, index) => {
         const client = await rawClient(port)
-        const calmMs = startCalmTime()
+        const undisturbedMs = startUndisturbedTime()
         client.send(connectPacket({ clientId: `crowd-${round}-${index}` }))
         await client.next('connack')
         client.destroy()
-        return calmMs()
+        return undisturbedMs()
       }),
     )
   // Other work on this machine may disturb a round, but not all of them.

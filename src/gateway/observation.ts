@@ -13,7 +13,7 @@ import * as store from './store/observations.ts'
 const namesMax = 200
 
 /** Maximum number of lookups in one statement, which simultaneous pushes share. */
-const lookupsAtOnce = 500
+const lookupsPerStatement = 500
 
 const DeleteTenantObservations = defineJob<{ tenantId: string }>('gateway.forget-observations-of-tenant', {
   timeoutSeconds: 3600,
@@ -41,7 +41,7 @@ export function createObservation({ db, bus, jobs, now }: Pick<Kit, 'db' | 'bus'
     const rows = await store.findObservationsOfAll(db.sql, keys)
     const found = Map.groupBy(rows, ({ position }) => position)
     return keys.map((_, position) => found.get(position) ?? [])
-  }, lookupsAtOnce)
+  }, lookupsPerStatement)
 
   return {
     async set({ endpointId, tenantId }, extension, name, observed) {

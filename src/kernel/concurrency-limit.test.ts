@@ -43,8 +43,8 @@ suite('a concurrency limit', () => {
     const next = limit.enter('a')
     await assert.rejects(limit.enter('a'), TooManyRequests.is)
     leave()
-    const leaveToo = await next
-    leaveToo()
+    const leaveNext = await next
+    leaveNext()
     await limit.run('a', nothing)
   })
 

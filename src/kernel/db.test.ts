@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import net from 'node:net'
 import { suite, test } from 'node:test'
-import { startCalmTime } from '../../test/harness/calm-time.ts'
 import { freshDatabase } from '../../test/harness/database.ts'
 import { tcpProxy } from '../../test/harness/postgres-server.ts'
+import { startUndisturbedTime } from '../../test/harness/undisturbed-time.ts'
 import { sleep } from './clock.ts'
 import { copyIn } from './copy-in.ts'
 import {
@@ -333,11 +333,11 @@ test("over TCP a copy is not delayed by Nagle's algorithm", async () => {
   for (let time = 0; time < 9; time++)
     await db.tx(async (sql) => {
       await sql`set local synchronous_commit = off`
-      const calmMs = startCalmTime()
+      const undisturbedMs = startUndisturbedTime()
       // Two writes without an answer between them, the second one small.
       const copy = copyIn(sql.unsafe('copy t (id) from stdin'), async () => Buffer.from(`${100 + time}\n`))
       await copy
-      took.push(calmMs())
+      took.push(undisturbedMs())
     })
   await db.close()
   listener.close()

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startCalmTime } from '../../test/harness/calm-time.ts'
 import { eventually } from '../../test/harness/eventually.ts'
 import { openTestPlatform } from '../../test/harness/test-platform.ts'
+import { startUndisturbedTime } from '../../test/harness/undisturbed-time.ts'
 import { contract } from './contract.ts'
 import { defineService, type Kit } from './define-service.ts'
 import { defineJob } from './jobs.ts'
@@ -27,7 +27,7 @@ test('a job runs soon after the commit that enqueued it, and never after a rollb
   const { kit } = await openTestPlatform({
     services: [aService(({ jobs }) => jobs.handle(Count, async ({ n }) => void ran.push(n)))],
   })
-  const calmMs = startCalmTime()
+  const undisturbedMs = startUndisturbedTime()
   await kit.db.tx((sql) => kit.jobs.send(sql, Count, { n: 1 }))
   await assert.rejects(
     kit.db.tx(async (sql) => {
@@ -36,7 +36,7 @@ test('a job runs soon after the commit that enqueued it, and never after a rollb
     }),
   )
   await eventually(() => assert.deepEqual(ran, [1]))
-  assert.ok(calmMs() < 1500, 'the job must not wait for the next poll')
+  assert.ok(undisturbedMs() < 1500, 'the job must not wait for the next poll')
 })
 
 test('waiting jobs run one after the other without delay', async () => {

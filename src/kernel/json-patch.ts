@@ -62,7 +62,7 @@ function* patchSteps(document: unknown, operations: unknown[]): Generator<undefi
       InvalidRequest({ problem: `body: operation ${position} of the patch: ${problem}` })
     const operation = readOperation(rawOperation, invalidOperation)
     const { op, path, from } = operation
-    const nothingAt = (pointer: string) => invalidOperation(`there is nothing to ${op} at ${pointer || 'the root'}`)
+    const noValueAt = (pointer: string) => invalidOperation(`there is nothing to ${op} at ${pointer || 'the root'}`)
     if (op === 'test') {
       const location = locationOf(holder, path)
       if (!sameJson(operation.value, location?.value)) throw PatchTestFailed({ position, path })
@@ -72,14 +72,14 @@ function* patchSteps(document: unknown, operations: unknown[]): Generator<undefi
     let value = position < operations.length - 1 ? cloneJson(operation.value) : operation.value
     if (op === 'move' || op === 'copy') {
       const source = locationOf(holder, from)
-      if (source?.value === undefined || (op === 'move' && path.startsWith(`${from}/`))) throw nothingAt(from)
+      if (source?.value === undefined || (op === 'move' && path.startsWith(`${from}/`))) throw noValueAt(from)
       value = op === 'copy' ? cloneWithinLimit(source.value) : source.value
       if (value === undefined) throw invalidOperation(`the copies are more than ${copiedMax} bytes in all`)
       if (op === 'move') remove(source)
     }
     const location = locationOf(holder, path)
     const exists = location?.value !== undefined
-    if (!location || (!exists && (op === 'remove' || op === 'replace'))) throw nothingAt(path)
+    if (!location || (!exists && (op === 'remove' || op === 'replace'))) throw noValueAt(path)
     if (op === 'remove') remove(location)
     else if (op === 'replace') put(location, value)
     else if (!add(location, value)) throw invalidOperation(`path: ${location.name} is not an index of the array there`)

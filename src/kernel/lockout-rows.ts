@@ -89,11 +89,11 @@ async function fail(sql: Sql, table: Fragment, key: Buffer, now: Date, rule: Loc
   const locking = sql`${open} and ${failures} + 1 >= ${limit}`
   const lockedUntil = sql`
     ${now}::timestamptz + make_interval(secs => ${lockSeconds}::float8 * 2 ^ least(${locks}, ${doublingsMax}))`
-  const locksAtOnce = limit <= 1
+  const locksOnFirstFailure = limit <= 1
   const [row] = await sql`
     insert into ${table} as a (key, failures, window_started_at, locked_until, locks, updated_at)
-    values (${key}, 1, ${now}, ${locksAtOnce ? new Date(now.getTime() + lockSeconds * 1000) : null},
-      ${locksAtOnce ? 1 : 0}, ${now})
+    values (${key}, 1, ${now}, ${locksOnFirstFailure ? new Date(now.getTime() + lockSeconds * 1000) : null},
+      ${locksOnFirstFailure ? 1 : 0}, ${now})
     on conflict (key) do update set
       failures = case when ${open} then ${failures} + 1 else a.failures + 1 end,
       pending = greatest(${pending} - 1, 0),

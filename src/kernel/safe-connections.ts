@@ -152,7 +152,7 @@ function encode({ host, pathname, search }: URL, { method, headers, body }: Safe
 /** A kept connection was closed before any part of the response came. */
 class StaleConnection extends Error {}
 
-const hungUp = () => Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' })
+const connectionResetError = () => Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' })
 
 function exchange(state: State, host: Host, data: Buffer, timeoutMs: number, isOnNew: boolean): Promise<number> {
   return new Promise((done, fail) => {
@@ -258,7 +258,7 @@ function settleClosed({ requests, reader }: Connection, exchange: Exchange, fail
   clearTimeout(exchange.timer)
   if (exchange.isSettled) return
   exchange.isSettled = true
-  const error = failure ?? hungUp()
+  const error = failure ?? connectionResetError()
   const { code } = error as NodeJS.ErrnoException
   const isStale = requests > 1 && (code === 'ECONNRESET' || code === 'EPIPE') && !reader?.hasBegun
   exchange.fail(isStale ? new StaleConnection() : error)

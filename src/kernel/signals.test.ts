@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { startCalmTime } from '../../test/harness/calm-time.ts'
 import { eventually } from '../../test/harness/eventually.ts'
 import { aNode, kernelDatabase, type TestNode } from '../../test/harness/nodes.ts'
+import { startUndisturbedTime } from '../../test/harness/undisturbed-time.ts'
 import { sleep } from './clock.ts'
 import { connect, type Db, type Sql } from './db.ts'
 import {
@@ -170,12 +170,12 @@ test('a signal of a node that died before sending it is delayed by less than a s
   const { one, two } = await twoNodes(t)
   const delays: number[] = []
   for (let n = 0; n < 5; n++) {
-    const calmMs = startCalmTime()
+    const undisturbedMs = startUndisturbedTime()
     await one.db.sql`
       insert into kernel.signals (node_id, address, topic, payload)
       values ('dead', 'all', 'test.said', ${JSON.stringify({ text: `${n}` })})`
     await eventually(() => assert.ok(one.got.includes(`${n}`) && two.got.includes(`${n}`)), { everyMs: 5 })
-    delays.push(calmMs())
+    delays.push(undisturbedMs())
   }
   // The test compares the median, because a busy machine delays single signals.
   assert.ok(delays.toSorted((a, b) => a - b)[2]! < 1000, `${delays.map(Math.round)} ms`)

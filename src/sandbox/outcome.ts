@@ -74,7 +74,7 @@ function messageOf({ name, message, thrown }: Record<string, unknown>): string {
 function positionOf(
   stack: unknown,
   script: string,
-  mayEndBehind: boolean,
+  mayBeIncomplete: boolean,
 ): { line: number; column: number } | undefined {
   const found = typeof stack === 'string' ? /\bscript:(\d{1,6}):(\d{1,6})/.exec(stack) : null
   if (!found) return undefined
@@ -82,5 +82,5 @@ function positionOf(
   const lines = script.split('\n')
   if (line >= 1 && line <= lines.length) return { line, column: Number(found[2]) }
   // An incomplete script is an error behind its last line, in the text that the sandbox adds.
-  return mayEndBehind && line > lines.length ? { line: lines.length, column: lines.at(-1)!.length + 1 } : undefined
+  return mayBeIncomplete && line > lines.length ? { line: lines.length, column: lines.at(-1)!.length + 1 } : undefined
 }

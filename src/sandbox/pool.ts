@@ -89,7 +89,7 @@ export function createPool(options: PoolOptions): Pool {
   return {
     add(job) {
       if (!state.queue.add(job)) return false
-      planPump(state)
+      scheduleDispatch(state)
       return true
     },
     stats: () => ({
@@ -113,7 +113,7 @@ function rejectQueued({ queue }: State) {
 }
 
 /** Jobs that are added at the same time are dispatched together. */
-function planPump(state: State) {
+function scheduleDispatch(state: State) {
   if (state.isPumpPlanned) return
   state.isPumpPlanned = true
   queueMicrotask(() => {
@@ -223,7 +223,7 @@ function eventsOf(state: State) {
       if (!unit) return
       thread.isSlow = true
       void answerCall(state, thread, unit, message)
-      planPump(state)
+      scheduleDispatch(state)
     },
     ended(thread: Thread, error: unknown) {
       handleEnd(state, thread, error)
@@ -293,17 +293,18 @@ function takeBack(state: State, thread: Thread) {
   thread.batch = undefined
   const stuck = thread.killedUnit ?? currentUnit(thread)
   const stuckUnit = stuck === undefined ? undefined : units[stuck]
-  if (stuckUnit) settle(stuckUnit, deadOutcome(stuckUnit, thread.killedUnit === undefined ? 'CRASH' : 'TIMEOUT'))
+  if (stuckUnit)
+    settle(stuckUnit, outcomeOfDeadThread(stuckUnit, thread.killedUnit === undefined ? 'CRASH' : 'TIMEOUT'))
   const open = units.filter(({ isDone, isTakenBack }) => !isDone && !isTakenBack)
   // A script that has made host calls is not repeated, because its calls may have changed something.
-  for (const unit of open) if (unit.abort) settle(unit, deadOutcome(unit, 'CRASH'))
+  for (const unit of open) if (unit.abort) settle(unit, outcomeOfDeadThread(unit, 'CRASH'))
   putBack(
     state,
     open.filter(({ abort }) => !abort),
   )
 }
 
-function deadOutcome({ job: { limits } }: Unit, reason: 'TIMEOUT' | 'CRASH'): Outcome {
+function outcomeOfDeadThread({ job: { limits } }: Unit, reason: 'TIMEOUT' | 'CRASH'): Outcome {
   const message =
     reason === 'TIMEOUT'
       ? `the script ran for more than ${limits.timeMs / 1000} seconds`

@@ -50,7 +50,7 @@ const machine: Machine = createMachine(
       run.steps += stepUnit
       const { limits, steps, startedAt } = run
       if (steps > limits.steps) run.stopped ??= `the script ran for more than ${limits.steps} steps`
-      else if (monotonicMs() - startedAt > limits.timeMs) run.stopped ??= outOfTime(limits)
+      else if (monotonicMs() - startedAt > limits.timeMs) run.stopped ??= timeoutText(limits)
       return run.stopped !== undefined
     },
     log(line) {
@@ -64,7 +64,7 @@ const machine: Machine = createMachine(
 )
 
 const logEnd = 'console.log: further lines were left out'
-const outOfTime = ({ timeMs }: Limits) => `the script ran for more than ${timeMs / 1000} seconds`
+const timeoutText = ({ timeMs }: Limits) => `the script ran for more than ${timeMs / 1000} seconds`
 
 let lastCall = 0
 
@@ -92,7 +92,7 @@ function waitForReply(call: number): string {
   for (;;) {
     const left = run.limits.timeMs - (monotonicMs() - run.startedAt)
     if (left <= 0 || Atomics.wait(shared, cells.replied, 0, left) === 'timed-out') {
-      run.stopped ??= outOfTime(run.limits)
+      run.stopped ??= timeoutText(run.limits)
       throw new RunStopped()
     }
     Atomics.store(shared, cells.replied, 0)

@@ -6,10 +6,10 @@ import assert from 'node:assert/strict'
 import { createClient } from '../../sdk/src/index.ts'
 import { sleep } from '../../src/kernel/clock.ts'
 import { newId } from '../../src/kernel/ids.ts'
-import { startCalmTime } from '../harness/calm-time.ts'
 import { eventually } from '../harness/eventually.ts'
 import { nodeDirectories, type RunningPlatform, startPlatform, usedDatabase } from '../harness/platform.ts'
 import { seededRandom } from '../harness/seeded-random.ts'
+import { startUndisturbedTime } from '../harness/undisturbed-time.ts'
 import { killAll } from './kill.ts'
 
 export interface LiveKillReport {
@@ -80,19 +80,19 @@ export async function killLiveNodes(options: { rounds: number; seed: number }): 
     const victim = killsServing ? serving : 1 - serving
     let isOver = false
     const sending = send(killsServing ? 1 - serving : victim, () => isOver)
-    const alsoSending = killsServing ? Promise.resolve() : send(serving, () => isOver)
+    const otherSending = killsServing ? Promise.resolve() : send(serving, () => isOver)
     await sleep(300 + random() * 500)
     const openedBefore = watched.opened
     await killAll(nodes[victim]!)
-    const calmMs = startCalmTime()
+    const undisturbedMs = startUndisturbedTime()
     if (killsServing) {
       serving = 1 - serving
       await eventually(() => assert.ok(watched.opened > openedBefore), { everyMs: 10 })
-      report.slowestResumptionSeconds = Math.max(report.slowestResumptionSeconds, calmMs() / 1000)
+      report.slowestResumptionSeconds = Math.max(report.slowestResumptionSeconds, undisturbedMs() / 1000)
     }
     await sleep(200)
     isOver = true
-    await Promise.all([sending, alsoSending])
+    await Promise.all([sending, otherSending])
     nodes[victim] = await start(victim)
     await everythingArrived(client, endpointId, watched, acknowledged, report)
   }

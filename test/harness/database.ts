@@ -169,12 +169,12 @@ async function cloneDatabase(template: string): Promise<ConnectionOptions> {
 }
 
 /** Creates a resource that all files of a test run share, once: files run in parallel, so an advisory lock guards it. */
-export async function oncePerRun(name: string, isMade: () => Promise<boolean>, make: () => Promise<void>) {
-  if (await isMade()) return
+export async function oncePerRun(name: string, exists: () => Promise<boolean>, make: () => Promise<void>) {
+  if (await exists()) return
   const admin = connect((await testServer()).administration, { max: 1 })
   await admin.begin(async (sql) => {
     await sql`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`
-    if (!(await isMade())) await make()
+    if (!(await exists())) await make()
   })
   await admin.end()
 }
@@ -187,8 +187,8 @@ export async function preparedDatabase(
   const { connection } = await testServer()
   const admin = await administratorPool()
   const template = `prepared_${key}`
-  const isMade = async () => (await admin`select from pg_database where datname = ${template}`).length > 0
-  await oncePerRun(template, isMade, async () => {
+  const exists = async () => (await admin`select from pg_database where datname = ${template}`).length > 0
+  await oncePerRun(template, exists, async () => {
     await admin.unsafe(`drop database if exists ${template}_new`)
     await admin.unsafe(`create database ${template}_new owner ${connection.user}`)
     await make({ ...connection, database: `${template}_new` })

@@ -1,5 +1,5 @@
 import { sleep } from '../../src/kernel/clock.ts'
-import { startCalmTime } from './calm-time.ts'
+import { startUndisturbedTime } from './undisturbed-time.ts'
 
 /** Longest pause between two attempts. A failed attempt often costs a request and the text of an error. */
 const longestPauseMs = 80
@@ -12,12 +12,12 @@ export async function eventually<T>(
   assertion: () => Promise<T> | T,
   { withinMs = 10_000, everyMs }: { withinMs?: number; everyMs?: number } = {},
 ): Promise<T> {
-  const calmMs = startCalmTime()
+  const undisturbedMs = startUndisturbedTime()
   for (let pauseMs = 10; ; pauseMs = Math.min(pauseMs * 1.3, longestPauseMs)) {
     try {
       return await assertion()
     } catch (error) {
-      if (calmMs() > withinMs) throw error
+      if (undisturbedMs() > withinMs) throw error
       await sleep(everyMs ?? pauseMs)
     }
   }

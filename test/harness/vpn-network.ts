@@ -110,7 +110,7 @@ export function createVpnNetwork(): VpnNetwork {
     run: inside,
     spawn: spawnIn,
     async peer(namespace, name, ports = [peerPort]) {
-      return await talkTo(spawnIn(namespace, [process.execPath, peerProgram, name, ...ports.map(String)]))
+      return await controlVpnPeer(spawnIn(namespace, [process.execPath, peerProgram, name, ...ports.map(String)]))
     },
     startServer: (directory, environment, through = []) =>
       spawnIn(
@@ -140,7 +140,7 @@ export function createVpnNetwork(): VpnNetwork {
 /** Time limit of a connection, longer than an answer takes on a busy machine; also used for connections that must fail. */
 const connectMs = 1000
 
-async function talkTo({ process: child, output }: Program): Promise<Peer> {
+async function controlVpnPeer({ process: child, output }: Program): Promise<Peer> {
   const texts: string[] = []
   const waiting = new Map<number, (result: string) => void>()
   let id = 0

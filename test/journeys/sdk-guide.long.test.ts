@@ -35,11 +35,11 @@ test('the programs of the guide to the SDK print the output that the guide shows
     const { stdout } = await promisify(execFile)(process.execPath, [path], { cwd: project, env, timeout: 60_000 })
     assert.match(stdout, expected[path]!, path)
   }
-  await playExample(project, baseUrl, { tenant: 'default', clientId: id, clientSecret: secret })
+  await runExample(project, baseUrl, { tenant: 'default', clientId: id, clientSecret: secret })
 })
 
 /** Runs examples/sdk/device.mjs over HTTP until it has answered a command and stored a sample. */
-async function playExample(
+async function runExample(
   project: string,
   url: string,
   auth: { tenant: string; clientId: string; clientSecret: string },

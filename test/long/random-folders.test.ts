@@ -118,12 +118,12 @@ function model(before: Map<string, Fields>, documents: Document[]): Map<string, 
   for (const { kind, ...fields } of documents) {
     const key = keyOf({ kind, ...fields })
     const merged = { ...before.get(key), ...fields }
-    after.set(key, Object.fromEntries(Object.entries(merged).filter(([, value]) => !isNothing(value))))
+    after.set(key, Object.fromEntries(Object.entries(merged).filter(([, value]) => !isNullOrEmpty(value))))
   }
   return after
 }
 
-const isNothing = (value: unknown) => value === null || (Array.isArray(value) && value.length === 0)
+const isNullOrEmpty = (value: unknown) => value === null || (Array.isArray(value) && value.length === 0)
 
 /** The order of links does not count. */
 const comparable = (fields: Fields) =>

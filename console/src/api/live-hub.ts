@@ -20,7 +20,7 @@ export interface Hub {
 /** Subscriptions within this time become one request: the parts of a page that opens subscribe one after the other. */
 const debounceMs = 50
 /** A stream that the platform rejected is opened again after this time: the cause, such as the end of a session, may be gone. */
-const againMs = 5_000
+const reopenMs = 5_000
 
 export function createHub(url: string): Hub {
   const listeners = new Map<Listener, { number: number; subscriptions: readonly LiveSubscription[] }>()
@@ -68,7 +68,7 @@ export function createHub(url: string): Hub {
     if (stream?.stop !== stop) return
     close()
     deliver({ type: 'interrupted', reason: error instanceof Error ? error.message : String(error) })
-    applyAfter(againMs)
+    applyAfter(reopenMs)
   }
 
   function close() {

@@ -16,7 +16,7 @@ interface State {
   error: Error | undefined
 }
 
-const againMs = 3_000
+const retryMs = 3_000
 
 /** Keeps the rest of the console alive when a page fails. React needs a class for it. */
 export class ErrorBoundary extends Component<Props, State> {
@@ -42,8 +42,8 @@ export class ErrorBoundary extends Component<Props, State> {
   async recover() {
     const build = await readBuildState()
     if (build === 'newer') location.reload()
-    if (build === 'unknown') this.timer = setTimeout(() => void this.recover(), againMs)
-    if (build === 'same') this.timer = setTimeout(() => this.reset(), againMs)
+    if (build === 'unknown') this.timer = setTimeout(() => void this.recover(), retryMs)
+    if (build === 'same') this.timer = setTimeout(() => this.reset(), retryMs)
   }
 
   reset() {

@@ -54,13 +54,13 @@ export function SessionGate({ tenant, returned, closes }: { tenant: string; retu
   )
 }
 
-const againMs = 5_000
+const retryMs = 5_000
 
 /** The sign-in failed. If waiting helps, it is tried again by itself; the key r tries at once. */
 function Failed({ error, session }: { error: unknown; session: Session }) {
   const problem = problemOf(error)
   const again = () => void session.start({})
-  const waitMs = isTemporary(problem) ? Math.max(againMs, (problem.retryAfterSeconds ?? 0) * 1000) : undefined
+  const waitMs = isTemporary(problem) ? Math.max(retryMs, (problem.retryAfterSeconds ?? 0) * 1000) : undefined
   useEffect(() => {
     const timer = waitMs === undefined ? undefined : setTimeout(() => void session.start({}), waitMs)
     const onKey = ({ key, ctrlKey, metaKey, altKey }: KeyboardEvent) => {

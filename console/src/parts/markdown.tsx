@@ -22,7 +22,7 @@ const quote = /^>\s?(.*)$/
 const line = /^\s*(?:-{3,}|\*{3,}|_{3,})\s*$/
 const fence = /^```/
 const row = /^\s*\|(.+)\|\s*$/
-const isRuler = (cells: string[]) => cells.every((cell) => /^:?-+:?$/.test(cell))
+const isSeparatorRow = (cells: string[]) => cells.every((cell) => /^:?-+:?$/.test(cell))
 const cellsOf = (text: string) =>
   row
     .exec(text)![1]!
@@ -67,7 +67,7 @@ function nextBlock(lines: string[]): Block {
   }
   if (row.test(first)) {
     const rows = takeWhile(lines, (text) => row.test(text)).map(cellsOf)
-    return { kind: 'table', rows: rows.filter((cells) => !isRuler(cells)) }
+    return { kind: 'table', rows: rows.filter((cells) => !isSeparatorRow(cells)) }
   }
   lines.shift()
   const rest = takeWhile(lines, (text) => text.trim() !== '' && !startsBlock(text))

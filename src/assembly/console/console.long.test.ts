@@ -115,8 +115,8 @@ suite('serving the console', async () => {
     const app = await serve(createConsole({ ...options, directory: undefined }))
     assert.equal((await app.inject('/console/@/old-ABCDEFGH.js')).body, 'old')
     assert.equal((await app.inject('/console/@/old-ABCDEFGX.js')).statusCode, 404)
-    const readyMade = await serve(createConsole({ ...options, directory }))
-    assert.equal((await readyMade.inject('/console/@/old-ABCDEFGH.js')).statusCode, 404)
+    const prebuilt = await serve(createConsole({ ...options, directory }))
+    assert.equal((await prebuilt.inject('/console/@/old-ABCDEFGH.js')).statusCode, 404)
   })
 
   test('a deleted file is answered with 404, and the page of a failed build says that it failed', async () => {

@@ -25,7 +25,7 @@ function reserve(peer: Peer, bytes: number): number {
 }
 
 /** Flush earlier when this many connections have packets, so that the first one does not wait for the end of the turn. */
-const flushAtOnce = 64
+const flushFromConnections = 64
 
 /** Flushes at the end of the turn, all connections together: writes between reads would cost 3 µs more a message. */
 function flushLater(peer: Peer) {
@@ -33,7 +33,7 @@ function flushLater(peer: Peer) {
   const { layer } = peer
   const count = layer.unflushed.push(peer)
   if (count === 1) setImmediate(flushAll, layer)
-  else if (count === flushAtOnce) process.nextTick(flushAll, layer)
+  else if (count === flushFromConnections) process.nextTick(flushAll, layer)
 }
 
 function flushAll(layer: Layer) {

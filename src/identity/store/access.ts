@@ -29,7 +29,7 @@ export interface ExternalUser {
 /** Roles with every scope of the tenant. Their grants as creators, maybe a million, are not loaded. */
 const administrators = ['tenant-admin', 'service', 'platform-admin']
 
-const baseOf = (sql: Sql, { tenantId, type, id, external }: SubjectKey, evenDisabled: boolean) => {
+const baseOf = (sql: Sql, { tenantId, type, id, external }: SubjectKey, includesDisabled: boolean) => {
   if (external)
     return sql`select ${external.username ?? null}::text as username, ${external.email ?? null}::text as email,
       ${external.roles}::text[] as roles`
@@ -37,7 +37,7 @@ const baseOf = (sql: Sql, { tenantId, type, id, external }: SubjectKey, evenDisa
     return sql`select null::text as username, null::text as email, roles from identity.clients
       where tenant_id = ${tenantId} and id = ${id}`
   return sql`select username, email, roles from identity.users
-    where tenant_id = ${tenantId} and id = ${id} and (enabled or ${evenDisabled})`
+    where tenant_id = ${tenantId} and id = ${id} and (enabled or ${includesDisabled})`
 }
 
 /** Finds a subject's roles and grants in one snapshot; undefined if it is unknown, disabled or its realm unavailable. */

@@ -144,7 +144,7 @@ function replaceCopy(native: string, target: string): void {
 function copyFiles(from: string, to: string): void {
   chmodSync(to, 0o755)
   for (const entry of readdirSync(from, { withFileTypes: true })) {
-    if (isForLinkers(entry.name)) continue
+    if (isLinkerFile(entry.name)) continue
     const [source, target] = [join(from, entry.name), join(to, entry.name)]
     if (entry.isDirectory()) {
       mkdirSync(target)
@@ -161,13 +161,13 @@ function copyFiles(from: string, to: string): void {
 /** Compares sizes, because after a power failure a copied file may exist but be empty. */
 function isSameTree(from: string, to: string): boolean {
   return readdirSync(from, { withFileTypes: true }).every((entry) => {
-    if (isForLinkers(entry.name)) return true
+    if (isLinkerFile(entry.name)) return true
     const [source, target] = [join(from, entry.name), join(to, entry.name)]
     if (entry.isDirectory()) return isSameTree(source, target)
     return statSync(source).size === statSync(target, { throwIfNoEntry: false })?.size
   })
 }
 
-function isForLinkers(name: string): boolean {
+function isLinkerFile(name: string): boolean {
   return name.endsWith('.a') || name === 'pkgconfig'
 }

@@ -126,8 +126,8 @@ test('changed files are used for new connections while open connections continue
   const second = await aServerCertificate(['localhost', '127.0.0.1'])
   // The files now have the certificate of one pair and the key of another.
   writeFileSync(pair.certificateFile, second.cert)
-  const sameUntilThen = (await secureSocket(port)).serial
-  assert.equal(sameUntilThen, before.serial)
+  const serialBeforeRenewal = (await secureSocket(port)).serial
+  assert.equal(serialBeforeRenewal, before.serial)
   writeFileSync(pair.keyFile, second.key)
   await eventually(async () => assert.notEqual((await secureSocket(port)).serial, before.serial))
   pair.write({ cert: 'not a certificate', key: 'not a key' })

@@ -63,7 +63,7 @@ export function createSlowBodies<C extends { socket: Socket }>(
   }
 
   /** Returns whether the connection still waits for the body that was measured. */
-  const waitsStill = (connection: C) => {
+  const stillWaits = (connection: C) => {
     const request = unfinishedBody(connection.socket)
     return request !== undefined && request === samples.get(connection)?.request
   }
@@ -77,7 +77,7 @@ export function createSlowBodies<C extends { socket: Socket }>(
         const one = slow[index]!
         if (!among.has(one)) continue
         slow.splice(index, 1)
-        if (waitsStill(one)) return one
+        if (stillWaits(one)) return one
       }
       return undefined
     },

@@ -137,7 +137,7 @@ export function parseTemporal(formatter: Formatter, text: string, javaClass: Tem
   throw parseError(text)
 }
 
-const mostFirst = [
+const classesByDetail = [
   'java.time.ZonedDateTime',
   'java.time.LocalDateTime',
   'java.time.LocalDate',
@@ -146,7 +146,7 @@ const mostFirst = [
 
 /** Parses a text as the class that keeps most of its fields: zoned date-time, else local date-time, date or time. */
 export function parseAny(formatter: Formatter, text: string): Temporal {
-  for (const javaClass of mostFirst)
+  for (const javaClass of classesByDetail)
     try {
       return parseTemporal(formatter, text, javaClass)
     } catch (error) {

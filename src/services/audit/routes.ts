@@ -6,7 +6,7 @@ import { exports } from './export.ts'
 import * as schemas from './schemas.ts'
 import { type AuditService, readAudit, readUsage } from './service.ts'
 
-function momentOf(field: string, text: string | undefined, now: Date): Date | undefined {
+function timeOfParameter(field: string, text: string | undefined, now: Date): Date | undefined {
   if (text === undefined) return undefined
   const time = timeOf(text, now)
   if (time === undefined) throw invalidField(field, `expected ${timeText}`)
@@ -20,7 +20,7 @@ export function routes(http: Http, service: AuditService) {
     async ({ ctx, query, raw }, reply) => {
       const { from, to, format, page, size, ...filter } = query
       const now = service.now()
-      const wanted = { ...filter, from: momentOf('from', from, now), to: momentOf('to', to, now) }
+      const wanted = { ...filter, from: timeOfParameter('from', from, now), to: timeOfParameter('to', to, now) }
       if (format === 'json') return reply.send(await service.list(ctx, wanted, { offset: page * size, limit: size }))
       const { type, lines } = exports[format]
       // The tenant is checked before the response begins.

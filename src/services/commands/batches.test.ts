@@ -42,7 +42,7 @@ interface Entry {
 }
 const entriesOf = async (taskId: string, app: string): Promise<Record<string, Entry[]>> =>
   (await admin(`GET ${all}/batch/tasks/${taskId}?appName=${app}`)).body
-const madeOf = (taskId: string, app: string, count: number) =>
+const waitUntilCreated = (taskId: string, app: string, count: number) =>
   eventually(async () => {
     const entries = await entriesOf(taskId, app)
     const made = Object.values(entries).flat()
@@ -68,7 +68,7 @@ suite('a batch', () => {
     await sensor.publish(`kp1/${version}/cex/${first!.token}/result/none`, [])
     for (const path of ['batch/by-filter', 'batch']) {
       const taskId = await start(`POST ${all}/blink/${path}?filterId=${filterId}&commandTtl=120000`, { times: 2 })
-      const { pending } = await madeOf(taskId, app, 3)
+      const { pending } = await waitUntilCreated(taskId, app, 3)
       assert.deepEqual(
         pending!.map(({ endpointId }) => endpointId),
         ids,
@@ -96,8 +96,8 @@ suite('a batch', () => {
     const [one, two] = [await aFleet(2), await aFleet(1)]
     const endpointIds = [...one.ids, ...two.ids]
     const taskId = await start(`POST ${all}/blink/batch/by-endpoints`, { endpointIds })
-    await madeOf(taskId, one.app, 2)
-    await madeOf(taskId, two.app, 1)
+    await waitUntilCreated(taskId, one.app, 2)
+    await waitUntilCreated(taskId, two.app, 1)
     const task = await taskOf(taskId, one.app)
     assert.equal(task.pendingCount, 2)
     assert.ok(!('filterId' in task) && !('requestPayload' in task))
@@ -112,7 +112,7 @@ suite('a batch', () => {
     const endpointIds = endpoints.map(({ endpointId }) => endpointId)
     const body = { endpointIds, payload, payloadContentType: 'text/plain' }
     const taskId = await start(`POST ${all}/load/batch/by-endpoints`, body)
-    await madeOf(taskId, app, 2)
+    await waitUntilCreated(taskId, app, 2)
     const stored = await sql`select 1 from commands.commands where task_id = ${taskId} and payload is not null`
     assert.equal(stored.length, 0)
     const url = `${httpUrl}/kp1/${version}/cex/${endpoints[0]!.token}/command/load`
@@ -133,7 +133,7 @@ suite('a batch', () => {
       from commands.commands, generate_series(2, 1000) n where endpoint_id = ${endpointId!}`
     await sql`update commands.endpoints set last_id = 1000 where endpoint_id = ${endpointId!}`
     const taskId = await start(`POST ${all}/blink/batch/by-endpoints`, { endpointIds: ids })
-    const { expired } = await madeOf(taskId, app, 1)
+    const { expired } = await waitUntilCreated(taskId, app, 1)
     assert.deepEqual(expired, [{ endpointId, commandId: 1001 }])
   })
 
@@ -200,7 +200,7 @@ suite('deletions', () => {
   test('commands of deleted endpoints and tenants are deleted, and old commands with their tasks', async () => {
     const { app, ids } = await aFleet(2)
     const taskId = await start(`POST ${all}/blink/batch/by-endpoints`, { endpointIds: ids })
-    await madeOf(taskId, app, 2)
+    await waitUntilCreated(taskId, app, 2)
     assert.equal((await admin(`DELETE /epr/api/v1/endpoints/${ids[0]}`)).status, 204)
     await eventually(async () => assert.equal((await taskOf(taskId, app)).pendingCount, 1))
 

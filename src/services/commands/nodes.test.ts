@@ -17,7 +17,7 @@ const two = await openGateway(options)
 
 async function aTestEndpoint() {
   const { version, endpointId, token } = await one.aProvisionedEndpoint()
-  const boundTo = (node: typeof one) =>
+  const waitUntilBoundTo = (node: typeof one) =>
     eventually(async () => {
       const [row] = await one.waypost.kit.db.sql`select node_id from gateway.bindings where endpoint_id = ${endpointId}`
       assert.equal(row?.nodeId, node.waypost.kit.members.nodeId)
@@ -26,7 +26,7 @@ async function aTestEndpoint() {
     endpointId,
     topic: `kp1/${version}/cex/${token}`,
     path: `/cex/api/v1/endpoints/${endpointId}/commands`,
-    boundTo,
+    boundTo: waitUntilBoundTo,
   }
 }
 

@@ -15,7 +15,7 @@ const unitMs = 100_000
 
 interface Modelled {
   type: string
-  leftMs: number
+  remainingMs: number
   state: 'PENDING' | 'EXECUTED' | 'EXPIRED' | 'deleted'
   statusCode?: number
 }
@@ -57,7 +57,7 @@ async function aModelledEndpoint() {
   const apply = {
     async invoke({ type, units }: Extract<Step, { do: 'invoke' }>) {
       const answer = await admin(`POST ${path}/${type}?awaitTimeout=0&commandTtl=${units * unitMs}`)
-      commands.push({ type, leftMs: units * unitMs, state: 'PENDING' })
+      commands.push({ type, remainingMs: units * unitMs, state: 'PENDING' })
       assert.ok(String(answer.headers.location).endsWith(`/${type}/${commands.length}`))
     },
     async result({ id, type, statusCode }: Extract<Step, { do: 'result' }>) {
@@ -80,8 +80,8 @@ async function aModelledEndpoint() {
         update commands.commands set created_at = created_at - ${ms} * interval '1 millisecond',
           ends_at = ends_at - ${ms} * interval '1 millisecond' where endpoint_id = ${endpointId}`
       for (const command of commands) {
-        command.leftMs -= ms
-        if (command.state === 'PENDING' && command.leftMs <= 0) command.state = 'EXPIRED'
+        command.remainingMs -= ms
+        if (command.state === 'PENDING' && command.remainingMs <= 0) command.state = 'EXPIRED'
       }
     },
     async reconnect() {

@@ -7,7 +7,7 @@ import { ecr, openConfiguration } from '../../../test/harness/configuration.ts'
 const { waypost, admin, other, ok, aTestEndpoint } = await openConfiguration()
 const system = `${ecr}/system`
 
-async function theLevels() {
+async function ownersByLevel() {
   const { app, version, endpointId } = await aTestEndpoint()
   return {
     tenant: { path: `${system}/tenants/default/configs`, level: 'TENANT', entityId: 'default' },
@@ -25,7 +25,7 @@ async function created(path: string, name: string, config: unknown, more = {}) {
 
 suite('a system configuration', () => {
   test('a system configuration is created, read, listed, replaced and deleted at every level', async () => {
-    for (const { path } of Object.values(await theLevels())) {
+    for (const { path } of Object.values(await ownersByLevel())) {
       const name = `n-${path.length}_${Math.floor(Math.random() * 1e9)}`
       const { id, etag, answer } = await created(path, name, { a: 1 }, { displayName: 'One' })
       assert.equal(answer.text, '')
@@ -63,7 +63,7 @@ suite('a system configuration', () => {
   })
 
   test('a system configuration is listed by name with offset and limit; 0 returns all', async () => {
-    const { endpoint } = await theLevels()
+    const { endpoint } = await ownersByLevel()
     for (let n = 0; n < 103; n++) await created(endpoint.path, `n${String(n).padStart(3, '0')}`, n)
     const names = async (query: string) => {
       const { totalElements, content } = await ok(`GET ${endpoint.path}${query}`)
@@ -79,7 +79,7 @@ suite('a system configuration', () => {
   })
 
   test('current searches the levels upwards from its own level, unless a parameter skips levels', async () => {
-    const levels = await theLevels()
+    const levels = await ownersByLevel()
     const name = `walk-${Math.floor(Math.random() * 1e9)}`
     const current = (at: { path: string }, more = '') => admin(`GET ${at.path}/current?name=${name}${more}`)
     const order = [levels.tenant, levels.application, levels.version, levels.endpoint]
@@ -116,7 +116,7 @@ suite('a system configuration', () => {
   ]
   for (const [body, field] of bad)
     test(`a system configuration refuses ${JSON.stringify(body).slice(0, 50)}`, async () => {
-      const { endpoint } = await theLevels()
+      const { endpoint } = await ownersByLevel()
       const { id } = await created(endpoint.path, 'kept', 1)
       for (const operation of [`POST ${endpoint.path}`, `PUT ${endpoint.path}/${id}`]) {
         const answer = await admin(operation, body)
@@ -127,7 +127,7 @@ suite('a system configuration', () => {
     })
 
   test('an entity that the caller may not read gets the same 404 as one that does not exist', async () => {
-    const levels = await theLevels()
+    const levels = await ownersByLevel()
     for (const { path, entityId } of [levels.application, levels.version, levels.endpoint]) {
       const missing = await admin(`GET ${path.replace(entityId, 'none')}`)
       assert.equal(missing.status, 404)
@@ -142,7 +142,7 @@ suite('a system configuration', () => {
   })
 
   test('a system configuration needs the scopes of its level', async () => {
-    const levels = await theLevels()
+    const levels = await ownersByLevel()
     const kinds = {
       tenant: 'tenant:configuration',
       application: 'application',

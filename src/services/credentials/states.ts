@@ -23,7 +23,7 @@ const transitions = transitionsOf<CredentialState, TransitionCause>([
 export const { isAllowed } = transitions
 
 /** Describes the possible transitions, for the error of an impossible one. */
-export function possibleFrom(from: CredentialState): string {
+export function allowedTransitionsText(from: CredentialState): string {
   const targets = transitions.from(from).map(({ to, by }) => (by === 'use' ? `${to} by their first use` : to))
   return targets.length > 0 ? `they can become ${targets.join(' or ')}` : `${from} is final`
 }

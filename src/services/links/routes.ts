@@ -6,7 +6,7 @@ import type { LinkOperations } from './service.ts'
 const create = { scope: 'authenticated' }
 const defaultSeconds = 300
 
-const passedOn = ['range', 'if-range', 'if-none-match', 'if-modified-since'] as const
+const forwardedHeaders = ['range', 'if-range', 'if-none-match', 'if-modified-since'] as const
 const returned = [
   'content-type',
   'content-length',
@@ -31,7 +31,9 @@ export function routes(http: Http, links: LinkOperations) {
   // The token is in the query, which the log leaves out.
   http.get('/links/content', { schema: schemas.downloadLink, config: { scope: 'none' } }, async (request, reply) => {
     const { headers, raw, query } = request
-    const passed = passedOn.flatMap((name) => (typeof headers[name] === 'string' ? [[name, headers[name]]] : []))
+    const passed = forwardedHeaders.flatMap((name) =>
+      typeof headers[name] === 'string' ? [[name, headers[name]]] : [],
+    )
     const {
       status,
       headers: given,

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { aCaller, aPlatformAdmin, aTenantAdmin } from '../../../test/harness/builders.ts'
-import { startCalmTime } from '../../../test/harness/calm-time.ts'
 import { openEventSource } from '../../../test/harness/event-source.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
 import { openStreams } from '../../../test/harness/live-streams.ts'
+import { startUndisturbedTime } from '../../../test/harness/undisturbed-time.ts'
 import { Identity } from '../../identity/contract.ts'
 import { newId } from '../../kernel/ids.ts'
 import { TrafficLog } from '../traffic-log/contract.ts'
@@ -296,9 +296,9 @@ suite('permissions', () => {
     )
     await source.active('first', 'any')
     replaceWith(rights(second))
-    const calmMs = startCalmTime()
+    const undisturbedMs = startUndisturbedTime()
     const { status, message } = await source.ended('first')
-    assert.ok(calmMs() < 1000, `${calmMs()} ms`)
+    assert.ok(undisturbedMs() < 1000, `${undisturbedMs()} ms`)
     assert.equal(status, 404)
     assert.match(message, /no endpoint .* may not read it/)
     await eventually(() => assert.equal(source.events.filter(({ event }) => event === 'permissions').length, 1))
@@ -388,9 +388,9 @@ suite('real credentials', () => {
     )
     const grant = granted.headers.location!.split('/').at(-1)
     assert.equal((await owner(`DELETE /iam/api/v1/grants/${grant}`)).status, 204)
-    const calmMs = startCalmTime()
+    const undisturbedMs = startUndisturbedTime()
     for (const source of [byToken, byKey]) assert.equal((await source.ended('all')).code, 'forbidden')
-    assert.ok(calmMs() < 1000, `${calmMs()} ms`)
+    assert.ok(undisturbedMs() < 1000, `${undisturbedMs()} ms`)
     assert.equal((await owner(`DELETE /iam/api/v1/api-keys/${id}`)).status, 204)
     assert.equal(await byKey.endReason(), 'unauthenticated')
     assert.equal(await byToken.endReason(10_000), 'unauthenticated')
@@ -474,7 +474,7 @@ suite('a slow reader', () => {
     slow.pause()
     const payload = 'x'.repeat(15_000)
     let sent = 0
-    const gapsCounted = async () =>
+    const isGapCounted = async () =>
       /waypost_live_gaps_total\{reason="too_slow"\} \d/.test(await waypost.kit.metrics.text())
     // The socket buffers of both sides take bytes too, in addition to the queue.
     while (sent * payload.length < 6 * queuedBytesMax) {
@@ -484,7 +484,7 @@ suite('a slow reader', () => {
     }
     slow.resume()
     await eventually(() => assert.deepEqual(slow.gaps('all'), ['too_slow']))
-    assert.ok(await gapsCounted())
+    assert.ok(await isGapCounted())
     assert.ok(slow.items('all').length < sent)
     await record(endpoint, 'after')
     await eventually(() => assert.equal(slow.items('all').at(-1)?.payload, 'after'))

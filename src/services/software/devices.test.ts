@@ -230,7 +230,7 @@ suite('a connected device', () => {
     const sensor = await connectedTo(topic)
     await release('2.0.0', { upgradableFrom: ['1.0.0'] })
     await sensor.receives(`${topic}/config/json/status`)
-    const failedOnes = async () =>
+    const failedEndpointIds = async () =>
       (await read('/endpoints?failedVersion=2.0.0')).map((one: { endpointId: string }) => one.endpointId)
     const bodies = [{ endpointIds: [endpointId, 'unknown'] }, {}]
     for (const [index, body] of bodies.entries()) {
@@ -240,12 +240,12 @@ suite('a connected device', () => {
         reasonPhrase: 'full',
       })
       await sensor.receives(`${topic}/applied/json/${index}/status`)
-      assert.deepEqual(await failedOnes(), [endpointId])
+      assert.deepEqual(await failedEndpointIds(), [endpointId])
       assert.equal((await read(`/endpoints/${endpointId}`)).failedVersion, '2.0.0')
       const { body: answer } = await admin(`POST ${software}/2.0.0/retry`, body)
       assert.deepEqual(answer, { endpointsCount: 1 })
       assert.equal((await sensor.receives(`${topic}/config/json/status`)).json.configId, '2.0.0')
-      assert.deepEqual(await failedOnes(), [])
+      assert.deepEqual(await failedEndpointIds(), [])
     }
     assert.deepEqual((await admin(`POST ${software}/2.0.0/retry`, {})).body, { endpointsCount: 0 })
     assert.equal((await admin(`POST ${software}/3.0.0/retry`, {})).status, 404)

@@ -24,7 +24,7 @@ function aSample(random: (below: number) => number, today: number) {
 const usual = { points: 120_000, sampleValues: 120_000 }
 
 /** Returns the points between two times. */
-function withinOf(
+function pointsBetweenTimes(
   model: Map<string, Map<string, Map<number, Value>>>,
   { endpoints, from, to }: { endpoints: { endpointId: string }[]; from: number; to: number },
 ) {
@@ -84,7 +84,7 @@ test('random samples in random order: the last write wins, before and after pack
       const [from, to] = [today - random(45) * dayMs - random(10), today + random(300) * 1000]
       const query = { endpoints: endpoints.slice(0, 2), from, to, descending, limits }
       const read = await readSeries(waypost.kit.db, query)
-      assert.deepEqual(read.points, withinOf(model, query), `round ${round}, ${JSON.stringify(query)}`)
+      assert.deepEqual(read.points, pointsBetweenTimes(model, query), `round ${round}, ${JSON.stringify(query)}`)
     }
   }
   await service.latest.flush(true)

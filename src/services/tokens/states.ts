@@ -23,7 +23,7 @@ const transitions = transitionsOf<TokenStatus, TransitionCause>([
 export const { isAllowed } = transitions
 
 /** Describes the possible transitions, for the error of an impossible one. */
-export function possibleFrom(from: TokenStatus): string {
+export function allowedTransitionsText(from: TokenStatus): string {
   const targets = transitions.from(from).map(({ to, by }) => (by === 'use' ? `${to} by its first use` : to))
   return targets.length > 0 ? `it can become ${targets.join(' or ')}` : `${from} is final`
 }

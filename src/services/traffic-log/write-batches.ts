@@ -7,7 +7,7 @@ import { recordAt } from './codec/columns.ts'
 import { findFirst } from './search/search.ts'
 import { searchSeconds } from './search/stream.ts'
 import { insertBatches, insertMissingBatches } from './store/batches.ts'
-import { holdOffPacking } from './store/blocks.ts'
+import { preventPacking } from './store/blocks.ts'
 
 /** Writes all batches or none; they are durable when it returns. */
 export const writeBatches = (db: Db, batches: Batch[], isRetry: boolean) =>
@@ -16,7 +16,7 @@ export const writeBatches = (db: Db, batches: Batch[], isRetry: boolean) =>
 /** Writes batches after an attempt with an unknown outcome. They may be written, and even packed. */
 async function insertUnlessWritten(db: Db, batches: Batch[]) {
   await db.tx(async (sql) => {
-    await holdOffPacking(sql)
+    await preventPacking(sql)
     const missing: Batch[] = []
     for (const batch of batches) if (!(await isPacked(sql, batch))) missing.push(batch)
     await insertMissingBatches(sql, missing)

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { startCalmTime } from '../../../test/harness/calm-time.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
 import { aRecord } from '../../../test/harness/traffic-log.ts'
+import { startUndisturbedTime } from '../../../test/harness/undisturbed-time.ts'
 import { sleep } from '../../kernel/clock.ts'
 import { createLog } from '../../kernel/log.ts'
 import { createMetrics } from '../../kernel/metrics.ts'
@@ -121,9 +121,9 @@ suite('group commit', () => {
     const writer = aWriter({ payloadBytesMax: 1_000_000, write: () => held.promise, timeoutMs: 60_000 })
     const payload = Buffer.alloc(1_000_000, 'x')
     const outcomes = Array.from({ length: 140 }, () => writer.add(aRecord({ payload })))
-    const calmMs = startCalmTime()
+    const undisturbedMs = startUndisturbedTime()
     await assert.rejects(outcomes.at(-1)!, { status: 503 })
-    assert.ok(calmMs() < 1000, `${calmMs()} ms`)
+    assert.ok(undisturbedMs() < 1000, `${undisturbedMs()} ms`)
     held.resolve()
     await Promise.allSettled(outcomes)
   })

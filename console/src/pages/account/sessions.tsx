@@ -29,7 +29,7 @@ export function Sessions() {
   const end = useChange('me.sessions.delete')
   const endOthers = useChange('me.otherSessions.delete')
   const toast = useToast()
-  async function endOne(id: string) {
+  async function endSession(id: string) {
     const outcome = await end.run({ id })
     if (outcome.kind === 'done') toast(texts.ended)
   }
@@ -89,7 +89,7 @@ export function Sessions() {
                   </td>
                   <td className="cell-actions">
                     {!session.current && (
-                      <Button size="small" onPress={() => void endOne(session.id)}>
+                      <Button size="small" onPress={() => void endSession(session.id)}>
                         {texts.end}
                       </Button>
                     )}

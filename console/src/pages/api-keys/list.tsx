@@ -21,13 +21,13 @@ import { texts } from './texts.ts'
 
 type ApiKey = ItemOf<'apiKeys.list'>
 
-const soonMs = 14 * 86_400_000
+const expiresSoonMs = 14 * 86_400_000
 
 function Expiry({ at }: { at: string | undefined }) {
   if (at === undefined) return texts.never
   const left = msOf(at) - nowMs()
   if (left <= 0) return <Badge tone="bad">{texts.expired}</Badge>
-  return left < soonMs ? (
+  return left < expiresSoonMs ? (
     <Badge tone="warn">
       <Time value={at} />
     </Badge>

@@ -57,7 +57,8 @@ export function Arrival({ endpoint }: { endpoint: Endpoint }) {
   const message = traffic.items.find(({ direction }) => direction === 'INBOUND')
   const rejection = traffic.items.find((one) => (statusOf(one) ?? 0) >= 400)
   // A refusal that is older than an accepted message is not shown any more.
-  const isUnsolved = ({ createdAt }: { createdAt: string }) => series.length === 0 || msOf(createdAt) > lastAt(rows)
+  const isNewerThanMessages = ({ createdAt }: { createdAt: string }) =>
+    series.length === 0 || msOf(createdAt) > newestTime(rows)
   const isNewest = rejection !== undefined && msOf(rejection.createdAt) >= msOf(message?.createdAt ?? '')
   return (
     <Card title={texts.arrival}>
@@ -78,7 +79,7 @@ export function Arrival({ endpoint }: { endpoint: Endpoint }) {
           <Waiting live={live} />
         )}
         {isNewest && <Rejected message={rejection} />}
-        {refusals.filter(isUnsolved).map((refusal) => (
+        {refusals.filter(isNewerThanMessages).map((refusal) => (
           <Refused key={`${refusal.createdAt} ${refusal.reason}`} refusal={refusal} />
         ))}
         {last.problem && <ErrorNote problem={last.problem} onRetry={() => void last.reload()} />}
@@ -97,7 +98,7 @@ export function Arrival({ endpoint }: { endpoint: Endpoint }) {
   )
 }
 
-const lastAt = (rows: ValueRow[]) => Math.max(...rows.map(({ at }) => msOf(at)))
+const newestTime = (rows: ValueRow[]) => Math.max(...rows.map(({ at }) => msOf(at)))
 
 const newestOf = (rows: ValueRow[]) =>
   rows

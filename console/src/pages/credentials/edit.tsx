@@ -32,10 +32,10 @@ export default function NewCredentialsPage() {
   const { kind } = address.values
   const [basic, setBasic] = useState<Created>()
   const [x509, setX509] = useState<Issued>()
-  const isMade = basic !== undefined || x509 !== undefined
+  const isCreated = basic !== undefined || x509 !== undefined
   return (
     <>
-      <PageHeader title={isMade ? texts.createdTitle[kind] : texts.create[kind]} above={aboveOf(kind)} />
+      <PageHeader title={isCreated ? texts.createdTitle[kind] : texts.create[kind]} above={aboveOf(kind)} />
       <Card>
         {basic ? (
           <CreatedBasic created={basic} />

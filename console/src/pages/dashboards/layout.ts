@@ -30,14 +30,14 @@ export function fitted({ x, y, width, height }: Rectangle): Rectangle {
   }
 }
 
-const byPlace = (a: Rectangle, b: Rectangle) => a.y - b.y || a.x - b.x
+const comparePositions = (a: Rectangle, b: Rectangle) => a.y - b.y || a.x - b.x
 
 /** Moves or resizes a widget; widgets in its way move down. */
 export function placed<T extends Placed>(widgets: readonly T[], id: string, rectangle: Rectangle): T[] {
   const target = fitted(rectangle)
   const settled: Rectangle[] = [target]
   const places = new Map<string, Rectangle>([[id, target]])
-  for (const widget of widgets.filter((one) => one.id !== id).sort(byPlace)) {
+  for (const widget of widgets.filter((one) => one.id !== id).sort(comparePositions)) {
     const place = { x: widget.x, y: widget.y, width: widget.width, height: widget.height }
     for (let hit = hitOf(place, settled); hit; hit = hitOf(place, settled)) place.y = hit.y + hit.height
     settled.push(place)
@@ -65,7 +65,7 @@ export function freePlace(widgets: readonly Rectangle[], { width, height }: Pick
 export function compacted<T extends Placed>(widgets: readonly T[]): T[] {
   const settled: Rectangle[] = []
   const places = new Map<string, Rectangle>()
-  for (const widget of [...widgets].sort(byPlace)) {
+  for (const widget of [...widgets].sort(comparePositions)) {
     const place = { x: widget.x, y: widget.y, width: widget.width, height: widget.height }
     while (place.y > 0 && !settled.some((other) => overlap({ ...place, y: place.y - 1 }, other))) place.y--
     for (let hit = hitOf(place, settled); hit; hit = hitOf(place, settled)) place.y = hit.y + hit.height
@@ -76,4 +76,4 @@ export function compacted<T extends Placed>(widgets: readonly T[]): T[] {
 }
 
 /** The order of reading: from the top, then from the left. */
-export const inOrder = <T extends Placed>(widgets: readonly T[]): T[] => [...widgets].sort(byPlace)
+export const inOrder = <T extends Placed>(widgets: readonly T[]): T[] => [...widgets].sort(comparePositions)

@@ -41,7 +41,7 @@ export function MapWidget({ widget, isTable }: Props) {
     { ...(area ?? world), limit: clustersMax, ...(applicationName !== undefined && { applicationName }) },
     { enabled: !isFiltered, ...(dashboard.refreshMs !== undefined && { refreshMs: dashboard.refreshMs }) },
   )
-  const looks = looksOf(described.items, colourBy, label, newest)
+  const looks = appearancesOf(described.items, colourBy, label, newest)
   const inMetadata = described.items.flatMap(({ endpointId, metadata }) => {
     const place = placeInMetadata(metadata)
     return place ? [{ ...place, count: 1, id: endpointId, name: endpointId }] : []
@@ -144,7 +144,7 @@ interface Look {
 }
 
 /** The colour and name of each endpoint, and what the colours mean. */
-function looksOf(endpoints: Endpoint[], colourBy: string, label: string | undefined, newest: NewestValues) {
+function appearancesOf(endpoints: Endpoint[], colourBy: string, label: string | undefined, newest: NewestValues) {
   const wordOf = (endpoint: Endpoint) => {
     const value = valueOfField(endpoint, colourBy, newest)
     if (isConnectionState(value)) return { word: connectionTexts[value], colour: colourOf(connectionColours[value]) }

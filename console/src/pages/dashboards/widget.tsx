@@ -63,7 +63,7 @@ export function WidgetBody({ widget, isTable, isActive }: { widget: Widget; isTa
 }
 
 /** Returns whether the element has been on the screen: widgets further down read nothing until then. */
-function useSeen() {
+function useHasBeenVisible() {
   const ref = useRef<HTMLDivElement>(null)
   const [isSeen, setSeen] = useState(false)
   useEffect(() => {
@@ -87,7 +87,7 @@ export interface WidgetViewProps {
 export function WidgetView({ widget, isActive = true, controls }: WidgetViewProps) {
   const [isTable, setTable] = useState(false)
   const [isLarge, setLarge] = useState(false)
-  const { ref, isSeen } = useSeen()
+  const { ref, isSeen } = useHasBeenVisible()
   const id = useId()
   const dashboard = useDashboard()
   const hasTable = widget.kind === 'chart' || widget.kind === 'map'

@@ -8,7 +8,7 @@ import { schemaTexts as texts } from './schema-texts.ts'
 import { OtherKeys } from './text-value.tsx'
 
 /** Number of fields or items that are shown at once; a button shows more. */
-const shownAtOnce = 50
+const fieldsPerStep = 50
 /** An object with this many fields has a search. */
 const searchFrom = 25
 
@@ -52,7 +52,7 @@ export function ObjectField(props: ObjectProps) {
 
 function Properties({ object, ...props }: ObjectProps & { object: Record<string, unknown> }) {
   const { control, root, path, depth, violations, onChange, label, child } = props
-  const [limit, setLimit] = useState(shownAtOnce)
+  const [limit, setLimit] = useState(fieldsPerStep)
   const [q, setQ] = useState('')
   const { properties, required } = control
   const words = q.toLowerCase()
@@ -83,8 +83,8 @@ function Properties({ object, ...props }: ObjectProps & { object: Record<string,
       {q !== '' && matching.length === 0 && <p className="quiet">{texts.nothingFound}</p>}
       {matching.length > shown.length && (
         <div>
-          <Button onPress={() => setLimit(limit + shownAtOnce)}>
-            {texts.moreFields(Math.min(shownAtOnce, matching.length - shown.length))}
+          <Button onPress={() => setLimit(limit + fieldsPerStep)}>
+            {texts.moreFields(Math.min(fieldsPerStep, matching.length - shown.length))}
           </Button>
         </div>
       )}
@@ -108,7 +108,7 @@ interface ArrayProps extends ContainerProps {
 
 export function ArrayField(props: ArrayProps) {
   const { items, value, onChange, root, label, path, depth, violations, isRequired, notes, child } = props
-  const [limit, setLimit] = useState(shownAtOnce)
+  const [limit, setLimit] = useState(fieldsPerStep)
   const list = Array.isArray(value) ? value : []
   const change = (next: unknown[]) =>
     onChange(next.length === 0 && !isRequired && props.name !== undefined ? undefined : next)
@@ -147,8 +147,8 @@ export function ArrayField(props: ArrayProps) {
       })}
       <div className="schema-actions">
         {list.length > limit && (
-          <Button onPress={() => setLimit(limit + shownAtOnce)}>
-            {texts.moreFields(Math.min(shownAtOnce, list.length - limit))}
+          <Button onPress={() => setLimit(limit + fieldsPerStep)}>
+            {texts.moreFields(Math.min(fieldsPerStep, list.length - limit))}
           </Button>
         )}
         <Button

@@ -10,7 +10,7 @@ const textOf = (value: unknown) => (value === undefined ? '' : JSON.stringify(va
 /** Reports whether a text within the form is valid (undefined) or has a problem. A draft with a problem is not saved. */
 export const BrokenTexts = createContext<(path: string, problem: string | undefined) => void>(() => {})
 
-function useBroken(path: string, problem: string | undefined) {
+function useReportedProblem(path: string, problem: string | undefined) {
   const report = useContext(BrokenTexts)
   useEffect(() => {
     if (problem === undefined) return
@@ -57,7 +57,7 @@ export function TextValue({
   note,
 }: FieldProps & { notes: string; note: string }) {
   const { text, problem, type } = useText(value, (next) => void onChange(next))
-  useBroken(path, problem)
+  useReportedProblem(path, problem)
   return (
     <JsonField
       label={shownLabel(label)}
@@ -101,7 +101,7 @@ export function OtherKeys({
     onChange({ ...Object.fromEntries(kept), ...next })
     return undefined
   })
-  useBroken(`${path}/*`, problem)
+  useReportedProblem(`${path}/*`, problem)
   if (isEmpty && !(mayAdd && problem !== undefined))
     return own.length === 0 ? null : (
       <p className="field-error" role="alert">

@@ -12,14 +12,14 @@ export interface DeletionOperations {
 }
 
 const ForgetTenant = defineJob<{ tenantId: string }>('assets.forget-tenant', { timeoutSeconds: 3600 })
-const rowsAtOnce = 5000
+const rowsPerStatement = 5000
 
 export function createDeletionOperations(
   { db, jobs }: Pick<Kit, 'db' | 'jobs'>,
   register: Pick<Register, 'containments'>,
 ): DeletionOperations {
   jobs.handle(ForgetTenant, async ({ tenantId }) => {
-    while (await deleteSomeOfTenant(db.sql, tenantId, rowsAtOnce));
+    while (await deleteSomeOfTenant(db.sql, tenantId, rowsPerStatement));
   })
   return {
     async endRelations(sql, { tenantId, endpointIds, unregisteredDate: endedDate }) {

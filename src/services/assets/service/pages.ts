@@ -2,7 +2,7 @@
 import type { Window } from '../../../kernel/paging.ts'
 
 /** Maximum number of rows in memory at once; an object can have a quarter of a megabyte. */
-const rowsAtOnce = 100
+const rowsPerRead = 100
 
 export interface PageReader<T> {
   rows(window: Window): Promise<T[]>
@@ -12,7 +12,7 @@ export interface PageReader<T> {
 
 /** Yields the rows of a page. A long page is read in parts, so that no more than one part is in memory. */
 export async function* rowsOfPage<T>(window: Window, { rows, ids, byIds }: PageReader<T>): AsyncGenerator<T> {
-  if (window.limit !== null && window.limit <= rowsAtOnce) {
+  if (window.limit !== null && window.limit <= rowsPerRead) {
     yield* await rows(window)
     return
   }
@@ -21,5 +21,5 @@ export async function* rowsOfPage<T>(window: Window, { rows, ids, byIds }: PageR
 
 /** Yields the rows with these ids, read in parts. */
 export async function* rowsOfIds<T>(ids: string[], byIds: PageReader<T>['byIds']): AsyncGenerator<T> {
-  for (let at = 0; at < ids.length; at += rowsAtOnce) yield* await byIds(ids.slice(at, at + rowsAtOnce))
+  for (let at = 0; at < ids.length; at += rowsPerRead) yield* await byIds(ids.slice(at, at + rowsPerRead))
 }

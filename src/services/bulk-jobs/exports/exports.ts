@@ -190,13 +190,13 @@ async function* bytesOf(
   }
 }
 
-const exportsAtOnce = 20
+const exportsPerDeletion = 20
 
 /** Releases the contents of expired files. */
 export async function deleteExpired({ kit, contents }: ExportDeps) {
-  for (let found = exportsAtOnce; found === exportsAtOnce; )
+  for (let found = exportsPerDeletion; found === exportsPerDeletion; )
     found = await kit.db.tx(async (sql) => {
-      const expired = await store.deleteExpired(sql, kit.now(), exportsAtOnce)
+      const expired = await store.deleteExpired(sql, kit.now(), exportsPerDeletion)
       for (const { tenantId, contentKeys } of expired)
         if (contentKeys.length > 0) await contents.release(sql, tenantId, contentKeys)
       return expired.length

@@ -74,8 +74,8 @@ export function createExports(kit: Kit, services: Services): ExportOperations {
     },
     async exportTraffic(ctx, { format, gzip = false, fromCreatedAt, toCreatedAt, ...conditions }) {
       const now = kit.now()
-      const from = momentOf('fromCreatedAt', fromCreatedAt, now) ?? 0
-      const to = Math.min((momentOf('toCreatedAt', toCreatedAt, now) ?? now.getTime()) + 1, now.getTime() + 1)
+      const from = timeOfField('fromCreatedAt', fromCreatedAt, now) ?? 0
+      const to = Math.min((timeOfField('toCreatedAt', toCreatedAt, now) ?? now.getTime()) + 1, now.getTime() + 1)
       if (to <= from) throw invalidField('toCreatedAt', 'expected a moment that is not before fromCreatedAt')
       const data = { format, gzip, request: { ...conditions, from, to } }
       return await createExport(deps, ctx, ExportTraffic, data, 'traffic')
@@ -86,7 +86,7 @@ export function createExports(kit: Kit, services: Services): ExportOperations {
   }
 }
 
-function momentOf(field: string, text: string | undefined, now: Date): number | undefined {
+function timeOfField(field: string, text: string | undefined, now: Date): number | undefined {
   if (text === undefined) return undefined
   const time = timeOf(text, now)
   if (time === undefined) throw invalidField(field, `expected ${timeText}`)

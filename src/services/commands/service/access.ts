@@ -15,7 +15,7 @@ export const readScope = 'endpoint:read'
 export const updateScope = 'endpoint:update'
 export const applicationScope = 'application:endpoint-command:read'
 
-const lookupsAtOnce = 500
+const lookupsPerStatement = 500
 /** Maximum number of cached endpoints; each takes about 300 bytes. */
 const knownMax = 20_000
 
@@ -30,7 +30,7 @@ export function createEndpointLookup(
   const lookup = createBatcher<string, EndpointRef>(async (endpointIds) => {
     const found = await register.findAll([...new Set(endpointIds)])
     return endpointIds.map((endpointId) => found.get(endpointId))
-  }, lookupsAtOnce)
+  }, lookupsPerStatement)
   const known = createCache<EndpointRef>({ max: knownMax, groupOf: ({ tenantId }) => tenantId, bus })
   known.dropOn(EndpointUnregistered, ({ endpointIds }) => endpointIds)
   known.dropOn(VersionUpdated, ({ endpointId }) => endpointId)

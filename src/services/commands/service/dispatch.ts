@@ -62,7 +62,7 @@ interface Parts {
   start(endpointIds: string[], work: () => Promise<unknown>): void
 }
 
-const positionsAtOnce = 500
+const positionsPerStatement = 500
 const retryMs = 1000
 
 export function createDispatch({ kit, gateway, dispatched }: Pick<Parts, 'kit' | 'gateway' | 'dispatched'>): Dispatch {
@@ -77,7 +77,7 @@ export function createDispatch({ kit, gateway, dispatched }: Pick<Parts, 'kit' |
     inOrder: createKeyedMutex().run,
     position: createBatcher<store.EndpointKey, store.Position>(
       (endpoints) => store.findPositions(kit.db.sql, endpoints),
-      positionsAtOnce,
+      positionsPerStatement,
     ),
     start(endpointIds, work) {
       const run = work()

@@ -41,13 +41,13 @@ export async function endpointInVersion(
   // Most requests name the current version, which exists.
   if (appVersionName !== endpoint.versionName) {
     const version = await deps.applications.findVersion(appVersionName)
-    if (!isOf(version, endpoint)) throw NoVersion({ appVersionName })
+    if (!belongsToApplicationOf(version, endpoint)) throw NoVersion({ appVersionName })
   }
   return { endpoint, versionName: appVersionName }
 }
 
 /** Returns whether the version belongs to the application of the endpoint. */
-export const isOf = (version: ApplicationVersionRef | undefined, endpoint: EndpointRef) =>
+export const belongsToApplicationOf = (version: ApplicationVersionRef | undefined, endpoint: EndpointRef) =>
   version?.tenantId === endpoint.tenantId && version.applicationName === endpoint.applicationName
 
 export async function permittedVersion(

@@ -9,7 +9,7 @@ import { applicationResource, type Register, selectionPages } from '../../regist
 import { NoFilter, NoVersion } from '../errors.ts'
 import { ConfigurationUpdated } from '../events.ts'
 import * as store from '../store/configs.ts'
-import { isOf } from './access.ts'
+import { belongsToApplicationOf } from './access.ts'
 import { type WriteDeps, writeOwn } from './endpoints.ts'
 import { type Payload, payloadOf } from './payload.ts'
 
@@ -29,9 +29,9 @@ interface Deps extends WriteDeps {
 
 const scope = 'endpoint:update'
 /** Number of endpoints on a page; larger pages would delay other requests while their rows are parsed. */
-const selectedAtOnce = 1000
+const endpointsPerPage = 1000
 /** Building the parameters of 10,000 endpoints delayed other requests by 18 ms. */
-const writtenAtOnce = 2500
+const endpointsPerWrite = 2500
 
 export const createBatchOperations = (deps: Deps): BatchOperations => ({
   async putAll(ctx, name, value, endpoints) {
@@ -63,11 +63,11 @@ async function targetOfVersion(
     kit.db.sql,
     ctx,
     { endpointIds: ids },
-    { scope, limit: selectedAtOnce },
+    { scope, limit: endpointsPerPage },
   )) {
     if (page.rejected[0]) throw page.rejected[0].error
     for (const endpoint of page.endpoints) {
-      if (!isOf(version, endpoint)) throw notFound()
+      if (!belongsToApplicationOf(version, endpoint)) throw notFound()
       target.endpointIds.push(endpoint.endpointId)
     }
   }
@@ -87,7 +87,13 @@ async function targetsOfFilter({ register, kit }: Deps, ctx: Ctx, filterId: stri
   if (filter.status !== 'active')
     throw invalidField('filterId', `filter ${filterId} is still being matched, ask again when its status is active`)
   const targets = new Map<string, store.Target>()
-  for await (const page of selectionPages(register, kit.db.sql, ctx, { filterId }, { scope, limit: selectedAtOnce })) {
+  for await (const page of selectionPages(
+    register,
+    kit.db.sql,
+    ctx,
+    { filterId },
+    { scope, limit: endpointsPerPage },
+  )) {
     if (page.rejected[0]) throw page.rejected[0].error
     for (const { tenantId, applicationName, versionName, endpointId } of page.endpoints) {
       const target = targets.get(versionName) ?? { tenantId, applicationName, versionName, endpointIds: [] }
@@ -144,8 +150,8 @@ const countOf = (targets: store.Target[]): number =>
 
 function* inChunks(targets: store.Target[]): Generator<store.Target> {
   for (const target of targets)
-    for (let at = 0; at < target.endpointIds.length; at += writtenAtOnce)
-      yield { ...target, endpointIds: target.endpointIds.slice(at, at + writtenAtOnce) }
+    for (let at = 0; at < target.endpointIds.length; at += endpointsPerWrite)
+      yield { ...target, endpointIds: target.endpointIds.slice(at, at + endpointsPerWrite) }
 }
 
 /** Returns the configuration that all endpoints have already, if it is one and the same and equals the payload. */

@@ -14,7 +14,7 @@ export interface Contents {
 }
 
 const bytesMax = 32 * 1024 * 1024
-const readAtOnce = 16
+const contentsPerStatement = 16
 
 export function createContents({ db, bus }: Pick<Kit, 'db' | 'bus'>): Contents {
   // A value takes about three times the memory of its text.
@@ -29,7 +29,7 @@ export function createContents({ db, bus }: Pick<Kit, 'db' | 'bus'>): Contents {
       ))
         found.set(`${tenantId} ${row.configId}`, row.config)
     return requests.map(({ tenantId, configId }) => found.get(`${tenantId} ${configId}`))
-  }, readAtOnce)
+  }, contentsPerStatement)
   return {
     find: (tenantId, configId) =>
       cache.read(`${tenantId} ${configId}`, async () => {

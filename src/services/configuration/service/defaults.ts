@@ -25,7 +25,7 @@ export interface DefaultOperations {
 }
 
 const read = 'application:endpoint-config:read'
-const namesAtOnce = 16
+const namesPerPage = 16
 
 export const createDefaultOperations = (deps: WriteDeps): DefaultOperations => ({
   put: (ctx, request, value, ifMatch) => put(deps, ctx, request, value, ifMatch),
@@ -50,7 +50,7 @@ export const createDefaultOperations = (deps: WriteDeps): DefaultOperations => (
   async list(ctx, appVersionName) {
     const { tenantId, versionName } = await permittedVersion(deps, ctx, appVersionName, read)
     const { sql } = deps.kit.db
-    return allNames((after) => store.findDefaultsAfter(sql, { tenantId, versionName, after, limit: namesAtOnce }))
+    return allNames((after) => store.findDefaultsAfter(sql, { tenantId, versionName, after, limit: namesPerPage }))
   },
   async schema(ctx, appVersionName) {
     const version = await permittedVersion(deps, ctx, appVersionName, read)

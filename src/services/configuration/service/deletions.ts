@@ -21,7 +21,7 @@ const ForgetVersion = defineJob<{ tenantId: string; versionName: string; until: 
 )
 const ForgetTenant = defineJob<{ tenantId: string }>('configuration.forget-tenant', { timeoutSeconds: 3600 })
 
-const rowsAtOnce = 5000
+const rowsPerStatement = 5000
 /** A released content is deleted after this time, because a hand-over that is being recorded may still refer to it. */
 const releasedMs = 5 * 60_000
 /** Orphans are searched among writes of this period: a write that began before its endpoint was unregistered has ended by then. */
@@ -33,10 +33,12 @@ export function createDeletionOperations(
 ): DeletionOperations {
   const ago = (ms: number) => new Date(now().getTime() - ms)
   jobs.handle(ForgetVersion, async ({ until, ...version }) => {
-    while ((await store.deleteSomeOfVersion(db.sql, { ...version, until: new Date(until) }, rowsAtOnce, now())) > 0);
+    while (
+      (await store.deleteSomeOfVersion(db.sql, { ...version, until: new Date(until) }, rowsPerStatement, now())) > 0
+    );
   })
   jobs.handle(ForgetTenant, async ({ tenantId }) => {
-    while ((await store.deleteSomeOfTenant(db.sql, tenantId, rowsAtOnce)) > 0);
+    while ((await store.deleteSomeOfTenant(db.sql, tenantId, rowsPerStatement)) > 0);
     while (await db.tx((sql) => bulk.deleteTenantTasks(sql, tenantId, [WriteConfigurations])));
   })
   return {
@@ -51,7 +53,7 @@ export function createDeletionOperations(
     forgetTenant: (sql, tenantId) => jobs.send(sql, ForgetTenant, { tenantId }),
     async sweep(sql) {
       await store.deleteOrphans(sql, register.relation, ago(orphansMs), now())
-      while ((await store.sweepContents(sql, ago(releasedMs), rowsAtOnce)) === rowsAtOnce);
+      while ((await store.sweepContents(sql, ago(releasedMs), rowsPerStatement)) === rowsPerStatement);
     },
   }
 }

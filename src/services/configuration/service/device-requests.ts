@@ -20,13 +20,13 @@ interface Deps {
   pushes: Pick<Pushes, 'handedOver'>
 }
 
-const lookupsAtOnce = 500
+const lookupsPerStatement = 500
 
 export function createDeviceOperations({ db, contents, handovers, pushes }: Deps): DeviceOperations {
   const outdated = createBatcher<DeviceEndpoint, store.EffectiveRow[]>(async (endpoints) => {
     const rows = Map.groupBy(await store.findOutdated(db.sql, endpoints), ({ position }) => position)
     return endpoints.map((_, position) => rows.get(position) ?? [])
-  }, lookupsAtOnce)
+  }, lookupsPerStatement)
 
   return {
     async current(endpoint, name = defaultName, known) {

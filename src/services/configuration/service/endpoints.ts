@@ -47,20 +47,20 @@ export const createEndpointOperations = (deps: WriteDeps): EndpointOperations =>
     const { tenantId, endpointId } = endpoint
     const { sql } = deps.kit.db
     return allNames((after) =>
-      store.findOwnAfter(sql, { tenantId, endpointId, versionName, after, limit: namesAtOnce }),
+      store.findOwnAfter(sql, { tenantId, endpointId, versionName, after, limit: namesPerPage }),
     )
   },
 })
 
 /** Number of configurations that are read at a time; each has up to a megabyte. */
-const namesAtOnce = 16
+const namesPerPage = 16
 
 export async function* allNames(find: (after: string) => Promise<store.ConfigRow[]>): AsyncGenerator<store.ConfigRow> {
   for (let after = ''; ; ) {
     const page = await find(after)
     yield* page
     const last = page.at(-1)
-    if (!last || page.length < namesAtOnce) return
+    if (!last || page.length < namesPerPage) return
     after = last.name
   }
 }

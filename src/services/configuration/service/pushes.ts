@@ -76,8 +76,8 @@ interface Parts extends Deps {
 /** Delay of the second check for a connection that was being made during the write. */
 const recheckMs = 1000
 const attemptsMax = 5
-const endpointsAtOnce = 500
-const pushesAtOnce = 25
+const endpointsPerPage = 500
+const concurrentPushes = 25
 
 export function createPushes(deps: Deps): Pushes {
   const { kit, gateway } = deps
@@ -167,13 +167,13 @@ async function pushBatch(parts: Parts, { tenantId, configId }: { tenantId: strin
   if (!hasConnections(parts, tenantId)) return
   const pace = createPace()
   for (let after = ''; !kit.stopping.aborted; ) {
-    const rows = await store.findUndispatchedOf(kit.db.sql, { tenantId, configId, after, limit: endpointsAtOnce })
+    const rows = await store.findUndispatchedOf(kit.db.sql, { tenantId, configId, after, limit: endpointsPerPage })
     // A batch may name a version that is not the current one of the endpoint.
     const wanted = rows.filter(
       ({ endpointId, versionName }) => gateway.connectedEndpoint(endpointId)?.versionName === versionName,
     )
     await inTurn(wanted, pace, (row) => send(parts, { tenantId, ...row }, { name: row.name, configId }))
-    if (rows.length < endpointsAtOnce) return
+    if (rows.length < endpointsPerPage) return
     after = rows.at(-1)!.endpointId
   }
 }
@@ -188,8 +188,8 @@ async function pushUndispatched(parts: Parts, wanted: (endpoint: store.DeviceRef
   const { kit, gateway } = parts
   const endpoints = [...gateway.connectedHere()].filter(wanted)
   const pace = createPace()
-  for (let at = 0; at < endpoints.length && !kit.stopping.aborted; at += endpointsAtOnce) {
-    const some = endpoints.slice(at, at + endpointsAtOnce)
+  for (let at = 0; at < endpoints.length && !kit.stopping.aborted; at += endpointsPerPage) {
+    const some = endpoints.slice(at, at + endpointsPerPage)
     const rows = await store.findUndispatched(kit.db.sql, some)
     await inTurn(rows, pace, (row) => send(parts, some[row.position]!, row))
   }
@@ -197,8 +197,8 @@ async function pushUndispatched(parts: Parts, wanted: (endpoint: store.DeviceRef
 
 /** Sends a few at a time and pauses between them, so that other requests and devices do not wait for thousands of pushes. */
 async function inTurn<T>(items: T[], pace: Pace, work: (item: T) => Promise<void>) {
-  for (let at = 0; at < items.length; at += pushesAtOnce) {
-    await Promise.all(items.slice(at, at + pushesAtOnce).map(work))
+  for (let at = 0; at < items.length; at += concurrentPushes) {
+    await Promise.all(items.slice(at, at + concurrentPushes).map(work))
     await pace()
   }
 }

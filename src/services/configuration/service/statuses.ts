@@ -23,7 +23,7 @@ export interface StatusOperations {
 }
 
 /** Maximum number of characters of configurations in memory for one response. */
-const charactersAtOnce = 4_000_000
+const charactersInMemoryMax = 4_000_000
 
 export function createStatusOperations(
   { db }: Pick<Kit, 'db'>,
@@ -63,7 +63,7 @@ function* partsOf(rows: store.StatusRow[]): Generator<store.StatusRow[]> {
   const seen = new Set<string>()
   for (const row of rows) {
     const added = seen.has(row.configId) ? 0 : row.length
-    if (part.length > 0 && characters + added > charactersAtOnce) {
+    if (part.length > 0 && characters + added > charactersInMemoryMax) {
       yield part
       part = []
       characters = 0

@@ -53,7 +53,7 @@ interface Given {
 export const etagOfSystem = ({ configId, name, displayName, config, updatedDate }: store.SystemRow) =>
   etagOf([configId, name, displayName, config, updatedDate])
 
-const itemsAtOnce = 50
+const itemsPerPage = 50
 
 export function createSystemOperations(
   { db, now, newId }: Pick<Kit, 'db' | 'now' | 'newId'>,
@@ -61,9 +61,9 @@ export function createSystemOperations(
 ): SystemOperations {
   async function* walk(owner: store.SystemOwner, name: string | undefined, { offset, limit }: Window) {
     for (let left = limit ?? Number.POSITIVE_INFINITY, at = offset; left > 0; ) {
-      const page = await store.findSystemPage(db.sql, owner, name, { offset: at, limit: Math.min(left, itemsAtOnce) })
+      const page = await store.findSystemPage(db.sql, owner, name, { offset: at, limit: Math.min(left, itemsPerPage) })
       yield* page
-      if (page.length < itemsAtOnce) return
+      if (page.length < itemsPerPage) return
       at += page.length
       left -= page.length
     }

@@ -22,7 +22,7 @@ export interface SystemRow {
 }
 
 const columns = (sql: Sql) => sql`config_id, name, display_name, config, created_date, updated_date`
-const isOf = (sql: Sql, { tenantId, level, entityId }: SystemOwner) =>
+const ownedBy = (sql: Sql, { tenantId, level, entityId }: SystemOwner) =>
   sql`tenant_id = ${tenantId} and level = ${level} and entity_id = ${entityId}`
 
 /** Returns false if the owner has a configuration with this name. */
@@ -35,13 +35,13 @@ export async function insertSystem(sql: Sql, owner: SystemOwner, row: SystemRow)
 
 export async function findSystem(sql: Sql, owner: SystemOwner, configId: string): Promise<SystemRow | undefined> {
   const [row] = await sql<SystemRow[]>`
-    select ${columns(sql)} from configuration.system_configs where ${isOf(sql, owner)} and config_id = ${configId}`
+    select ${columns(sql)} from configuration.system_configs where ${ownedBy(sql, owner)} and config_id = ${configId}`
   return row
 }
 
 export async function lockSystem(sql: Sql, owner: SystemOwner, configId: string): Promise<SystemRow | undefined> {
   const [row] = await sql<SystemRow[]>`
-    select ${columns(sql)} from configuration.system_configs where ${isOf(sql, owner)} and config_id = ${configId}
+    select ${columns(sql)} from configuration.system_configs where ${ownedBy(sql, owner)} and config_id = ${configId}
     for update`
   return row
 }
@@ -51,7 +51,7 @@ export async function updateSystem(sql: Sql, owner: SystemOwner, row: SystemRow)
   const { configId, createdDate: _, ...changed } = row
   try {
     await sql`
-      update configuration.system_configs set ${sql(changed)} where ${isOf(sql, owner)} and config_id = ${configId}`
+      update configuration.system_configs set ${sql(changed)} where ${ownedBy(sql, owner)} and config_id = ${configId}`
     return true
   } catch (error) {
     if (isUniqueViolation(error, 'system_config_name')) return false
@@ -60,13 +60,13 @@ export async function updateSystem(sql: Sql, owner: SystemOwner, row: SystemRow)
 }
 
 export async function deleteSystem(sql: Sql, owner: SystemOwner, configId: string) {
-  await sql`delete from configuration.system_configs where ${isOf(sql, owner)} and config_id = ${configId}`
+  await sql`delete from configuration.system_configs where ${ownedBy(sql, owner)} and config_id = ${configId}`
 }
 
 export async function countSystem(sql: Sql, owner: SystemOwner, name: string | undefined): Promise<number> {
   const [row] = await sql<{ count: number }[]>`
     select count(*)::int as count from configuration.system_configs
-    where ${isOf(sql, owner)} and (${name ?? null}::text is null or name = ${name ?? null})`
+    where ${ownedBy(sql, owner)} and (${name ?? null}::text is null or name = ${name ?? null})`
   return row!.count
 }
 
@@ -78,7 +78,7 @@ export async function findSystemPage(
 ): Promise<SystemRow[]> {
   return await sql<SystemRow[]>`
     select ${columns(sql)} from configuration.system_configs
-    where ${isOf(sql, owner)} and (${name ?? null}::text is null or name = ${name ?? null})
+    where ${ownedBy(sql, owner)} and (${name ?? null}::text is null or name = ${name ?? null})
     order by name offset ${offset} limit ${limit}`
 }
 

@@ -5,7 +5,7 @@ import { NoCredential, TransitionRejected, UsernameTaken } from '../errors.ts'
 import { CredentialCreated, CredentialDeleted, CredentialPasswordChanged, CredentialStateChanged } from '../events.ts'
 import type { Hashing } from '../hashing.ts'
 import type { BasicCredential, NewBasicCredential } from '../schemas.ts'
-import { isAllowed, possibleFrom, type TargetState } from '../states.ts'
+import { allowedTransitionsText, isAllowed, type TargetState } from '../states.ts'
 import * as store from '../store/basic.ts'
 
 export interface BasicCredentialOperations {
@@ -62,7 +62,8 @@ export function createBasicCredentialOperations(
         if (!row) throw NoCredential({ id })
         const { state: from, username } = row
         if (from === to) return
-        if (!isAllowed(from, to, 'caller')) throw TransitionRejected({ from, to, possible: possibleFrom(from) })
+        if (!isAllowed(from, to, 'caller'))
+          throw TransitionRejected({ from, to, possible: allowedTransitionsText(from) })
         await store.setBasicState(sql, tenantId, id, to, now())
         const credential = { tenantId, credentialId: id, kind: 'basic', username } as const
         await bus.publish(sql, CredentialStateChanged, { ...credential, from, to })

@@ -6,7 +6,7 @@ import type { PkiWorker } from '../../../kernel/pki/worker.ts'
 import { NoCredential, TransitionRejected } from '../errors.ts'
 import { CertificateExpiresSoon, CredentialCreated, CredentialStateChanged } from '../events.ts'
 import type { CertificateCredential, IssuedCertificate } from '../schemas.ts'
-import { isAllowed, possibleFrom, type TargetState } from '../states.ts'
+import { allowedTransitionsText, isAllowed, type TargetState } from '../states.ts'
 import { markListOutdated } from '../store/authorities.ts'
 import * as store from '../store/certificates.ts'
 import type { Authorities } from './authorities.ts'
@@ -82,7 +82,8 @@ export function createCertificateOperations(
         if (!row) throw NoCredential({ id })
         const { state: from, serialNumber } = row
         if (from === to) return
-        if (!isAllowed(from, to, 'caller')) throw TransitionRejected({ from, to, possible: possibleFrom(from) })
+        if (!isAllowed(from, to, 'caller'))
+          throw TransitionRejected({ from, to, possible: allowedTransitionsText(from) })
         await store.setCertificateState(sql, tenantId, id, to, now())
         await markListOutdated(sql, tenantId) // every change by a caller adds it to the list or removes it
         const credential = { tenantId, credentialId: id, kind: 'x509', serialNumber } as const

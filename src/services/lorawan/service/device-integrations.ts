@@ -126,15 +126,15 @@ const viewOf = (row: store.DeviceIntegrationRow) => {
 }
 
 const noFormatter: CodecFunctions = { decodes: false, encodes: false }
-const inspectedAtOnce = 8
+const concurrentInspections = 8
 
 /** Checks each distinct formatter once; a thousand devices usually share one. */
 async function inspectAll({ codecs }: Deps, tenantId: string, given: { formatter?: string; path: string }[]) {
   const functions = new Map<string, CodecFunctions>([['', noFormatter]])
   const distinct = [...Map.groupBy(given, ({ formatter = '' }) => formatter)].filter(([text]) => text !== '')
-  for (let from = 0; from < distinct.length; from += inspectedAtOnce)
+  for (let from = 0; from < distinct.length; from += concurrentInspections)
     await Promise.all(
-      distinct.slice(from, from + inspectedAtOnce).map(async ([text, [first]]) => {
+      distinct.slice(from, from + concurrentInspections).map(async ([text, [first]]) => {
         const found = await codecs.inspect(tenantId, text)
         if ('error' in found) throw invalidField(first!.path, found.error)
         functions.set(text, found)

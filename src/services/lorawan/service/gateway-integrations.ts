@@ -173,7 +173,7 @@ async function create(deps: Deps, ctx: Ctx, id: number, given: Parameters<Gatewa
 
 const takenText = (netGatewayId: string) => `${netGatewayId} already has a gateway integration`
 
-const registeredAtOnce = 4
+const concurrentRegistrations = 4
 const unreachableMax = 3
 
 /** Registers gateways in the network, a few at a time. If the network does not answer, the remaining gateways fail without an attempt. */
@@ -210,7 +210,7 @@ async function registerOnNet(
       }
     }
   }
-  await Promise.all(Array.from({ length: registeredAtOnce }, work))
+  await Promise.all(Array.from({ length: concurrentRegistrations }, work))
 }
 
 const insert = (

@@ -31,7 +31,7 @@ export interface Connector {
   periodic: PeriodicTask[]
 }
 
-const deletedAtOnce = 10_000
+const rowsPerDeletion = 10_000
 /** After this time the network has forgotten a downlink. */
 const downlinkDays = 30
 
@@ -63,8 +63,8 @@ export function createConnector(deps: ConnectorDeps): Connector {
         name: 'lorawan.forget-old',
         everySeconds: 60,
         async run() {
-          while ((await deleteOldUplinks(kit.db.sql, deletedAtOnce)) === deletedAtOnce);
-          while ((await deleteOldDownlinks(kit.db.sql, downlinkDays, deletedAtOnce)) === deletedAtOnce);
+          while ((await deleteOldUplinks(kit.db.sql, rowsPerDeletion)) === rowsPerDeletion);
+          while ((await deleteOldDownlinks(kit.db.sql, downlinkDays, rowsPerDeletion)) === rowsPerDeletion);
         },
       },
     ],

@@ -25,7 +25,7 @@ interface Entry {
 
 const mebibyte = 1024 * 1024
 const cacheBytes = 64 * mebibyte
-const lookupsAtOnce = 500
+const lookupsPerStatement = 500
 /** A device without a device integration is cached for this time, because a network may publish uplinks of many of them. */
 const unmappedMs = 10_000
 
@@ -45,7 +45,7 @@ export function createDevices({ db, bus }: Pick<Kit, 'db' | 'bus'>): Devices {
     const rows = await findLinkedDevices(db.sql, devices)
     const found = new Map(rows.map((row) => [keyOf(row.appIntegrationId, row.netDeviceId), row]))
     return devices.map(({ appIntegrationId, netDeviceId }) => found.get(keyOf(appIntegrationId, netDeviceId)))
-  }, lookupsAtOnce)
+  }, lookupsPerStatement)
   return {
     async find(appIntegrationId, netDeviceId) {
       const key = keyOf(appIntegrationId, netDeviceId)

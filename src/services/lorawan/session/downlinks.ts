@@ -40,7 +40,7 @@ export interface Downlinks {
   settled(): Promise<void>
 }
 
-const endpointsAtOnce = 500
+const endpointsPerPage = 500
 const retryMs = 1000
 
 export function createDownlinks(deps: DownlinkDeps): Downlinks {
@@ -98,11 +98,11 @@ async function deviceFor({ kit }: DownlinkDeps, { appIntegrationId }: Publisher,
 async function startWaiting(deps: DownlinkDeps, publisher: Publisher, start: Downlinks['start']) {
   const { appIntegrationId, tenantId } = publisher
   for (let after = 0; publisher.isConnected; ) {
-    const page = { appIntegrationId, after, limit: endpointsAtOnce }
+    const page = { appIntegrationId, after, limit: endpointsPerPage }
     const endpoints = await store.findEndpointsAfter(deps.kit.db.sql, page)
     const waiting = await deps.commands.waiting(endpoints.map(({ endpointId }) => ({ tenantId, endpointId })))
     start(publisher, [...waiting])
-    if (endpoints.length < endpointsAtOnce) return
+    if (endpoints.length < endpointsPerPage) return
     after = endpoints.at(-1)!.id
   }
 }

@@ -50,8 +50,8 @@ interface Parts extends SessionDeps {
 
 const claimMs = 2000
 const refreshMs = 10_000
-const claimedAtOnce = 100
-const connectsAtOnce = 50
+const sessionsPerClaim = 100
+const concurrentConnects = 50
 
 export function createSessions(deps: SessionDeps): Sessions {
   const { kit } = deps
@@ -60,7 +60,7 @@ export function createSessions(deps: SessionDeps): Sessions {
     ...deps,
     held: new Map(),
     inOrder: createKeyedMutex().run,
-    limited: createSemaphore(connectsAtOnce),
+    limited: createSemaphore(concurrentConnects),
     isStopped: true,
     claiming: undefined,
     isClaimWanted: false,
@@ -129,7 +129,7 @@ async function claimAll(parts: Parts) {
   const { kit } = parts
   while (parts.isClaimWanted && !parts.isStopped) {
     parts.isClaimWanted = false
-    const rows = await store.claimSessions(kit.db.sql, kit.members.nodeId, claimedAtOnce)
+    const rows = await store.claimSessions(kit.db.sql, kit.members.nodeId, sessionsPerClaim)
     const available = await availableTenants(parts, rows)
     for (const row of rows)
       change(parts, row.appIntegrationId, async () => {
@@ -137,7 +137,7 @@ async function claimAll(parts: Parts) {
         await parts.held.get(row.appIntegrationId)?.session?.stop()
         open(parts, row, available.has(row.tenantId))
       })
-    if (rows.length === claimedAtOnce) parts.isClaimWanted = true
+    if (rows.length === sessionsPerClaim) parts.isClaimWanted = true
   }
 }
 

@@ -22,7 +22,7 @@ export interface UplinkDeps {
 /** Resolves when the uplink may be acknowledged; never if it cannot be stored before the node stops. */
 export type HandleUplink = (appIntegrationId: number, netDeviceId: string, payload: Buffer) => Promise<void>
 
-const claimsAtOnce = 1000
+const uplinksPerStatement = 1000
 const retryMs = 1000
 const busyMs = 50
 const dayMs = 86_400_000
@@ -37,7 +37,7 @@ export function createUplinks(deps: UplinkDeps): HandleUplink {
   const claim = createBatcher<UplinkKey & { sampleAt: Date }, ClaimedUplink>(async (uplinks) => {
     const rows = new Map((await claimUplinks(kit.db.sql, uplinks)).map((row) => [uplinkKey(row), row]))
     return uplinks.map((uplink) => rows.get(uplinkKey(uplink)))
-  }, claimsAtOnce)
+  }, uplinksPerStatement)
   /** Uplinks that are being stored, by key. The same one that arrives meanwhile waits for it. */
   const running = new Map<string, Promise<void>>()
 

@@ -138,8 +138,8 @@ async function partOfApplications(deps: ListDeps, listing: Listing): Promise<Par
     return await sortedInMemory(deps, listing)
   const { budgetMs } = deps.limits
   let began = monotonicMs()
-  const leftMs = () => budgetMs - (monotonicMs() - began)
-  const isOver = () => leftMs() < 0
+  const remainingMs = () => budgetMs - (monotonicMs() - began)
+  const isOver = () => remainingMs() < 0
   const isConditional = hasConditions(query.conditions)
   const firstSteps = isConditional ? Math.max(deps.limits.firstSteps, listing.limit + 1) : listing.limit + 1
   if (isConditional && query.words === 'rare') {
@@ -164,7 +164,7 @@ async function partOfApplications(deps: ListDeps, listing: Listing): Promise<Par
     const stepBegan = monotonicMs()
     part = await walk(deps, listing, part, steps)
     const msPerStep = (monotonicMs() - stepBegan) / steps
-    steps = Math.max(firstSteps, Math.min(steps * 2, Math.floor(leftMs() / msPerStep)))
+    steps = Math.max(firstSteps, Math.min(steps * 2, Math.floor(remainingMs() / msPerStep)))
   }
   return cutPart(listing, part)
 }

@@ -5,7 +5,7 @@ import { timeOf, timeText } from '../../../kernel/times.ts'
 import { wordsOf } from './document.ts'
 import { type Connection, connections } from './query.ts'
 
-export function momentOf(text: string | undefined, field: string, now: Date): Date | undefined {
+export function timeOfParameter(text: string | undefined, field: string, now: Date): Date | undefined {
   if (text === undefined) return undefined
   const time = timeOf(text, now)
   if (time === undefined) throw invalidField(field, `expected ${timeText}`)

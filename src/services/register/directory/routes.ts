@@ -5,7 +5,7 @@ import { readMetadataFilter } from '../lists/query.ts'
 import { checkKey } from '../metadata/metadata.ts'
 import type { RegisterService } from '../service.ts'
 import { dimensionsOf } from './dimensions.ts'
-import { connectionsOf, momentOf, readWords } from './parameters.ts'
+import { connectionsOf, readWords, timeOfParameter } from './parameters.ts'
 import type { Sort } from './query.ts'
 import * as schemas from './schemas.ts'
 import type { SelectionRequest } from './selection.ts'
@@ -64,8 +64,8 @@ const selectionOf = (query: Selected, now: Date): SelectionRequest => ({
   versionNames: listOf(query.applicationVersionName),
   words: readWords(query.search ?? ''),
   connections: connectionsOf(query.connection),
-  activeAfter: momentOf(query.activeAfter, 'activeAfter', now),
-  activeBefore: momentOf(query.activeBefore, 'activeBefore', now),
+  activeAfter: timeOfParameter(query.activeAfter, 'activeAfter', now),
+  activeBefore: timeOfParameter(query.activeBefore, 'activeBefore', now),
   filterIds: listOf(query.filterId),
   metadata: query.metadataFilter ? readMetadataFilter(query.metadataFilter) : [],
 })

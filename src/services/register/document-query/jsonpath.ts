@@ -25,7 +25,7 @@ export function predicateOf(node: Node, base = '$'): string {
     case 'not':
       return `(!${predicateOf(node.part, base)})`
     case 'test':
-      return someAt(node.path, node.withElements, node.test, base)
+      return existsAt(node.path, node.withElements, node.test, base)
     case 'member':
       return someMember(node.where)
     default:
@@ -45,7 +45,7 @@ function someMember(where: Node): string {
   return `(exists($.keyvalue() ? ${predicateOf(where, '@')}))`
 }
 
-function someAt(path: string[], withElements: boolean, test: Test, base: string): string {
+function existsAt(path: string[], withElements: boolean, test: Test, base: string): string {
   if (!path.length) return testPredicate(test, base)
   const fullPath = steps(base, path)
   if (test.is === 'exists') return `(exists(${fullPath}))`

@@ -56,7 +56,7 @@ export interface EndpointOperations {
   ): Promise<void>
 }
 
-const leftoversMax = 1000
+const orphansPerRound = 1000
 
 interface Deps extends Pick<Kit, 'db' | 'bus' | 'now'> {
   identity: Identity
@@ -249,7 +249,7 @@ async function unregisterEndpointsOfVersion(
   // Waits for registrations that began before the deletion.
   await store.lockApplication(sql, version.applicationName)
   // Only concurrent registrations leave endpoints here. Those of a deleted tenant are deleted by a job.
-  const remainingIds = await store.findIdsOfVersion(sql, version.tenantId, version.versionName, leftoversMax)
+  const remainingIds = await store.findIdsOfVersion(sql, version.tenantId, version.versionName, orphansPerRound)
   if (remainingIds.length > 0) await unregister(deps, sql, remainingIds)
 }
 

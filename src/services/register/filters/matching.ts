@@ -37,7 +37,7 @@ export const MatchFilter = defineWalk<Omit<FilterToMatch, 'tenantId'>>('register
 const ClearMembers = defineJob<Record<never, never>>('register.clear-members', { timeoutSeconds: 3600 })
 
 const stepMillisecondsMax = 60_000
-const clearedAtOnce = 5000
+const membersPerDeletion = 5000
 
 export function createMatching({ db, bus, bulk, jobs }: Kit): Matching {
   bulk.handleWalk(MatchFilter, {
@@ -65,7 +65,7 @@ export function createMatching({ db, bus, bulk, jobs }: Kit): Matching {
   })
 
   jobs.handle(ClearMembers, async (_, { signal }) => {
-    while (await db.tx((sql) => members.deleteOrphanedMembers(sql, clearedAtOnce))) signal.throwIfAborted()
+    while (await db.tx((sql) => members.deleteOrphanedMembers(sql, membersPerDeletion))) signal.throwIfAborted()
   })
 
   return {

@@ -16,7 +16,7 @@ import {
   type SelectionPage,
   selectionPages,
 } from '../contract.ts'
-import { connectionsOf, momentOf, readWords } from '../directory/parameters.ts'
+import { connectionsOf, readWords, timeOfParameter } from '../directory/parameters.ts'
 import { selectionPage } from '../endpoints/selection.ts'
 import { findNumbersOf, findRefsByNumbers } from '../endpoints/store/many.ts'
 import { NoEndpoint } from '../errors.ts'
@@ -56,8 +56,8 @@ function directoryOf(conditions: EndpointConditions, now: Date): DirectoryCondit
   return {
     words: readWords(search ?? ''),
     connections: connectionsOf(connection),
-    activeAfter: momentOf(activeAfter, 'activeAfter', now),
-    activeBefore: momentOf(activeBefore, 'activeBefore', now),
+    activeAfter: timeOfParameter(activeAfter, 'activeAfter', now),
+    activeBefore: timeOfParameter(activeBefore, 'activeBefore', now),
   }
 }
 

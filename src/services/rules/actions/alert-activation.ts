@@ -3,13 +3,13 @@ import { causeOf } from '../chain.ts'
 import { alertTypeOf, entityOf, messageOf } from './alert-results.ts'
 import type { ActionDeps } from './deps.ts'
 import type { ActionOutcome, ActionRun } from './executor.ts'
-import { ActionFailed, objectOf, readEither, readJson } from './results.ts'
+import { ActionFailed, objectOf, readConstantOrExpression, readJson } from './results.ts'
 
 /** Opens the alert of an entity and type, or renews the one that is open (document 5, 5.15). */
 export async function alertActivation({ alerts }: ActionDeps, run: ActionRun): Promise<ActionOutcome> {
   const entity = entityOf(run)
   const alertType = await alertTypeOf(run)
-  const severityLevel = severityOf(await readEither(run, 'severityLevel'))
+  const severityLevel = severityOf(await readConstantOrExpression(run, 'severityLevel'))
   const message = await messageOf(run)
   const given = await readJson(run, 'metadataExpression')
   const metadata = given === undefined || given === null ? undefined : objectOf('metadataExpression', given)

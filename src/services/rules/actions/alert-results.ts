@@ -1,7 +1,7 @@
 /** Results that both alert actions have. */
 import type { EntityType } from '../alerts/model.ts'
 import type { ActionRun } from './executor.ts'
-import { ActionFailed, readEither, textOrJson } from './results.ts'
+import { ActionFailed, readConstantOrExpression, textOrJson } from './results.ts'
 
 const messageMax = 4000
 
@@ -12,14 +12,14 @@ export function entityOf({ action, run }: ActionRun): { entityType: EntityType; 
 }
 
 export async function alertTypeOf(run: ActionRun): Promise<string> {
-  const value = await readEither(run, 'alertType')
+  const value = await readConstantOrExpression(run, 'alertType')
   if (typeof value !== 'string' || !/^[A-Za-z0-9_.-]{1,100}$/.test(value))
     throw new ActionFailed('alertType: expected 1 to 100 letters, digits, _, . and -')
   return value
 }
 
 export async function messageOf(run: ActionRun): Promise<string | undefined> {
-  const value = await readEither(run, 'message')
+  const value = await readConstantOrExpression(run, 'message')
   if (value === undefined || value === null) return undefined
   const text = textOrJson(value).replaceAll('\0', ' ')
   if (text.length > messageMax) throw new ActionFailed(`message: expected at most ${messageMax} characters`)

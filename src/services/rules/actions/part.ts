@@ -32,7 +32,7 @@ export interface ActionsGiven
   emailRetries?: Retries
 }
 
-const deletedAtOnce = 1000
+const rowsPerDeletion = 1000
 
 export function createActions({
   kit,
@@ -55,7 +55,7 @@ export function createActions({
   const deliveries = createDeliveries({ kit, traces, send, limits, ...(maskOf && { maskOf }) })
   kit.bus.subscribe(TenantDeleted, ({ tenantId }) => deliveries.dropTenant(tenantId))
   kit.bus.handle('rules.forget-deliveries-of-tenant', TenantDeleted, async (sql, { tenantId }) => {
-    while ((await deleteOfTenant(sql, tenantId, deletedAtOnce)) === deletedAtOnce);
+    while ((await deleteOfTenant(sql, tenantId, rowsPerDeletion)) === rowsPerDeletion);
   })
   return {
     executors: createExecutors({

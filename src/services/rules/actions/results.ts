@@ -32,7 +32,7 @@ export async function readJson(run: ActionRun, attribute: string): Promise<unkno
 }
 
 /** Reads a constant, or the expression that may be given instead of it. */
-export const readEither = async (run: ActionRun, attribute: string): Promise<unknown> =>
+export const readConstantOrExpression = async (run: ActionRun, attribute: string): Promise<unknown> =>
   run.action.fields[`${attribute}Expression`] === undefined
     ? run.action.fields[attribute]
     : await read(run, `${attribute}Expression`)

@@ -38,7 +38,7 @@ export const defaultLimits: Limits = { underWayPerHost: 16, waitingPerTenant: 10
 const underWayPerTenant = 64
 const underWayTotal = 512
 const stopMs = 4000
-const takenAtOnce = 1000
+const deliveriesPerTakeover = 1000
 
 export function createDeliveries(deps: DeliveriesDeps): Deliveries {
   const { kit, limits = defaultLimits } = deps
@@ -187,14 +187,14 @@ function enqueueAfter(state: State, entry: Entry, waitMs: number) {
 async function takeOver(state: State, from: string) {
   const { kit } = state
   for (let more = !state.stopped; more; ) {
-    const taken = await store.takeOver(kit.db.sql, from, kit.members.nodeId, takenAtOnce)
+    const taken = await store.takeOver(kit.db.sql, from, kit.members.nodeId, deliveriesPerTakeover)
     for (const { action, attempts, dueInMs, ...row } of taken) {
       const entry: Entry = { ...row, action: JSON.parse(action), attempts: JSON.parse(attempts), content: undefined }
       state.counts.set(row.tenantId, (state.counts.get(row.tenantId) ?? 0) + 1)
       state.entries.set(row.id, entry)
       enqueueAfter(state, entry, dueInMs)
     }
-    more = taken.length === takenAtOnce && !state.stopped
+    more = taken.length === deliveriesPerTakeover && !state.stopped
   }
 }
 

@@ -50,7 +50,7 @@ export function createPushes(deps: PushDeps): Pushes {
   const pushHere = (application: ApplicationKey, endpointIds: string[], again = false) =>
     push(deps, pushes, application, endpointIds, again)
 
-  async function toAllHere({ tenantId, applicationName }: ApplicationKey) {
+  async function pushToAllOfApplication({ tenantId, applicationName }: ApplicationKey) {
     const application = { tenantId, applicationName }
     if (!(await plans.latest(application))) return
     const endpointIds: string[] = []
@@ -66,7 +66,7 @@ export function createPushes(deps: PushDeps): Pushes {
   )
   const keyOf = ({ tenantId, applicationName }: ApplicationKey) => `${tenantId}\n${applicationName}`
   const toApplication = (application: ApplicationKey) =>
-    background.once(keyOf(application), () => toAllHere(application))
+    background.once(keyOf(application), () => pushToAllOfApplication(application))
   bus.onReset(() => {
     const applications = new Map<string, ApplicationKey>()
     for (const endpoint of gateway.connectedHere()) applications.set(keyOf(endpoint), endpoint)
@@ -148,7 +148,7 @@ async function push(
   for (const state of states) {
     const matches = { mask: state.filterMask, more: state.moreFilters }
     const target = targetOf(plan, state.current, matches, now)
-    const refusal = target ? whyNotNow(state, target, again) : whyNoTarget(plan, state.current, matches, now)
+    const refusal = target ? reasonNotToPush(state, target, again) : whyNoTarget(plan, state.current, matches, now)
     if (!target || refusal) {
       metrics.notOffered(refusal!, state.endpointId)
       continue
@@ -160,7 +160,7 @@ async function push(
 }
 
 /** Returns the reason why the target is not pushed to the endpoint now; undefined if it is. */
-function whyNotNow(state: store.EndpointState, target: PlannedVersion, again: boolean) {
+function reasonNotToPush(state: store.EndpointState, target: PlannedVersion, again: boolean) {
   if (again) return undefined
   if (state.offered === target.number) return 'already_offered'
   const failedSinceResume = (state.reportedDate?.getTime() ?? 0) >= (target.resumedAt ?? Number.NEGATIVE_INFINITY)

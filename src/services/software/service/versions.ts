@@ -56,8 +56,8 @@ export interface VersionRules {
 const specificationBytesMax = 1_000_000
 /** Maximum number of versions of an application. It limits plans, which nodes cache, and the statement that computes targets. */
 const versionsMax = 500
-const listedAtOnce = 20
-const forgottenAtOnce = 1000
+const versionsPerPage = 20
+const endpointsPerStatement = 1000
 
 const ForgetVersion = defineJob<store.ApplicationKey & { number: number }>('software.forget-version', {
   timeoutSeconds: 3600,
@@ -68,7 +68,7 @@ export function createVersionRules(deps: Deps): VersionRules {
   jobs.handle(ForgetVersion, async (version, { signal }) => {
     for (let after: string | undefined = ''; after !== undefined; ) {
       signal.throwIfAborted()
-      after = await forgetVersion(db.sql, { ...version, after, limit: forgottenAtOnce })
+      after = await forgetVersion(db.sql, { ...version, after, limit: endpointsPerStatement })
     }
   })
   return {
@@ -165,8 +165,8 @@ async function list(deps: Deps, ctx: Ctx, appName: string): Promise<AsyncIterabl
   const numbers = plan.versions.map(({ number }) => number).reverse()
   const view = viewsOf(plan)
   async function* pages() {
-    for (let begin = 0; begin < numbers.length; begin += listedAtOnce) {
-      const some = numbers.slice(begin, begin + listedAtOnce)
+    for (let begin = 0; begin < numbers.length; begin += versionsPerPage) {
+      const some = numbers.slice(begin, begin + versionsPerPage)
       const rows = new Map(
         (await store.findVersions(sql, { ...application, numbers: some })).map((row) => [row.number, row]),
       )

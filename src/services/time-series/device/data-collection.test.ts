@@ -39,10 +39,10 @@ function receiver(outcome: () => Promise<void> = async () => {}) {
 }
 
 const busWithoutSubscribers = { isWanted: () => false }
-const asTheyAre = async (_endpoint: unknown, samples: unknown[]) => samples
+const unchangedSamples = async (_endpoint: unknown, samples: unknown[]) => samples
 
 function aDevice(own = receiver()) {
-  const parts = { ...whole, enriched: asTheyAre, bus: busWithoutSubscribers }
+  const parts = { ...whole, enriched: unchangedSamples, bus: busWithoutSubscribers }
   return { ...own, say: sendTo(dataCollection({ ...parts, timeSeries: own.behind })) }
 }
 
@@ -220,7 +220,7 @@ suite('enrichment', () => {
     return await admin(`PUT ${path}`, { dcx: { platform: { applications: { [app]: level } } } })
   }
 
-  async function aSpeaker(config: object | undefined, metadata: object, ofVersion?: object) {
+  async function aSendingEndpoint(config: object | undefined, metadata: object, ofVersion?: object) {
     const { app, version } = await anApplication()
     if (config) assert.equal((await configure(app, config)).status, 204)
     if (ofVersion) assert.equal((await configure(app, ofVersion, version)).status, 204)
@@ -239,13 +239,13 @@ suite('enrichment', () => {
 
   test('enrichment is off by default', async () => {
     for (const config of [undefined, {}, { enabled: false }]) {
-      const { send } = await aSpeaker(config, { city: 'Kyiv' })
+      const { send } = await aSendingEndpoint(config, { city: 'Kyiv' })
       assert.deepEqual(await send([{ t: 1 }]), [{ t: 1 }])
     }
   })
 
   test('enrichment adds the metadata to samples that are objects', async () => {
-    const { send } = await aSpeaker({ enabled: true }, { city: 'Kyiv' })
+    const { send } = await aSendingEndpoint({ enabled: true }, { city: 'Kyiv' })
     const sample = { t: 1, '~ep-metadata': { city: 'Kyiv' } }
     assert.deepEqual(await send([{ t: 1 }, 5, null, [{ t: 1 }], 'x']), [sample, 5, null, [{ t: 1 }], 'x'])
     assert.deepEqual(await send({ t: 1, '~ep-metadata': 'made up' }), [sample])
@@ -253,14 +253,14 @@ suite('enrichment', () => {
   })
 
   test('enrichment uses the configured path', async () => {
-    const { send } = await aSpeaker({ enabled: true, path: 'about' }, { city: 'Kyiv' })
+    const { send } = await aSendingEndpoint({ enabled: true, path: 'about' }, { city: 'Kyiv' })
     assert.deepEqual(await send({ t: 1 }), [{ t: 1, about: { city: 'Kyiv' } }])
   })
 
   test('enrichment uses the configuration of the version if there is one', async () => {
-    const on = await aSpeaker({ enabled: false }, { city: 'Kyiv' }, { enabled: true, path: 'about' })
+    const on = await aSendingEndpoint({ enabled: false }, { city: 'Kyiv' }, { enabled: true, path: 'about' })
     assert.deepEqual(await on.send({ t: 1 }), [{ t: 1, about: { city: 'Kyiv' } }])
-    const off = await aSpeaker({ enabled: true }, { city: 'Kyiv' }, { enabled: false })
+    const off = await aSendingEndpoint({ enabled: true }, { city: 'Kyiv' }, { enabled: false })
     assert.deepEqual(await off.send({ t: 1 }), [{ t: 1 }])
   })
 
@@ -271,7 +271,7 @@ suite('enrichment', () => {
   })
 
   test('enrichment uses changed metadata immediately', async () => {
-    const { send, endpointId } = await aSpeaker({ enabled: true }, { city: 'Kyiv' })
+    const { send, endpointId } = await aSendingEndpoint({ enabled: true }, { city: 'Kyiv' })
     await send({ t: 1 })
     await waypost.ask(Register).updateMetadata(endpointId, { merge: { city: 'Lviv' } })
     assert.deepEqual(await send({ t: 2 }), [{ t: 2, '~ep-metadata': { city: 'Lviv' } }])
@@ -282,7 +282,7 @@ suite('enrichment', () => {
   })
 
   test('enrichment reads metadata again after a while, because changes on other nodes are not signalled', async () => {
-    const { send, endpointId } = await aSpeaker({ enabled: true }, { city: 'Kyiv' })
+    const { send, endpointId } = await aSendingEndpoint({ enabled: true }, { city: 'Kyiv' })
     await send({ t: 1 })
     await waypost.kit.db
       .sql`update register.endpoints set metadata = '{"city": "Lviv"}' where endpoint_id = ${endpointId}`
@@ -292,7 +292,7 @@ suite('enrichment', () => {
   })
 
   test('enrichment rejects a message whose enriched samples exceed the limit', async () => {
-    const { send } = await aSpeaker({ enabled: true }, { text: 'x'.repeat(60_000) })
+    const { send } = await aSendingEndpoint({ enabled: true }, { text: 'x'.repeat(60_000) })
     const error = await rejectsWith(send(Array.from({ length: 1000 }, () => ({}))), 400)
     assert.match(error.message, /expected at most \d+ samples/)
     assert.equal((await send(Array.from({ length: 100 }, () => ({})))).length, 100)
@@ -316,7 +316,7 @@ suite('a service that handles samples', () => {
       publishedSamples.push(event)
     })
 
-  async function aSpeaker(config: object = {}) {
+  async function aSendingEndpoint(config: object = {}) {
     const { app, version } = await anApplication()
     const envelope = { dcx: { platform: { applications: { [app]: { 'metadata-enrichment': config } } } } }
     assert.equal((await admin(`PUT /api/v1/app-configs/applications/${app}`, envelope)).status, 204)
@@ -332,14 +332,14 @@ suite('a service that handles samples', () => {
     (await waypost.kit.db.sql`select count(*)::int as n from kernel.outbox where event = ${SamplesReceived.name}`)[0]!.n
 
   test('without a service that handles samples no event is built', async () => {
-    const { say } = await aSpeaker()
+    const { say } = await aSendingEndpoint()
     await say('/json', '[1]')
     assert.equal(await rows(), 0)
     listen()
   })
 
   test('a service that handles samples gets the samples as stored, before the device gets its acknowledgement', async () => {
-    const { say, app, version, endpointId } = await aSpeaker()
+    const { say, app, version, endpointId } = await aSendingEndpoint()
     const receivedAt = new Date('2026-05-05T05:05:05.005Z')
     await say('/json', '[{"t": 1}, "text"]', { receivedAt, correlationId: 'c-7' })
     const message = { endpointId, versionName: version, receivedAt: receivedAt.toISOString(), correlationId: 'c-7' }
@@ -351,7 +351,7 @@ suite('a service that handles samples', () => {
   })
 
   test('a service that handles samples does not get rejected messages', async () => {
-    const { say } = await aSpeaker()
+    const { say } = await aSendingEndpoint()
     await rejectsWith(say('/json', '["bad"]'), 503)
     await rejectsWith(say('/json', '['), 400)
     await say('/json', '["good"]')
@@ -360,9 +360,9 @@ suite('a service that handles samples', () => {
   })
 
   test('a service that handles samples gets many samples in a few events of limited size', async () => {
-    const many = await aSpeaker()
+    const many = await aSendingEndpoint()
     await Promise.all(Array.from({ length: 700 }, (_, n) => many.say('/json', `[${n}]`)))
-    const rich = await aSpeaker({ enabled: true })
+    const rich = await aSendingEndpoint({ enabled: true })
     await rich.say('/json', JSON.stringify(Array.from({ length: 100 }, (_, n) => ({ n }))))
     const eventsOf = (app: string) => publishedSamples.filter(({ applicationName }) => applicationName === app)
     const samplesOf = (app: string) =>

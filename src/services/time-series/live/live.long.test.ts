@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { aCaller, aTenantAdmin } from '../../../../test/harness/builders.ts'
-import { startCalmTime } from '../../../../test/harness/calm-time.ts'
 import type { SentEvent } from '../../../../test/harness/event-source.ts'
 import { eventually } from '../../../../test/harness/eventually.ts'
 import { openLive } from '../../../../test/harness/live-time-series.ts'
 import { messageOf } from '../../../../test/harness/time-series.ts'
+import { startUndisturbedTime } from '../../../../test/harness/undisturbed-time.ts'
 import { Identity } from '../../../identity/contract.ts'
 import { newId } from '../../../kernel/ids.ts'
 import { queuedBytesMax } from './subscription.ts'
@@ -356,8 +356,8 @@ test('a shutdown ends all streams with a reason', async () => {
   live.closeAll()
   const endpoint = await unregisteredEndpoint()
   const sources = await eventually(() => Promise.all([watch(endpoint), watch(endpoint)]))
-  const calmMs = startCalmTime()
+  const undisturbedMs = startUndisturbedTime()
   await waypost.http.close()
-  assert.ok(calmMs() < 1500, `${calmMs()} ms`)
+  assert.ok(undisturbedMs() < 1500, `${undisturbedMs()} ms`)
   for (const source of sources) assert.equal(await source.endReason(), 'stopping')
 })

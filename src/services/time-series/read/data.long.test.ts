@@ -291,7 +291,7 @@ suite('a response over a socket', () => {
 
   /** Creates a packed data set that exceeds the socket buffers, once for all tests. */
   let large: Promise<DeviceEndpoint> | undefined
-  async function aLargeOne(): Promise<DeviceEndpoint> {
+  async function aLargeSeries(): Promise<DeviceEndpoint> {
     const endpoint = await unregisteredEndpoint()
     await fill(endpoint, 60_000)
     await multiply(endpoint, 12)
@@ -300,7 +300,7 @@ suite('a response over a socket', () => {
 
   for (const accept of ['application/json', 'text/csv'])
     test(`a database error in the middle closes the connection, so that no client accepts a partial response (${accept})`, async () => {
-      large ??= aLargeOne()
+      large ??= aLargeSeries()
       const endpoint = await large
       const { port } = await listening()
       const headers = { authorization: 'Bearer of a reader', accept }
@@ -334,7 +334,7 @@ suite('a response over a socket', () => {
     })
 
   test('a client that disconnects in the middle releases all connections and limits', async () => {
-    large ??= aLargeOne()
+    large ??= aLargeSeries()
     const endpoint = await large
     const readers = () => sql`
       select count(*)::integer as count from pg_stat_activity

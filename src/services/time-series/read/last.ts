@@ -94,14 +94,14 @@ async function* responseOf(
   limit: number,
   find: (page: NumberedEndpoint[], series: SelectedSeries[]) => Promise<Texts>,
 ): AsyncGenerator<Buffer> {
-  const seriesAtOnce = Math.max(1, Math.floor(pointsInMemoryMax / limit))
-  const endpointsAtOnce = Math.max(1, Math.floor(seriesAtOnce / Math.max(1, series.length)))
+  const seriesPerPortion = Math.max(1, Math.floor(pointsInMemoryMax / limit))
+  const endpointsPerPortion = Math.max(1, Math.floor(seriesPerPortion / Math.max(1, series.length)))
   let separator = '{'
   for await (const page of pages)
-    for (const endpoints of portions(page, endpointsAtOnce)) {
+    for (const endpoints of portions(page, endpointsPerPortion)) {
       let open: number | undefined
       // There are several portions of series only for a single endpoint.
-      for (const seriesPortion of portions(series, seriesAtOnce)) {
+      for (const seriesPortion of portions(series, seriesPerPortion)) {
         const keyed = seriesPortion.map(({ name }) => ({ name, key: `${JSON.stringify(name)}:` }))
         const textsByEndpoint = await find(endpoints, seriesPortion)
         let text = ''

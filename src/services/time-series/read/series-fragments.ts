@@ -47,7 +47,8 @@ export function* fragmentsOf({ task, samples, packed }: Loaded, summing?: Interv
         const [packedChunks, recent] = [chunks?.get(seriesId), sampled?.get(seriesId)]
         if (!packedChunks && !recent) continue
         const sums: Sum[] = packedChunks?.sums ? sumsIn(packedChunks.sums) : []
-        const recentSums = summing && recent?.sums && isApart(recent, packedChunks) ? recent.sums(summing) : undefined
+        const recentSums =
+          summing && recent?.sums && isDisjoint(recent, packedChunks) ? recent.sums(summing) : undefined
         const recentPoints = recentSums ? undefined : recent?.points()
         const points = merge([
           ...packedOf(packedChunks?.data, task, recentPoints, sums, summing),
@@ -62,7 +63,7 @@ export function* fragmentsOf({ task, samples, packed }: Loaded, summing?: Interv
 }
 
 /** Returns true if no sample can replace a packed point. */
-function isApart({ times }: RecentPoints, packed: Packed | undefined): boolean {
+function isDisjoint({ times }: RecentPoints, packed: Packed | undefined): boolean {
   if (!packed || packed.tMin === null || packed.tMax === null) return true
   return packed.tMax < times[0]! || packed.tMin > times[times.length - 1]!
 }

@@ -72,7 +72,7 @@ async function* splitByDays(
     const parts = [...groupBySize([...sizes.keys()], (day) => sizes.get(day)!, pointsMax)]
     // Times between the parts belong to one of them too, since samples may be there.
     const cuts = parts.slice(1).map(([first]) => first!)
-    const spans = spansOf(remaining ? beforeRest(span, remaining, descending) : span, cuts, descending)
+    const spans = spansOf(remaining ? withoutRest(span, remaining, descending) : span, cuts, descending)
     for (const [index, partSpan] of spans.entries()) {
       const daysOfPart = parts[index] ?? []
       const isLarge = daysOfPart.length === 1 && sizes.get(daysOfPart[0]!)! > pointsMax
@@ -164,5 +164,5 @@ function restAfter({ from, to }: Span, day: number, descending: boolean): Span |
   return rest.from <= rest.to ? rest : undefined
 }
 
-const beforeRest = ({ from, to }: Span, rest: Span, descending: boolean): Span =>
+const withoutRest = ({ from, to }: Span, rest: Span, descending: boolean): Span =>
   descending ? { from: rest.to + 1, to } : { from, to: rest.from - 1 }

@@ -7,7 +7,7 @@ const { sql } = await openTimeSeries()
 
 /** Small tables that would be copied to every server. */
 const everywhere = ['slots', 'latest_marks']
-const spreadBy = ['endpoint_no', 'endpoint_id', 'tenant_id']
+const distributedColumns = ['endpoint_no', 'endpoint_id', 'tenant_id']
 
 test('every key contains the distribution column', async () => {
   const keys = await sql<{ name: string; columns: string[] }[]>`
@@ -18,7 +18,7 @@ test('every key contains the distribution column', async () => {
   assert.ok(keys.length >= 8, `${keys.length} keys`)
   for (const { name, columns } of keys)
     assert.ok(
-      everywhere.includes(name) || columns.some((column) => spreadBy.includes(column)),
+      everywhere.includes(name) || columns.some((column) => distributedColumns.includes(column)),
       `${name} (${columns.join(', ')})`,
     )
 })

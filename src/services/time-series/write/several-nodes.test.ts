@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startCalmTime } from '../../../../test/harness/calm-time.ts'
 import { messageOf, openTimeSeries } from '../../../../test/harness/time-series.ts'
+import { startUndisturbedTime } from '../../../../test/harness/undisturbed-time.ts'
 import { dayMs } from '../pack/chunk-builder.ts'
 
 const environment = { WAYPOST_MASTER_KEY: 'm'.repeat(40) }
@@ -155,9 +155,9 @@ test('a node that packs stops within a second, and another node continues', asyn
   await first.service.slots.rotate(true)
   first.service.packer.start()
   await new Promise((done) => setTimeout(done, 60))
-  const calmMs = startCalmTime()
+  const undisturbedMs = startUndisturbedTime()
   await first.service.packer.stop()
-  assert.ok(calmMs() < 1000, `${calmMs()} ms`)
+  assert.ok(undisturbedMs() < 1000, `${undisturbedMs()} ms`)
   const read = async () => (await second.points('busy'))['auto~a/value']!.length
   assert.equal(await read(), 20_000)
   await second.service.packer.round()

@@ -5,7 +5,7 @@ import type { Ctx } from '../../../kernel/contract.ts'
 import type { Sql } from '../../../kernel/db.ts'
 import { NoToken, TransitionRejected } from '../errors.ts'
 import { TokenStatusChanged } from '../events.ts'
-import { isAllowed, possibleFrom, type TargetStatus, type TokenStatus } from '../states.ts'
+import { allowedTransitionsText, isAllowed, type TargetStatus, type TokenStatus } from '../states.ts'
 import * as store from '../store.ts'
 import { requireScopeOn } from './access.ts'
 import type { TokenDeps } from './deps.ts'
@@ -18,7 +18,7 @@ export async function setStatus(deps: TokenDeps, ctx: Ctx, ref: store.TokenRef, 
     const token = requireScopeOn(ctx, 'endpoint:update', await store.lockToken(sql, ref), () => NoToken({ ...ref }))
     if (token.status === to) return
     if (!isAllowed(token.status, to, 'caller'))
-      throw TransitionRejected({ from: token.status, to, possible: possibleFrom(token.status) })
+      throw TransitionRejected({ from: token.status, to, possible: allowedTransitionsText(token.status) })
     await changeStatus(deps, sql, token, to)
   })
 }

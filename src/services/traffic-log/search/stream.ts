@@ -152,8 +152,8 @@ export async function skipUnits(search: Search, offset: number): Promise<Skipped
   /** The end, in the direction of the order, of all units so far. */
   let reached = descending ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY
   for await (const unit of unitsOf(search, undefined, 256, false)) {
-    const isApart = previous && (descending ? unit.lastAt < reached : unit.firstAt > reached)
-    if (previous && !isApart) return { start, offset: remaining }
+    const isDisjoint = previous && (descending ? unit.lastAt < reached : unit.firstAt > reached)
+    if (previous && !isDisjoint) return { start, offset: remaining }
     if (previous) {
       const isInside = previous.firstAt >= filter.span.from && previous.lastAt < filter.span.to
       const count = countOfGroups(filter, previous.groups)

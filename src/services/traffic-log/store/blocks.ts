@@ -48,7 +48,7 @@ export async function lockPacking(sql: Sql) {
 }
 
 /** Waits until no node packs, and prevents packing until the end of the transaction. */
-export async function holdOffPacking(sql: Sql) {
+export async function preventPacking(sql: Sql) {
   await sql`select pg_advisory_xact_lock_shared(hashtextextended('traffic-log.packing', 0))`
 }
 

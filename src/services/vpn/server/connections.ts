@@ -4,8 +4,8 @@ import type { Network } from '../settings.ts'
 import type { VerificationRow } from '../store/server.ts'
 import type { HostNetwork } from './host-network.ts'
 import {
-  acceptAgainCommand,
   acceptCommand,
+  acceptRenewalCommand,
   type ClientNotice,
   denyCommand,
   dropCommand,
@@ -90,7 +90,7 @@ export function createConnections(deps: ConnectionDeps): Connections {
       connection.id === notice.env.get('X509_0_CN') &&
       connection.fingerprint === digestOf(notice, 0) &&
       !connection.isHalted
-    deps.send(isSame ? acceptAgainCommand(notice) : denyCommand(notice))
+    deps.send(isSame ? acceptRenewalCommand(notice) : denyCommand(notice))
   }
 
   async function disconnect({ cid }: ClientNotice) {

@@ -64,14 +64,14 @@ async function inTime<T>(work: Promise<T>): Promise<T> {
 }
 
 function createLists({ db, secrets, worker, now }: Parameters<typeof createServerData>[0]) {
-  const known = new Map<string, { revision: number; madeMs: number; pem: string }>()
+  const known = new Map<string, { revision: number; createdMs: number; pem: string }>()
   return async () => {
     const listed = await inTime(store.findListedAuthorities(db.sql))
     let changed = known.size > listed.length
     for (const { tenantId, certificate, sealedKey, revision } of listed) {
       const nowMs = now().getTime()
       const before = known.get(tenantId)
-      if (before?.revision === revision && nowMs - before.madeMs < listRenewedMs) continue
+      if (before?.revision === revision && nowMs - before.createdMs < listRenewedMs) continue
       changed = true
       const thisUpdate = toSecond(now())
       const entries = await store.findRevoked(db.sql, tenantId)
@@ -82,7 +82,7 @@ function createLists({ db, secrets, worker, now }: Parameters<typeof createServe
         nextUpdate: new Date(thisUpdate.getTime() + listValidMs),
         entries: entries.map((entry) => ({ ...entry, isOnHold: false })),
       })
-      known.set(tenantId, { revision, madeMs: nowMs, pem: pemOf(bytes) })
+      known.set(tenantId, { revision, createdMs: nowMs, pem: pemOf(bytes) })
     }
     const current = new Set(listed.map(({ tenantId }) => tenantId))
     for (const tenantId of known.keys()) if (!current.has(tenantId)) known.delete(tenantId)

@@ -5,7 +5,7 @@ import type { ServerData } from './data.ts'
 
 export interface LeaseWatch {
   /** Reads the lease, and takes it if its holder is silent. Returns the host that has it, or `mine`. */
-  look(data: Pick<ServerData, 'findLease' | 'takeLease'>): Promise<{ mine: true } | { mine: false; host: string }>
+  check(data: Pick<ServerData, 'findLease' | 'takeLease'>): Promise<{ mine: true } | { mine: false; host: string }>
 }
 
 /** A holder without a heartbeat for this long counts as dead. The lease is read every second, so another process takes over within 10 seconds. */
@@ -20,15 +20,15 @@ export function createLeaseWatch(
 ): LeaseWatch {
   let seen: LeaseRow | undefined
   let sinceMs = 0
-  let lookedMs = Number.NEGATIVE_INFINITY
+  let checkedMs = Number.NEGATIVE_INFINITY
   return {
-    async look(data) {
+    async check(data) {
       const row = await data.findLease()
       const nowMs = clock()
       const isSame = row !== undefined && seen?.holder === row.holder && seen.beat === row.beat
-      if (!isSame || nowMs - lookedMs > gapMs) sinceMs = nowMs
+      if (!isSame || nowMs - checkedMs > gapMs) sinceMs = nowMs
       seen = row
-      lookedMs = nowMs
+      checkedMs = nowMs
       const isFree = row === undefined || row.holder === '' || nowMs - sinceMs >= silentMs
       if (isFree && (await data.takeLease({ holder, host, seen: row }))) return { mine: true }
       return { mine: false, host: row?.host ?? 'another host' }

@@ -69,7 +69,8 @@ export const acceptCommand = (
     '',
   ].join('\n')
 
-export const acceptAgainCommand = ({ cid, kid }: Pick<ClientNotice, 'cid' | 'kid'>) => `client-auth-nt ${cid} ${kid}\n`
+export const acceptRenewalCommand = ({ cid, kid }: Pick<ClientNotice, 'cid' | 'kid'>) =>
+  `client-auth-nt ${cid} ${kid}\n`
 export const denyCommand = ({ cid, kid }: Pick<ClientNotice, 'cid' | 'kid'>) => `client-deny ${cid} ${kid} "denied"\n`
 /** Asks the client to end; OpenVPN itself drops it after five seconds. */
 export const haltCommand = (cid: string) => `client-kill ${cid} HALT\n`

@@ -33,8 +33,8 @@ const withoutDatabaseMs = 30_000
  * Intervals in ticks of a second. Clients are checked against the database too, so revocation lists may be 5 seconds old;
  * `lastConnected` is exact to the minute.
  */
-const listsEvery = 5
-const seenEvery = 60
+const revocationListTicks = 5
+const lastConnectedTicks = 60
 
 /** The state while the command runs. */
 interface Run extends ServeOptions {
@@ -92,7 +92,7 @@ async function tick(run: Run, watch: ReturnType<typeof createLeaseWatch>, progra
       run.reported = ''
     }
     if (!run.mine) {
-      const lease = await watch.look(run.data)
+      const lease = await watch.check(run.data)
       run.mine = lease.mine
       if (!lease.mine)
         reportOnce(run, `another process runs the VPN server (${lease.host}); this one takes over when it stops`)
@@ -123,7 +123,7 @@ async function hold(run: Run, programs: Programs) {
   run.served ??= await beginServing(run, programs)
   const { served } = run
   const installation = await data.installation()
-  if (served.ticks % listsEvery === 0) await writeLists(run, served)
+  if (served.ticks % revocationListTicks === 0) await writeLists(run, served)
   await Promise.all(served.processes.map((process) => process.keepRunning(installation)))
   const problems = [...served.processes.map((process) => process.problem()), run.listProblem].filter(Boolean)
   run.problem = problems.length === 0 ? undefined : problems.join('. ')
@@ -145,7 +145,7 @@ async function checkConnections(data: ServerData, { processes, ticks }: Served) 
   const notPermitted = ids.length === 0 ? [] : await data.findNotPermitted(ids)
   for (const { connections } of processes) connections.end(notPermitted)
   const seen = new Set(processes.flatMap(({ connections }) => connections.takeSeen()))
-  if (ticks % seenEvery === 0) for (const id of ids) seen.add(id)
+  if (ticks % lastConnectedTicks === 0) for (const id of ids) seen.add(id)
   if (seen.size > 0) await data.saveConnected([...seen])
 }
 

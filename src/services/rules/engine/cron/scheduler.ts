@@ -31,7 +31,7 @@ export interface Tick {
 /** A tick that was missed by more than this time is skipped. */
 const lateMs = 30_000
 const timerMaxMs = 3_600_000
-const ticksAtOnce = 500
+const ticksPerBatch = 500
 const endpointsPerPage = 1000
 
 export function createScheduler(
@@ -83,8 +83,8 @@ export function createScheduler(
       if (at - time <= lateMs) due.push({ trigger: item.trigger, plannedAt: new Date(time) })
       plan(item, Math.max(time, at - lateMs))
     }
-    for (let from = 0; from < due.length; from += ticksAtOnce) {
-      const ticks = due.slice(from, from + ticksAtOnce)
+    for (let from = 0; from < due.length; from += ticksPerBatch) {
+      const ticks = due.slice(from, from + ticksPerBatch)
       firing = firing.then(() => fire(ticks)).catch((error) => tickFailed(log, { err: error, ticks: ticks.length }))
     }
     arm()

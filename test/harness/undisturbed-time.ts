@@ -29,7 +29,7 @@ const busyMs = () => {
  * Starts measuring; the returned function gives the milliseconds since then. If the system does not count waiting,
  * only the least share of the elapsed time counts.
  */
-export function startCalmTime(): () => number {
+export function startUndisturbedTime(): () => number {
   const began = monotonicMs()
   const busyBefore = busyMs()
   return () => {
