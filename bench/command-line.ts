@@ -41,9 +41,9 @@ async function run(environment: Environment, words: string[], { watchMemory = fa
 }
 
 async function apiKeyOf({ ask }: BenchPlatform): Promise<string> {
-  const made = await ask('POST /iam/api/v1/api-keys', { name: 'bench' })
-  if (made.status !== 201) throw new Error(`${made.status} ${made.text}`)
-  return made.body.key
+  const createdKey = await ask('POST /iam/api/v1/api-keys', { name: 'bench' })
+  if (createdKey.status !== 201) throw new Error(`${createdKey.status} ${createdKey.text}`)
+  return createdKey.body.key
 }
 
 /** Measures commands in turns, so that all see the same machine. */

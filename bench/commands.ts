@@ -90,9 +90,9 @@ async function roundTrip({ node, tokens, token }: BenchNodes, sql: Pool, prepare
 function single(path: string) {
   let next: string | undefined = path
   return () => {
-    const given = next
+    const index = next
     next = undefined
-    return given
+    return index
   }
 }
 

@@ -142,9 +142,9 @@ async function startProbe({ platform, token }: BenchPlatform) {
   const answer = () => once(child, 'message').then(([message]) => message)
   await answer()
   const order = async (message: 'start' | 'stop') => {
-    const answered = answer()
+    const response = answer()
     child.send(message)
-    return await answered
+    return await response
   }
   const start = async () => {
     await order('start')

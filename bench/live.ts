@@ -113,9 +113,9 @@ async function openConsoles(baseUrl: string, accessToken: string, tokens: string
     )
     requests.push(outgoing)
   }
-  const wanted = consoleCount * subscriptionsOf('').length
-  for (let waited = 0; active < wanted; waited += 50) {
-    if (waited > 30_000) throw new Error(`${active} of ${wanted} subscriptions are active`)
+  const subscriptionCount = consoleCount * subscriptionsOf('').length
+  for (let waited = 0; active < subscriptionCount; waited += 50) {
+    if (waited > 30_000) throw new Error(`${active} of ${subscriptionCount} subscriptions are active`)
     await sleep(50)
   }
   return {

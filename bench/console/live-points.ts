@@ -36,12 +36,12 @@ const countPoints = `(() => {
 
 export async function livePoints(bench: BenchConsole): Promise<Figure[]> {
   const { ask, browser, address, platform } = bench
-  const made = await ask('POST /epr/api/v1/endpoints', { endpointId, appVersion: { name: versionNames[0] } })
-  if (made.status !== 201) throw new Error(made.text)
+  const registration = await ask('POST /epr/api/v1/endpoints', { endpointId, appVersion: { name: versionNames[0] } })
+  if (registration.status !== 201) throw new Error(registration.text)
   const dashboard = await ask('POST /dashboards/api/v1/dashboards', { name: 'Live points', definition })
   if (dashboard.status !== 201) throw new Error(dashboard.text)
   const device = client(platform.baseUrl)
-  const path = `POST /kp1/${versionNames[0]}/dcx/${made.body.token}/json`
+  const path = `POST /kp1/${versionNames[0]}/dcx/${registration.body.token}/json`
   const send = async (n: number) => {
     const sample = Object.fromEntries(Array.from({ length: seriesCount }, (_, at) => [`s${at}`, n + at]))
     const answer = await device(path, sample)

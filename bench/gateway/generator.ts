@@ -41,10 +41,10 @@ export function requestFrom(child: ChildProcess, message: object): Promise<unkno
   return new Promise((resolve, reject) => {
     const ended = (code: number | null) => reject(new Error(`a process of the bench ended with ${code}`))
     child.once('exit', ended)
-    child.on('message', function answered(answer: { done?: unknown; failed?: string; period?: unknown }) {
+    child.on('message', function handleAnswer(answer: { done?: unknown; failed?: string; period?: unknown }) {
       if (answer.period) return
       child.off('exit', ended)
-      child.off('message', answered)
+      child.off('message', handleAnswer)
       if (answer.failed) reject(new Error(answer.failed))
       else resolve(answer.done)
     })

@@ -82,13 +82,13 @@ async function connect(order: ConnectOrder): Promise<ConnectResult> {
   let next = 0
   let retries = 0
   const began = performance.now()
-  const answered = new Map<object, () => void>()
-  fleet.onDone = (device) => answered.get(device)?.()
+  const resolvers = new Map<object, () => void>()
+  fleet.onDone = (device) => resolvers.get(device)?.()
   /** Sends the first message; returns false if the connection ends before the answer. */
   const sendFirst = (device: Device, started: number) =>
     new Promise<boolean>((done) => {
       device.onLost = () => done(false)
-      answered.set(device, () => done(true))
+      resolvers.set(device, () => done(true))
       fleet!.send(device, 1, started)
     })
   const connectOne = async (n: number, started: number): Promise<boolean> => {

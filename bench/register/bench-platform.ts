@@ -65,11 +65,11 @@ export async function connectAsSuperuser(directory: string) {
 export async function createReaderOf({ platform, tenantId, ask }: BenchPlatform, endpointIds: string[]) {
   const iam = '/iam/api/v1'
   const login = { username: 'reader', password: 'correct horse battery staple' }
-  const made = await ask(`POST ${iam}/users`, login)
-  if (made.status !== 201) throw new Error(`${made.status} ${made.text}`)
+  const createdUser = await ask(`POST ${iam}/users`, login)
+  if (createdUser.status !== 201) throw new Error(`${createdUser.status} ${createdUser.text}`)
   for (const endpointId of endpointIds) {
     const resource = `endpoint-${endpointId}`
-    const grant = { subject: { type: 'user', id: made.body.id }, resource, scopes: ['endpoint:read'] }
+    const grant = { subject: { type: 'user', id: createdUser.body.id }, resource, scopes: ['endpoint:read'] }
     const granted = await ask(`POST ${iam}/grants`, grant)
     if (granted.status !== 201) throw new Error(`${granted.status} ${granted.text}`)
   }

@@ -106,9 +106,9 @@ export async function registerInBatches(bench: BenchPlatform, from: number, batc
       const numbers = Array.from({ length: 1000 }, (_, index) => from + batch * 1000 + index)
       const endpoints = numbers.map((n) => ({ endpointId: idOf(n), metadata: metadataOf(n) }))
       const body = { appVersion: { name: versionOf(batch) }, endpoints }
-      const { status, text, body: made } = await bench.ask(`POST ${root}/endpoints/batch`, body)
+      const { status, text, body: results } = await bench.ask(`POST ${root}/endpoints/batch`, body)
       if (status !== 202) throw new Error(`${status} ${text}`)
-      return made.taskId as string
+      return results.taskId as string
     }),
   )
   for (;;) {

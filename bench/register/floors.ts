@@ -46,15 +46,15 @@ const newRow = (n: number) => ({
 })
 
 async function insertRows(sql: Sql, tenantId: string, rows: ReturnType<typeof newRow>[]) {
-  const given = sql`jsonb_to_recordset(${sql.json(rows)}) as g(id text, metadata jsonb, token text, hash text)`
+  const insertedRows = sql`jsonb_to_recordset(${sql.json(rows)}) as g(id text, metadata jsonb, token text, hash text)`
   await sql`
     insert into register.endpoints (endpoint_id, tenant_id, application_name, version_name, version_registered_date,
       created_date, metadata, metadata_updated_date)
-    select id, ${tenantId}, ${plainName}, ${plainName}, now(), now(), metadata, now() from ${given}`
-  await sql`insert into tokens.endpoints select id, ${tenantId}, ${plainName} from ${given}`
+    select id, ${tenantId}, ${plainName}, ${plainName}, now(), now(), metadata, now() from ${insertedRows}`
+  await sql`insert into tokens.endpoints select id, ${tenantId}, ${plainName} from ${insertedRows}`
   await sql`
     insert into tokens.tokens (endpoint_id, endpoint_token_id, tenant_id, application_name, token_hash, status, created_date)
-    select id, token, ${tenantId}, ${plainName}, hash, 'Inactive', now() from ${given}`
+    select id, token, ${tenantId}, ${plainName}, hash, 'Inactive', now() from ${insertedRows}`
 }
 
 const bareRounds = 2000

@@ -18,15 +18,15 @@ export async function openHttpConnection(baseUrl: string): Promise<HttpConnectio
   await new Promise<void>((resolve, reject) => socket.once('connect', resolve).once('error', reject))
   let waiting: Waiting | undefined
   let parts: Buffer[] = []
-  let [received, wanted] = [0, -1]
+  let [received, bodyBytes] = [0, -1]
 
   socket.on('data', (part: Buffer) => {
     parts.push(part)
     received += part.length
-    if (wanted < 0) wanted = lengthOf(parts)
-    if (wanted < 0 || received < wanted) return
+    if (bodyBytes < 0) bodyBytes = lengthOf(parts)
+    if (bodyBytes < 0 || received < bodyBytes) return
     const whole = Buffer.concat(parts)
-    ;[parts, received, wanted] = [[], 0, -1]
+    ;[parts, received, bodyBytes] = [[], 0, -1]
     const status = Number(whole.subarray(9, 12).toString())
     waiting?.resolve({ status, text: whole.toString('utf8', whole.indexOf('\r\n\r\n') + 4) })
   })

@@ -125,8 +125,8 @@ export function pagesOf(bench: BenchPlatform, reader: Readable): PageKind[] {
       path: (round) =>
         list({ include, multiFilter: { or: [{ key: 'city', operator: 'IN', values: threeCities(round) }] } }),
       plain: (round) => {
-        const wanted = threeCities(round).map((city) => JSON.stringify({ city }))
-        return plainPage(withMetadata, sql`metadata @> any(${wanted}::text[]::jsonb[])`)
+        const documents = threeCities(round).map((city) => JSON.stringify({ city }))
+        return plainPage(withMetadata, sql`metadata @> any(${documents}::text[]::jsonb[])`)
       },
     },
     {

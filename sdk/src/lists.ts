@@ -74,24 +74,24 @@ function firstRequest(paging: Paging, { position, size }: PageRequest, count: nu
  * early has not read much more than it used. No page has more items than are wanted, except if pages are numbered:
  * then the size also decides where a page begins.
  */
-function larger(paging: Paging, request: PageRequest, wanted: number, mayGrow: boolean): PageRequest {
+function larger(paging: Paging, request: PageRequest, itemsLeft: number, mayGrow: boolean): PageRequest {
   const { position } = request
   const size = request.size ?? paging.defaultSize
   if (size === 0) return request
   const grown = mayGrow ? Math.max(size, Math.min(size * 2, maxSizeOf(paging))) : size
-  if (paging.style !== 'page') return { position, size: Math.min(grown, wanted) }
+  if (paging.style !== 'page') return { position, size: Math.min(grown, itemsLeft) }
   const before = (Number(position) - paging.first) * size
-  if (grown > wanted || before % grown !== 0) return { position, size: request.size }
+  if (grown > itemsLeft || before % grown !== 0) return { position, size: request.size }
   return { position: before / grown + paging.first, size: grown }
 }
 
 export function createList<T>(send: Send, operation: Operation, args: Arguments, options: ListOptions = {}): List<T> {
   const paging = operation.paging!
-  const given = (paging.in === 'query' ? args : (args.body ?? {})) as Arguments
+  const parameters = (paging.in === 'query' ? args : (args.body ?? {})) as Arguments
   const start: PageRequest = {
     // An empty cursor asks for the first page with the cursor of the next one.
-    position: (given[paging.position] ?? (paging.style === 'cursor' ? '' : undefined)) as PageRequest['position'],
-    size: given[paging.size] as number | undefined,
+    position: (parameters[paging.position] ?? (paging.style === 'cursor' ? '' : undefined)) as PageRequest['position'],
+    size: parameters[paging.size] as number | undefined,
   }
   let knownTotal: Promise<number | undefined> | undefined
 

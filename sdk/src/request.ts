@@ -16,9 +16,9 @@ export async function send(
   transport: Transport,
   operation: Operation,
   args: Arguments,
-  given: Options,
+  callOptions: Options,
 ): Promise<Answer> {
-  const options = { ...transport.defaults, ...given }
+  const options = { ...transport.defaults, ...callOptions }
   const isUpload = operation.bodyType === 'application/octet-stream'
   // The size of an upload decides its duration, so only the caller can limit it.
   const timeoutMs = options.timeoutMs ?? (isUpload ? Number.POSITIVE_INFINITY : waitMsOf(args) + defaultTimeoutMs)

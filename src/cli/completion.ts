@@ -51,7 +51,7 @@ export async function nextWords(words: string[]): Promise<string[]> {
     const flags = flagsOf((await descriptionOf(operation.name))!).map(({ flag }) => `--${flag}`)
     return [...flags, ...commonFlags]
   }
-  const given = words.map(dashed)
-  const next = (await operationsBelow(given)).map(({ words: text }) => text.split(' ')[given.length]!)
+  const names = words.map(dashed)
+  const next = (await operationsBelow(names)).map(({ words: text }) => text.split(' ')[names.length]!)
   return [...new Set(next)]
 }

@@ -61,11 +61,11 @@ export async function run(args: string[]): Promise<number> {
 async function loginOf(
   url: string,
   tenant: string,
-  given: { 'api-key': boolean; client?: string; 'no-browser': boolean },
+  flags: { 'api-key': boolean; client?: string; 'no-browser': boolean },
 ): Promise<Login> {
-  if (given['api-key']) return { apiKey: await readSecret('API key') }
-  if (given.client !== undefined) return { clientId: given.client, clientSecret: await readSecret('client secret') }
-  return { session: await withBrowser(url, tenant, !given['no-browser']) }
+  if (flags['api-key']) return { apiKey: await readSecret('API key') }
+  if (flags.client !== undefined) return { clientId: flags.client, clientSecret: await readSecret('client secret') }
+  return { session: await withBrowser(url, tenant, !flags['no-browser']) }
 }
 
 /** Reads one line from standard input. On a terminal it is not shown. */

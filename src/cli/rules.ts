@@ -76,11 +76,11 @@ function read(file: string): string {
 }
 
 function readEvent(file: string): Event {
-  const given = parse(file)
-  if (typeof given !== 'object' || given === null || Array.isArray(given))
+  const input = parse(file)
+  if (typeof input !== 'object' || input === null || Array.isArray(input))
     throw new ArgumentError(`${file}: expected a JSON object`)
-  if (!('trigger' in given) && !('traceId' in given)) return { trigger: given }
-  const { trigger, traceId, endpointId } = given as Event
+  if (!('trigger' in input) && !('traceId' in input)) return { trigger: input }
+  const { trigger, traceId, endpointId } = input as Event
   return {
     ...(trigger !== undefined && { trigger }),
     ...(traceId !== undefined && { traceId }),

@@ -42,8 +42,10 @@ export async function run(args: string[]): Promise<number> {
       resource: values.resource,
       body,
     } as never)
-    const answered = (answer as { body?: unknown }).body
-    print(`Accepted.${answered === undefined || answered === '' ? '' : ` ${visible(JSON.stringify(answered))}`}`)
+    const responseBody = (answer as { body?: unknown }).body
+    print(
+      `Accepted.${responseBody === undefined || responseBody === '' ? '' : ` ${visible(JSON.stringify(responseBody))}`}`,
+    )
   } finally {
     await client.tokens.delete({ endpointId, endpointTokenId })
   }

@@ -81,23 +81,33 @@ interface RunningParts {
 /** Ten wrong tokens count as one wrong password: a device with an old token must not lock out devices behind the same address. */
 const wrongTokensPerPassword = 10
 
-export function createGateway(kit: Kit<GatewaySettings>, given: NeededServices): GatewayService {
+export function createGateway(kit: Kit<GatewaySettings>, services: NeededServices): GatewayService {
   const live: RunningParts = {
     extensions: new Map(),
     sessions: undefined,
     sessionStore: undefined,
     addresses: undefined,
   }
-  const admission = createAdmission(kit, given, live)
-  const delivery = createDelivery(kit, given, live, admission)
-  const dispatch = createDispatch(kit, given.trafficLog, given.register)
-  const open = createOpen(kit, given, live, admission, createMqttHost(kit, given, live, admission, delivery, dispatch))
+  const admission = createAdmission(kit, services, live)
+  const delivery = createDelivery(kit, services, live, admission)
+  const dispatch = createDispatch(kit, services.trafficLog, services.register)
+  const open = createOpen(
+    kit,
+    services,
+    live,
+    admission,
+    createMqttHost(kit, services, live, admission, delivery, dispatch),
+  )
   deleteRowsOfDeletedOwners(kit)
   const { tenantRate, identify, tokenLockout, metrics, limits, observation } = admission
   const { bindings, downlink, pushOnConnect, connectivity } = delivery
   return {
     api: {
-      receive: createReceiveCarried(kit, { ...admission, trafficLog: given.trafficLog, register: given.register }),
+      receive: createReceiveCarried(kit, {
+        ...admission,
+        trafficLog: services.trafficLog,
+        register: services.register,
+      }),
       send: downlink.send,
       sendHere: downlink.sendHere,
       isConnected: (endpointId) => bindings.find(endpointId) !== undefined,
@@ -112,9 +122,9 @@ export function createGateway(kit: Kit<GatewaySettings>, given: NeededServices):
       nodesOf: downlink.nodesOf,
       observe: observation.set,
     },
-    deviceHttp: { tenantRate, identify, dispatch, tokenLockout, trafficLog: given.trafficLog, metrics },
+    deviceHttp: { tenantRate, identify, dispatch, tokenLockout, trafficLog: services.trafficLog, metrics },
     webSockets: { trustProxy: kit.platform.trustProxy, sessions: () => live.sessions, limits },
-    listConnections: createConnectionHistory(kit, given.register),
+    listConnections: createConnectionHistory(kit, services.register),
     listAddresses: createListAddresses({ ...kit, tenants: admission.tenants, listeners: () => live.addresses }),
     periodic: [
       {
@@ -132,9 +142,9 @@ export function createGateway(kit: Kit<GatewaySettings>, given: NeededServices):
 }
 
 /** Creates the parts that decide who may connect and send: limits, lockouts, credentials, tokens. */
-function createAdmission(kit: Kit<GatewaySettings>, given: NeededServices, live: RunningParts) {
+function createAdmission(kit: Kit<GatewaySettings>, services: NeededServices, live: RunningParts) {
   const { bus, settings } = kit
-  const { identity, applications, register, tokens, credentials, trafficLog } = given
+  const { identity, applications, register, tokens, credentials, trafficLog } = services
   const { address, windowSeconds, lockSeconds } = kit.platform.loginLockout
   const metrics = createGatewayMetrics(kit.metrics)
   const recordRefusal = (transport: string, from: string, reason: string, detail?: string) => {
@@ -166,8 +176,8 @@ function createAdmission(kit: Kit<GatewaySettings>, given: NeededServices, live:
 type Admission = ReturnType<typeof createAdmission>
 
 /** Creates the parts that bind endpoints to connections and send pushes. */
-function createDelivery(kit: Kit<GatewaySettings>, given: NeededServices, live: RunningParts, admission: Admission) {
-  const { register, tokens, trafficLog } = given
+function createDelivery(kit: Kit<GatewaySettings>, services: NeededServices, live: RunningParts, admission: Admission) {
+  const { register, tokens, trafficLog } = services
   const { limits, identify, tenants, metrics, observation } = admission
   const extensions = () => live.extensions
   const connectivity = createConnectivity(kit, { register, extensions, bindings: () => bindings })
@@ -212,13 +222,13 @@ type Delivery = ReturnType<typeof createDelivery>
 
 function createMqttHost(
   kit: Kit<GatewaySettings>,
-  given: NeededServices,
+  services: NeededServices,
   live: RunningParts,
   admission: Admission,
   { bindings, connectivity }: Delivery,
   dispatch: Dispatch,
 ) {
-  const { applications, register, tokens, trafficLog } = given
+  const { applications, register, tokens, trafficLog } = services
   const { tenantRate, clients, identify, limits, tokenLockout, metrics, tenants } = admission
   const reportAgain = () => connectivity.reportAgain(bindings.all())
   const recheck = createRecheck(kit, { clients, tenants, bindings, identify, reportAgain })

@@ -59,8 +59,8 @@ export function permissionsOf(
     } else if (resource === tenantSystem) for (const scope of heldScopes(scopes)) onTenant.add(scope)
     else {
       const known = onResources.get(resource)
-      const held = scopes.length === 1 && scopes[0] === '*' ? every : heldScopes(scopes)
-      onResources.set(resource, known ? new Set([...known, ...held]) : held)
+      const heldOnResource = scopes.length === 1 && scopes[0] === '*' ? every : heldScopes(scopes)
+      onResources.set(resource, known ? new Set([...known, ...heldOnResource]) : heldOnResource)
     }
   }
   return [

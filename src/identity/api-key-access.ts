@@ -58,8 +58,8 @@ export function permissionsOfKey(owner: Caller, row: Pick<store.KeyRow, 'scopes'
         : resource === tenantSystem
           ? onTenant(owner.tenantId)
           : onResource(owner.tenantId, resource)
-    const held = [...scopes].filter((scope) => holds(owner, scope, grantedOn))
-    return held.length > 0 ? [{ resource, scopes: new Set(held) }] : []
+    const ownerScopes = [...scopes].filter((scope) => holds(owner, scope, grantedOn))
+    return ownerScopes.length > 0 ? [{ resource, scopes: new Set(ownerScopes) }] : []
   })
   if (row.scopes === null) return granted.length > 0 ? [...owner.permissions, ...granted] : owner.permissions
   const keyScopes = heldScopes(row.scopes)

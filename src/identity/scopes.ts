@@ -29,16 +29,17 @@ export const canonicalScopes = (scopes: readonly string[]) => [...new Set(scopes
 
 /** Returns both spellings of each scope: an operation may be declared with either. */
 export function heldScopes(scopes: readonly string[]): Set<string> {
-  const held = new Set<string>()
+  const bothSpellings = new Set<string>()
   for (const scope of scopes) {
     const canonical = canonicalScope(scope)
-    held.add(canonical)
+    bothSpellings.add(canonical)
     for (const [name, other] of spellings) {
       const family = `${platformPrefix}tenant:${name}:`
-      if (canonical.startsWith(family)) held.add(`${platformPrefix}tenant:${other}:${canonical.slice(family.length)}`)
+      if (canonical.startsWith(family))
+        bothSpellings.add(`${platformPrefix}tenant:${other}:${canonical.slice(family.length)}`)
     }
   }
-  return held
+  return bothSpellings
 }
 
 /** Splits the scopes of a role: `platform:…` applies to platform-system, all others to tenant-system. */

@@ -130,8 +130,8 @@ export function createBus(deps: {
       await outbox.insert(sql, subscriptionNames, event.name, rows)
     }
     for (const { wants, record } of recorders.get(event.name) ?? []) {
-      const wanted = (payloads as unknown as EventOrigin[]).filter(wants)
-      if (wanted.length > 0) await record(sql, wanted)
+      const wantedPayloads = (payloads as unknown as EventOrigin[]).filter(wants)
+      if (wantedPayloads.length > 0) await record(sql, wantedPayloads)
     }
     if (listeners.has(event.name)) {
       const to = event.bulky || options.thisNodeOnly ? (`node/${deps.nodeId}` as const) : 'all'

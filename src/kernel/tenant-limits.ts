@@ -30,7 +30,7 @@ const refreshMs = 2000
 
 export function createTenantLimits(defaults: TenantLimitValues, log: Log): TenantLimits {
   const entries = new Map<string, Entry>()
-  const wanted = new Set<string>()
+  const requestedTenants = new Set<string>()
   let read: ReadTenantLimits | undefined
   let isReading = false
 
@@ -38,8 +38,8 @@ export function createTenantLimits(defaults: TenantLimitValues, log: Log): Tenan
     isReading = true
     // Tenants of the same moment share a query.
     await Promise.resolve()
-    const tenantIds = [...wanted]
-    wanted.clear()
+    const tenantIds = [...requestedTenants]
+    requestedTenants.clear()
     try {
       const found = await read!(tenantIds)
       for (const tenantId of tenantIds) entryOf(tenantId).values = withDefaults(found.get(tenantId))
@@ -47,7 +47,7 @@ export function createTenantLimits(defaults: TenantLimitValues, log: Log): Tenan
       tenantLimitsUnknown(log, { err: error, tenants: tenantIds.length })
     }
     isReading = false
-    if (wanted.size > 0) void refresh()
+    if (requestedTenants.size > 0) void refresh()
   }
 
   const withDefaults = (values: TenantLimitValues | undefined): TenantLimitValues => ({
@@ -70,7 +70,7 @@ export function createTenantLimits(defaults: TenantLimitValues, log: Log): Tenan
       const at = monotonicMs()
       if (read && at - entry.readAt > refreshMs) {
         entry.readAt = at
-        wanted.add(tenantId)
+        requestedTenants.add(tenantId)
         if (!isReading) void refresh()
       }
       return entry.values

@@ -214,8 +214,12 @@ async function verify(
     for (const [id, address] of active)
       assert.deepEqual([byId.get(id)?.state, byId.get(id)?.address], ['active', address], `client ${id}`)
     for (const id of revoked.keys()) assert.equal(byId.get(id)?.state, 'revoked', `client ${id}`)
-    const given = rows.filter(({ state }) => state === 'active').map(({ address }) => address)
-    assert.equal(new Set(given).size, given.length, 'an address must be given to one client only')
+    const assignedAddresses = rows.filter(({ state }) => state === 'active').map(({ address }) => address)
+    assert.equal(
+      new Set(assignedAddresses).size,
+      assignedAddresses.length,
+      'an address must be given to one client only',
+    )
     const [id] = active.keys()
     if (id !== undefined) assert.equal((await ask(`GET ${root}/${id}`)).status, 200)
   } finally {

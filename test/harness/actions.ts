@@ -93,8 +93,8 @@ export async function openActions(options: Partial<TestPlatformOptions> & Action
     environment: { WAYPOST_ALLOW_PRIVATE_ADDRESSES: 'on', ...environment },
   })
   const part = at.waypost.ask(Actions)
-  const start = (type: ActionType, given: GivenRun): Promise<ActionOutcome> =>
-    part.executors[type](actionRun(type, given))
+  const start = (type: ActionType, input: GivenRun): Promise<ActionOutcome> =>
+    part.executors[type](actionRun(type, input))
   return {
     ...at,
     traces,
@@ -119,8 +119,8 @@ export async function openActions(options: Partial<TestPlatformOptions> & Action
   }
 }
 
-function actionRun(type: ActionType, given: GivenRun): ActionRun {
-  const { fields = {}, results = {}, failing = {}, endpoint, isTry = false } = given
+function actionRun(type: ActionType, run: GivenRun): ActionRun {
+  const { fields = {}, results = {}, failing = {}, endpoint, isTry = false } = run
   return {
     action: {
       id: newId(),
@@ -141,9 +141,9 @@ function actionRun(type: ActionType, given: GivenRun): ActionRun {
       tenantId: 'default',
       ruleId: newId(),
       ruleVersion: 1,
-      traceId: given.traceId ?? newId(),
-      id: given.id ?? newId(),
-      depth: given.depth ?? 1,
+      traceId: run.traceId ?? newId(),
+      id: run.id ?? newId(),
+      depth: run.depth ?? 1,
       eventId: newId(),
       ...(endpoint && { endpoint }),
       raisedOn: { entityType: endpoint ? 'ENDPOINT' : 'ON_DEMAND', entityId: endpoint?.endpointId ?? 'rule' },
@@ -156,6 +156,6 @@ function actionRun(type: ActionType, given: GivenRun): ActionRun {
       return { ok: true, value: value === undefined ? undefined : JSON.parse(JSON.stringify(value)) }
     },
     signal: new AbortController().signal,
-    storedEvent: given.storedEvent,
+    storedEvent: run.storedEvent,
   }
 }

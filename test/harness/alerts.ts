@@ -34,10 +34,10 @@ export async function openAlerts(options: Partial<TestPlatformOptions> = {}) {
       const { body } = await must(201, 'POST /epr/api/v1/endpoints', { appVersion: { name: version }, metadata })
       return { endpointId: body.endpointId, applicationName: app }
     },
-    activate: async (endpoint: AlertEndpoint | undefined, given: Partial<Activation> = {}) =>
-      (await change({ activation: { severityLevel: 'MEDIUM', ...common, ...entityOf(endpoint), ...given } }))!,
-    resolveOpen: async (endpoint: AlertEndpoint | undefined, given: { alertType?: string; reason?: string } = {}) =>
-      (await change({ resolution: { ...common, ...entityOf(endpoint), ...given } }))?.alertId,
+    activate: async (endpoint: AlertEndpoint | undefined, fields: Partial<Activation> = {}) =>
+      (await change({ activation: { severityLevel: 'MEDIUM', ...common, ...entityOf(endpoint), ...fields } }))!,
+    resolveOpen: async (endpoint: AlertEndpoint | undefined, fields: { alertType?: string; reason?: string } = {}) =>
+      (await change({ resolution: { ...common, ...entityOf(endpoint), ...fields } }))?.alertId,
     list: async (query: string) => (await admin(`GET ${rulesRoot}/alerts?${query}`)).body,
   }
 }

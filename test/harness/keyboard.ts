@@ -11,9 +11,9 @@ export function keyboardOf(page: Page) {
 
   /** Presses a key until the focus is at this element. */
   async function reach(element: Locator, key = 'Tab') {
-    const wanted = element.and(page.locator(':focus'))
+    const focusedElement = element.and(page.locator(':focus'))
     for (let steps = 0; steps < 80; steps++) {
-      if ((await wanted.count()) > 0) return
+      if ((await focusedElement.count()) > 0) return
       await press(key)
     }
     assert.fail(`the key ${key} does not reach ${element}`)

@@ -123,10 +123,10 @@ export async function aNetworkApi(answer: (request: NetworkRequest) => NetworkAn
       body: text === '' ? undefined : JSON.parse(text),
     }
     requests.push(request)
-    const given = answer(request)
-    if (given === 'never') return
-    response.writeHead(given.status ?? 200, { 'content-type': 'application/json', ...given.headers })
-    response.end(given.text ?? JSON.stringify(given.body ?? {}))
+    const answered = answer(request)
+    if (answered === 'never') return
+    response.writeHead(answered.status ?? 200, { 'content-type': 'application/json', ...answered.headers })
+    response.end(answered.text ?? JSON.stringify(answered.body ?? {}))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   afterAllTests(() => {

@@ -68,8 +68,8 @@ const sendError = (response: ServerResponse, status: number, code: string) =>
 
 function isSigned({ method, headers }: IncomingMessage, url: URL, body: Buffer): boolean {
   const [, names = ''] = /SignedHeaders=([^,]+)/.exec(headers.authorization ?? '') ?? []
-  const given = Object.fromEntries(names.split(';').map((name) => [name, String(headers[name] ?? '')]))
-  const { host = '', 'x-amz-date': moment = '', 'x-amz-content-sha256': bodyHash = '', ...rest } = given
+  const signedHeaders = Object.fromEntries(names.split(';').map((name) => [name, String(headers[name] ?? '')]))
+  const { host = '', 'x-amz-date': moment = '', 'x-amz-content-sha256': bodyHash = '', ...rest } = signedHeaders
   if (createHash('sha256').update(body).digest('hex') !== bodyHash) return false
   const at = new Date(moment.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, '$1-$2-$3T$4:$5:$6Z'))
   const request = {

@@ -24,13 +24,13 @@ export async function commandTexts(name: string, args: Arguments): Promise<Comma
   const operation = describe(name)
   if (!operation) throw new Error(`There is no operation ${name}`)
   const { body, ...parameters } = args
-  const given = Object.entries(parameters).filter(([, value]) => value !== undefined && value !== '')
+  const presentParameters = Object.entries(parameters).filter(([, value]) => value !== undefined && value !== '')
   const placeOf = (key: string) => operation.arguments.find((argument) => argument.name === key)?.in
   const path = operation.path.replace(/\{\+?(\w+)\}/g, (_, key: string) =>
     parameters[key] === undefined ? `<${key}>` : encodeURIComponent(String(parameters[key])),
   )
   const query = new URLSearchParams(
-    given
+    presentParameters
       .filter(([key]) => placeOf(key) === 'query')
       .flatMap(([key, value]) => [value].flat().map((one) => [key, String(one)])),
   ).toString()
@@ -46,12 +46,12 @@ export async function commandTexts(name: string, args: Arguments): Promise<Comma
   const cli = [
     `waypost ${wordsOf(name).join(' ')}`,
     ...required.map((key) => quote(String(parameters[key] ?? `<${key}>`))),
-    ...given
+    ...presentParameters
       .filter(([key]) => !required.includes(key) && !paging.has(key))
       .flatMap(([key, value]) => [value].flat().map((one) => `${flagOf(key)} ${quote(String(one))}`)),
     ...(body === undefined ? [] : [`--file - <<'END'\n${JSON.stringify(body, null, 2)}\nEND`]),
   ].join(' ')
-  const shown = Object.fromEntries([...given, ...(body === undefined ? [] : [['body', body]])])
+  const shown = Object.fromEntries([...presentParameters, ...(body === undefined ? [] : [['body', body]])])
   const literal = Object.keys(shown).length === 0 ? '' : JSON.stringify(shown, null, 2).replace(/"(\w+)":/g, '$1:')
   const sdk = operation.paged
     ? `for await (const item of client.${name}(${literal})) console.log(item)`

@@ -40,7 +40,7 @@ export function createHub(url: string): Hub {
     throw failure
   }
 
-  const wanted = () =>
+  const subscriptionsOfTabs = () =>
     [...listeners.values()].flatMap(({ number, subscriptions }) =>
       subscriptions.map((one) => ({ ...one, id: `${number}.${one.id}` })),
     )
@@ -80,12 +80,12 @@ export function createHub(url: string): Hub {
     if (listeners.size === 0) return close()
     if (stream) {
       const { live, stop } = stream
-      live.update(wanted()).catch((error) => openAgain(stop, error))
+      live.update(subscriptionsOfTabs()).catch((error) => openAgain(stop, error))
       return
     }
     const stop = new AbortController()
     const client = createClientOf({} as Record<never, string>, { url, auth: token })
-    stream = { live: client.live.stream(wanted(), { signal: stop.signal }), stop }
+    stream = { live: client.live.stream(subscriptionsOfTabs(), { signal: stop.signal }), stop }
     void follow(stream.live, stop)
   }
 

@@ -180,9 +180,9 @@ export function useLive(topics: LiveTopic[], handlers: LiveHandlers, { enabled =
   current.current = handlers
   const shape = JSON.stringify(topics)
   useEffect(() => {
-    const wanted = JSON.parse(shape) as LiveTopic[]
-    if (!enabled || wanted.length === 0) return
-    return tabHubOf(session).add(key, wanted, (event) => {
+    const topics = JSON.parse(shape) as LiveTopic[]
+    if (!enabled || topics.length === 0) return
+    return tabHubOf(session).add(key, topics, (event) => {
       if (event.type === 'items') current.current.onItems(event.items, event.topic)
       if (event.type === 'gap') current.current.onGap?.(event.topic)
       if (event.type === 'subscribed') setState({ kind: 'live' })

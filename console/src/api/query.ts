@@ -198,9 +198,9 @@ export interface Change<P extends OperationName> {
 
 /** Returns whether a query reads the deleted object, so that reading it again would fail: it has all arguments of the deletion. */
 function readsDeleted([, , queried]: readonly unknown[], { body: _, ...deleted }: Record<string, unknown>): boolean {
-  const given = queried as Record<string, unknown>
+  const queriedArgs = queried as Record<string, unknown>
   const ids = Object.entries(deleted)
-  return ids.length > 0 && ids.every(([key, value]) => given[key] === value)
+  return ids.length > 0 && ids.every(([key, value]) => queriedArgs[key] === value)
 }
 
 /** Changes something. `also`: other nouns whose lists and objects are read again. */

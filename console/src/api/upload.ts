@@ -36,7 +36,7 @@ export function useUpload(name: string): Upload {
   const { session } = useSession()
   const queries = useQueryClient()
   const [state, setState] = useState<UploadState>({ kind: 'idle' })
-  const [given, setGiven] = useState<{ args: object; file: File }>()
+  const [upload, setUpload] = useState<{ args: object; file: File }>()
   const running = useRef<AbortController>(undefined)
   const isBusy = state.kind === 'reading' || state.kind === 'sending'
   useEffect(() => () => running.current?.abort(), [])
@@ -52,7 +52,7 @@ export function useUpload(name: string): Upload {
     const control = new AbortController()
     const { signal } = control
     running.current = control
-    setGiven({ args, file })
+    setUpload({ args, file })
     const show = (next: UploadState) => {
       if (running.current === control) setState(next)
     }
@@ -75,11 +75,11 @@ export function useUpload(name: string): Upload {
     await queries.invalidateQueries({ queryKey: [name.split('.')[0]] })
   }
   return {
-    file: given?.file,
+    file: upload?.file,
     state,
     start,
     cancel: () => running.current?.abort(),
-    retry: async () => void (given && (await start(given.args, given.file))),
+    retry: async () => void (upload && (await start(upload.args, upload.file))),
     reset: () => setState({ kind: 'idle' }),
   }
 }

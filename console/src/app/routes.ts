@@ -6,12 +6,12 @@ const isParameter = (segment: string) => segment.startsWith(':')
 
 /** Returns the parameters if the path matches the pattern. Segments are decoded. */
 export function matchPath(pattern: string, path: string): Record<string, string> | undefined {
-  const wanted = pattern.split('/').filter(Boolean)
-  const given = path.split('/').filter(Boolean)
-  if (wanted.length !== given.length) return undefined
+  const patternSegments = pattern.split('/').filter(Boolean)
+  const segments = path.split('/').filter(Boolean)
+  if (patternSegments.length !== segments.length) return undefined
   const params: Record<string, string> = {}
-  for (const [index, segment] of wanted.entries()) {
-    const value = decode(given[index]!)
+  for (const [index, segment] of patternSegments.entries()) {
+    const value = decode(segments[index]!)
     if (isParameter(segment)) params[segment.slice(1)] = value
     else if (segment !== value) return undefined
   }

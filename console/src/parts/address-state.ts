@@ -75,9 +75,9 @@ function readAddress<C extends Record<string, AnyCodec>>(codecs: C, search: stri
   const invalid: string[] = []
   let isChanged = false
   for (const [name, codec] of Object.entries(codecs) as unknown as [string, Codec<unknown>][]) {
-    const given = query.get(name)
-    const read = given === null ? undefined : readSafely(codec, given)
-    if (given !== null && read === undefined) invalid.push(`${name}=${given}`)
+    const text = query.get(name)
+    const read = text === null ? undefined : readSafely(codec, text)
+    if (text !== null && read === undefined) invalid.push(`${name}=${text}`)
     values[name] = read ?? codec.default
     if (read !== undefined && codec.write(read) !== codec.write(codec.default)) isChanged = true
   }
@@ -85,9 +85,9 @@ function readAddress<C extends Record<string, AnyCodec>>(codecs: C, search: stri
   return { values: values as Values<C>, invalid, isChanged }
 }
 
-function readSafely<T>(codec: Codec<T>, given: string): T | undefined {
+function readSafely<T>(codec: Codec<T>, text: string): T | undefined {
   try {
-    return codec.read(given)
+    return codec.read(text)
   } catch {
     return undefined
   }

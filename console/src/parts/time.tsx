@@ -25,9 +25,9 @@ let formats = makeFormats({})
 const listeners = new Set<() => void>()
 
 /** Changes how all times are shown. Returns false if the browser does not know the zone or language. */
-export function setFormats(wanted: Formats): boolean {
+export function setFormats(newFormats: Formats): boolean {
   try {
-    formats = makeFormats(wanted)
+    formats = makeFormats(newFormats)
   } catch {
     return false
   }

@@ -117,7 +117,7 @@ export default function WorldMap({ label, places, view, onView, onOpen }: WorldM
   // biome-ignore lint/correctness/useExhaustiveDependencies: the first view only; later ones come from the map itself
   useEffect(() => {
     const element = host.current!
-    const made = L.map(element, {
+    const leafletMap = L.map(element, {
       ...{ preferCanvas: true, minZoom: 1, maxZoom: zoomMax, zoomAnimation: false, fadeAnimation: false },
       ...{
         worldCopyJump: true,
@@ -128,30 +128,30 @@ export default function WorldMap({ label, places, view, onView, onOpen }: WorldM
         ],
       },
     }).setView([view.latitude, view.longitude], view.zoom)
-    map.current = made
-    L.control.attribution({ prefix: false }).addAttribution(texts.mapSources).addTo(made)
-    const base = L.layerGroup().addTo(made)
-    const labels = L.layerGroup().addTo(made)
-    dots.current = L.layerGroup().addTo(made)
+    map.current = leafletMap
+    L.control.attribution({ prefix: false }).addAttribution(texts.mapSources).addTo(leafletMap)
+    const base = L.layerGroup().addTo(leafletMap)
+    const labels = L.layerGroup().addTo(leafletMap)
+    dots.current = L.layerGroup().addTo(leafletMap)
     const draw = () => drawBase(base, getComputedStyle(element))
     draw()
-    drawCities(made, labels)
+    drawCities(leafletMap, labels)
     const moved = () => {
-      drawCities(made, labels)
-      handlers.current.onView(viewOf(made), areaOf(made))
+      drawCities(leafletMap, labels)
+      handlers.current.onView(viewOf(leafletMap), areaOf(leafletMap))
     }
-    made.on('moveend', moved)
-    handlers.current.onView(viewOf(made), areaOf(made))
+    leafletMap.on('moveend', moved)
+    handlers.current.onView(viewOf(leafletMap), areaOf(leafletMap))
     const theme = new MutationObserver(draw)
     theme.observe(document.documentElement, { attributeFilter: ['data-theme'] })
-    const resize = new ResizeObserver(() => made.invalidateSize())
+    const resize = new ResizeObserver(() => leafletMap.invalidateSize())
     resize.observe(element)
     return () => {
       theme.disconnect()
       resize.disconnect()
       // A movement that is still running ends later, when the map has no panes.
-      made.off('moveend', moved)
-      made.remove()
+      leafletMap.off('moveend', moved)
+      leafletMap.remove()
       map.current = undefined
     }
   }, [])

@@ -13,15 +13,15 @@ export async function readBody({ body, name }: Description, { fields, flags }: P
     return undefined
   }
   if (body.type === 'application/octet-stream') return await uploadOf(flags.file, words)
-  const given = flags.file === undefined ? undefined : await readDocument(flags.file)
+  const document = flags.file === undefined ? undefined : await readDocument(flags.file)
   if (!hasFields) {
-    if (given === undefined && body.required) throw usageError(missingBody(words, body.fields))
-    return given
+    if (document === undefined && body.required) throw usageError(missingBody(words, body.fields))
+    return document
   }
-  if (given === undefined) return fields
-  if (typeof given !== 'object' || given === null || Array.isArray(given))
+  if (document === undefined) return fields
+  if (typeof document !== 'object' || document === null || Array.isArray(document))
     throw usageError(`${flags.file}: expected an object, because flags add fields to it`)
-  return { ...given, ...fields }
+  return { ...document, ...fields }
 }
 
 function missingBody(words: string, fields: { name: string; required: boolean }[] | undefined): string {

@@ -88,8 +88,8 @@ export function parseCommand(description: Description, argv: string[]): ParsedCo
   })
   const parsed: ParsedCommand = { args: pathArguments(description, positionals), fields: {}, flags: readCommon(values) }
   for (const { flag, target, described } of flags) {
-    const given = values[flag] as string | string[] | undefined
-    if (given !== undefined) parsed[target][described.name] = readValue(flag, described, given)
+    const texts = values[flag] as string | string[] | undefined
+    if (texts !== undefined) parsed[target][described.name] = readValue(flag, described, texts)
   }
   const missing = flags.filter(
     ({ target, described }) => target === 'args' && described.required && parsed.args[described.name] === undefined,
@@ -145,19 +145,19 @@ function readCount(flag: string, text: string | undefined): number | undefined {
   return Number(text)
 }
 
-function readValue(flag: string, { kind, choices }: DescribedField, given: string | string[]): unknown {
-  if (Array.isArray(given)) return given.flatMap((text) => text.split(','))
-  if (choices && !choices.map(String).includes(given))
-    throw usageError(`--${flag}: expected one of ${choices.join(', ')}, not ${given}`)
-  if (kind === 'string' || kind === 'list') return given
+function readValue(flag: string, { kind, choices }: DescribedField, texts: string | string[]): unknown {
+  if (Array.isArray(texts)) return texts.flatMap((text) => text.split(','))
+  if (choices && !choices.map(String).includes(texts))
+    throw usageError(`--${flag}: expected one of ${choices.join(', ')}, not ${texts}`)
+  if (kind === 'string' || kind === 'list') return texts
   if (kind === 'boolean') {
-    if (given !== 'true' && given !== 'false') throw usageError(`--${flag}: expected true or false, not ${given}`)
-    return given === 'true'
+    if (texts !== 'true' && texts !== 'false') throw usageError(`--${flag}: expected true or false, not ${texts}`)
+    return texts === 'true'
   }
-  if (kind === 'json') return readJson(flag, given)
-  const number = Number(given)
-  if (given.trim() === '' || !Number.isFinite(number) || (kind === 'integer' && !Number.isInteger(number)))
-    throw usageError(`--${flag}: expected ${kind === 'integer' ? 'an integer' : 'a number'}, not ${given}`)
+  if (kind === 'json') return readJson(flag, texts)
+  const number = Number(texts)
+  if (texts.trim() === '' || !Number.isFinite(number) || (kind === 'integer' && !Number.isInteger(number)))
+    throw usageError(`--${flag}: expected ${kind === 'integer' ? 'an integer' : 'a number'}, not ${texts}`)
   return number
 }
 

@@ -27,14 +27,14 @@ export async function runOperation(words: string[], asksForHelp: boolean, comman
     )
     return 2
   }
-  const given = words.filter((word) => !word.startsWith('-'))
-  const known = given.slice(0, knownWords(given))
+  const nounWords = words.filter((word) => !word.startsWith('-'))
+  const known = nounWords.slice(0, knownWords(nounWords))
   const help = await helpOfNoun(known)
   if (asksForHelp) {
     process.stdout.write(help)
     return 0
   }
-  const unknown = given[known.length]
+  const unknown = nounWords[known.length]
   const problem =
     unknown === undefined ? 'expected one of these' : `${known.join(' ')} has no ${visible(unknown)}, only these`
   process.stderr.write(`waypost: ${problem}:\n\n${help}`)

@@ -76,9 +76,9 @@ function stepFor({ kind, key, fields }: Document, found: Found | undefined): Ste
 const withoutNull = (fields: Fields): Fields =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null))
 
-const isEqual = (present: unknown, wanted: unknown) =>
+const isEqual = (present: unknown, declared: unknown) =>
   // Some texts have the default ''.
-  wanted === null ? present === undefined || present === '' : isDeepStrictEqual(present, wanted)
+  declared === null ? present === undefined || present === '' : isDeepStrictEqual(present, declared)
 
 /** Checks that an object is still as the plan saw it, for kinds without versions. */
 export async function requireUnchanged(client: Client, step: Step) {

@@ -58,8 +58,8 @@ export const rule: Kind = {
   identity: ['name'],
   keyOf,
   normalize(fields) {
-    const given = linkNames.filter((name) => fields[name] !== undefined)
-    const links = given.map((name) => [name, sorted(namedIn(fields, name))] as const)
+    const presentLinks = linkNames.filter((name) => fields[name] !== undefined)
+    const links = presentLinks.map((name) => [name, sorted(namedIn(fields, name))] as const)
     // An empty list of links equals an absent field.
     return { ...fields, ...Object.fromEntries(links.map(([name, list]) => [name, list.length > 0 ? list : null])) }
   },
@@ -92,20 +92,25 @@ const withoutLinks = ({ triggers, positiveActions, negativeActions, ...fields }:
 /** Sets the links of a rule, type by type. Types that no longer have a link are emptied. */
 async function link(client: Client, ruleId: string, fields: Fields) {
   const present = await linksOf(client, ruleId)
-  const wanted = {
+  const declaredRule = {
     triggers: namedIn(fields, 'triggers'),
     positiveActions: namedIn(fields, 'positiveActions'),
     negativeActions: namedIn(fields, 'negativeActions'),
   }
-  const triggerTypes = new Set([...present.triggers.map(typeOf), ...wanted.triggers.map(typeOf)])
+  const triggerTypes = new Set([...present.triggers.map(typeOf), ...declaredRule.triggers.map(typeOf)])
   for (const triggerType of triggerTypes) {
-    const body = await idsOf(client, 'trigger', triggerType, wanted.triggers)
+    const body = await idsOf(client, 'trigger', triggerType, declaredRule.triggers)
     await client.call('rules.triggers.update', { ruleId, triggerType, body })
   }
-  const linked = [present.positiveActions, present.negativeActions, wanted.positiveActions, wanted.negativeActions]
+  const linked = [
+    present.positiveActions,
+    present.negativeActions,
+    declaredRule.positiveActions,
+    declaredRule.negativeActions,
+  ]
   for (const actionType of new Set(linked.flat().map(typeOf))) {
-    const positiveActionIds = await idsOf(client, 'action', actionType, wanted.positiveActions)
-    const negativeActionIds = await idsOf(client, 'action', actionType, wanted.negativeActions)
+    const positiveActionIds = await idsOf(client, 'action', actionType, declaredRule.positiveActions)
+    const negativeActionIds = await idsOf(client, 'action', actionType, declaredRule.negativeActions)
     await client.call('rules.actions.update', { ruleId, actionType, body: { positiveActionIds, negativeActionIds } })
   }
 }
@@ -121,8 +126,8 @@ function namedIn(fields: Fields, field: string): Named[] {
   throw new CommandError(`rule ${keyOf(fields)}: ${field}: expected a list of {type, name}`, 2)
 }
 
-async function idsOf(client: Client, what: 'trigger' | 'action', type: string, wanted: Named[]): Promise<string[]> {
-  const ofType = wanted.filter((one) => typeOf(one) === type)
+async function idsOf(client: Client, what: 'trigger' | 'action', type: string, names: Named[]): Promise<string[]> {
+  const ofType = names.filter((one) => typeOf(one) === type)
   if (ofType.length === 0) return []
   const noun = `${type.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase())}${what === 'action' ? 'Actions' : 'Triggers'}`
   const objects = await Array.fromAsync(client.list<Linked>(`${noun}.list`))

@@ -23,17 +23,17 @@ export async function claimHolders(sql: Sql, nodeId: string, keys: string[], rel
     returning session_key as key, claim, previous_node_id`
 }
 
-export const deleteHolders = (sql: Sql, held: { key: string; claim: number }[]) => sql`
+export const deleteHolders = (sql: Sql, holders: { key: string; claim: number }[]) => sql`
   delete from gateway.holders h
-  using unnest(${held.map(({ key }) => key)}::text[], ${held.map(({ claim }) => claim.toString())}::text[]::bigint[])
+  using unnest(${holders.map(({ key }) => key)}::text[], ${holders.map(({ claim }) => claim.toString())}::text[]::bigint[])
     v (session_key, claim)
   where h.session_key = v.session_key and h.claim = v.claim`
 
 /** Inserts rows that a sweep or a restore has removed, unless another node has claimed the client since. */
-export const restoreHolders = (sql: Sql, nodeId: string, held: { key: string; claim: number }[]) => sql`
+export const restoreHolders = (sql: Sql, nodeId: string, holders: { key: string; claim: number }[]) => sql`
   insert into gateway.holders (session_key, node_id, claim)
   select key, ${nodeId}, claim
-  from unnest(${held.map(({ key }) => key)}::text[], ${held.map(({ claim }) => claim.toString())}::text[]::bigint[])
+  from unnest(${holders.map(({ key }) => key)}::text[], ${holders.map(({ claim }) => claim.toString())}::text[]::bigint[])
     as v (key, claim) order by key
   on conflict (session_key) do nothing`
 

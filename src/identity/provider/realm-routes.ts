@@ -206,10 +206,10 @@ function innerRequest(
 ) {
   const base = new URL(baseUrl)
   const isForm = request.headers['content-type']?.split(';')[0]?.trim().toLowerCase() === formType
-  const given = bodyOf(request)
-  const parsed: Form = isForm && given ? { ...querystring.parse(given.toString()) } : {}
+  const form = bodyOf(request)
+  const parsed: Form = isForm && form ? { ...querystring.parse(form.toString()) } : {}
   const call: Call = normalizeCall(realm.frontendClientId, { path: `/${path}`, headers: request.headers, form: parsed })
-  const body = isForm ? Buffer.from(querystring.stringify(defined(call.form))) : given
+  const body = isForm ? Buffer.from(querystring.stringify(defined(call.form))) : form
 
   const headers: Call['headers'] = { ...call.headers, host: base.host, 'x-forwarded-proto': base.protocol.slice(0, -1) }
   for (const name of droppedHeaders) delete headers[name]

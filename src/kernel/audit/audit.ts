@@ -152,8 +152,8 @@ interface Entry extends AuditEntry, CommitCompanion {
   claim(status: number): ClaimedRecord | undefined
 }
 
-function createEntry({ now, insert, complete, later }: EntryDeps, given: NewEntry): AuditEntry {
-  const { caller, operation, successStatus } = given
+function createEntry({ now, insert, complete, later }: EntryDeps, newEntry: NewEntry): AuditEntry {
+  const { caller, operation, successStatus } = newEntry
   let tenantId = caller.tenantId
   let fields: string[] | null = null
   /** `writing` while a transaction with the record runs: other transactions of the request do not write it again. */
@@ -161,7 +161,7 @@ function createEntry({ now, insert, complete, later }: EntryDeps, given: NewEntr
   let written: AuditRecord | undefined
   let createdName: string | undefined
 
-  const recordNow = (status: number, resource = given.resource): AuditRecord => ({
+  const recordNow = (status: number, resource = newEntry.resource): AuditRecord => ({
     id: newId(),
     at: now(),
     tenantId,
@@ -169,8 +169,8 @@ function createEntry({ now, insert, complete, later }: EntryDeps, given: NewEntr
     resource: storable(resource),
     status,
     ...actorColumns({ ...caller.subject, name: caller.username, tenantId: caller.tenantId }, tenantId),
-    address: storable(given.address),
-    correlationId: storable(given.correlationId),
+    address: storable(newEntry.address),
+    correlationId: storable(newEntry.correlationId),
     fields,
     count: 1,
   })
@@ -190,7 +190,10 @@ function createEntry({ now, insert, complete, later }: EntryDeps, given: NewEntr
 
   const entry: Entry = {
     prepare() {
-      const claimed = claim(successStatus, createdName === undefined ? undefined : `${given.resource}/${createdName}`)
+      const claimed = claim(
+        successStatus,
+        createdName === undefined ? undefined : `${newEntry.resource}/${createdName}`,
+      )
       if (!claimed) return undefined
       const { record, settle } = claimed
       return {

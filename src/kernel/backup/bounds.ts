@@ -55,9 +55,9 @@ function createTokenReader(text: string) {
   const assertReadable = (condition: boolean) => {
     if (!condition) throw new Unreadable()
   }
-  const expectSign = (wanted: string) => {
+  const expectSign = (sign: string) => {
     const found = next()
-    assertReadable(found !== undefined && 'sign' in found && found.sign === wanted)
+    assertReadable(found !== undefined && 'sign' in found && found.sign === sign)
   }
   return {
     next,

@@ -188,8 +188,8 @@ export function partStepper<D extends object>(
 const statementTimeout = '57014'
 
 function adaptLimit(limit: number, elapsedMs: number, { least, most, milliseconds }: WalkType<never>['limits']) {
-  const wanted = elapsedMs > 2 * milliseconds ? limit / 2 : elapsedMs < milliseconds / 2 ? limit * 2 : limit
-  return Math.min(most, Math.max(least, Math.floor(wanted)))
+  const adapted = elapsedMs > 2 * milliseconds ? limit / 2 : elapsedMs < milliseconds / 2 ? limit * 2 : limit
+  return Math.min(most, Math.max(least, Math.floor(adapted)))
 }
 
 /** Returns the reason that users see. Internal errors are only in the log. */

@@ -229,14 +229,14 @@ export async function findPages(
   sql: Sql,
   query: { taskId: string; from: number; state: 'succeeded' | 'failed' | 'pending' | undefined; limit: number },
 ): Promise<PageRow[]> {
-  const wanted = {
+  const stateCondition = {
     succeeded: sql`and succeeded > 0`,
     failed: sql`and failed > 0`,
     pending: sql`and succeeded + failed < json_array_length(items)`,
   }
   return await sql<PageRow[]>`
     select page, items, results from kernel.bulk_pages
-    where task_id = ${query.taskId} and page >= ${query.from} ${query.state ? wanted[query.state] : sql``}
+    where task_id = ${query.taskId} and page >= ${query.from} ${query.state ? stateCondition[query.state] : sql``}
     order by page limit ${query.limit}`
 }
 

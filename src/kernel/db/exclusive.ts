@@ -23,7 +23,7 @@ const waitSeconds = 30
 
 /** A connection that the running code holds; `outer` is the connection of the code around it. */
 interface Holder {
-  held: boolean
+  isHeld: boolean
   readonly pool: ExclusiveConnections
   readonly outer: Holder | undefined
 }
@@ -33,13 +33,13 @@ const currentHolder = new AsyncLocalStorage<Holder>()
 /** Drops holders that have released their connection; otherwise an endless loop of transactions would grow the chain forever. */
 function nearestHeld(holder: Holder | undefined): Holder | undefined {
   let current = holder
-  while (current !== undefined && !current.held) current = current.outer
+  while (current !== undefined && !current.isHeld) current = current.outer
   return current
 }
 
 function isHeldBy(holder: Holder | undefined, pool: ExclusiveConnections): boolean {
   for (let current = holder; current !== undefined; current = current.outer)
-    if (current.held && current.pool === pool) return true
+    if (current.isHeld && current.pool === pool) return true
   return false
 }
 
@@ -137,11 +137,11 @@ export function createExclusiveConnections(server: Server, max: number, options:
       const link = await acquire()
       inUse++
       link.inUse = true
-      const newHolder: Holder = { held: true, pool: exclusive, outer: nearestHeld(holder) }
+      const newHolder: Holder = { isHeld: true, pool: exclusive, outer: nearestHeld(holder) }
       try {
         return await currentHolder.run(newHolder, () => work(link))
       } finally {
-        newHolder.held = false
+        newHolder.isHeld = false
         release(link)
       }
     },

@@ -18,13 +18,13 @@ const commonOptions = {
 
 /** Creates an Ajv on first use, because each takes several milliseconds of the start. */
 function lazyAjv(options: Options): () => Ajv {
-  let made: Ajv | undefined
+  let ajv: Ajv | undefined
   return () => {
-    if (!made) {
-      made = new Ajv(options)
-      formats.default(made, ['date-time', 'date', 'uri', 'email', 'uuid'])
+    if (!ajv) {
+      ajv = new Ajv(options)
+      formats.default(ajv, ['date-time', 'date', 'uri', 'email', 'uuid'])
     }
-    return made
+    return ajv
   }
 }
 const strict = lazyAjv(commonOptions)

@@ -239,10 +239,10 @@ defineClass('java.text.Normalizer.Form', {
   methods: { 'String name()': ({ name }: { name: string }) => name },
 })
 const normalized = (text: unknown, { name }: { name: string }): string => {
-  const given = sequenceText(text)
+  const parsedText = sequenceText(text)
   // Normalization can turn one character into 18.
-  allocateText(given.length * 4)
-  return given.normalize(name)
+  allocateText(parsedText.length * 4)
+  return parsedText.normalize(name)
 }
 defineClass('java.text.Normalizer', {
   methods: {

@@ -78,8 +78,8 @@ function compound(
   const left: Compiled = { type: assignable.type, at, run: () => former }
   // The right side may run other code that reaches the same target, so it is computed before `former` is set.
   let rightValue: unknown
-  const held: Compiled = { ...right, run: () => rightValue }
-  const sum = arithmetic(operator, at, left, right.constant ? right : held)
+  const rightOnce: Compiled = { ...right, run: () => rightValue }
+  const sum = arithmetic(operator, at, left, right.constant ? right : rightOnce)
   const string = findType('String')!
   if (
     sum.type === string &&

@@ -20,11 +20,12 @@ export function routes(http: Http, service: AuditService) {
     async ({ ctx, query, raw }, reply) => {
       const { from, to, format, page, size, ...filter } = query
       const now = service.now()
-      const wanted = { ...filter, from: timeOfParameter('from', from, now), to: timeOfParameter('to', to, now) }
-      if (format === 'json') return reply.send(await service.list(ctx, wanted, { offset: page * size, limit: size }))
+      const auditQuery = { ...filter, from: timeOfParameter('from', from, now), to: timeOfParameter('to', to, now) }
+      if (format === 'json')
+        return reply.send(await service.list(ctx, auditQuery, { offset: page * size, limit: size }))
       const { type, lines } = exports[format]
       // The tenant is checked before the response begins.
-      const texts = lines(service.all(ctx, wanted))
+      const texts = lines(service.all(ctx, auditQuery))
       reply.type(type).header('content-disposition', `attachment; filename="audit.${format}"`)
       return reply.send(raw.method === 'HEAD' ? Readable.from([]) : Readable.from(texts, { highWaterMark: 1 }))
     },

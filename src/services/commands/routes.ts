@@ -169,20 +169,20 @@ const sendJson = (reply: Reply, text: string) =>
     .serializer((value: string) => value)
     .send(text)
 
-function distinct(name: string, given: string | string[], max: number): string[] {
-  const items = [...new Set(listOf(given))]
+function distinct(name: string, values: string | string[], max: number): string[] {
+  const items = [...new Set(listOf(values))]
   if (items.length === 0) throw invalidField(name, 'expected at least one')
   if (items.length > max) throw invalidField(name, `expected at most ${max}`)
   return items
 }
 
-function typesOf(given: string | string[] | undefined): string[] | undefined {
-  const types = listOf(given)
+function typesOf(parameter: string | string[] | undefined): string[] | undefined {
+  const types = listOf(parameter)
   return types && types.length > 0 ? types : undefined
 }
 
-function statesOf(given: string | string[] | undefined): CommandState[] | undefined {
-  const states = typesOf(given)
+function statesOf(parameter: string | string[] | undefined): CommandState[] | undefined {
+  const states = typesOf(parameter)
   for (const state of states ?? [])
     if (!schemas.states.includes(state as CommandState))
       throw invalidField('state', `expected ${schemas.states.join(', ')}`)

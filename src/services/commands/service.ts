@@ -40,7 +40,7 @@ export interface DeviceCommands {
 }
 
 export interface CommandsService {
-  invoke(ctx: Ctx, given: Invocation, callerNow: () => Promise<Caller>): Promise<Invoked>
+  invoke(ctx: Ctx, invocation: Invocation, callerNow: () => Promise<Caller>): Promise<Invoked>
   get(ctx: Ctx, command: reading.OneCommand): Promise<CommandView>
   delete(ctx: Ctx, command: reading.OneCommand): Promise<void>
   getLast(ctx: Ctx, endpoint: Omit<reading.OneCommand, 'commandId'>): Promise<CommandView>
@@ -63,9 +63,9 @@ export interface CommandsService {
 
 const defaultTtlMs = 60_000
 
-export function createCommands(kit: Kit<CommandsSettings>, given: Given): CommandsService {
+export function createCommands(kit: Kit<CommandsSettings>, services: Given): CommandsService {
   const { db, bus, waits, metrics } = kit
-  const { register, applications } = given
+  const { register, applications } = services
   const invocations = metrics.counter(
     'waypost_commands_total',
     'Number of commands with a caller that waited, by status.',
@@ -78,7 +78,7 @@ export function createCommands(kit: Kit<CommandsSettings>, given: Given): Comman
   )
   const states = waits.define<CommandState>('commands.command', (ids) => readStates(kit, ids))
   const dispatched = createDispatched(kit)
-  const dispatch = createDispatch({ kit, gateway: given.gateway, dispatched: dispatched.record })
+  const dispatch = createDispatch({ kit, gateway: services.gateway, dispatched: dispatched.record })
   const findEndpoint = createEndpointLookup(register, kit.bus)
   const callers = createWaitingCallers(bus)
   const countInvocation = (status: string) => invocations.inc({ status })

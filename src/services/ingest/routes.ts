@@ -143,8 +143,8 @@ function searchRoutes(http: Http, { searches }: IngestService) {
     { schema: schemas.multiSearch, config: { ...access, readOnly: true } },
     async (request, reply) => {
       const { ctx, params, body, headers } = request
-      const given = searchesIn(body as Buffer, headers['content-type'])
-      return sendJson(reply, await searches.searchMany(ctx, indexOf(params), given))
+      const requests = searchesIn(body as Buffer, headers['content-type'])
+      return sendJson(reply, await searches.searchMany(ctx, indexOf(params), requests))
     },
   )
 }
@@ -174,10 +174,10 @@ function searchesIn(body: Buffer, contentType: string | undefined): { index?: st
   })
 }
 
-function indexName(given: unknown, index: number): string | undefined {
-  const [name] = [given].flat()
+function indexName(parameter: unknown, index: number): string | undefined {
+  const [name] = [parameter].flat()
   if (name === undefined || name === null) return undefined
-  if (typeof name !== 'string' || [given].flat().length > 1)
+  if (typeof name !== 'string' || [parameter].flat().length > 1)
     throw InvalidRequest({ problem: `body[${index}].index: expected the name of one index` })
   return name
 }

@@ -53,8 +53,8 @@ async function create({ kit, identity }: Deps, ctx: Ctx, request: { path: string
 }
 
 /** Returns path and query. Throws a 400 for another platform, and for a path that is not written in its plain form. */
-function pathOf(given: string, baseUrl: string): string {
-  const path = given.startsWith(`${baseUrl}/`) ? given.slice(baseUrl.length) : given
+function pathOf(requestedUrl: string, baseUrl: string): string {
+  const path = requestedUrl.startsWith(`${baseUrl}/`) ? requestedUrl.slice(baseUrl.length) : requestedUrl
   const url = URL.parse(path, 'http://platform.invalid')
   const isPlain =
     path.startsWith('/') && url?.origin === 'http://platform.invalid' && url.pathname + url.search === path

@@ -57,7 +57,7 @@ function subscriptionsOf(topics: Live['topics'], query: Query): schemas.Subscrip
   if (endpointIds && endpointIds.length > schemas.endpointsMax)
     throw invalidField('endpointIds', `expected at most ${schemas.endpointsMax} of them`)
   const seriesNames = listOf(query.seriesNames)
-  const given: Record<string, unknown> = {
+  const fields: Record<string, unknown> = {
     applicationName: query.applicationName,
     endpointIds: endpointIds?.length ? endpointIds : undefined,
     seriesNames: seriesNames?.length ? seriesNames : undefined,
@@ -68,7 +68,7 @@ function subscriptionsOf(topics: Live['topics'], query: Query): schemas.Subscrip
     if (!topic) throw invalidField('topics', `${name.slice(0, 100)} is not one of ${[...topics.keys()].join(', ')}`)
     if (topic.needsApplication && query.applicationName === undefined)
       throw invalidField('applicationName', `the topic ${name} needs it`)
-    const filters = filtersOf(topic).filter((filter) => given[filter] !== undefined)
-    return { id: name, topic: name, ...Object.fromEntries(filters.map((filter) => [filter, given[filter]])) }
+    const filters = filtersOf(topic).filter((filter) => fields[filter] !== undefined)
+    return { id: name, topic: name, ...Object.fromEntries(filters.map((filter) => [filter, fields[filter]])) }
   })
 }

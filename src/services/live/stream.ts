@@ -99,16 +99,16 @@ function sendPosition({ deps, outlet, queue, starting, isClosed }: State) {
 
 function subscribe(state: State, requests: SubscriptionRequest[], resumeFrom: number | undefined) {
   const { entries } = state
-  const wanted = new Map(requests.map((request) => [request.id, request]))
+  const requestsById = new Map(requests.map((request) => [request.id, request]))
   for (const [id, entry] of entries) {
-    const request = wanted.get(id)
-    if (request && sameJson(request, entry.request)) wanted.delete(id)
+    const request = requestsById.get(id)
+    if (request && sameJson(request, entry.request)) requestsById.delete(id)
     else {
       entry.close()
       entries.delete(id)
     }
   }
-  for (const request of wanted.values()) {
+  for (const request of requestsById.values()) {
     const entry = entryOf(state, request)
     entries.set(request.id, entry)
     state.starting++
@@ -117,7 +117,7 @@ function subscribe(state: State, requests: SubscriptionRequest[], resumeFrom: nu
       sendPosition(state)
     })
   }
-  if (wanted.size === 0) sendPosition(state)
+  if (requestsById.size === 0) sendPosition(state)
 }
 
 function entryOf({ deps, outlet }: State, request: SubscriptionRequest): Entry {

@@ -68,8 +68,8 @@ function itemRoutes<P extends TSchema, B extends TSchema>(
     path,
     { schema: schemas.delete, config: scope(`${name}:delete`) },
     async ({ ctx, params, query, headers }, reply) => {
-      const given = (query ?? {}) as Record<string, unknown>
-      await operations.delete(ctx, params as Static<P>, given, headers['if-match'])
+      const parameters = (query ?? {}) as Record<string, unknown>
+      await operations.delete(ctx, params as Static<P>, parameters, headers['if-match'])
       return reply.code(204).send()
     },
   )

@@ -46,9 +46,9 @@ const isFree = (part: string) => part.startsWith('*') || part.startsWith('?')
 
 /** Returns the expression, or what is wrong with it. */
 function parse(expression: string): CronExpression | string {
-  const given = expression.trim().split(/\s+/)
-  if (given.length !== 5 && given.length !== 6) return `expected 5 or 6 fields, got ${given.length}`
-  const parts = given.length === 5 ? ['0', ...given] : given
+  const words = expression.trim().split(/\s+/)
+  if (words.length !== 5 && words.length !== 6) return `expected 5 or 6 fields, got ${words.length}`
+  const parts = words.length === 5 ? ['0', ...words] : words
   const values: number[][] = []
   for (const [index, field] of fields.entries()) {
     const ofField = valuesOf(field, parts[index]!)

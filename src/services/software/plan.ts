@@ -51,9 +51,9 @@ export const maskBits = 52
 
 export const noMatches: Matches = { mask: 0, more: null }
 
-export const matchesOf = (given: number[]): Matches => {
+export const matchesOf = (filterNumbers: number[]): Matches => {
   // A version may name a filter several times, with different dates.
-  const bits = [...new Set(given)]
+  const bits = [...new Set(filterNumbers)]
   const more = bits.filter((bit) => bit >= maskBits).sort((a, b) => a - b)
   return {
     mask: bits.filter((bit) => bit < maskBits).reduce((sum, bit) => sum + 2 ** bit, 0),

@@ -61,8 +61,8 @@ function fileRoutes(http: Http, { files }: SoftwareService, file: string) {
   http.put(file, upload, async ({ ctx, params, query, headers, body }, reply) => {
     if (query.filename !== undefined) checkFilename(query.filename)
     const length = Number(headers['content-length'] ?? 0)
-    const given = { filename: query.filename, content: body, length, digest: parseDigest(headers) }
-    const checksum = await files.upload(ctx, params, given)
+    const upload = { filename: query.filename, content: body, length, digest: parseDigest(headers) }
+    const checksum = await files.upload(ctx, params, upload)
     return reply.code(204).header('etag', `"${checksum}"`).send()
   })
   http.get(file, { schema: schemas.downloadSoftwareFile, config: link }, (request, reply) => {
@@ -104,8 +104,13 @@ function endpointRoutes(http: Http, { rollouts }: SoftwareService, endpoints: st
   http.get(endpoints, { schema: rolloutSchemas.listEndpoints, config: read }, async ({ ctx, params, query }, reply) => {
     const { endpointId, version, targetVersion, failedVersion, state, offset, limit } = query
     const ids = listOf(endpointId)
-    const wanted = { endpointIds: ids?.length ? ids : undefined, version, targetVersion, failedVersion, state }
-    const { total, endpoints: found } = await rollouts.list(ctx, params.appName, wanted, windowOf({ offset, limit }))
+    const endpointQuery = { endpointIds: ids?.length ? ids : undefined, version, targetVersion, failedVersion, state }
+    const { total, endpoints: found } = await rollouts.list(
+      ctx,
+      params.appName,
+      endpointQuery,
+      windowOf({ offset, limit }),
+    )
     reply.header('x-total-count', total)
     return Array.isArray(found) ? reply.send(found) : sendText(reply, jsonArray(textsOf(found)))
   })

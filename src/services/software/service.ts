@@ -35,9 +35,9 @@ export interface SoftwareService {
 
 export function createSoftware(
   kit: Kit<SoftwareSettings>,
-  given: { applications: Applications; register: Register; gateway: Gateway; binaryData: BinaryData },
+  services: { applications: Applications; register: Register; gateway: Gateway; binaryData: BinaryData },
 ): SoftwareService {
-  const { applications, register, gateway, binaryData } = given
+  const { applications, register, gateway, binaryData } = services
   const plans = createPlans(kit)
   const memberships = createMemberships(kit, register)
   const deps: Deps = { kit, applications, register, gateway, contents: binaryData.contents, plans, memberships }

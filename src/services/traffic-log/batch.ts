@@ -135,24 +135,24 @@ function truncatedLength(payload: Buffer, lengthMax: number, readable: boolean):
 /** JSON by metadata object, because thousands of records share the same object. */
 const jsonCache = new WeakMap<object, string>()
 
-function cachedJson(given: Record<string, unknown>): string {
-  let text = jsonCache.get(given)
+function cachedJson(value: Record<string, unknown>): string {
+  let text = jsonCache.get(value)
   if (text === undefined) {
-    text = JSON.stringify(given)
-    jsonCache.set(given, text)
+    text = JSON.stringify(value)
+    jsonCache.set(value, text)
   }
   return text
 }
 
 function metadataText(
-  given: Record<string, unknown> | undefined,
+  value: Record<string, unknown> | undefined,
   whole: number,
   kept: number,
   readable: boolean,
 ): string | undefined {
-  if (readable && whole === kept) return given && cachedJson(given)
+  if (readable && whole === kept) return value && cachedJson(value)
   return JSON.stringify({
-    ...given,
+    ...value,
     ...(!readable && { encoding: 'base64' }),
     ...(whole !== kept && { payloadTruncated: true, payloadBytes: whole }),
   })

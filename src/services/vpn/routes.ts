@@ -21,8 +21,16 @@ export function routes(http: Http, clients: ClientOperations) {
 
   http.get('/vpnclient', { schema: schemas.listClients, config: { scope: readScope } }, async ({ ctx, query }) => {
     const { ids, name, endpointId, state, ipAddress, page, pageSize } = query
-    const wanted = listOf(ids)
-    const filter = { ids: wanted?.length ? wanted : undefined, name, endpointId, state, ipAddress, page, pageSize }
+    const requestedIds = listOf(ids)
+    const filter = {
+      ids: requestedIds?.length ? requestedIds : undefined,
+      name,
+      endpointId,
+      state,
+      ipAddress,
+      page,
+      pageSize,
+    }
     const { count, data, server } = await clients.list(ctx, filter)
     return { data, count, page, pageSize, server }
   })

@@ -22,8 +22,8 @@ const above = [{ title: texts.title, to: '/api-keys' }]
 const dayMs = 86_400_000
 
 export default function NewApiKeyPage() {
-  const [made, setMade] = useState<{ name: string; key: string }>()
-  return made ? <CreatedKey made={made} /> : <KeyForm onMade={setMade} />
+  const [createdKey, setCreatedKey] = useState<{ name: string; key: string }>()
+  return createdKey ? <CreatedKey made={createdKey} /> : <KeyForm onMade={setCreatedKey} />
 }
 
 function CreatedKey({ made: { name, key } }: { made: { name: string; key: string } }) {
@@ -53,14 +53,14 @@ function CreatedKey({ made: { name, key } }: { made: { name: string; key: string
   )
 }
 
-function KeyForm({ onMade }: { onMade(made: { name: string; key: string }): void }) {
+function KeyForm({ onMade: onCreated }: { onMade(createdKey: { name: string; key: string }): void }) {
   const create = useChange('apiKeys.create')
   const form = useForm({ name: '', expiresAt: '90', isLimited: false, scopes: [] as string[] }, create.problem)
   const profile = useGet('me.profile.get', {})
   const catalogue = useList('scopes.list', {})
   const toast = useToast()
   const { name, expiresAt, isLimited, scopes } = form.values
-  const held = new Set(profile.data?.scopes.map(({ scope }) => scope))
+  const ownScopes = new Set(profile.data?.scopes.map(({ scope }) => scope))
   const body = () => ({
     name,
     ...(isLimited && { scopes }),
@@ -71,7 +71,7 @@ function KeyForm({ onMade }: { onMade(made: { name: string; key: string }): void
     const outcome = await create.run({ body: body() })
     if (outcome.kind !== 'done') return
     toast(texts.created)
-    onMade(outcome.body)
+    onCreated(outcome.body)
   }
   return (
     <>
@@ -95,7 +95,7 @@ function KeyForm({ onMade }: { onMade(made: { name: string; key: string }): void
             <CheckList
               label={texts.scopes}
               options={catalogue.items
-                .filter(({ scope }) => held.has(scope))
+                .filter(({ scope }) => ownScopes.has(scope))
                 .map(({ scope, sentence }) => ({ value: scope, description: sentence }))}
               {...form.field('scopes')}
             />

@@ -136,8 +136,11 @@ function LinkDialog({ assetId, name, onClose }: { assetId: string; name: string;
     kind === 'ASSET'
       ? assets.items.filter(({ id }) => id !== assetId).map((asset) => ({ value: asset.id, label: nameOf(asset) }))
       : endpoints.items.map(({ endpointId, metadata }) => {
-          const given = metadata?.name
-          return { value: endpointId, label: typeof given === 'string' ? `${given} (${endpointId})` : endpointId }
+          const metadataName = metadata?.name
+          return {
+            value: endpointId,
+            label: typeof metadataName === 'string' ? `${metadataName} (${endpointId})` : endpointId,
+          }
         })
   async function run() {
     const outcome = await link.run({ body: ids.map((id) => relationOf(assetId, relation, kind, id)) })

@@ -35,7 +35,7 @@ const optionsOf = (applications: Application[], mayCreate: boolean) => [
   ...(mayCreate ? [{ value: isNew, label: texts.newApplication }] : []),
 ]
 
-export function ChooseForm({ onMade }: { onMade(made: Made): void }) {
+export function ChooseForm({ onMade: onRegistered }: { onMade(endpoint: Made): void }) {
   const applications = useList('applications.list', {})
   const may = useMay()
   if (applications.isLoading) return <Loading label={texts.loading} />
@@ -48,10 +48,16 @@ export function ChooseForm({ onMade }: { onMade(made: Made): void }) {
         {texts.mayNotCreate}
       </EmptyState>
     )
-  return <ChoiceForm options={options} onMade={onMade} />
+  return <ChoiceForm options={options} onMade={onRegistered} />
 }
 
-function ChoiceForm({ options, onMade }: { options: { value: string; label: string }[]; onMade(made: Made): void }) {
+function ChoiceForm({
+  options,
+  onMade: onRegistered,
+}: {
+  options: { value: string; label: string }[]
+  onMade(endpoint: Made): void
+}) {
   const create = useCreation()
   const form = useForm(
     { choice: options[0]!.value, name: texts.applicationDefault, endpointId: texts.idDefault(randomPart()) },
@@ -60,8 +66,8 @@ function ChoiceForm({ options, onMade }: { options: { value: string; label: stri
   const { choice, name, endpointId } = form.values
   async function submit(event: FormEvent) {
     event.preventDefault()
-    const made = await create.run(choice, name, endpointId)
-    if (made) onMade(made)
+    const creation = await create.run(choice, name, endpointId)
+    if (creation) onRegistered(creation)
   }
   return (
     <Card>
@@ -103,20 +109,20 @@ function useCreation() {
   const application = useChange('applications.create')
   const version = useChange('applications.versions.create')
   const endpoint = useChange('endpoints.create')
-  const [made, setMade] = useState<{ application?: string; version?: string }>({})
+  const [createdNames, setCreatedNames] = useState<{ application?: string; version?: string }>({})
 
   async function versionOf(choice: string, name: string): Promise<string | undefined> {
     if (choice.startsWith('version ')) return choice.slice('version '.length)
     const appName = choice === isNew ? name : choice.slice('application '.length)
     const versionName = `${appName}-${firstSuffix}`
-    if (made.version === versionName) return versionName
-    if (choice === isNew && made.application !== appName) {
+    if (createdNames.version === versionName) return versionName
+    if (choice === isNew && createdNames.application !== appName) {
       if ((await application.run({ body: { name: appName } })).kind !== 'done') return undefined
-      setMade({ application: appName })
+      setCreatedNames({ application: appName })
     }
     const outcome = await version.run({ appName, body: { nameSuffix: firstSuffix } })
     if (outcome.kind !== 'done') return undefined
-    setMade({ application: appName, version: versionName })
+    setCreatedNames({ application: appName, version: versionName })
     return versionName
   }
 
@@ -132,10 +138,10 @@ function useCreation() {
     problem: application.problem ?? version.problem ?? endpoint.problem,
     /** Says which objects a failed attempt has created. */
     done:
-      version.problem && made.application !== undefined
-        ? texts.madeApplication(made.application)
-        : endpoint.problem && made.version !== undefined
-          ? texts.madeVersion(made.version)
+      version.problem && createdNames.application !== undefined
+        ? texts.madeApplication(createdNames.application)
+        : endpoint.problem && createdNames.version !== undefined
+          ? texts.madeVersion(createdNames.version)
           : undefined,
   }
 }

@@ -15,8 +15,8 @@ export default function ConnectPage() {
   const address = useAddressState({ endpoint: text(), with: oneOf([...kinds, 'page'], 'mosquitto') })
   const { endpoint, with: kind } = address.values
   // The token of the endpoint that this page made; it is in memory only.
-  const [made, setMade] = useState<{ endpointId: string; token: string }>()
-  const token = made?.endpointId === endpoint ? made.token : undefined
+  const [registered, setRegistered] = useState<{ endpointId: string; token: string }>()
+  const token = registered?.endpointId === endpoint ? registered.token : undefined
   useFocusOnHeading(endpoint)
   if (endpoint === '')
     return (
@@ -24,7 +24,7 @@ export default function ConnectPage() {
         <PageHeader title={texts.title} lead={texts.lead} />
         <ChooseForm
           onMade={(fresh) => {
-            setMade(fresh)
+            setRegistered(fresh)
             address.set({ endpoint: fresh.endpointId })
           }}
         />
@@ -36,7 +36,7 @@ export default function ConnectPage() {
       kind={kind}
       onKind={(chosen) => address.set({ with: chosen })}
       token={token}
-      onToken={(fresh) => setMade({ endpointId: endpoint, token: fresh })}
+      onToken={(fresh) => setRegistered({ endpointId: endpoint, token: fresh })}
     />
   )
 }

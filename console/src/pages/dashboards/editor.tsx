@@ -73,7 +73,7 @@ function useUndoKeys(undo: () => void, redo: () => void) {
 /** Changes of widgets, each one step of the history; screen readers announce `said`. */
 function useWidgetChanges({ now, change, undo, redo }: History<Contents>) {
   const [chosen, setChosen] = useState<string>()
-  const [said, say] = useState('')
+  const [announcement, announce] = useState('')
   const { widgets } = now.definition
   const setWidgets = (next: (widgets: readonly Widget[]) => Widget[], name?: string) =>
     change((now) => ({ ...now, definition: { ...now.definition, widgets: next(now.definition.widgets) } }), name)
@@ -81,10 +81,10 @@ function useWidgetChanges({ now, change, undo, redo }: History<Contents>) {
   const append = (widget: Widget) => {
     setWidgets((widgets) => [...widgets, widget])
     setChosen(widget.id)
-    say(texts.added(shortTitleOf(widget)))
+    announce(texts.added(shortTitleOf(widget)))
   }
   return {
-    ...{ chosen, setChosen, said },
+    ...{ chosen, setChosen, said: announcement },
     add: (kind: WidgetKind) =>
       append(newWidget(kind, { id: freeId(widgets, kind), ...freePlace(widgets, sizeOf(kind)) })),
     duplicate: (id: string) => {
@@ -97,24 +97,24 @@ function useWidgetChanges({ now, change, undo, redo }: History<Contents>) {
       const next = placed(widgets, id, rectangle)
       setWidgets((widgets) => placed(widgets, id, rectangle), step ? `${id} place` : undefined)
       const moved = next.find((one) => one.id === id)
-      if (moved) say(texts.place(shortTitleOf(moved), moved.x, moved.y, moved.width, moved.height))
+      if (moved) announce(texts.place(shortTitleOf(moved), moved.x, moved.y, moved.width, moved.height))
     },
     remove: (id: string) => {
       const at = widgets.findIndex((widget) => widget.id === id)
       if (at < 0) return
       setWidgets((widgets) => widgets.filter((widget) => widget.id !== id))
       if (chosen === id) setChosen(undefined)
-      say(texts.removed(shortTitleOf(widgets[at]!)))
+      announce(texts.removed(shortTitleOf(widgets[at]!)))
       focusHandle((widgets[at + 1] ?? widgets[at - 1])?.id)
     },
     tidy: () => setWidgets(compacted),
     undo: () => {
       undo()
-      say(texts.undone)
+      announce(texts.undone)
     },
     redo: () => {
       redo()
-      say(texts.redone)
+      announce(texts.redone)
     },
   }
 }

@@ -18,7 +18,7 @@ export default function EndpointDashboardPage({ params }: PageProps) {
   const template = useGet('dashboardTemplates.get', { appVersionName }, { enabled: appVersionName !== '' })
   const definition = (template.data as { definition: Definition } | undefined)?.definition
   const appName = endpoint.data?.appName
-  const given = useMemo(() => {
+  const templateValues = useMemo(() => {
     const first = (kind: string) => definition?.variables?.find((variable) => variable.kind === kind)?.name
     const [application, device] = [first('application'), first('endpoint')]
     return {
@@ -48,7 +48,7 @@ export default function EndpointDashboardPage({ params }: PageProps) {
       ) : problem ? (
         <ErrorNote problem={problem} onRetry={() => void (endpoint.problem ? endpoint : template).reload()} />
       ) : definition ? (
-        <DashboardView definition={definition} given={given} />
+        <DashboardView definition={definition} fixedValues={templateValues} />
       ) : (
         <Loading label={texts.loading} lines={8} />
       )}

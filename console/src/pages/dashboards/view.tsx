@@ -19,10 +19,10 @@ const addressName = (name: string) => (name === timeName ? 'time' : `var-${name}
 export interface ViewProps {
   definition: Definition
   /** Values that the page gives, such as the endpoint that is shown; they cannot be changed here. */
-  given?: Values
+  fixedValues?: Values
 }
 
-export function DashboardView({ definition, given }: ViewProps) {
+export function DashboardView({ definition, fixedValues: given }: ViewProps) {
   const { variables = [] } = definition
   const hasTime = variables.some(({ kind }) => kind === 'time')
   const address = useAddressState({

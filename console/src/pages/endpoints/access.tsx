@@ -38,10 +38,10 @@ const tones: Record<Token['status'], Tone> = { Active: 'good', Inactive: 'quiet'
 function Tokens({ endpoint: { endpointId, appName }, mayUpdate }: TabProps) {
   const tokens = useList('tokens.list', { endpointId, limit: 100 }, { refreshMs: 10_000 })
   const create = useChange('tokens.create')
-  const [made, setMade] = useState<string>()
+  const [createdToken, setCreatedToken] = useState<string>()
   async function run() {
     const outcome = await create.run({ endpointId, body: { applicationName: appName } })
-    if (outcome.kind === 'done') setMade(outcome.body.token)
+    if (outcome.kind === 'done') setCreatedToken(outcome.body.token)
   }
   return (
     <Card
@@ -60,7 +60,9 @@ function Tokens({ endpoint: { endpointId, appName }, mayUpdate }: TabProps) {
     >
       <div className="card-note form">
         <p className="quiet">{texts.tokensNote}</p>
-        {made !== undefined && <Secret label={texts.tokenMade} value={made} fileName={`${endpointId}.token`} />}
+        {createdToken !== undefined && (
+          <Secret label={texts.tokenMade} value={createdToken} fileName={`${endpointId}.token`} />
+        )}
         {(create.problem ?? tokens.problem) && <ErrorNote problem={(create.problem ?? tokens.problem)!} />}
         {tokens.isLoading && <Loading label={texts.loading} />}
         {!tokens.isLoading && tokens.items.length === 0 && <p>{texts.tokensNone}</p>}

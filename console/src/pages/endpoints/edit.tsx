@@ -16,11 +16,15 @@ import { texts } from './texts.ts'
 type Registered = BodyOf<'endpoints.create'>
 
 export default function NewEndpointPage() {
-  const [made, setMade] = useState<Registered>()
+  const [registered, setRegistered] = useState<Registered>()
   return (
     <>
       <PageHeader title={texts.newTitle} above={[{ title: texts.title, to: '/endpoints' }]} lead={texts.newLead} />
-      {made ? <Made endpoint={made} onAnother={() => setMade(undefined)} /> : <EndpointForm onMade={setMade} />}
+      {registered ? (
+        <Made endpoint={registered} onAnother={() => setRegistered(undefined)} />
+      ) : (
+        <EndpointForm onMade={setRegistered} />
+      )}
     </>
   )
 }

@@ -23,15 +23,15 @@ export default function FilesTab({ endpoint: { endpointId, appName }, mayUpdate 
   const args = { appName, endpointId, limit: rowsMax, sort: 'DESC' as const }
   const files = useList('files.list', args)
   const blobs = useList('blobs.list', args)
-  const [asked, setAsked] = useState<File>()
+  const [fileToDelete, setFileToDelete] = useState<File>()
   const remove = useChange('files.delete')
   const download = useSaveDownload()
   const toast = useToast()
   async function deleteIt() {
-    const outcome = await remove.run({ appName, endpointId, filename: asked!.name })
+    const outcome = await remove.run({ appName, endpointId, filename: fileToDelete!.name })
     if (outcome.kind !== 'done') return
     toast(texts.fileDeleted)
-    setAsked(undefined)
+    setFileToDelete(undefined)
   }
   async function save(operation: 'files.download' | 'blobs.download', file: object, name: string) {
     const problem = await download(operation, { appName, endpointId, ...file }, name)
@@ -63,7 +63,7 @@ export default function FilesTab({ endpoint: { endpointId, appName }, mayUpdate 
                   <IconButton
                     icon="trash"
                     label={texts.remove(cut(file.name, 60).shown)}
-                    onPress={() => setAsked(file)}
+                    onPress={() => setFileToDelete(file)}
                   />
                 )}
               </Row>
@@ -87,12 +87,12 @@ export default function FilesTab({ endpoint: { endpointId, appName }, mayUpdate 
         </Card>
       )}
       <ConfirmDelete
-        what={texts.fileWhat(cut(asked?.name ?? '', 80).shown)}
-        isOpen={asked !== undefined}
+        what={texts.fileWhat(cut(fileToDelete?.name ?? '', 80).shown)}
+        isOpen={fileToDelete !== undefined}
         isBusy={remove.isRunning}
         problem={remove.problem}
         onConfirm={() => void deleteIt()}
-        onClose={() => setAsked(undefined)}
+        onClose={() => setFileToDelete(undefined)}
       />
     </>
   )

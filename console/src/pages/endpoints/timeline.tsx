@@ -92,13 +92,13 @@ export default function TimelineTab(props: TabProps) {
   )
 }
 
-const isOfKind = ({ kind, tone }: TimelineEvent, wanted: (typeof kinds)[number]) =>
-  wanted === 'all' ||
-  (wanted === 'problems'
+const isOfKind = ({ kind, tone }: TimelineEvent, filterKind: (typeof kinds)[number]) =>
+  filterKind === 'all' ||
+  (filterKind === 'problems'
     ? tone === 'bad'
-    : wanted === 'traffic'
+    : filterKind === 'traffic'
       ? ['traffic', 'connection'].includes(kind)
-      : kind === wanted)
+      : kind === filterKind)
 
 const contains = ({ title, why = '', correlationId = '', details }: TimelineEvent, q: string) =>
   q === '' ||

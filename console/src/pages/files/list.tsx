@@ -160,7 +160,7 @@ function ItemTable({ address, application }: { address: AddressState<View['value
   const blobs = useList('blobs.list', args, { enabled: kind === 'blobs' })
   const list: Omit<typeof files, 'items'> & { items: Item[] } = kind === 'files' ? files : blobs
   const [shown, setShown] = useState<Item>()
-  const [asked, setAsked] = useState<Item>()
+  const [itemToDelete, setItemToDelete] = useState<Item>()
   const download = useDownload(application)
   const may = useMay()
   const actions: Column<Item> = {
@@ -172,7 +172,7 @@ function ItemTable({ address, application }: { address: AddressState<View['value
         <>
           <IconButton icon="eye" label={texts.preview(name)} onPress={() => setShown(item)} />
           <IconButton icon="download" label={texts.download(name)} onPress={() => void download(item)} />
-          {mayDelete && <IconButton icon="trash" label={texts.remove(name)} onPress={() => setAsked(item)} />}
+          {mayDelete && <IconButton icon="trash" label={texts.remove(name)} onPress={() => setItemToDelete(item)} />}
         </>
       )
     },
@@ -200,7 +200,9 @@ function ItemTable({ address, application }: { address: AddressState<View['value
         }
       />
       {shown && <Preview appName={application} item={shown} onClose={() => setShown(undefined)} />}
-      {asked && <DeleteItem appName={application} item={asked} onClose={() => setAsked(undefined)} />}
+      {itemToDelete && (
+        <DeleteItem appName={application} item={itemToDelete} onClose={() => setItemToDelete(undefined)} />
+      )}
     </>
   )
 }

@@ -30,11 +30,11 @@ export function UploadDialog({ appName, firstEndpoint, onClose }: DialogProps) {
     const id = endpointId.trim()
     setMissing(id === '')
     if (id === '') return
-    const made = await token.run({ appName, endpointId: id })
-    if (made.kind !== 'done') return
+    const createdToken = await token.run({ appName, endpointId: id })
+    if (createdToken.kind !== 'done') return
     const filename = name.trim() || file.name
     setStored(filename)
-    await upload.start({ filename, 'X-Auth-Token': made.body.token }, file)
+    await upload.start({ filename, 'X-Auth-Token': createdToken.body.token }, file)
   }
   return (
     <Dialog

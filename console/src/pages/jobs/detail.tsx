@@ -40,8 +40,8 @@ export default function JobPage({ params }: PageProps) {
   const [refreshMs, setRefresh] = useState(openMs)
   const job = useGet('jobs.get', { jobId }, { refreshMs })
   const { data } = job
-  const wanted = data && !isOpen(data.state) ? endedMs : openMs
-  if (wanted !== refreshMs) setRefresh(wanted)
+  const pollMs = data && !isOpen(data.state) ? endedMs : openMs
+  if (pollMs !== refreshMs) setRefresh(pollMs)
   const above = [{ title: texts.title, to: '/jobs' }]
   if (job.isLoading) return <Loading label={texts.loading} />
   if (!data)

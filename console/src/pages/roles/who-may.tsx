@@ -15,8 +15,8 @@ export function WhoMay({ address }: { address: RolesAddress }) {
   const { scope, resource } = address.values
   const catalogue = useList('scopes.list', {})
   const [typed, setTyped] = useState(resource || 'tenant-system')
-  const asked = resource || 'tenant-system'
-  const list = useList('access.list', { scope, resource: asked }, { enabled: scope !== '' })
+  const resourceName = resource || 'tenant-system'
+  const list = useList('access.list', { scope, resource: resourceName }, { enabled: scope !== '' })
   const ask = (event: FormEvent) => {
     event.preventDefault()
     address.set({ resource: typed === 'tenant-system' ? '' : typed })

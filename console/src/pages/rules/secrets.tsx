@@ -44,7 +44,7 @@ export function Secrets({ address, isCreating, onCreating }: SecretsProps) {
   const { q } = address.values
   const may = useMay()
   const [edited, setEdited] = useState<Secret>()
-  const [asked, setAsked] = useState<Secret>()
+  const [secretToDelete, setSecretToDelete] = useState<Secret>()
   const list = useList('secrets.list', {
     ...(q.trim() !== '' && { name: q.trim() }),
     ...{ sort: 'updatedAt', sortOrder: 'desc', size: 100 },
@@ -57,7 +57,7 @@ export function Secrets({ address, isCreating, onCreating }: SecretsProps) {
           <IconButton icon="edit" label={texts.changeSecret(secret.name)} onPress={() => setEdited(secret)} />
         )}
         {may('secret:delete', `secret-${secret.id}`) && (
-          <IconButton icon="trash" label={texts.deleteSecret(secret.name)} onPress={() => setAsked(secret)} />
+          <IconButton icon="trash" label={texts.deleteSecret(secret.name)} onPress={() => setSecretToDelete(secret)} />
         )}
       </>
     ),
@@ -94,7 +94,7 @@ export function Secrets({ address, isCreating, onCreating }: SecretsProps) {
       />
       {isCreating && <SecretDialog secret={undefined} onClose={() => onCreating(false)} />}
       {edited && <SecretDialog secret={edited} onClose={() => setEdited(undefined)} />}
-      {asked && <DeleteSecret secret={asked} onClose={() => setAsked(undefined)} />}
+      {secretToDelete && <DeleteSecret secret={secretToDelete} onClose={() => setSecretToDelete(undefined)} />}
     </>
   )
 }

@@ -32,8 +32,8 @@ const empty = {
 }
 
 export default function NewTenantPage() {
-  const [made, setMade] = useState<Created>()
-  return made ? <CreatedTenant tenant={made} /> : <NewTenant onMade={setMade} />
+  const [createdTenant, setCreatedTenant] = useState<Created>()
+  return createdTenant ? <CreatedTenant tenant={createdTenant} /> : <NewTenant onMade={setCreatedTenant} />
 }
 
 function CreatedTenant({ tenant }: { tenant: Created }) {

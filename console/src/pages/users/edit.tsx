@@ -27,8 +27,8 @@ export default function NewUserPage() {
   const [, navigate] = useLocation()
   const toast = useToast()
   const { username, roles: chosen, ...rest } = form.values
-  const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== ''))
-  const body = { username, ...given, ...(chosen.length > 0 && { roles: chosen }) }
+  const filledFields = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== ''))
+  const body = { username, ...filledFields, ...(chosen.length > 0 && { roles: chosen }) }
   async function submit(event: FormEvent) {
     event.preventDefault()
     const outcome = await create.run({ body })

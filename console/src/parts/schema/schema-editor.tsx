@@ -77,11 +77,11 @@ export interface SchemaEditorProps {
 export function SchemaEditor(props: SchemaEditorProps) {
   const { label, schema, draft, before, violations = [] } = props
   const isForm = useMemo(() => isObject(schema) && fieldOf(schema, schema).control.kind !== 'text', [schema])
-  const [wanted, setWanted] = useState<View>('form')
+  const [chosenView, setChosenView] = useState<View>('form')
   // An empty text is a new document.
   const isBroken = draft.textProblem !== undefined && draft.text.trim() !== ''
   const isPartBroken = draft.textProblem === undefined && draft.problem !== undefined
-  const view = wanted === 'form' && (!isForm || isBroken) ? 'text' : wanted
+  const view = chosenView === 'form' && (!isForm || isBroken) ? 'text' : chosenView
   const views: View[] = [
     ...(isForm ? (['form'] as const) : []),
     'text',
@@ -94,11 +94,11 @@ export function SchemaEditor(props: SchemaEditorProps) {
         <Segments<View>
           label={texts.views}
           value={view}
-          onChange={(next) => !isPartBroken && setWanted(next)}
+          onChange={(next) => !isPartBroken && setChosenView(next)}
           options={views.map((value) => ({ value, label: texts[value] }))}
         />
       )}
-      {wanted === 'form' && isForm && isBroken && <Note tone="warn">{texts.brokenText}</Note>}
+      {chosenView === 'form' && isForm && isBroken && <Note tone="warn">{texts.brokenText}</Note>}
       {isPartBroken && <Note tone="warn">{texts.brokenPart}</Note>}
       {view === 'form' && (
         <div className="schema-form">

@@ -56,8 +56,8 @@ function decoded(text: string) {
 }
 
 /** Follows references and joins `allOf`; undefined if a form cannot show the result. */
-function resolve(root: unknown, given: unknown, budget: { left: number }): Schema | undefined {
-  let schema = given
+function resolve(root: unknown, start: unknown, budget: { left: number }): Schema | undefined {
+  let schema = start
   for (let hop = 0; isObject(schema) && typeof schema.$ref === 'string'; hop++) {
     if (hop === hopsMax) return undefined
     const { $ref, ...beside } = schema
@@ -92,19 +92,19 @@ const hasNull = (schema: unknown) => isObject(schema) && schema.type === 'null'
 const known = new WeakMap<object, WeakMap<object, Field>>()
 
 /** Returns the control for a schema. */
-export function fieldOf(root: unknown, given: unknown): Field {
-  if (!isObject(root) || !isObject(given)) return readField(root, given, 0)
+export function fieldOf(root: unknown, part: unknown): Field {
+  if (!isObject(root) || !isObject(part)) return readField(root, part, 0)
   const fields = known.get(root) ?? new WeakMap<object, Field>()
   known.set(root, fields)
-  const field = fields.get(given) ?? readField(root, given, 0)
-  fields.set(given, field)
+  const field = fields.get(part) ?? readField(root, part, 0)
+  fields.set(part, field)
   return field
 }
 
 /** `hops` ends alternatives that name themselves. */
-function readField(root: unknown, given: unknown, hops: number): Field {
-  const schema = hops > hopsMax ? undefined : resolve(root, given, { left: mergesMax })
-  if (!schema) return { control: { kind: 'text' }, schema: isObject(given) ? given : {}, isNullable: false }
+function readField(root: unknown, part: unknown, hops: number): Field {
+  const schema = hops > hopsMax ? undefined : resolve(root, part, { left: mergesMax })
+  if (!schema) return { control: { kind: 'text' }, schema: isObject(part) ? part : {}, isNullable: false }
   const types = Array.isArray(schema.type) ? schema.type : [schema.type]
   const options = [schema.oneOf, schema.anyOf].find(Array.isArray)
   if (options && schema.properties === undefined) {
@@ -191,9 +191,9 @@ const depthMax = 5
 const partsMax = 200
 
 /** Returns a new value: the default, and required parts. Undefined: nothing sensible is known. */
-export function newValueOf(root: unknown, given: unknown, depth = 0, budget = { left: partsMax }): unknown {
+export function newValueOf(root: unknown, part: unknown, depth = 0, budget = { left: partsMax }): unknown {
   if (depth > depthMax || budget.left-- <= 0) return undefined
-  const { control, schema } = fieldOf(root, given)
+  const { control, schema } = fieldOf(root, part)
   if (schema.default !== undefined) return schema.default
   switch (control.kind) {
     case 'constant':

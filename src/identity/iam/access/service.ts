@@ -100,12 +100,12 @@ async function explainUser({ db, scopes }: Deps, ctx: Ctx, { id, resources }: { 
   const roles = await store.findRoles(db.sql, tenantId, user.roles)
   const grants = await store.findGrantsOnPath(db.sql, tenantId, on.path, { subjects: [id], roles: user.roles })
   const rights = { roles, grants: grants.filter(({ subjectType }) => subjectType === 'user' || subjectType === 'role') }
-  const held = [
+  const heldScopes = [
     ...rights.roles.flatMap((role) => [...role.scopes, ...role.platformScopes]),
     ...grants.flatMap((grant) => grant.scopes),
   ]
   // The list includes scopes that no service declares, because roles of a tenant may have them.
-  const names = [...new Set([...scopes.keys(), ...held])].toSorted()
+  const names = [...new Set([...scopes.keys(), ...heldScopes])].toSorted()
   const content = names.flatMap((scope): ScopeOfUser[] => {
     const reasons = reasonsOf(tenantId, on, rights, scope)
     return reasons.length > 0 ? [{ scope, reasons }] : []

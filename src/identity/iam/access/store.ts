@@ -40,17 +40,17 @@ export interface Question {
  * holders of `*`: a key with the scope `*` has permissions only if its owner holds `*`.
  */
 const holdersOf = (sql: Sql, { tenantId, scope, path, onTenant, onPlatform, now }: Question) => {
-  const wanted = [scope, everyScope]
+  const sufficientScopes = [scope, everyScope]
   return sql`
     with granted as (
       select subject_type, subject_id, bool_or(${everyScope} = any(scopes)) as every from identity.grants
-      where tenant_id = ${tenantId} and resource = any(${path}) and scopes && ${wanted}::text[]
+      where tenant_id = ${tenantId} and resource = any(${path}) and scopes && ${sufficientScopes}::text[]
       group by subject_type, subject_id),
     held_roles as (
       select name, (${onTenant} and ${everyScope} = any(scopes))
         or (${onPlatform} and (${everyScope} = any(platform_scopes) or name = 'platform-admin')) as every
-      from identity.roles where tenant_id = ${tenantId} and ((${onTenant} and scopes && ${wanted}::text[])
-        or (${onPlatform} and (platform_scopes && ${wanted}::text[] or name = 'platform-admin')))
+      from identity.roles where tenant_id = ${tenantId} and ((${onTenant} and scopes && ${sufficientScopes}::text[])
+        or (${onPlatform} and (platform_scopes && ${sufficientScopes}::text[] or name = 'platform-admin')))
       union all select subject_id, every from granted where subject_type = 'role'),
     holders as (
       select 'user' as type, id, username as name, roles from identity.users

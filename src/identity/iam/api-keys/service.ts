@@ -49,8 +49,8 @@ export function createApiKeys({ db, bus, now, newId }: Pick<Kit, 'db' | 'bus' | 
       const owner = await ownerOf(ctx)
       const scopes = newKey.scopes ? canonicalScopes(newKey.scopes) : owner.scopes
       for (const scope of newKey.scopes ? scopes! : []) {
-        const held = holdsSomewhere(ctx.caller, scope) && (owner.scopes === null || owner.scopes.includes(scope))
-        if (!held) throw Forbidden({ scope, resource: tenantSystem })
+        const isHeld = holdsSomewhere(ctx.caller, scope) && (owner.scopes === null || owner.scopes.includes(scope))
+        if (!isHeld) throw Forbidden({ scope, resource: tenantSystem })
       }
       const expiresAt = newKey.expiresAt === undefined ? owner.expiresAt : new Date(newKey.expiresAt)
       if (newKey.expiresAt !== undefined && !(expiresAt!.getTime() > now().getTime()))

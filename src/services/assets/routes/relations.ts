@@ -55,8 +55,8 @@ export function relationRoutes(http: Http, relations: AssetsService['relations']
     '/api/v1/relations/link',
     { schema: schemas.linkEntities, config: update },
     async ({ ctx, body }, reply) => {
-      const given = relationsOf(body)
-      await relations.link(ctx, given.relations, given.fieldOf)
+      const requestedRelations = relationsOf(body)
+      await relations.link(ctx, requestedRelations.relations, requestedRelations.fieldOf)
       return reply.code(204).send()
     },
   )

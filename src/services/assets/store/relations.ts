@@ -13,7 +13,7 @@ export interface RelationRow {
   toId: string
 }
 
-const given = (sql: Sql, rows: RelationRow[]) => sql`
+const relationRows = (sql: Sql, rows: RelationRow[]) => sql`
   unnest(${rows.map(({ type }) => type)}::text[], ${rows.map(({ fromType }) => fromType)}::text[],
     ${rows.map(({ fromId }) => fromId)}::text[], ${rows.map(({ toType }) => toType)}::text[],
     ${rows.map(({ toId }) => toId)}::text[]) as g(type, from_type, from_id, to_type, to_id)`
@@ -27,7 +27,7 @@ export async function insertRelations(
 ): Promise<RelationRow[]> {
   return await sql<RelationRow[]>`
     insert into assets.relations (tenant_id, from_type, from_id, to_type, to_id, type, created_date)
-    select ${tenantId}, from_type, from_id, to_type, to_id, type, ${at} from ${given(sql, rows)}
+    select ${tenantId}, from_type, from_id, to_type, to_id, type, ${at} from ${relationRows(sql, rows)}
     on conflict do nothing returning type, from_type, from_id, to_type, to_id`
 }
 
@@ -46,7 +46,7 @@ export async function deleteRelations(
 ): Promise<RelationRow[]> {
   return await sql<RelationRow[]>`
     with deleted as (
-      delete from assets.relations r using ${given(sql, rows)}
+      delete from assets.relations r using ${relationRows(sql, rows)}
       where r.tenant_id = ${tenantId} and r.from_type = g.from_type and r.from_id = g.from_id
         and r.to_type = g.to_type and r.to_id = g.to_id and r.type = g.type
       returning r.*),

@@ -43,19 +43,19 @@ export function createServiceContents(deps: Deps): ServiceContents {
 
 async function write<T>(
   deps: Deps,
-  given: NewContent,
+  newContent: NewContent,
   keep: (sql: Sql, stored: StoredContent) => Promise<T>,
 ): Promise<T> {
   const { kit, blobs, orphans, tenants, bytesByTenant } = deps
   const { db, now, log, settings } = kit
-  const { tenantId, service, length = 0, digest, replacedBytes = 0 } = given
+  const { tenantId, service, length = 0, digest, replacedBytes = 0 } = newContent
   const { quotaBytes } = settings
   const allowance = await allowanceOf({ db, tenants, quotaBytes }, tenantId, async () => replacedBytes)
   if (length + bytesByTenant.get(tenantId) > allowance.remaining) throw quotaExceeded(allowance)
   const contentKey = newBlobKey()
   await store.beginServiceUpload(db.sql, { contentKey, tenantId, at: now() })
   const touch = () => touchUpload(db.sql, contentKey, now())
-  const measured = measure(given.content, { tenantId, allowance, bytesByTenant, received: () => {}, touch })
+  const measured = measure(newContent.content, { tenantId, allowance, bytesByTenant, received: () => {}, touch })
   try {
     await blobs.write(contentKey, measured.content).catch(createStoreFailure(log))
     const { size, checksum } = measured.result()

@@ -65,7 +65,7 @@ export function checkPayload(payload: string | null) {
     throw PayloadTooLarge({ limit: payloadBytesMax })
 }
 
-export type Invoke = (ctx: Ctx, given: Invocation, callerNow?: () => Promise<Caller>) => Promise<Invoked>
+export type Invoke = (ctx: Ctx, invocation: Invocation, callerNow?: () => Promise<Caller>) => Promise<Invoked>
 
 export function createInvoke(deps: InvocationDeps): Invoke {
   const insert = createInsert(deps)
@@ -88,10 +88,10 @@ async function start(
   { kit, dispatch }: InvocationDeps,
   insert: Insert,
   endpoint: EndpointRef,
-  given: Invocation,
+  invocation: Invocation,
 ): Promise<{ commandId: number; status: CommandStatus }> {
   const { tenantId, endpointId, applicationName } = endpoint
-  const { commandType: type, payload, ttlMs, awaitMs } = given
+  const { commandType: type, payload, ttlMs, awaitMs } = invocation
   const kept = ttlMs > 0
   const command: store.NewCommand = {
     tenantId,
@@ -119,11 +119,11 @@ async function invokeAndWait(
   insert: Insert,
   ctx: Ctx,
   endpoint: EndpointRef,
-  given: Invocation,
+  invocation: Invocation,
   callerNow: (() => Promise<Caller>) | undefined,
 ): Promise<Invoked> {
   const { kit, states, callers } = deps
-  const { awaitMs, ttlMs } = given
+  const { awaitMs, ttlMs } = invocation
   const key = { tenantId: endpoint.tenantId, endpointId: endpoint.endpointId, commandId: 0 }
   let refused: PlatformError | undefined
   const check = async () => {
@@ -141,7 +141,7 @@ async function invokeAndWait(
     const { state } = await states.startAndWait(
       ctx,
       async () => {
-        const { commandId, status } = await start(deps, insert, endpoint, given)
+        const { commandId, status } = await start(deps, insert, endpoint, invocation)
         key.commandId = commandId
         // One millisecond is added, because the final read must see a command that expires in this moment as expired.
         const limitMs = ttlMs === 0 ? awaitMs : Math.min(awaitMs, ttlMs + 1)
@@ -168,43 +168,43 @@ function createInsert({ kit, dispatch }: InvocationDeps): Insert {
   const insertAll = async (commands: store.NewCommand[]) => {
     // A single statement saves a round trip, but many commands would hold up other statements of the shared connection.
     const isOneStatement = commands.length <= oneStatementMax && dispatch.areHere(commands)
-    const made = isOneStatement
+    const insertedCommands = isOneStatement
       ? await store.insertCommands(kit.db.sql, commands, outstandingMax)
       : await kit.db.tx((sql) => insertAndSignal(sql, dispatch, commands))
-    dispatch.committed(freshOf(commands, made))
-    return made
+    dispatch.committed(freshOf(commands, insertedCommands))
+    return insertedCommands
   }
   const shared = createBatcher(insertAll, batchMax)
   return async (command) => {
     const { audit, size } = command
-    let made: store.MadeCommand | undefined
+    let insertedCommand: store.MadeCommand | undefined
     try {
-      made = size > sharedBytesMax ? (await insertAll([command]))[0] : await shared(command)
+      insertedCommand = size > sharedBytesMax ? (await insertAll([command]))[0] : await shared(command)
     } finally {
-      audit?.settle(made && `${audit.record.resource}/${made.commandId}`)
+      audit?.settle(insertedCommand && `${audit.record.resource}/${insertedCommand.commandId}`)
     }
-    if (!made) throw TooManyOutstanding({ limit: outstandingMax }, { headers: { 'retry-after': '1' } })
-    return made.commandId
+    if (!insertedCommand) throw TooManyOutstanding({ limit: outstandingMax }, { headers: { 'retry-after': '1' } })
+    return insertedCommand.commandId
   }
 }
 
 /** Stores commands and signals them to the nodes of their devices. After the commit, call `dispatch.committed`. */
 export async function insertAndSignal(sql: Sql, dispatch: Dispatch, commands: store.NewCommand[]) {
-  const made = await store.insertCommands(sql, commands, outstandingMax)
+  const insertedCommands = await store.insertCommands(sql, commands, outstandingMax)
   await dispatch.committing(
     sql,
     commands
-      .filter(({ kept }, index) => kept && made[index])
+      .filter(({ kept }, index) => kept && insertedCommands[index])
       .map(({ tenantId, endpointId }) => ({ tenantId, endpointId })),
   )
-  return made
+  return insertedCommands
 }
 
 /** Groups the commands that were made by endpoint, in the order of their ids. */
-export function freshOf(commands: store.NewCommand[], made: (store.MadeCommand | undefined)[]): Fresh[] {
+export function freshOf(commands: store.NewCommand[], insertedCommands: (store.MadeCommand | undefined)[]): Fresh[] {
   const fresh = new Map<string, Fresh>()
   for (const [index, { tenantId, endpointId, type, payload, kept }] of commands.entries()) {
-    const { commandId } = made[index] ?? {}
+    const { commandId } = insertedCommands[index] ?? {}
     if (commandId === undefined || !kept) continue
     const known = fresh.get(endpointId) ?? { tenantId, endpointId, commands: [] }
     known.commands.push({ id: commandId, type, payload })

@@ -93,13 +93,14 @@ export function handleBatches({ kit, dispatch }: TaskDeps) {
           taskId,
         }),
       )
-      const made = await insertAndSignal(sql, dispatch, commands)
+      const insertedCommands = await insertAndSignal(sql, dispatch, commands)
       const withPayload = commands.map((command) => ({ ...command, payload: task.payload }))
       kit.db.afterCommit(sql, () => {
-        dispatch.committed(freshOf(withPayload, made))
+        dispatch.committed(freshOf(withPayload, insertedCommands))
         if (task.ttlMs === 0)
           for (const [index, { type, payload, endpointId }] of withPayload.entries())
-            if (made[index]) dispatch.tryOnce({ tenantId, endpointId }, { id: made[index].commandId, type, payload })
+            if (insertedCommands[index])
+              dispatch.tryOnce({ tenantId, endpointId }, { id: insertedCommands[index].commandId, type, payload })
       })
       return { last: endpoints.at(-1)!.position, count: endpoints.length }
     },

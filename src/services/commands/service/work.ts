@@ -38,17 +38,17 @@ export function createCommandWork({ kit, register, dispatch }: Deps): EndpointWo
     async page(sql, { tenantId, data }, items) {
       const endpoints = await register.taskEndpoints(sql, tenantId, items)
       const commands = endpoints.flatMap((endpoint) => ('failed' in endpoint ? [] : [commandOf(endpoint, data)]))
-      const made = commands.length > 0 ? await insertAndSignal(sql, dispatch, commands) : []
+      const insertedCommands = commands.length > 0 ? await insertAndSignal(sql, dispatch, commands) : []
       kit.db.afterCommit(sql, () => {
-        dispatch.committed(freshOf(commands, made))
+        dispatch.committed(freshOf(commands, insertedCommands))
         for (const [index, { endpointId, type, payload, kept }] of commands.entries())
-          if (!kept && made[index])
-            dispatch.tryOnce({ tenantId, endpointId }, { id: made[index].commandId, type, payload })
+          if (!kept && insertedCommands[index])
+            dispatch.tryOnce({ tenantId, endpointId }, { id: insertedCommands[index].commandId, type, payload })
       })
       let next = 0
       return endpoints.map((endpoint): Outcome<TaskEndpointResult> => {
         if ('failed' in endpoint) return { failed: endpoint.failed }
-        const { commandId } = made[next++] ?? {}
+        const { commandId } = insertedCommands[next++] ?? {}
         return commandId === undefined
           ? { failed: TooManyOutstanding({ limit: outstandingMax }).message }
           : { result: { commandId } }

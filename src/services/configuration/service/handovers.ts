@@ -57,16 +57,16 @@ export function createHandovers(kit: Pick<Kit, 'db' | 'bus' | 'now' | 'log' | 'm
 
 const isApplied = ({ statusCode }: { statusCode: number }) => statusCode >= 200 && statusCode <= 299
 
-async function record({ db, bus, now }: Pick<Kit, 'db' | 'bus' | 'now'>, given: store.Report[]): Promise<boolean[]> {
+async function record({ db, bus, now }: Pick<Kit, 'db' | 'bus' | 'now'>, reports: store.Report[]): Promise<boolean[]> {
   const known = new Set<number>()
   if (!bus.hasSubscribers(ConfigurationApplied)) {
-    for (const position of await store.recordReports(db.sql, given, now())) known.add(position)
-    return given.map((_, position) => known.has(position))
+    for (const position of await store.recordReports(db.sql, reports, now())) known.add(position)
+    return reports.map((_, position) => known.has(position))
   }
   await db.tx(async (sql) => {
     known.clear()
-    for (const position of await store.recordReports(sql, given, now())) known.add(position)
-    const reported = given.filter((_, position) => known.has(position))
+    for (const position of await store.recordReports(sql, reports, now())) known.add(position)
+    const reported = reports.filter((_, position) => known.has(position))
     for (const [tenantId, ofTenant] of Map.groupBy(reported, (one) => one.tenantId))
       await bus.publish(sql, ConfigurationApplied, {
         tenantId,
@@ -76,5 +76,5 @@ async function record({ db, bus, now }: Pick<Kit, 'db' | 'bus' | 'now'>, given: 
         })),
       })
   })
-  return given.map((_, position) => known.has(position))
+  return reports.map((_, position) => known.has(position))
 }

@@ -169,10 +169,10 @@ async function pushBatch(parts: Parts, { tenantId, configId }: { tenantId: strin
   for (let after = ''; !kit.stopping.aborted; ) {
     const rows = await store.findUndispatchedOf(kit.db.sql, { tenantId, configId, after, limit: endpointsPerPage })
     // A batch may name a version that is not the current one of the endpoint.
-    const wanted = rows.filter(
+    const connectedRows = rows.filter(
       ({ endpointId, versionName }) => gateway.connectedEndpoint(endpointId)?.versionName === versionName,
     )
-    await inTurn(wanted, pace, (row) => send(parts, { tenantId, ...row }, { name: row.name, configId }))
+    await inTurn(connectedRows, pace, (row) => send(parts, { tenantId, ...row }, { name: row.name, configId }))
     if (rows.length < endpointsPerPage) return
     after = rows.at(-1)!.endpointId
   }
@@ -184,9 +184,9 @@ function hasConnections({ gateway }: Parts, tenantId: string): boolean {
 }
 
 /** Pushes configurations that were never handed over to the endpoints connected to this node. */
-async function pushUndispatched(parts: Parts, wanted: (endpoint: store.DeviceRef) => boolean) {
+async function pushUndispatched(parts: Parts, isWanted: (endpoint: store.DeviceRef) => boolean) {
   const { kit, gateway } = parts
-  const endpoints = [...gateway.connectedHere()].filter(wanted)
+  const endpoints = [...gateway.connectedHere()].filter(isWanted)
   const pace = createPace()
   for (let at = 0; at < endpoints.length && !kit.stopping.aborted; at += endpointsPerPage) {
     const some = endpoints.slice(at, at + endpointsPerPage)

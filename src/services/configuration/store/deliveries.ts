@@ -16,7 +16,7 @@ export interface EffectiveRow {
   configId: string
 }
 
-const given = (sql: Sql, endpoints: DeviceRef[]): Fragment => sql`
+const deviceRows = (sql: Sql, endpoints: DeviceRef[]): Fragment => sql`
   unnest(${endpoints.map(({ tenantId }) => tenantId)}::text[], ${endpoints.map(({ endpointId }) => endpointId)}::text[],
     ${endpoints.map(({ versionName }) => versionName)}::text[])
     with ordinality as g(tenant_id, endpoint_id, version_name, position)`
@@ -46,7 +46,7 @@ export async function findEffectiveId(
 export async function findEffectiveIds(sql: Sql, endpoints: DeviceRef[]): Promise<EffectiveRow[]> {
   return await sql<EffectiveRow[]>`
     select g.position::int - 1 as position, e.name, e.config_id
-    from ${given(sql, endpoints)} cross join lateral (${effective(sql)}) as e order by g.position, e.name`
+    from ${deviceRows(sql, endpoints)} cross join lateral (${effective(sql)}) as e order by g.position, e.name`
 }
 
 const effective = (sql: Sql): Fragment => sql`
@@ -64,7 +64,7 @@ const effective = (sql: Sql): Fragment => sql`
 export async function findOutdated(sql: Sql, endpoints: DeviceRef[]): Promise<EffectiveRow[]> {
   return await sql<EffectiveRow[]>`
     select g.position::int - 1 as position, e.name, e.config_id
-    from ${given(sql, endpoints)} cross join lateral (${effective(sql)}) as e
+    from ${deviceRows(sql, endpoints)} cross join lateral (${effective(sql)}) as e
     where e.config_id is distinct from (
       select applied.config_id from (
         select o.config_id, o.confirmed_date from configuration.endpoint_configs o
@@ -82,7 +82,7 @@ export async function findOutdated(sql: Sql, endpoints: DeviceRef[]): Promise<Ef
 export async function findUndispatched(sql: Sql, endpoints: DeviceRef[]): Promise<EffectiveRow[]> {
   return await sql<EffectiveRow[]>`
     select g.position::int - 1 as position, e.name, e.config_id
-    from ${given(sql, endpoints)} cross join lateral (${effective(sql)}) as e
+    from ${deviceRows(sql, endpoints)} cross join lateral (${effective(sql)}) as e
     where e.dispatched_date is null order by g.position, e.name`
 }
 

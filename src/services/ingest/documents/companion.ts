@@ -167,12 +167,12 @@ function createStore(deps: CompanionDeps): SampleCompanion['store'] {
   }
 
   return async (sql, groups, isRepeated) => {
-    const given = groups as DocumentRows[]
-    const all = given.flatMap(({ rows }) => rows)
+    const documentRows = groups as DocumentRows[]
+    const all = documentRows.flatMap(({ rows }) => rows)
     if (all.length === 0) return
     try {
       await write(sql, all, isRepeated, rejectedGroups.has(groups[0]!))
-      const changed = given.flatMap(({ changedIndexNo }) => changedIndexNo ?? [])
+      const changed = documentRows.flatMap(({ changedIndexNo }) => changedIndexNo ?? [])
       if (changed.length === 0) return
       const indices = await store.markEnvelopeChanged(sql, [...new Set(changed)])
       await kit.bus.publishAll(sql, IndexChanged, indices)

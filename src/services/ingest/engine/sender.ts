@@ -151,9 +151,11 @@ function createDelivery({ db, bus, log }: Pick<Kit, 'db' | 'bus' | 'log'>, engin
   async function ensureTemplate({ indexNo, tenantId, applicationName }: store.OutgoingRow) {
     if (templates.has(indexNo)) return
     const row = await findTemplate(db.sql, tenantId!, applicationName!)
-    const given = row ? (JSON.parse(row.template) as { mappings?: { properties?: object } }).mappings?.properties : {}
+    const properties = row
+      ? (JSON.parse(row.template) as { mappings?: { properties?: object } }).mappings?.properties
+      : {}
     const name = engineName(tenantId!, applicationName!)
-    const body = JSON.stringify(templateOf(name, given ?? {}))
+    const body = JSON.stringify(templateOf(name, properties ?? {}))
     const answer = await engine.request('PUT', `/_index_template/${encodeURIComponent(`waypost-${name}`)}`, body)
     if (answer.status >= 300) throw new Error(`index template: ${reasonOf(answer)}`)
     templates.set(indexNo, body)

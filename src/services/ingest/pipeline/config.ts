@@ -35,8 +35,8 @@ export function requiredValue(config: Config, name: string): unknown {
   return value
 }
 
-const wrongType = (name: string, value: unknown, wanted: string): ConfigError =>
-  new ConfigError(`property isn't a ${wanted}, but of type [${javaClassOf(value)}]`, name)
+const wrongType = (name: string, value: unknown, expectedType: string): ConfigError =>
+  new ConfigError(`property isn't a ${expectedType}, but of type [${javaClassOf(value)}]`, name)
 
 export function optionalText(config: Config, name: string): string | undefined {
   const value = takeValue(config, name)

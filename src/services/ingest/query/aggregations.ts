@@ -47,15 +47,15 @@ const aggregationsMax = 50
 export const aggregationDepthMax = 5
 export const bucketsMax = 10_000
 
-export function readAggregations(given: unknown, now: number): Aggregation[] {
+export function readAggregations(byName: unknown, now: number): Aggregation[] {
   const count = { value: 0 }
-  return given === undefined || given === null ? [] : readAll(given, 'aggs', now, count, 1)
+  return byName === undefined || byName === null ? [] : readAll(byName, 'aggs', now, count, 1)
 }
 
-function readAll(given: unknown, at: string, now: number, count: { value: number }, depth: number): Aggregation[] {
-  if (!isObject(given)) throw invalid(`${at}: expected an object of aggregations by name`)
+function readAll(byName: unknown, at: string, now: number, count: { value: number }, depth: number): Aggregation[] {
+  if (!isObject(byName)) throw invalid(`${at}: expected an object of aggregations by name`)
   if (depth > aggregationDepthMax) throw invalid(`${at}: aggregations may be nested ${aggregationDepthMax} levels deep`)
-  return Object.entries(given).map(([name, body]) => {
+  return Object.entries(byName).map(([name, body]) => {
     if (++count.value > aggregationsMax) throw invalid(`aggs: expected at most ${aggregationsMax} aggregations`)
     if (!/^[^[\]>]{1,255}$/.test(name) || name.includes('\0'))
       throw invalid(`${at}: expected names of 1 to 255 characters without [, ] and >`)
@@ -121,9 +121,9 @@ function readTerms(field: string, options: Body, at: string, below: Aggregation[
   }
 }
 
-function readOrder(given: unknown, at: string, below: Aggregation[]): TermsOrder[] {
-  if (given === undefined || given === null) return [{ by: '_count', descending: true }]
-  return [given].flat().flatMap((one) => {
+function readOrder(value: unknown, at: string, below: Aggregation[]): TermsOrder[] {
+  if (value === undefined || value === null) return [{ by: '_count', descending: true }]
+  return [value].flat().flatMap((one) => {
     if (!isObject(one)) throw invalid(`${at}: expected an object such as {"_count": "desc"}`)
     return Object.entries(one).map(([name, direction]) => {
       const by = (name === '_term' ? '_key' : name).replace(/\.value$/, '')
@@ -137,17 +137,17 @@ function readOrder(given: unknown, at: string, below: Aggregation[]): TermsOrder
   })
 }
 
-function readBounds(given: unknown, at: string, read: (bound: unknown, at: string) => number): Histogram['bounds'] {
-  if (given === undefined || given === null) return undefined
-  if (!isObject(given)) throw invalid(`${at}: expected min and max`)
-  const bounds = { min: read(given.min, `${at}.min`), max: read(given.max, `${at}.max`) }
+function readBounds(limits: unknown, at: string, read: (bound: unknown, at: string) => number): Histogram['bounds'] {
+  if (limits === undefined || limits === null) return undefined
+  if (!isObject(limits)) throw invalid(`${at}: expected min and max`)
+  const bounds = { min: read(limits.min, `${at}.min`), max: read(limits.max, `${at}.max`) }
   if (bounds.min > bounds.max) throw invalid(`${at}: min is greater than max`)
   return bounds
 }
 
-function finite(given: unknown, at: string): number {
-  if (typeof given !== 'number' || !Number.isFinite(given)) throw invalid(`${at}: expected a number`)
-  return given
+function finite(value: unknown, at: string): number {
+  if (typeof value !== 'number' || !Number.isFinite(value)) throw invalid(`${at}: expected a number`)
+  return value
 }
 
 function readHistogram(field: string, options: Body, at: string): Grouping {
@@ -176,8 +176,8 @@ const calendarUnits: Record<string, CalendarUnit> = {
 for (const unit of Object.values(calendarUnits)) calendarUnits[unit] = unit
 
 /** Reads `90m` as milliseconds. */
-function duration(given: unknown, at: string): number {
-  const [, sign, amount, unit] = /^([+-])?(\d{1,9})(ms|s|m|h|d)$/.exec(String(given)) ?? []
+function duration(value: unknown, at: string): number {
+  const [, sign, amount, unit] = /^([+-])?(\d{1,9})(ms|s|m|h|d)$/.exec(String(value)) ?? []
   if (amount === undefined || unit === undefined) throw invalid(`${at}: expected a duration, such as 90m or 12h`)
   return (sign === '-' ? -1 : 1) * Number(amount) * unitMs[unit]!
 }
@@ -199,12 +199,12 @@ function readDates(field: string, options: Body, at: string, now: number): Group
   const { time_zone: timeZone = 'UTC', offset } = options
   if (typeof timeZone !== 'string' || !isTimeZone(timeZone))
     throw invalid(`${at}.time_zone: expected a time zone, such as +01:00 or Europe/Berlin`)
-  const date = (given: unknown, where: string) => {
+  const date = (value: unknown, where: string) => {
     const resolved =
-      typeof given === 'number'
-        ? given
-        : typeof given === 'string'
-          ? resolveDate(given, { now, up: false, timeZone })
+      typeof value === 'number'
+        ? value
+        : typeof value === 'string'
+          ? resolveDate(value, { now, up: false, timeZone })
           : undefined
     if (resolved === undefined) throw invalid(`${where}: expected a date`)
     return resolved

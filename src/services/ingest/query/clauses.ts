@@ -96,9 +96,9 @@ function countValues(reading: Reading, count: number, at: string) {
 }
 
 const readTerm: Reader = (body, at, reading) => {
-  const [field, given] = fieldOf(body, at)
+  const [field, term] = fieldOf(body, at)
   countValues(reading, 1, at)
-  return { kind: 'terms', field, values: [scalar(isObject(given) ? given.value : given, `${at}.${field}`)] }
+  return { kind: 'terms', field, values: [scalar(isObject(term) ? term.value : term, `${at}.${field}`)] }
 }
 
 const readTerms: Reader = (body, at, reading) => {
@@ -118,11 +118,11 @@ const readRange: Reader = (body, at, { now }) => {
     throw invalid(`${at}.${field}.time_zone: expected a time zone, such as +01:00 or Europe/Berlin`)
   const bounds: [Comparison, Bound][] = []
   for (const comparison of comparisons) {
-    const given = range[comparison]
-    if (given === undefined || given === null) continue
+    const limit = range[comparison]
+    if (limit === undefined || limit === null) continue
     const where = `${at}.${field}.${comparison}`
     const up = comparison === 'gt' || comparison === 'lte'
-    bounds.push([comparison, boundOf(scalar(given, where), { now, up, timeZone }, where)])
+    bounds.push([comparison, boundOf(scalar(limit, where), { now, up, timeZone }, where)])
   }
   return { kind: 'range', field, bounds }
 }
@@ -147,16 +147,16 @@ const readExists: Reader = (body, at) => {
 }
 
 const readPrefix: Reader = (body, at) => {
-  const [field, given] = fieldOf(body, at, ['boost', '_name', 'rewrite'])
-  const value = isObject(given) ? given.value : given
-  const ignoreCase = isObject(given) && given.case_insensitive === true
+  const [field, prefix] = fieldOf(body, at, ['boost', '_name', 'rewrite'])
+  const value = isObject(prefix) ? prefix.value : prefix
+  const ignoreCase = isObject(prefix) && prefix.case_insensitive === true
   return { kind: 'prefix', field, value: text(value, `${at}.${field}`), ignoreCase }
 }
 
 const readMatch: Reader = (body, at) => {
-  const [field, given] = fieldOf(body, at)
-  const value = scalar(isObject(given) ? given.query : given, `${at}.${field}`)
-  const operator = isObject(given) && given.operator !== undefined ? String(given.operator).toLowerCase() : 'or'
+  const [field, match] = fieldOf(body, at)
+  const value = scalar(isObject(match) ? match.query : match, `${at}.${field}`)
+  const operator = isObject(match) && match.operator !== undefined ? String(match.operator).toLowerCase() : 'or'
   if (operator !== 'or' && operator !== 'and') throw invalid(`${at}.${field}.operator: expected or, or and`)
   const words =
     String(value)
@@ -196,10 +196,10 @@ const readBool: Reader = (body, at, reading, depth) => {
 }
 
 /** Reads a number or a percentage, either of which may be negative: then that many may be missing. */
-function minimumOf(given: unknown, count: number, byDefault: number, at: string): number {
+function minimumOf(value: unknown, count: number, byDefault: number, at: string): number {
   if (count === 0) return 0
-  if (given === undefined || given === null) return byDefault
-  const [, number, percent] = /^(-?\d{1,6})(%)?$/.exec(String(given)) ?? []
+  if (value === undefined || value === null) return byDefault
+  const [, number, percent] = /^(-?\d{1,6})(%)?$/.exec(String(value)) ?? []
   if (number === undefined)
     throw invalid(`${at}.minimum_should_match: expected a number or a percentage, such as 2 or 75%`)
   const amount = percent ? Math.trunc((count * Number(number)) / 100) : Number(number)

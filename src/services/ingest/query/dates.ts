@@ -31,8 +31,8 @@ function parse(text: string, timeZone: string | undefined): ParsedDate | undefin
   local.setUTCFullYear(y, mo - 1, d)
   local.setUTCHours(h, mi, s, ms)
   if (local.getUTCDate() !== d) return undefined
-  const given = [month, day, hour, minute, second, fraction].filter((part) => part !== undefined).length
-  const precision = precisions[given]!
+  const partCount = [month, day, hour, minute, second, fraction].filter((part) => part !== undefined).length
+  const precision = precisions[partCount]!
   const utc = local.getTime() - offsetMs(zone ?? timeZone, local.getTime())
   return storable(utc) ? { ms: utc, precision } : undefined
 }

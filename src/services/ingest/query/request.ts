@@ -52,24 +52,24 @@ export const knownFields: ReadonlySet<string> = known
 /** Reads a body and the query parameters, which override the body. */
 export function readSearch(body: unknown, parameters: Body, now: number): SearchRequest {
   if (body !== undefined && body !== null && !isObject(body)) throw invalid('body: expected an object')
-  const given: Body = { ...(body as Body | undefined), ...parameters }
-  const from = integer(given.from, 0, 'from')
-  const size = integer(given.size, 10, 'size')
+  const request: Body = { ...(body as Body | undefined), ...parameters }
+  const from = integer(request.from, 0, 'from')
+  const size = integer(request.size, 10, 'size')
   if (from + size > windowMax)
     throw invalid(`from + size: expected at most ${windowMax}; use a range and a sort to go further`)
-  const query = readQuery(given.query, now)
-  const postFilter = given.post_filter === undefined ? undefined : readQuery(given.post_filter, now)
+  const query = readQuery(request.query, now)
+  const postFilter = request.post_filter === undefined ? undefined : readQuery(request.post_filter, now)
   return {
     query,
     postFilter,
     usesMatch: usesMatch(query) || (postFilter !== undefined && usesMatch(postFilter)),
     from,
     size,
-    sort: readSort(given.sort),
-    source: readSource(given._source),
-    countMax: readCountMax(given.track_total_hits),
-    aggregations: readAggregations(given.aggregations ?? given.aggs, now),
-    totalAsNumber: String(given.rest_total_hits_as_int) === 'true',
+    sort: readSort(request.sort),
+    source: readSource(request._source),
+    countMax: readCountMax(request.track_total_hits),
+    aggregations: readAggregations(request.aggregations ?? request.aggs, now),
+    totalAsNumber: String(request.rest_total_hits_as_int) === 'true',
   }
 }
 
@@ -77,35 +77,35 @@ const usesMatch = (clause: Clause): boolean =>
   clause.kind === 'match' ||
   (clause.kind === 'bool' && [clause.must, clause.mustNot, clause.should].some((all) => all.some(usesMatch)))
 
-function integer(given: unknown, byDefault: number, name: string): number {
-  if (given === undefined || given === null) return byDefault
-  const value = typeof given === 'string' && given.trim() !== '' ? Number(given) : given
+function integer(parameter: unknown, byDefault: number, name: string): number {
+  if (parameter === undefined || parameter === null) return byDefault
+  const value = typeof parameter === 'string' && parameter.trim() !== '' ? Number(parameter) : parameter
   if (typeof value !== 'number' || !Number.isInteger(value) || value < 0)
     throw invalid(`${name}: expected a whole number of at least 0`)
   return value
 }
 
-function readCountMax(given: unknown): number {
-  if (given === undefined || given === null) return countMaxDefault
-  if (given === true || given === 'true') return Number.POSITIVE_INFINITY
-  if (given === false || given === 'false') return 0
-  return integer(given, countMaxDefault, 'track_total_hits')
+function readCountMax(value: unknown): number {
+  if (value === undefined || value === null) return countMaxDefault
+  if (value === true || value === 'true') return Number.POSITIVE_INFINITY
+  if (value === false || value === 'false') return 0
+  return integer(value, countMaxDefault, 'track_total_hits')
 }
 
-function readSort(given: unknown): SortKey[] {
-  if (given === undefined || given === null) return []
-  const texts = typeof given === 'string' ? given.split(',') : [given].flat()
+function readSort(sort: unknown): SortKey[] {
+  if (sort === undefined || sort === null) return []
+  const texts = typeof sort === 'string' ? sort.split(',') : [sort].flat()
   if (texts.length > sortKeysMax) throw invalid(`sort: expected at most ${sortKeysMax} keys`)
   return texts.flatMap((one, index) => sortKeys(one, `sort[${index}]`))
 }
 
-function sortKeys(given: unknown, at: string): SortKey[] {
-  if (typeof given === 'string') {
-    const [, field = given, order] = /^(.*?)(?::(asc|desc))?$/s.exec(given) ?? []
+function sortKeys(sort: unknown, at: string): SortKey[] {
+  if (typeof sort === 'string') {
+    const [, field = sort, order] = /^(.*?)(?::(asc|desc))?$/s.exec(sort) ?? []
     return [sortKey(field, order ?? (field === '_score' ? 'desc' : 'asc'), undefined, at)]
   }
-  if (!isObject(given)) throw invalid(`${at}: expected a field, or an object such as {"@timestamp": "desc"}`)
-  return Object.entries(given).map(([field, options]) =>
+  if (!isObject(sort)) throw invalid(`${at}: expected a field, or an object such as {"@timestamp": "desc"}`)
+  return Object.entries(sort).map(([field, options]) =>
     isObject(options)
       ? sortKey(field, options.order ?? 'asc', options.missing, `${at}.${field}`)
       : sortKey(field, options, undefined, `${at}.${field}`),
@@ -121,21 +121,21 @@ function sortKey(field: string, order: unknown, missing: unknown, at: string): S
   return { field, descending: direction === 'desc', missingFirst: missing === '_first' }
 }
 
-function readSource(given: unknown): boolean | SourceFilter {
-  if (given === undefined || given === null) return true
-  if (typeof given === 'boolean') return given
-  if (given === 'true' || given === 'false') return given === 'true'
-  if (typeof given === 'string') return { includes: patterns(given.split(','), '_source'), excludes: [] }
-  if (Array.isArray(given)) return { includes: patterns(given, '_source'), excludes: [] }
-  if (!isObject(given))
+function readSource(source: unknown): boolean | SourceFilter {
+  if (source === undefined || source === null) return true
+  if (typeof source === 'boolean') return source
+  if (source === 'true' || source === 'false') return source === 'true'
+  if (typeof source === 'string') return { includes: patterns(source.split(','), '_source'), excludes: [] }
+  if (Array.isArray(source)) return { includes: patterns(source, '_source'), excludes: [] }
+  if (!isObject(source))
     throw invalid('_source: expected a boolean, a field, a list of fields, or includes and excludes')
   return {
-    includes: patterns([given.includes ?? given.include ?? []].flat(), '_source.includes'),
-    excludes: patterns([given.excludes ?? given.exclude ?? []].flat(), '_source.excludes'),
+    includes: patterns([source.includes ?? source.include ?? []].flat(), '_source.includes'),
+    excludes: patterns([source.excludes ?? source.exclude ?? []].flat(), '_source.excludes'),
   }
 }
 
-function patterns(given: unknown[], at: string): string[] {
-  if (given.length > sourcePatternsMax) throw invalid(`${at}: expected at most ${sourcePatternsMax} fields`)
-  return given.map((one, index) => checkField(one, `${at}[${index}]`))
+function patterns(list: unknown[], at: string): string[] {
+  if (list.length > sourcePatternsMax) throw invalid(`${at}: expected at most ${sourcePatternsMax} fields`)
+  return list.map((one, index) => checkField(one, `${at}[${index}]`))
 }

@@ -89,9 +89,9 @@ const define = (target: Properties, key: string, value: unknown) =>
   Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true })
 
 /** Fields of the template win. */
-function merged(seen: Properties, given: Properties): Properties {
+function merged(seen: Properties, declared: Properties): Properties {
   const result: Properties = { ...seen }
-  for (const [key, field] of Object.entries(given)) {
+  for (const [key, field] of Object.entries(declared)) {
     const other = Object.hasOwn(seen, key) ? seen[key] : undefined
     const isNested = isObject(field) && isObject(other) && isObject(field.properties) && isObject(other.properties)
     define(

@@ -35,11 +35,11 @@ export function createTemplateOperations({ kit, applications }: Deps): TemplateO
       const { applicationName } = await requireIndex(applications, ctx, index, updateScope)
       const { tenantId } = ctx
       const template = readTemplate(body)
-      const given = template.settings.index as Settings
+      const indexSettings = template.settings.index as Settings
       await db.tx(async (sql) => {
         await lockTenant(sql, tenantId)
         const { pipelines } = await findPipelineSet(sql, tenantId)
-        const defaultPipeline = pipelineName(given.default_pipeline, tenantId, pipelines)
+        const defaultPipeline = pipelineName(indexSettings.default_pipeline, tenantId, pipelines)
         // The application may have been deleted since it was looked up.
         if (!(await applications.exists(ctx, { name: applicationName }, sql))) throw NoTemplate({ index })
         const indexNo = await store.ensureIndex(sql, tenantId, applicationName)
@@ -49,7 +49,7 @@ export function createTemplateOperations({ kit, applications }: Deps): TemplateO
           indexNo,
           template: stringifyExact(template),
           defaultPipeline,
-          retentionDays: retentionDays(given.retention_days),
+          retentionDays: retentionDays(indexSettings.retention_days),
           at: now(),
         })
         await bus.publish(sql, TemplateChanged, { tenantId, applicationName })
@@ -77,9 +77,9 @@ export function createTemplateOperations({ kit, applications }: Deps): TemplateO
 
 /** Reads a request. Settings are kept below `index`, wherever the request has them. */
 function readTemplate(body: string): Template {
-  const given = parseExact(body)
-  if (!isObject(given)) throw invalidField('body', 'expected an object with mappings')
-  const { mappings = {}, settings = {}, order = 0 } = given
+  const template = parseExact(body)
+  if (!isObject(template)) throw invalidField('body', 'expected an object with mappings')
+  const { mappings = {}, settings = {}, order = 0 } = template
   if (!isObject(mappings)) throw invalidField('mappings', 'expected an object with properties')
   if (mappings.properties !== undefined) checkProperties(mappings.properties, 'mappings.properties', 0)
   if (!isObject(settings)) throw invalidField('settings', 'expected an object')
@@ -116,19 +116,19 @@ function checkProperties(properties: unknown, at: string, depth: number) {
   }
 }
 
-function retentionDays(given: unknown): number | null {
-  if (given === undefined || given === null) return null
-  const days = typeof given === 'string' && /^\d{1,6}$/.test(given) ? Number(given) : given
+function retentionDays(value: unknown): number | null {
+  if (value === undefined || value === null) return null
+  const days = typeof value === 'string' && /^\d{1,6}$/.test(value) ? Number(value) : value
   if (typeof days !== 'number' || !Number.isInteger(days) || days < 0 || days > retentionDaysMax)
     throw invalidField('settings.index.retention_days', `expected a whole number of days from 0 to ${retentionDaysMax}`)
   return days
 }
 
 /** Returns the id of an existing pipeline. The name may have the tenant ID in front, as the keys of answers have. */
-function pipelineName(given: unknown, tenantId: string, pipelines: Record<string, string>): string | null {
+function pipelineName(pipelineSetting: unknown, tenantId: string, pipelines: Record<string, string>): string | null {
   // The search engine calls having none `_none`.
-  if (given === undefined || given === null || given === '_none') return null
-  const name = given as string
+  if (pipelineSetting === undefined || pipelineSetting === null || pipelineSetting === '_none') return null
+  const name = pipelineSetting as string
   if (Object.hasOwn(pipelines, name)) return name
   const bare = name.startsWith(`${tenantId}-`) ? name.slice(tenantId.length + 1) : undefined
   if (bare !== undefined && Object.hasOwn(pipelines, bare)) return bare

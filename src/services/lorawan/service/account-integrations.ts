@@ -65,10 +65,10 @@ export const createAccountIntegrationOperations = (deps: Deps): AccountIntegrati
 const etagFor = ({ id, version }: IntegrationRow) => etagOf('account-integration', id, version)
 const shown = (row: IntegrationRow): Shown => ({ etag: etagFor(row), view: connectionView(row) })
 
-async function create(deps: Deps, ctx: Ctx, given: NewConnection): Promise<Shown> {
+async function create(deps: Deps, ctx: Ctx, connection: NewConnection): Promise<Shown> {
   const { kit } = deps
   const { tenantId } = ctx
-  const row = { ...connectionOf(kit, given), tenantId, status: 'ACTIVE' as const, createdAt: kit.now() }
+  const row = { ...connectionOf(kit, connection), tenantId, status: 'ACTIVE' as const, createdAt: kit.now() }
   try {
     const id = await kit.db.tx(async (sql) => {
       const created = await store.insertAccount(sql, row)
@@ -79,7 +79,7 @@ async function create(deps: Deps, ctx: Ctx, given: NewConnection): Promise<Shown
     return shown((await store.findAccount(kit.db.sql, id))!)
   } catch (error) {
     if (isUniqueViolation(error, 'account_integration_username'))
-      throw NetUsernameTaken({ netUsername: given.netUsername })
+      throw NetUsernameTaken({ netUsername: connection.netUsername })
     throw error
   }
 }

@@ -43,7 +43,7 @@ interface ConnectionStates {
 export type AppIntegrationView = ReturnType<typeof connectionView> & { appName: string } & ConnectionStates
 
 export interface AppIntegrationOperations {
-  create(ctx: Ctx, given: NewConnection & { appName: string }): Promise<AppIntegrationView & { etag: string }>
+  create(ctx: Ctx, connection: NewConnection & { appName: string }): Promise<AppIntegrationView & { etag: string }>
   list(
     ctx: Ctx,
     query: { appName?: string; status?: Status; offset: number; limit: number },
@@ -79,10 +79,10 @@ export const createAppIntegrationOperations = (deps: Deps): AppIntegrationOperat
   netDevices: (ctx, id) => netDevices(deps, ctx, id),
 })
 
-async function create(deps: Deps, ctx: Ctx, given: NewConnection & { appName: string }) {
+async function create(deps: Deps, ctx: Ctx, input: NewConnection & { appName: string }) {
   const { kit } = deps
-  const { appName } = given
-  const connection = connectionOf(kit, given)
+  const { appName } = input
+  const connection = connectionOf(kit, input)
   await requireApplication(deps, ctx, appName)
   const { tenantId } = ctx
   const clientId = `waypost-${newId().replaceAll('-', '').slice(0, 15)}`
@@ -98,7 +98,7 @@ async function create(deps: Deps, ctx: Ctx, given: NewConnection & { appName: st
     const [view] = await viewsOf(deps, [(await store.findAppIntegration(kit.db.sql, id))!])
     return { ...view!, etag: etagFor({ id, version: 1 }, []) }
   } catch (error) {
-    if (isUniqueViolation(error, 'app_integration_username')) throw NetUsernameTaken({ netUsername: given.netUsername })
+    if (isUniqueViolation(error, 'app_integration_username')) throw NetUsernameTaken({ netUsername: input.netUsername })
     if (isUniqueViolation(error, 'app_integration_application')) throw AppNameTaken({ appName })
     throw error
   }

@@ -33,34 +33,34 @@ const hostFields = [
 ] as const
 
 /** Checks the fields of a new integration and returns its columns. */
-export function connectionOf({ secrets, platform }: Kit, given: NewConnection): ConnectionFields {
+export function connectionOf({ secrets, platform }: Kit, connection: NewConnection): ConnectionFields {
   const allowed = { allowPrivate: platform.allowPrivateAddresses }
   let identityServer = ''
   for (const field of hostFields) {
-    const host = given[field]
+    const host = connection[field]
     if (host === undefined) continue
     const parsed = parseHost(host, allowed)
     if ('problem' in parsed) throw invalidField(field, parsed.problem)
     if (field === 'netIdentityServerHost') identityServer = parsed.origin
   }
-  const { netPlainMqttServerUrl: mqttUrl = null, netMqttIntegrationEnabled: isEnabled = true } = given
+  const { netPlainMqttServerUrl: mqttUrl = null, netMqttIntegrationEnabled: isEnabled = true } = connection
   if (isEnabled && mqttUrl === null)
     throw invalidField('netPlainMqttServerUrl', 'is required while netMqttIntegrationEnabled is true')
   const parsed = mqttUrl === null ? undefined : parseMqttUrl(mqttUrl, allowed)
   if (parsed && 'problem' in parsed) throw invalidField('netPlainMqttServerUrl', parsed.problem)
   return {
-    netUsername: given.netUsername,
-    netApiKey: secrets.seal(given.netApiKeyId),
-    netIdentityServerHost: given.netIdentityServerHost,
+    netUsername: connection.netUsername,
+    netApiKey: secrets.seal(connection.netApiKeyId),
+    netIdentityServerHost: connection.netIdentityServerHost,
     netIdentityServerKey: identityServer,
-    netNetworkServerHost: given.netNetworkServerHost ?? null,
-    netJoinServerHost: given.netJoinServerHost ?? null,
-    netApplicationServerHost: given.netApplicationServerHost ?? null,
+    netNetworkServerHost: connection.netNetworkServerHost ?? null,
+    netJoinServerHost: connection.netJoinServerHost ?? null,
+    netApplicationServerHost: connection.netApplicationServerHost ?? null,
     netPlainMqttServerUrl: mqttUrl,
     netMqttIntegrationEnabled: isEnabled,
-    name: given.name,
-    description: given.description ?? null,
-    poolIds: given.poolIds ?? [],
+    name: connection.name,
+    description: connection.description ?? null,
+    poolIds: connection.poolIds ?? [],
   }
 }
 

@@ -129,9 +129,9 @@ const noFormatter: CodecFunctions = { decodes: false, encodes: false }
 const concurrentInspections = 8
 
 /** Checks each distinct formatter once; a thousand devices usually share one. */
-async function inspectAll({ codecs }: Deps, tenantId: string, given: { formatter?: string; path: string }[]) {
+async function inspectAll({ codecs }: Deps, tenantId: string, formatters: { formatter?: string; path: string }[]) {
   const functions = new Map<string, CodecFunctions>([['', noFormatter]])
-  const distinct = [...Map.groupBy(given, ({ formatter = '' }) => formatter)].filter(([text]) => text !== '')
+  const distinct = [...Map.groupBy(formatters, ({ formatter = '' }) => formatter)].filter(([text]) => text !== '')
   for (let from = 0; from < distinct.length; from += concurrentInspections)
     await Promise.all(
       distinct.slice(from, from + concurrentInspections).map(async ([text, [first]]) => {
@@ -143,10 +143,10 @@ async function inspectAll({ codecs }: Deps, tenantId: string, given: { formatter
   return functions
 }
 
-async function create(deps: Deps, ctx: Ctx, id: number, given: Parameters<DeviceIntegrationOperations['create']>[2]) {
+async function create(deps: Deps, ctx: Ctx, id: number, request: Parameters<DeviceIntegrationOperations['create']>[2]) {
   const { kit } = deps
   const app = requireApp(ctx, id, await findAppIntegration(kit.db.sql, id), appScopes.createDevice)
-  const { appVersionName, devices, poolIds = [] } = given
+  const { appVersionName, devices, poolIds = [] } = request
   const { tenantId, appName } = app
   const version = await requireVersion(deps, ctx, { tenantId, appVersionName, appName, scope: appScopes.createDevice })
   const functions = await inspectAll(

@@ -123,15 +123,15 @@ const viewOf = (row: store.GatewayIntegrationRow) =>
     status: row.status,
   })
 
-const infoOf = (given: NonNullable<NewGateway['netGatewayInfo']>): GatewayInfo => ({
-  netGatewayEui: given.netGatewayEui,
-  ...(given.netGatewayName !== undefined && { netGatewayName: given.netGatewayName }),
-  frequencyPlanId: given.frequencyPlanId,
-  gatewayServerAddress: given.gatewayServerAddress,
-  statusPublic: given.statusPublic ?? false,
-  locationPublic: given.locationPublic ?? false,
-  enforceDutyCycle: given.enforceDutyCycle ?? true,
-  scheduleAnytimeDelay: given.scheduleAnytimeDelay ?? 0.53,
+const infoOf = (info: NonNullable<NewGateway['netGatewayInfo']>): GatewayInfo => ({
+  netGatewayEui: info.netGatewayEui,
+  ...(info.netGatewayName !== undefined && { netGatewayName: info.netGatewayName }),
+  frequencyPlanId: info.frequencyPlanId,
+  gatewayServerAddress: info.gatewayServerAddress,
+  statusPublic: info.statusPublic ?? false,
+  locationPublic: info.locationPublic ?? false,
+  enforceDutyCycle: info.enforceDutyCycle ?? true,
+  scheduleAnytimeDelay: info.scheduleAnytimeDelay ?? 0.53,
 })
 
 /** A gateway of the request, with its path in the request. */
@@ -140,9 +140,9 @@ interface Candidate {
   requestPath: string
 }
 
-async function create(deps: Deps, ctx: Ctx, id: number, given: Parameters<GatewayIntegrationOperations['create']>[2]) {
+async function create(deps: Deps, ctx: Ctx, id: number, input: Parameters<GatewayIntegrationOperations['create']>[2]) {
   const { kit } = deps
-  const { appVersionName, gateways, poolIds = [], registerGatewaysOnNet: onNet = false } = given
+  const { appVersionName, gateways, poolIds = [], registerGatewaysOnNet: onNet = false } = input
   const account = requireAccount(ctx, id, await findAccount(kit.db.sql, id), accountScopes.createGateway)
   if (account.status === 'SUSPENDED') throw invalidField('accountIntegrationId', 'the account integration is suspended')
   const { tenantId, netIdentityServerKey } = account

@@ -87,9 +87,9 @@ export function createUplinks(deps: UplinkDeps): HandleUplink {
  * because points of the same time replace each other.
  */
 function timeFor(device: Device, { receivedAt }: Uplink, now: Date): Date {
-  const given = receivedAt === undefined || receivedAt > now.getTime() + dayMs ? now.getTime() : receivedAt
-  const isClose = given <= device.lastTime && device.lastTime - given < increasingMs
-  const time = isClose ? device.lastTime + 1 : given
+  const plausibleMs = receivedAt === undefined || receivedAt > now.getTime() + dayMs ? now.getTime() : receivedAt
+  const isClose = plausibleMs <= device.lastTime && device.lastTime - plausibleMs < increasingMs
+  const time = isClose ? device.lastTime + 1 : plausibleMs
   device.lastTime = Math.max(device.lastTime, time)
   return new Date(time)
 }

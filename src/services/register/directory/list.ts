@@ -115,8 +115,8 @@ async function singlesOf(deps: ListDeps, listing: Listing): Promise<Position[]> 
 
 /** Returns the positions after the cursor, in order. */
 function behind({ sort, after }: Listing, positions: Position[]): Position[] {
-  const wanted = after ? positions.filter((one) => comparePositions(one, after, sort.descending) > 0) : positions
-  return wanted.sort((one, other) => comparePositions(one, other, sort.descending))
+  const nextPositions = after ? positions.filter((one) => comparePositions(one, after, sort.descending) > 0) : positions
+  return nextPositions.sort((one, other) => comparePositions(one, other, sort.descending))
 }
 
 function positionIn({ by }: Sort, { seq, endpointId, lastActivity, sortedBy }: candidates.Candidate): Position {
@@ -251,8 +251,9 @@ export async function sourcesOf(
     )
   if (conditions.metadata.length > 0) sources.push(candidates.metadataSql(sql, sorted, limit))
   // Endpoints that were never active have no row there.
-  const { connections: wanted, activeAfter } = conditions
-  if (activeAfter || (wanted && !wanted.includes('never'))) sources.push(candidates.activitySql(sql, sorted, limit))
+  const { connections: connectionStates, activeAfter } = conditions
+  if (activeAfter || (connectionStates && !connectionStates.includes('never')))
+    sources.push(candidates.activitySql(sql, sorted, limit))
   return sources
 }
 

@@ -92,9 +92,9 @@ async function requireActiveFilters(
   filterIds: string[] | undefined,
 ): Promise<Conditions['filters']> {
   if (!filterIds || filterIds.length === 0) return []
-  const wanted = [...new Set(filterIds)]
-  const summaries = await filters.find(db.sql, tenantId, wanted)
-  for (const filterId of wanted) {
+  const distinctIds = [...new Set(filterIds)]
+  const summaries = await filters.find(db.sql, tenantId, distinctIds)
+  for (const filterId of distinctIds) {
     const filter = summaries.find((one) => one.filterId === filterId)
     if (!filter) throw invalidField('filterId', `there is no filter ${filterId}`)
     if (filter.status !== 'active')

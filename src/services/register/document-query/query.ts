@@ -51,10 +51,10 @@ export interface Query {
 
 export const constant = (holds: boolean): Node => ({ node: 'constant', holds })
 
-const combine = (node: 'all' | 'any', given: Node[]): Node => {
+const combine = (node: 'all' | 'any', children: Node[]): Node => {
   const deciding = node === 'any'
   const parts: Node[] = []
-  for (const part of given) {
+  for (const part of children) {
     if (part.node === 'constant') {
       if (part.holds === deciding) return part
     } else if (part.node === node) parts.push(...part.parts)

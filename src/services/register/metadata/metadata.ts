@@ -64,8 +64,8 @@ export const withoutReserved = (metadata: Metadata, isReserved: IsReserved): Met
   pick(metadata, (key) => !isReserved(key))
 
 /** Returns the wanted keys as own properties, even `__proto__`. */
-export const pick = (metadata: Metadata, wanted: (key: string) => boolean): Metadata =>
-  Object.fromEntries(Object.entries(metadata).filter(([key]) => wanted(key)))
+export const pick = (metadata: Metadata, includes: (key: string) => boolean): Metadata =>
+  Object.fromEntries(Object.entries(metadata).filter(([key]) => includes(key)))
 
 export const withKey = (metadata: Metadata, key: string, value: unknown): Metadata =>
   Object.fromEntries([...Object.entries(metadata).filter(([name]) => name !== key), [key, value]])

@@ -60,13 +60,13 @@ export function createContainments(
       return undefined
     },
     async link(sql, tenantId, relations) {
-      const given = relations.map(({ from, to }) => ({ type: 'contains' as const, from, to }))
-      const linked = await store.insertRelations(sql, given, { tenantId, at: now() })
+      const containments = relations.map(({ from, to }) => ({ type: 'contains' as const, from, to }))
+      const linked = await store.insertRelations(sql, containments, { tenantId, at: now() })
       if (linked.length > 0) await bus.publish(sql, RelationsUpdated, { tenantId, linked: [...linked], unlinked: [] })
     },
     async unlink(sql, tenantId, relations) {
-      const given = relations.map(({ from, to }) => ({ type: 'contains' as const, from, to }))
-      const unlinked = await store.deleteRelations(sql, given, now())
+      const containments = relations.map(({ from, to }) => ({ type: 'contains' as const, from, to }))
+      const unlinked = await store.deleteRelations(sql, containments, now())
       if (unlinked.length > 0)
         await bus.publish(sql, RelationsUpdated, { tenantId, linked: [], unlinked: [...unlinked] })
     },

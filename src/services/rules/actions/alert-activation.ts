@@ -11,8 +11,9 @@ export async function alertActivation({ alerts }: ActionDeps, run: ActionRun): P
   const alertType = await alertTypeOf(run)
   const severityLevel = severityOf(await readConstantOrExpression(run, 'severityLevel'))
   const message = await messageOf(run)
-  const given = await readJson(run, 'metadataExpression')
-  const metadata = given === undefined || given === null ? undefined : objectOf('metadataExpression', given)
+  const metadataValue = await readJson(run, 'metadataExpression')
+  const metadata =
+    metadataValue === undefined || metadataValue === null ? undefined : objectOf('metadataExpression', metadataValue)
   const activation = { alertType, severityLevel, ...entity, ...(message !== undefined && { message }), metadata }
   if (run.run.isTry) return { outcome: 'SUCCESS', wouldDo: activation }
   const { alertSettingId } = run.action

@@ -12,8 +12,11 @@ export async function timeSeries(deps: ActionDeps, run: ActionRun): Promise<Acti
   const targets = await targetsOf(run, register)
   const seriesName = textOf('timeSeriesName', run.action.fields.timeSeriesName)
   const values = valuesOf(await readJson(run, 'valuesExpression'))
-  const given = await readJson(run, 'timestampExpression')
-  const timestamp = given === undefined || given === null ? kit.now().getTime() : timeOf('timestampExpression', given)
+  const timestampValue = await readJson(run, 'timestampExpression')
+  const timestamp =
+    timestampValue === undefined || timestampValue === null
+      ? kit.now().getTime()
+      : timeOf('timestampExpression', timestampValue)
   if (run.run.isTry) {
     const endpointIds = targets.endpoints.map(({ endpointId }) => endpointId)
     return { outcome: 'SUCCESS', wouldDo: { endpointIds, timeSeriesName: seriesName, timestamp, values } }

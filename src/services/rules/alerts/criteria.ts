@@ -35,24 +35,24 @@ export function entityTypeOf(text: string | undefined): EntityType | undefined {
   return wordOf('entityType', text.toUpperCase(), entityTypes)
 }
 
-export function criteriaOf(given: GivenCriteria): Criteria {
-  const acknowledged = wordsOf('acknowledgement', given.acknowledgement, acknowledgements)
-  const levels = wordsOf<Severity>('severityLevel', given.severityLevel, severities)
-  const { alertSettingId } = given
+export function criteriaOf(parameters: GivenCriteria): Criteria {
+  const acknowledged = wordsOf('acknowledgement', parameters.acknowledgement, acknowledgements)
+  const levels = wordsOf<Severity>('severityLevel', parameters.severityLevel, severities)
+  const { alertSettingId } = parameters
   if (alertSettingId !== undefined && !/^[0-9a-f-]{36}$/i.test(alertSettingId))
     throw invalidField('alertSettingId', 'expected the id of an alert setting')
   return {
-    entityType: entityTypeOf(given.entityType),
-    entityIds: listOf(given.entityIds),
+    entityType: entityTypeOf(parameters.entityType),
+    entityIds: listOf(parameters.entityIds),
     alertSettingId,
-    alertTypes: listOf(given.alertType),
-    states: wordsOf('state', given.state, alertStates),
+    alertTypes: listOf(parameters.alertType),
+    states: wordsOf('state', parameters.state, alertStates),
     isAcknowledged: acknowledged?.length === 1 ? acknowledged[0] === 'ACKNOWLEDGED' : undefined,
     severities: levels?.map(rankOf),
-    metadata: metadataOf('metadata', given.metadataPath, given.metadataValue),
-    entityMetadata: metadataOf('entityMetadata', given.entityMetadataPath, given.entityMetadataValue),
-    fromStartedAt: given.fromStartedAt === undefined ? undefined : new Date(given.fromStartedAt),
-    toStartedAt: given.toStartedAt === undefined ? undefined : new Date(given.toStartedAt),
+    metadata: metadataOf('metadata', parameters.metadataPath, parameters.metadataValue),
+    entityMetadata: metadataOf('entityMetadata', parameters.entityMetadataPath, parameters.entityMetadataValue),
+    fromStartedAt: parameters.fromStartedAt === undefined ? undefined : new Date(parameters.fromStartedAt),
+    toStartedAt: parameters.toStartedAt === undefined ? undefined : new Date(parameters.toStartedAt),
   }
 }
 
@@ -62,8 +62,8 @@ function wordOf<W extends string>(field: string, text: string, words: readonly W
   return word
 }
 
-function wordsOf<W extends string>(field: string, given: Given | undefined, words: readonly W[]): W[] | undefined {
-  const list = listOf(given)
+function wordsOf<W extends string>(field: string, parameter: Given | undefined, words: readonly W[]): W[] | undefined {
+  const list = listOf(parameter)
   return list === undefined || list.length === 0
     ? undefined
     : [...new Set(list)].map((text) => wordOf(field, text, words))

@@ -19,8 +19,8 @@ export interface AlertOperations extends AlertReading {
 const path = '/alerts/:alertId'
 
 export function alertRoutes(http: Http, alerts: AlertOperations) {
-  const list = (ctx: Ctx, given: GivenCriteria & Parameters<typeof pageOf>[0]) =>
-    alerts.list(ctx, criteriaOf(given), pageOf(given))
+  const list = (ctx: Ctx, request: GivenCriteria & Parameters<typeof pageOf>[0]) =>
+    alerts.list(ctx, criteriaOf(request), pageOf(request))
   http.get('/alerts', { schema: schemas.listAlerts, config: { scope: 'alert:read' } }, ({ ctx, query }) =>
     list(ctx, query),
   )

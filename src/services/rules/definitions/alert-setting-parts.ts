@@ -49,13 +49,13 @@ export const partLinks: {
 ]
 
 /** Returns the parts of an alert setting. Those for notices are there only if the setting has recipients or a webhook. */
-export function partsOf(id: string, given: AlertSettingFields): Partial<Record<PartName, Part>> {
-  const { name, alertType, severityLevel, message, state = 'ENABLED' } = given
-  const expression = ruleExpression(given.activationExpression, given.resolutionExpression)
+export function partsOf(id: string, settingFields: AlertSettingFields): Partial<Record<PartName, Part>> {
+  const { name, alertType, severityLevel, message, state = 'ENABLED' } = settingFields
+  const expression = ruleExpression(settingFields.activationExpression, settingFields.resolutionExpression)
   const alert = { alertType, entityType: 'ENDPOINT' }
   const activation = { ...alert, severityLevel, ...(message !== undefined && { message }) }
-  const email = emailPart(given)
-  const webhook = webhookPart(given)
+  const email = emailPart(settingFields)
+  const webhook = webhookPart(settingFields)
   return {
     rule: { table: 'rules', columns: { name, expression, state } },
     trigger: { table: 'triggers', type: 'endpoint-data-samples-received', columns: { name, fields: {} } },

@@ -26,12 +26,12 @@ export interface DefinitionsPart extends Part {
   onChange(listener: ChangeListener): void
 }
 
-export function createDefinitions(given: DefinitionsGiven): DefinitionsPart {
-  const changes = createChanges(given.kit)
-  const deps: Deps = { ...given, changes }
+export function createDefinitions(services: DefinitionsGiven): DefinitionsPart {
+  const changes = createChanges(services.kit)
+  const deps: Deps = { ...services, changes }
   handleTenantDeletion(deps)
   return {
-    secrets: createSecretValues(given.kit),
+    secrets: createSecretValues(services.kit),
     onChange: changes.onChange,
     routes(http) {
       ruleRoutes(http, createRuleOperations(deps))

@@ -40,7 +40,7 @@ export function createDeliveryQueue<T extends Queued>(
 ): DeliveryQueue<T> {
   const lanes = new Map<string, Lane<T>>()
   /** Lanes with items that only the limits of the tenant or the node hold back, in the order of their turns. */
-  const held = new Set<Lane<T>>()
+  const limitedLanes = new Set<Lane<T>>()
   const byTenant = new Map<string, number>()
   let [underWay, waiting, stopped] = [0, 0, false]
 
@@ -50,7 +50,7 @@ export function createDeliveryQueue<T extends Queued>(
   function startNext(lane: Lane<T>): boolean {
     if (stopped || lane.waiting.length === 0 || lane.underWay >= limits.perHost()) return false
     if (!hasRoom(lane)) {
-      held.add(lane)
+      limitedLanes.add(lane)
       return false
     }
     const item = lane.waiting.shift()!
@@ -70,10 +70,10 @@ export function createDeliveryQueue<T extends Queued>(
     else byTenant.delete(lane.tenantId)
     if (lane.underWay === 0 && lane.waiting.length === 0) lanes.delete(keyOf(item))
     // Lanes that were held back come first, so that tenants take turns.
-    for (const other of [...held]) {
+    for (const other of [...limitedLanes]) {
       if (!hasRoom(other)) continue
-      held.delete(other)
-      if (startNext(other) && other.waiting.length > 0) held.add(other)
+      limitedLanes.delete(other)
+      if (startNext(other) && other.waiting.length > 0) limitedLanes.add(other)
       if (underWay >= limits.total) break
     }
     while (startNext(lane));
@@ -95,7 +95,7 @@ export function createDeliveryQueue<T extends Queued>(
         if (gone.length === 0) continue
         lane.waiting = lane.waiting.filter((item) => !matches(item))
         removed.push(...gone)
-        if (lane.waiting.length === 0) held.delete(lane)
+        if (lane.waiting.length === 0) limitedLanes.delete(lane)
         if (lane.waiting.length === 0 && lane.underWay === 0) lanes.delete(key)
       }
       waiting -= removed.length

@@ -72,26 +72,26 @@ async function deleteOld(sql: Sql) {
   await deleteOldReplays(sql)
 }
 
-export function createEngine(given: EngineGiven): EnginePart {
-  const { kit } = given
-  const library = createLibrary({ ...kit, changes: given.changes })
+export function createEngine(services: EngineGiven): EnginePart {
+  const { kit } = services
+  const library = createLibrary({ ...kit, changes: services.changes })
   const ledger = createLedger(kit)
   const partitions = createTracePartitions(kit, kit.settings.traceDays)
   let executors: Partial<Record<ActionType, Executor>> = {}
   const contexts = new WeakMap<RunOfAction, { run: RuleRun; state: RunState }>()
-  const host: HostDeps = { ...given, http: createHttpClient(kit) }
+  const host: HostDeps = { ...services, http: createHttpClient(kit) }
   const run = createRunner({
     ...host,
     kit,
-    sandbox: given.sandbox,
+    sandbox: services.sandbox,
     chains: createChains(),
     actionOf: library.action,
     executors: () => executors,
-    callerOf: given.identity.callerNow,
-    maskOf: given.maskOf,
+    callerOf: services.identity.callerNow,
+    maskOf: services.maskOf,
     onAction: (actionRun, ruleRun, state) => void contexts.set(actionRun, { run: ruleRun, state }),
   })
-  const processor = createProcessor({ kit, library, register: given.register, run, ledger })
+  const processor = createProcessor({ kit, library, register: services.register, run, ledger })
   const queue = createQueue({
     kit,
     run: processor.run,
@@ -99,9 +99,9 @@ export function createEngine(given: EngineGiven): EnginePart {
     reject: (row) => processor.reject(row, 'the queue is full: too many events of this tenant are waiting'),
   })
   const recorder = createRecorder(kit, library, queue.add)
-  const scheduler = createScheduler(kit, { library, register: given.register, recorder })
-  const deps: EngineDeps = { ...given, host, library, ledger, run }
-  const replays = createReplays({ ...deps, trafficLog: given.trafficLog, callerOf: given.identity.callerNow })
+  const scheduler = createScheduler(kit, { library, register: services.register, recorder })
+  const deps: EngineDeps = { ...services, host, library, ledger, run }
+  const replays = createReplays({ ...deps, trafficLog: services.trafficLog, callerOf: services.identity.callerNow })
   declareRows(kit, queue.load, replays)
   // A restored database may lack the partitions of today.
   kit.bus.onReset(() => void partitions.prepare().catch((error) => partitionsFailed(kit.log, { err: error })))

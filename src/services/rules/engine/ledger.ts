@@ -159,8 +159,8 @@ function createPages(): Pages {
 const dayOf = (() => {
   let [number, text] = [-1, '']
   return (micros: number) => {
-    const wanted = Math.floor(micros / microsOfDay)
-    if (wanted !== number) [number, text] = [wanted, new Date(micros / 1000).toISOString().slice(0, 10)]
+    const dayNumber = Math.floor(micros / microsOfDay)
+    if (dayNumber !== number) [number, text] = [dayNumber, new Date(micros / 1000).toISOString().slice(0, 10)]
     return text
   }
 })()

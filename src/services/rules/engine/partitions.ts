@@ -11,8 +11,8 @@ export function createTracePartitions({ db, now }: { db: Db; now: Clock }, reten
   async function make(sql: Sql) {
     const existing = new Set(await findDays(sql))
     // The partition of yesterday is needed too: the clock of another node may be behind at midnight.
-    const wanted = Array.from({ length: daysAhead + 2 }, (_, index) => today() - 1 + index)
-    const missing = wanted.filter((day) => !existing.has(day))
+    const neededDays = Array.from({ length: daysAhead + 2 }, (_, index) => today() - 1 + index)
+    const missing = neededDays.filter((day) => !existing.has(day))
     if (missing.length > 0) await createPartitions(sql, missing)
   }
 

@@ -60,8 +60,8 @@ export const createFileRules = (deps: Deps): FileRules => ({
 })
 
 /** Checks the rules for the name and the specification (document 5, 4.6). */
-function nameFor(row: store.VersionRow, given: string | undefined): string {
-  const name = given ?? row.filename
+function nameFor(row: store.VersionRow, filename: string | undefined): string {
+  const name = filename ?? row.filename
   if (name === null) throw invalidField('filename', 'is required, because the version has no filename')
   if (row.filename !== null && name !== row.filename)
     throw invalidField('filename', `the version takes only a file with the name ${row.filename}`)

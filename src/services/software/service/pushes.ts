@@ -144,7 +144,7 @@ async function push(
   const plan = await plans.at(application, states[0]!.revision)
   const now = kit.now().getTime()
   const offers = new Map<string, store.Offer>()
-  const wanted = new Set<PlannedVersion>()
+  const neededVersions = new Set<PlannedVersion>()
   for (const state of states) {
     const matches = { mask: state.filterMask, more: state.moreFilters }
     const target = targetOf(plan, state.current, matches, now)
@@ -153,10 +153,11 @@ async function push(
       metrics.notOffered(refusal!, state.endpointId)
       continue
     }
-    wanted.add(target)
+    neededVersions.add(target)
     offers.set(state.endpointId, { endpointId: state.endpointId, number: target.number, version: target.version })
   }
-  if (offers.size > 0) await send(deps, pushes, application, { offers, wanted, again, at: new Date(now) })
+  if (offers.size > 0)
+    await send(deps, pushes, application, { offers, wanted: neededVersions, again, at: new Date(now) })
 }
 
 /** Returns the reason why the target is not pushed to the endpoint now; undefined if it is. */

@@ -89,8 +89,8 @@ const joined = (sql: Sql, [first, ...others]: Fragment[], separator: Fragment) =
 
 function conditionFragment(sql: Sql, { from, before, own }: TargetCondition): Fragment {
   const bits = bitsOf(from)
-  const matches = (given: number[]) => {
-    const { mask, more } = matchesOf(given)
+  const matches = (filterNumbers: number[]) => {
+    const { mask, more } = matchesOf(filterNumbers)
     const others = more ? sql` or coalesce(more_filters && ${more}::integer[], false)` : sql``
     return sql`(filter_mask & ${mask}::bigint <> 0${others})`
   }

@@ -117,8 +117,8 @@ async function findOrCreateSets(cache: SetCache, application: store.Application,
 
 const createSeriesLimit =
   (limit: number) =>
-  ({ applicationName }: store.Application, wanted: string[], room: number) => {
-    if (wanted.length > room) throw TooManySeries({ applicationName, limit, series: namesOf(wanted[room]!).join('.') })
+  ({ applicationName }: store.Application, names: string[], room: number) => {
+    if (names.length > room) throw TooManySeries({ applicationName, limit, series: namesOf(names[room]!).join('.') })
   }
 
 async function createSeries(

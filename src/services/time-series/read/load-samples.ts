@@ -63,8 +63,13 @@ export function createSampleLoader(db: Db, limits: SampleLimits) {
   }
 
   /** Loads with the cheapest statement, and again with a costlier one if the rows require it. */
-  async function load(task: Task, format: SampleFormat, order: LoadOrder, given?: LoadOptions): Promise<LoadedSamples> {
-    const options = given ?? { inOrder: false, withOrder: false, texts: firstTexts(order) }
+  async function load(
+    task: Task,
+    format: SampleFormat,
+    order: LoadOrder,
+    forcedOptions?: LoadOptions,
+  ): Promise<LoadedSamples> {
+    const options = forcedOptions ?? { inOrder: false, withOrder: false, texts: firstTexts(order) }
     const none: LoadedSamples = { loaded: task, points: new Map(), remaining: [] }
     if (format.sets.length === 0) return none
     const samples = await find(task, format, order, options)

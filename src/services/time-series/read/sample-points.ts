@@ -37,17 +37,17 @@ const wideMin = 16
 const narrowValuesMax = 8
 const narrowSetsMax = 32
 
-export function sampleFormat(all: SeriesSet[], wanted: number[]): SampleFormat {
-  const sets = all.filter(({ seriesIds }) => wanted.some((seriesId) => seriesIds.includes(seriesId)))
+export function sampleFormat(all: SeriesSet[], selectedSeries: number[]): SampleFormat {
+  const sets = all.filter(({ seriesIds }) => selectedSeries.some((seriesId) => seriesIds.includes(seriesId)))
   const isNarrow =
     sets.some(({ seriesIds }) => seriesIds.length > wideMin) &&
-    wanted.length <= narrowValuesMax &&
+    selectedSeries.length <= narrowValuesMax &&
     sets.length <= narrowSetsMax
   const bySet = new Map<number, SelectedOfSet>()
   for (const { setId, seriesIds } of sets) {
     const indexOf = new Map(seriesIds.map((seriesId, index) => [seriesId, index]))
     const selected: SelectedOfSet = { wanted: [], valueIndexes: [], positions: [], length: 0 }
-    for (const [index, seriesId] of wanted.entries()) {
+    for (const [index, seriesId] of selectedSeries.entries()) {
       const valueIndex = indexOf.get(seriesId)
       if (valueIndex === undefined) continue
       selected.positions.push(recordHead + (isNarrow ? selected.wanted.length : valueIndex))
@@ -58,7 +58,7 @@ export function sampleFormat(all: SeriesSet[], wanted: number[]): SampleFormat {
     bySet.set(setId, selected)
   }
   const width = Math.max(1, ...[...bySet.values()].map(({ length }) => length - recordHead))
-  return { sets, wanted, bySet, isNarrow, width }
+  return { sets, wanted: selectedSeries, bySet, isNarrow, width }
 }
 
 type Other = Exclude<Value, number>

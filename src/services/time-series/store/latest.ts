@@ -8,9 +8,9 @@ export type LatestRow = WrittenSample
 const numberText = (number: number) => (Object.is(number, -0) ? '-0' : String(number))
 
 /** Saves samples unless newer ones are stored. Sorted by key, so that two nodes do not deadlock. */
-export async function saveLatest(sql: Sql, given: LatestRow[]) {
-  if (given.length === 0) return
-  const rows = given.toSorted((a, b) => a.endpointNo - b.endpointNo || a.setId - b.setId)
+export async function saveLatest(sql: Sql, unsorted: LatestRow[]) {
+  if (unsorted.length === 0) return
+  const rows = unsorted.toSorted((a, b) => a.endpointNo - b.endpointNo || a.setId - b.setId)
   await sql`
     insert into time_series.latest as l (endpoint_no, set_id, ts, written, v, x)
     select endpoint_no, set_id, ts, written, v::float8[], x from unnest(

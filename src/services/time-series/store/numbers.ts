@@ -9,10 +9,10 @@ export interface NumberedEndpoint {
 /** Returns the numbers of endpoints and creates missing ones. */
 export async function numberEndpoints(
   sql: Sql,
-  given: { endpointId: string; tenantId: string; applicationName: string }[],
+  unsorted: { endpointId: string; tenantId: string; applicationName: string }[],
 ): Promise<NumberedEndpoint[]> {
   // The ids are sorted, so that two nodes that number the same endpoints do not deadlock.
-  const endpoints = given.toSorted((a, b) => (a.endpointId < b.endpointId ? -1 : 1))
+  const endpoints = unsorted.toSorted((a, b) => (a.endpointId < b.endpointId ? -1 : 1))
   const ids = endpoints.map(({ endpointId }) => endpointId)
   await sql`
     insert into time_series.endpoints (endpoint_id, tenant_id, application_name)

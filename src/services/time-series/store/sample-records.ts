@@ -154,9 +154,9 @@ async function readRows(
 }
 
 /** Returns an expression that depends on the set of a sample; `positions` are those of the wanted values in the record. */
-function bySet(sets: SeriesSet[], wanted: number[], expression: (positions: number[]) => string): string {
+function bySet(sets: SeriesSet[], selectedSeries: number[], expression: (positions: number[]) => string): string {
   const cases = sets.map(({ setId, seriesIds }) => {
-    const indexes = wanted.map((seriesId) => seriesIds.indexOf(seriesId)).filter((index) => index >= 0)
+    const indexes = selectedSeries.map((seriesId) => seriesIds.indexOf(seriesId)).filter((index) => index >= 0)
     return `when ${whole(setId)} then ${expression(indexes.map((index) => recordHeadBytes + index * numberBytes + 1))}`
   })
   return `case set_id ${cases.join(' ')} end`

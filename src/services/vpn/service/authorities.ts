@@ -57,13 +57,13 @@ export function createAuthorities(
 
   async function issueForServer(root: CertificateAndKey) {
     const { notBefore, notAfter } = dates()
-    const made = await worker.make('makeCertificate', {
+    const serverPair = await worker.make('makeCertificate', {
       ...{ serialNumber: newSerialNumber(), commonName: serverName, notBefore, notAfter, issuer: root },
       hosts: [serverName],
     })
     return {
-      serverCertificate: made.certificate,
-      sealedServerKey: secrets.seal(made.privateKey),
+      serverCertificate: serverPair.certificate,
+      sealedServerKey: secrets.seal(serverPair.privateKey),
       serverInvalidAfter: notAfter,
     }
   }
@@ -102,13 +102,18 @@ export function createAuthorities(
   async function createTenant(tenantId: string): Promise<store.TenantRow> {
     const { root } = await installation()
     const serialNumber = newSerialNumber()
-    const made = await worker.make('makeAuthority', {
+    const authority = await worker.make('makeAuthority', {
       ...{ serialNumber, notBefore: toSecond(now()), issuer: root, unit: tenantId },
       commonName: `Waypost VPN tenant CA ${newId()}`,
     })
     const row = {
-      ...{ tenantId, certificate: made.certificate, serialNumber, fingerprint: fingerprintOf(made.certificate) },
-      sealedKey: secrets.seal(made.privateKey),
+      ...{
+        tenantId,
+        certificate: authority.certificate,
+        serialNumber,
+        fingerprint: fingerprintOf(authority.certificate),
+      },
+      sealedKey: secrets.seal(authority.privateKey),
     }
     await db.tx((sql) =>
       store.insertTenant(sql, row, {
@@ -133,8 +138,19 @@ export function createAuthorities(
     },
     async issue(issuer, commonName) {
       const [serialNumber, { notBefore, notAfter }] = [newSerialNumber(), dates()]
-      const made = await worker.make('makeCertificate', { serialNumber, commonName, notBefore, notAfter, issuer })
-      return { ...made, serialNumber, fingerprint: fingerprintOf(made.certificate), invalidAfter: notAfter }
+      const certificate = await worker.make('makeCertificate', {
+        serialNumber,
+        commonName,
+        notBefore,
+        notAfter,
+        issuer,
+      })
+      return {
+        ...certificate,
+        serialNumber,
+        fingerprint: fingerprintOf(certificate.certificate),
+        invalidAfter: notAfter,
+      }
     },
   }
 }

@@ -152,8 +152,8 @@ export const append: ProcessorDefinition = {
     return (document) => {
       const name = path(document)
       const split = parts(name)
-      const given = value(document)
-      const added = Array.isArray(given) ? given : [given]
+      const newValue = value(document)
+      const added = Array.isArray(newValue) ? newValue : [newValue]
       const former = findField(document, split)
       const list = Array.isArray(former) ? former : former === undefined ? [] : [former]
       for (const item of added) {

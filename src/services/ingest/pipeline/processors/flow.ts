@@ -18,11 +18,11 @@ export const script: ProcessorDefinition = {
   },
   compile: (config, { settings }) => {
     const names = ['source', 'inline', 'lang', 'params', 'options', 'id']
-    const given = names.flatMap((name): [string, unknown][] => {
+    const presentOptions = names.flatMap((name): [string, unknown][] => {
       const value = takeValue(config, name)
       return value === undefined ? [] : [[name, value]]
     })
-    return compileAction(new Map<unknown, unknown>(given), settings)
+    return compileAction(new Map<unknown, unknown>(presentOptions), settings)
   },
 }
 

@@ -108,9 +108,9 @@ function rangeCondition(sql: Sql, scope: Scope, { field, bounds }: Extract<Claus
       bounds.map(([comparison, bound]) => sql`${value} ${sql.unsafe(operators[comparison])} ${to(bound)}`),
       'and',
     )
-  const given = bounds.map(([, bound]) => bound)
+  const boundValues = bounds.map(([, bound]) => bound)
   if (source.kind === 'time') {
-    if (given.some(({ date }) => date === undefined)) return sql`false`
+    if (boundValues.some(({ date }) => date === undefined)) return sql`false`
     return compare(source.column, ({ date }) => sql`${new Date(date!)}::timestamptz`)
   }
   const toText = ({ text, number }: Bound) => sql`${text ?? String(number)}::text`
@@ -118,22 +118,22 @@ function rangeCondition(sql: Sql, scope: Scope, { field, bounds }: Extract<Claus
   const may = (...types: FieldType[]) => !source.types || types.some((type) => source.types!.has(type))
   return anyValue(sql, source, (value) => {
     const ways: Fragment[] = []
-    if (may('long', 'double') && allNumbers(given))
+    if (may('long', 'double') && allNumbers(boundValues))
       ways.push(
         sql`(jsonb_typeof(${value}) = 'number' and ${compare(value, ({ number, date }) => sql`${String(number ?? date)}::text::jsonb`)})`,
       )
-    if (may('date') && allDates(given))
+    if (may('date') && allDates(boundValues))
       ways.push(
         sql`(jsonb_typeof(${value}) = 'string' and ${compare(sql`ingest.date_of(${value} #>> '{}')`, ({ date }) => sql`${new Date(date!)}::timestamptz`)})`,
       )
-    else if (may('text', 'date') && given.every(({ text }) => text !== undefined))
+    else if (may('text', 'date') && boundValues.every(({ text }) => text !== undefined))
       ways.push(sql`(jsonb_typeof(${value}) = 'string' and ${compare(sql`(${value} #>> '{}') collate "C"`, toText)})`)
     return ways.length === 0 ? sql`false` : sql`(${joined(sql, ways, 'or')})`
   })
 }
 
-function existsCondition(sql: Sql, scope: Scope, given: string): Fragment {
-  const source = sourceOf(sql, scope, given)
+function existsCondition(sql: Sql, scope: Scope, field: string): Fragment {
+  const source = sourceOf(sql, scope, field)
   if (source.kind === 'time') return sql`${source.column} is not null`
   if (source.kind === 'text') return sql`true`
   return anyValue(sql, source, (value) => sql`${value} is not null and ${value} <> 'null' and ${value} <> '[]'`)
@@ -155,11 +155,11 @@ function prefixCondition(sql: Sql, scope: Scope, clause: Extract<Clause, { kind:
 
 /** Texts match word by word, other values as a whole. */
 function matchCondition(sql: Sql, scope: Scope, clause: Extract<Clause, { kind: 'match' }>): Fragment {
-  const { field, value: wanted, words, needsAll } = clause
+  const { field, value: searched, words, needsAll } = clause
   const source = sourceOf(sql, scope, field)
   const asWhole = field.endsWith('.keyword') || scope.keywords.has(fieldName(scope, field))
-  if (asWhole || source.kind === 'time' || source.kind === 'text') return termsCondition(sql, scope, field, [wanted])
-  const others = jsonValues([wanted])
+  if (asWhole || source.kind === 'time' || source.kind === 'text') return termsCondition(sql, scope, field, [searched])
+  const others = jsonValues([searched])
   return anyValue(sql, source, (value) => {
     // Words have letters, digits and _ only, so they need no escapes.
     const found = words.map((word) => sql`lower(${value} #>> '{}') ~ ${`\\m${word}\\M`}`)

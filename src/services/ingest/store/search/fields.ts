@@ -16,8 +16,8 @@ export type FieldSource =
 /** Returns a path of jsonpath that also finds values in lists. */
 const jsonpathOf = (keys: string[]) => `lax $${keys.map((key) => `.${JSON.stringify(key)}`).join('')}[*]`
 
-export function sourceOf(sql: Sql, scope: Scope, given: string): FieldSource {
-  const field = fieldName(scope, given)
+export function sourceOf(sql: Sql, scope: Scope, queriedField: string): FieldSource {
+  const field = fieldName(scope, queriedField)
   if (field === '@timestamp') return { kind: 'time', column: sql`d.ts` }
   if (field === '_id') return { kind: 'text', column: sql`d.id::text`, isEndpoint: false }
   if (field === '_index') return { kind: 'text', column: indexColumn(sql, scope), isEndpoint: false }

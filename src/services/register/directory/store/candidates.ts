@@ -184,17 +184,17 @@ export async function findApplications(sql: Sql, tenantId: string): Promise<stri
 export async function findTextSample(
   sql: Sql,
   scope: Scope,
-  wanted: number,
+  count: number,
 ): Promise<{ texts: string[]; size: number }> {
   const { from, to } = await findBounds(sql, scope)
-  const step = Math.max(1, Math.floor((to - from) / wanted))
+  const step = Math.max(1, Math.floor((to - from) / count))
   const rows = await sql<{ text: string }[]>`
     select part.text from unnest(${scope.applicationNames}::text[]) as application(name)
       cross join generate_series(${from}::bigint, ${to}::bigint, ${step}::bigint) as number cross join lateral (
       select d.text from register.documents d
       where d.tenant_id = ${scope.tenantId} and d.application_name = application.name and d.seq >= number
         and d.seq < number + ${step}::bigint
-      order by d.seq limit 1) part limit ${wanted}`
+      order by d.seq limit 1) part limit ${count}`
   return { texts: rows.map(({ text }) => text), size: to - from + 1 }
 }
 

@@ -25,10 +25,11 @@ export const neededJoinsSql = (sql: Sql, { words, activeAfter, activeBefore }: C
 
 /** Returns all conditions, each with `and` before it. */
 export function conditionSql(sql: Sql, tenantId: string, conditions: Conditions, filters: FilterIndex): Fragment {
-  const { words, versionNames, connections: wanted, activeAfter, activeBefore } = conditions
+  const { words, versionNames, connections: connectionStates, activeAfter, activeBefore } = conditions
   const parts = conditionsSql(sql, conditions.metadata).map((part) => sql`(${part})`)
   if (versionNames) parts.push(sql`e.version_name = any(${versionNames}::text[])`)
-  if (wanted) parts.push(sql`${connectionSql(sql)} = any(${wanted.map(numberOfConnection)}::integer[])`)
+  if (connectionStates)
+    parts.push(sql`${connectionSql(sql)} = any(${connectionStates.map(numberOfConnection)}::integer[])`)
   if (activeAfter) parts.push(sql`a.at >= ${activeAfter}`)
   if (activeBefore) parts.push(sql`(a.at < ${activeBefore} or a.at is null)`)
   for (const word of words) parts.push(sql`strpos(d.text, ${word}) > 0`)

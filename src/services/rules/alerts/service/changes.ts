@@ -105,10 +105,10 @@ async function applyInTransaction(
   const fresh = missing
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .map(([, change]) => newAlert(kit.newId(), (change as { activation: Activation }).activation, metadata, at))
-  const made = fresh.length > 0 ? await store.insertAlerts(sql, fresh) : []
-  if (made.length < fresh.length) return undefined
-  for (const row of made) open.set(keyOf(row), row)
-  const news = new Set(made)
+  const inserted = fresh.length > 0 ? await store.insertAlerts(sql, fresh) : []
+  if (inserted.length < fresh.length) return undefined
+  for (const row of inserted) open.set(keyOf(row), row)
+  const news = new Set(inserted)
   const writer = createEventWriter(deps, at)
   const results: Results = new Map()
   const updated: store.AlertRow[] = []

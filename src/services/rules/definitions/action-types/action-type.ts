@@ -61,17 +61,19 @@ function parseJson(text: string): { value: unknown } | undefined {
   }
 }
 
-const given = (fields: Record<string, unknown>, names: string[]) => names.filter((name) => fields[name] !== undefined)
+const presentFields = (fields: Record<string, unknown>, names: string[]) =>
+  names.filter((name) => fields[name] !== undefined)
 
 /** Throws a 400 unless exactly one of the fields is given. */
 export function requireOne(fields: Record<string, unknown>, ...names: string[]) {
-  const count = given(fields, names).length
+  const count = presentFields(fields, names).length
   if (count !== 1) throw invalidField(names[0]!, `expected exactly one of ${names.join(' and ')}, got ${count}`)
 }
 
 /** Throws a 400 if more than one of the fields is given. */
 export function allowOne(fields: Record<string, unknown>, ...names: string[]) {
-  if (given(fields, names).length > 1) throw invalidField(names[0]!, `expected at most one of ${names.join(' and ')}`)
+  if (presentFields(fields, names).length > 1)
+    throw invalidField(names[0]!, `expected at most one of ${names.join(' and ')}`)
 }
 
 /** The attribute that selects the endpoints of an action. */

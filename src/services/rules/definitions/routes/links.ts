@@ -3,10 +3,10 @@ import * as schemas from '../schemas/links.ts'
 import type { LinkOperations } from '../service/links.ts'
 
 type Ids = (string | { id: string })[]
-const idsOf = (given: Ids) => given.map((one) => (typeof one === 'string' ? one : one.id))
+const idsOf = (ids: Ids) => ids.map((one) => (typeof one === 'string' ? one : one.id))
 const triggersOf = (body: Ids | { triggerIds: Ids }) => idsOf(Array.isArray(body) ? body : body.triggerIds)
 
-const listOf = (given: Ids | undefined) => given && idsOf(given)
+const listOf = (ids: Ids | undefined) => ids && idsOf(ids)
 
 export function linkRoutes(http: Http, links: LinkOperations) {
   const read = { scope: 'rule:read' }

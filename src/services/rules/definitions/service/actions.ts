@@ -117,10 +117,10 @@ async function update(
 export async function columnsOf(deps: Deps, ctx: Ctx, type: ActionType, body: ActionBody) {
   const definition = actionTypeDefinitions[type]
   for (const scope of definition.needs) authorize(ctx, scope, onTenant(ctx.tenantId))
-  const given: Record<string, unknown> = {}
+  const inputFields: Record<string, unknown> = {}
   for (const name of [...Object.keys(definition.attributes), ...Object.keys(definition.fields)])
-    if (body[name] !== undefined) given[name] = body[name]
-  const fields = definition.complete?.(given) ?? given
+    if (body[name] !== undefined) inputFields[name] = body[name]
+  const fields = definition.complete?.(inputFields) ?? inputFields
   const valueTypes = await checkAttributes(deps, ctx, definition, fields, body.valueTypes)
   if (typeof fields.ruleId === 'string') fields.ruleId = await executableRule(deps, ctx, fields.ruleId)
   if (typeof fields.signingSecretName === 'string') await requireSecret(deps, ctx, fields.signingSecretName)

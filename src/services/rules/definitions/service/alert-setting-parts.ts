@@ -32,9 +32,9 @@ export async function writeParts(
   setting: { id: string; given: AlertSettingFields; selection: SelectionColumns; parts: PartIds },
 ): Promise<PartIds> {
   const { kit, changes } = deps
-  const wanted = partsOf(setting.id, setting.given)
+  const newParts = partsOf(setting.id, setting.given)
   const ids: PartIds = {}
-  for (const [name, part] of Object.entries(wanted) as [PartName, Part][]) {
+  for (const [name, part] of Object.entries(newParts) as [PartName, Part][]) {
     const columns = columnsOf(ctx, part, setting.selection)
     const existing = setting.parts[name]
     ids[name] = existing ?? kit.newId()
@@ -42,7 +42,7 @@ export async function writeParts(
       await insertPart(deps, sql, ctx, { part, id: ids[name], columns, settingId: setting.id })
     else await changePart(deps, sql, ctx, { part, id: existing, columns })
   }
-  const gone = (Object.keys(setting.parts) as PartName[]).filter((name) => !wanted[name])
+  const gone = (Object.keys(setting.parts) as PartName[]).filter((name) => !newParts[name])
   for (const name of gone) await deleteRow(sql, tableOf[name], { tenantId: ctx.tenantId, id: setting.parts[name]! })
   for (const { rule, triggers, positive, negative } of partLinks) {
     const ruleId = ids[rule]

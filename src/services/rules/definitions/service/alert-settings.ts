@@ -59,26 +59,32 @@ export const createAlertSettingOperations = (deps: Deps): AlertSettingOperations
     }),
 })
 
-async function create(deps: Deps, ctx: Ctx, given: AlertSettingFields): Promise<string> {
-  await checkFields(deps, ctx, given)
-  const selection = await checkSelection(deps, ctx, given)
+async function create(deps: Deps, ctx: Ctx, setting: AlertSettingFields): Promise<string> {
+  await checkFields(deps, ctx, setting)
+  const selection = await checkSelection(deps, ctx, setting)
   return await deps.kit.db.tx(async (sql) => {
-    const id = await library.insert(deps, sql, ctx, settingKind, { ...columnsOf(given), parts: {} })
-    await saveParts(deps, sql, ctx, { id, given, selection, parts: {} })
+    const id = await library.insert(deps, sql, ctx, settingKind, { ...columnsOf(setting), parts: {} })
+    await saveParts(deps, sql, ctx, { id, given: setting, selection, parts: {} })
     return id
   })
 }
 
-async function update(deps: Deps, ctx: Ctx, id: string, given: AlertSettingFields, ifMatch: string | undefined) {
+async function update(
+  deps: Deps,
+  ctx: Ctx,
+  id: string,
+  settingFields: AlertSettingFields,
+  ifMatch: string | undefined,
+) {
   const { db } = deps.kit
   const before = await library.requireRow<SettingRow>(db.sql, ctx, settingKind, { id, verb: 'update' })
-  await checkFields(deps, ctx, given)
-  const selection = await checkSelection(deps, ctx, given, { known: selectionOf(before.fields) })
+  await checkFields(deps, ctx, settingFields)
+  const selection = await checkSelection(deps, ctx, settingFields, { known: selectionOf(before.fields) })
   await db.tx(async (sql) => {
     const row = await library.requireRow<SettingRow>(sql, ctx, settingKind, { id, verb: 'update', lock: true })
     checkIfMatch(ifMatch, library.etagOfRow(settingKind, row))
-    await library.change(deps, sql, settingKind, row, columnsOf(given))
-    await saveParts(deps, sql, ctx, { id: row.id, given, selection, parts: row.parts })
+    await library.change(deps, sql, settingKind, row, columnsOf(settingFields))
+    await saveParts(deps, sql, ctx, { id: row.id, given: settingFields, selection, parts: row.parts })
   })
 }
 
@@ -93,8 +99,8 @@ async function saveParts(
   await setParts(sql, { tenantId: ctx.tenantId, id: setting.id }, parts)
 }
 
-async function checkFields(deps: Deps, ctx: Ctx, given: AlertSettingFields) {
-  const { activationExpression, resolutionExpression, webhookUrl } = given
+async function checkFields(deps: Deps, ctx: Ctx, setting: AlertSettingFields) {
+  const { activationExpression, resolutionExpression, webhookUrl } = setting
   await checkScript(deps, ctx, 'activationExpression', activationExpression)
   if (resolutionExpression !== undefined) {
     await checkScript(deps, ctx, 'resolutionExpression', resolutionExpression)

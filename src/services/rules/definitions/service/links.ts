@@ -62,12 +62,12 @@ async function setTriggers(
   deps: Deps,
   ctx: Ctx,
   { ruleId, type: segment, keep = false }: { ruleId: string; type: string; keep?: boolean },
-  given: string[],
+  requestedIds: string[],
 ) {
   const type = triggerTypeOf(segment)
   await changeLinks(deps, ctx, ruleId, async (sql, rule) => {
     if (!type) throw NoTriggerType({ type: segment })
-    const ids = await attachable(sql, ctx, { table: 'triggers', type, field: 'triggerIds' }, given)
+    const ids = await attachable(sql, ctx, { table: 'triggers', type, field: 'triggerIds' }, requestedIds)
     const linked = await store.findTriggersOfRule(sql, rule.ruleId)
     const ofType = linked.filter((trigger) => trigger.type === type).map(({ id }) => id)
     const removed = keep ? [] : ofType.filter((id) => !ids.includes(id))
@@ -95,8 +95,8 @@ async function setActions(
     let changed = 0
     for (const isPositive of [true, false]) {
       const field = isPositive ? 'positiveActionIds' : 'negativeActionIds'
-      const given = isPositive ? lists.positive : lists.negative
-      const ids = await attachable(sql, ctx, { table: 'actions', type, field }, given)
+      const requestedIds = isPositive ? lists.positive : lists.negative
+      const ids = await attachable(sql, ctx, { table: 'actions', type, field }, requestedIds)
       const ofType = before.filter((action) => action.type === type && action.isPositive === isPositive)
       const known = ofType.map(({ id }) => id)
       const removed = known.filter((id) => !ids.includes(id))
@@ -143,10 +143,10 @@ type Attaching =
   | { table: 'actions'; type: ActionType; field: string }
 
 /** Returns the ids without repetitions: 400 for one that the caller may not read, 409 for a part of an alert setting. */
-async function attachable(sql: Sql, ctx: Ctx, attaching: Attaching, given: string[]): Promise<string[]> {
+async function attachable(sql: Sql, ctx: Ctx, attaching: Attaching, requestedIds: string[]): Promise<string[]> {
   const { table, type, field } = attaching
   const kind = attaching.table === 'triggers' ? triggerKind(attaching.type) : actionKind(attaching.type)
-  const ids = [...new Set(given.map((id) => id.toLowerCase()))]
+  const ids = [...new Set(requestedIds.map((id) => id.toLowerCase()))]
   const known = ids.filter(library.isUuid)
   const found = await store.findAttachable(sql, table, { tenantId: ctx.tenantId, type, ids: known })
   const byId = new Map(found.map((item) => [item.id, item]))

@@ -24,10 +24,10 @@ export interface SelectionColumns {
 export async function checkSelection(
   deps: Deps,
   ctx: Ctx,
-  given: Selection,
+  selection: Selection,
   { isStandalone = false, known }: { isStandalone?: boolean | undefined; known?: SelectionColumns | undefined } = {},
 ): Promise<SelectionColumns> {
-  const { appName, appVersionName, endpointIds } = given
+  const { appName, appVersionName, endpointIds } = selection
   const count = [appName, appVersionName, endpointIds].filter((one) => one !== undefined).length
   if (count > 1 || (count === 0 && !isStandalone)) {
     const problem = `expected ${isStandalone ? 'at most' : 'exactly'} one of appName, appVersionName and endpointIds, got ${count}`

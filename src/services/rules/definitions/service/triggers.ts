@@ -88,9 +88,9 @@ export const createTriggerOperations = (deps: Deps): TriggerOperations => ({
 /** Checks all fields of a trigger. */
 async function columnsOf(deps: Deps, ctx: Ctx, type: TriggerType, body: TriggerBody, known?: SelectionColumns) {
   const definition = triggerTypeDefinitions[type]
-  const given: Record<string, unknown> = {}
-  for (const name of Object.keys(definition.fields)) if (body[name] !== undefined) given[name] = body[name]
-  const fields = definition.complete?.(given) ?? given
+  const inputFields: Record<string, unknown> = {}
+  for (const name of Object.keys(definition.fields)) if (body[name] !== undefined) inputFields[name] = body[name]
+  const fields = definition.complete?.(inputFields) ?? inputFields
   const selection = await checkSelection(deps, ctx, body, { isStandalone: definition.isStandalone, known })
   return {
     name: body.name,

@@ -44,14 +44,14 @@ export function requestOf(method: unknown, url: unknown, options: unknown): Scri
     throw new CallRejected('the options of httpClient are an object')
   const { platform, params, headers, body } = options as Record<string, unknown>
   const isPlatform = platform === true
-  const given = headersOf(headers, isPlatform)
+  const requestHeaders = headersOf(headers, isPlatform)
   const hasBody = body !== undefined && body !== null && method !== 'GET'
-  const hasType = Object.keys(given).some((name) => name.toLowerCase() === 'content-type')
+  const hasType = Object.keys(requestHeaders).some((name) => name.toLowerCase() === 'content-type')
   return {
     method,
     isPlatform,
     url: withParams(url, params),
-    headers: { ...(hasBody && !hasType && { 'content-type': 'application/json' }), ...given },
+    headers: { ...(hasBody && !hasType && { 'content-type': 'application/json' }), ...requestHeaders },
     body: hasBody ? (typeof body === 'string' ? body : JSON.stringify(body)) : undefined,
   }
 }

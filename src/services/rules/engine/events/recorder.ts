@@ -66,7 +66,7 @@ export function createRecorder(
 
   const wants = (type: TriggerType) => (origin: Parameters<Library['wants']>[1]) => library.wants(type, origin)
   /** Leaves out the messages of a batch that no trigger can match. */
-  const wanted = (events: TenantEvents[]) =>
+  const eventsWithTriggers = (events: TenantEvents[]) =>
     events
       .map(({ tenantId, events }) => ({
         tenantId,
@@ -76,11 +76,11 @@ export function createRecorder(
 
   bus.record(SamplesReceived, {
     wants: wants('endpoint-data-samples-received'),
-    record: (sql, received) => store(sql, wanted(sampleEvents(received))),
+    record: (sql, received) => store(sql, eventsWithTriggers(sampleEvents(received))),
   })
   bus.record(PointsStored, {
     wants: wants('endpoint-time-series-updated'),
-    record: (sql, points) => store(sql, wanted(pointEvents(points, newId))),
+    record: (sql, points) => store(sql, eventsWithTriggers(pointEvents(points, newId))),
   })
   bus.record(MetadataUpdated, {
     wants: wants('endpoint-metadata-updated'),
