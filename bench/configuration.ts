@@ -41,7 +41,12 @@ async function measure(bench: BenchPlatform): Promise<Figure[]> {
     const name = `round-${round}`
     const probing = await probe.start()
     const began = performance.now()
-    const put = await must(ask, 200, `PUT /ecr/api/v1/endpoints/filters/${filterId}?name=${name}`, configOf(round))
+    const put = await expectStatus(
+      ask,
+      200,
+      `PUT /ecr/api/v1/endpoints/filters/${filterId}?name=${name}`,
+      configOf(round),
+    )
     puts.push(performance.now() - began)
     if (put.endpointsCount !== endpoints) throw new Error(`${put.endpointsCount} endpoints instead of ${endpoints}`)
     while ((received.get(name) ?? 0) < endpoints) {
@@ -76,7 +81,7 @@ const configOf = (round: number) => ({
   labels: ['a', 'b', 'c'],
 })
 
-async function must(ask: Ask, status: number, operation: string, body?: unknown) {
+async function expectStatus(ask: Ask, status: number, operation: string, body?: unknown) {
   const answer = await ask(operation, body)
   if (answer.status !== status) throw new Error(`${operation}: ${answer.status} ${answer.text}`)
   return answer.body
@@ -89,16 +94,19 @@ async function registerAll(ask: Ask): Promise<string[]> {
     const part = tokens
       .slice(at, at + 1000)
       .map((endpointToken, n) => ({ endpointToken, endpointId: `bench-${at + n}` }))
-    await must(ask, 202, 'POST /epr/api/v1/endpoints/batch', { appVersion: { name: versionName }, endpoints: part })
+    await expectStatus(ask, 202, 'POST /epr/api/v1/endpoints/batch', {
+      appVersion: { name: versionName },
+      endpoints: part,
+    })
   }
-  while ((await must(ask, 200, 'GET /epr/api/v1/endpoints?limit=1')).totalElements < endpoints)
+  while ((await expectStatus(ask, 200, 'GET /epr/api/v1/endpoints?limit=1')).totalElements < endpoints)
     await new Promise((resolve) => setTimeout(resolve, 200))
   return tokens
 }
 
 async function createFilter(ask: Ask): Promise<string> {
-  const { id } = await must(ask, 201, `POST ${filters}`, { name: 'all', documentQuery: {} })
-  while ((await must(ask, 200, `GET ${filters}/${id}`)).status !== 'active')
+  const { id } = await expectStatus(ask, 201, `POST ${filters}`, { name: 'all', documentQuery: {} })
+  while ((await expectStatus(ask, 200, `GET ${filters}/${id}`)).status !== 'active')
     await new Promise((resolve) => setTimeout(resolve, 200))
   return id
 }

@@ -1,7 +1,7 @@
 /** Measures the tree below an asset, compared with a plain recursive query over the same relations. */
 import type { BenchPlatform } from '../register/bench-platform.ts'
 import { type Figure, median } from '../report.ts'
-import { must } from '../software/must.ts'
+import { expectStatus } from '../software/expect-status.ts'
 
 const nodes = 10_000
 const childrenOfNode = 10
@@ -19,14 +19,14 @@ export async function trees(bench: BenchPlatform): Promise<Figure[]> {
       if (rows.length !== nodes - 1) throw new Error(`the plain query finds ${rows.length} relations`)
     })
     const tree = await timeOf(async () => {
-      const { children, truncated } = await must(
+      const { children, truncated } = await expectStatus(
         ask,
         200,
         'GET /am/api/v1/relation-trees?entityType=ASSET&entityId=tree-0-0',
       )
       if (truncated || children.length !== childrenOfNode) throw new Error('the tree is not complete')
     })
-    const list = await timeOf(() => must(ask, 200, 'GET /am/api/v1/assets?size=100&search=node%2077'))
+    const list = await timeOf(() => expectStatus(ask, 200, 'GET /am/api/v1/assets?size=100&search=node%2077'))
     if (round < 0) continue
     times.plain.push(plain)
     times.tree.push(tree)
@@ -59,7 +59,7 @@ const plainQuery = `
 
 /** Creates trees in which each node has ten children. */
 async function fill({ ask, sql }: BenchPlatform) {
-  const { id } = await must(ask, 201, 'POST /am/api/v1/asset-types', {
+  const { id } = await expectStatus(ask, 201, 'POST /am/api/v1/asset-types', {
     displayName: 'Node',
     definitionJsonSchema: '{}',
   })

@@ -5,7 +5,7 @@ import { client } from '../../test/harness/client.ts'
 import { uploadTokenOf } from '../../test/harness/upload-token.ts'
 import type { BenchPlatform } from '../register/bench-platform.ts'
 import { type Figure, median } from '../report.ts'
-import { must } from './must.ts'
+import { expectStatus } from './expect-status.ts'
 
 const megabyte = 1_000_000
 const size = Number(process.env.BENCH_MEGABYTES ?? 100) * megabyte
@@ -16,17 +16,17 @@ const software = '/otao/api/v1/applications/camera/software'
 export async function downloads(bench: BenchPlatform): Promise<Figure[]> {
   const { ask, platform, token } = bench
   const { baseUrl } = platform
-  await must(ask, 201, 'POST /api/v1/applications', { name: 'camera' })
-  await must(ask, 201, 'POST /api/v1/applications/camera/app-versions', { nameSuffix: 'v1' })
-  await must(ask, 201, `POST ${software}/1.0.0`, { rolloutStrategy: 'general' })
-  await must(ask, 201, `POST ${software}/2.0.0`, { rolloutStrategy: 'general', upgradableFrom: ['1.0.0'] })
+  await expectStatus(ask, 201, 'POST /api/v1/applications', { name: 'camera' })
+  await expectStatus(ask, 201, 'POST /api/v1/applications/camera/app-versions', { nameSuffix: 'v1' })
+  await expectStatus(ask, 201, `POST ${software}/1.0.0`, { rolloutStrategy: 'general' })
+  await expectStatus(ask, 201, `POST ${software}/2.0.0`, { rolloutStrategy: 'general', upgradableFrom: ['1.0.0'] })
   const content = Buffer.alloc(size, 7)
-  await must(ask, 204, `PUT ${software}/2.0.0/file?filename=firmware.bin`, content)
+  await expectStatus(ask, 204, `PUT ${software}/2.0.0/file?filename=firmware.bin`, content)
   const links: string[] = []
   for (let n = 0; n < devices; n++) links.push(await linkOf(bench, n))
   const { token: deviceToken } = await register(bench, 'uploader')
   const uploadToken = await uploadTokenOf(baseUrl, { version: 'camera-v1', token: deviceToken })
-  await must(client(baseUrl, { 'x-auth-token': uploadToken }), 204, 'POST /bcx/api/v1/files/large', content)
+  await expectStatus(client(baseUrl, { 'x-auth-token': uploadToken }), 204, 'POST /bcx/api/v1/files/large', content)
   const file = `${baseUrl}/bcx/api/v1/applications/camera/endpoints/uploader/files/large`
 
   const agent = new Agent({ keepAlive: true })
@@ -55,7 +55,7 @@ export async function downloads(bench: BenchPlatform): Promise<Figure[]> {
 }
 
 const register = ({ ask }: BenchPlatform, endpointId: string): Promise<{ token: string }> =>
-  must(ask, 201, 'POST /epr/api/v1/endpoints', { appVersion: { name: 'camera-v1' }, endpointId })
+  expectStatus(ask, 201, 'POST /epr/api/v1/endpoints', { appVersion: { name: 'camera-v1' }, endpointId })
 
 /** Registers a device that runs 1.0.0, and returns the link that it gets for 2.0.0. */
 async function linkOf(bench: BenchPlatform, n: number): Promise<string> {

@@ -5,7 +5,7 @@ import { findPlan } from '../../src/services/software/store/versions.ts'
 import { memoryMb, nameOf, processTree } from '../../test/harness/processes.ts'
 import { applicationName, type BenchPlatform } from '../register/bench-platform.ts'
 import { type Figure, median } from '../report.ts'
-import { must } from './must.ts'
+import { expectStatus } from './expect-status.ts'
 
 /** BENCH_ENDPOINTS sets fewer endpoints for a quick run. */
 const endpoints = Number(process.env.BENCH_ENDPOINTS ?? 1_000_000)
@@ -34,13 +34,16 @@ export async function fill({ ask, sql, tenantId }: BenchPlatform): Promise<strin
   const filterIds: string[] = []
   const filters = `/epr/api/v1/applications/${applicationName}/filters`
   for (let n = 0; n < filterCount; n++) {
-    const { id } = await must(ask, 201, `POST ${filters}`, { name: `filter ${n}`, documentQuery: { 'metadata.n': n } })
-    while ((await must(ask, 200, `GET ${filters}/${id}`)).status !== 'active')
+    const { id } = await expectStatus(ask, 201, `POST ${filters}`, {
+      name: `filter ${n}`,
+      documentQuery: { 'metadata.n': n },
+    })
+    while ((await expectStatus(ask, 200, `GET ${filters}/${id}`)).status !== 'active')
       await new Promise((resolve) => setTimeout(resolve, 50))
     filterIds.push(id)
   }
   for (let number = 1; number <= versions; number++)
-    await must(ask, 201, `POST ${software}/${number}.0.0`, fieldsOf(number, filterIds))
+    await expectStatus(ask, 201, `POST ${software}/${number}.0.0`, fieldsOf(number, filterIds))
   for (let first = 1; first <= endpoints; first += batchSize)
     await sql`
       insert into software.endpoints (tenant_id, application_name, endpoint_id, current, filter_mask, matched, status_code,
@@ -75,9 +78,11 @@ export async function targetsOfAll({ ask, sql, platform }: BenchPlatform, filter
       return await timed(() => tx`select count(*) from software.endpoints`)
     })
   const change = async (strategy: 'general' | 'targeted') => {
-    const taken = await timed(() => must(ask, 204, `PUT ${newest}`, fieldsOf(versions, filterIds, strategy)))
+    const taken = await timed(() => expectStatus(ask, 204, `PUT ${newest}`, fieldsOf(versions, filterIds, strategy)))
     let waiting = -1
-    const counted = await timed(async () => (waiting = (await must(ask, 200, `GET ${newest}/rollout`)).counts.waiting))
+    const counted = await timed(
+      async () => (waiting = (await expectStatus(ask, 200, `GET ${newest}/rollout`)).counts.waiting),
+    )
     if (waiting !== expected[strategy]) throw new Error(`${strategy}: ${waiting} wait instead of ${expected[strategy]}`)
     return taken + counted
   }

@@ -78,8 +78,11 @@ test('a connection whose only endpoint is revoked is closed', async () => {
 
 test('a second token of an endpoint stays valid when the first is revoked', async () => {
   const { version, prefix, endpointId, app } = await aProvisionedEndpoint()
-  const made = await admin(`POST /api/v1/endpoints/${endpointId}/tokens`, { applicationName: app, token: `t2-${app}` })
-  assert.equal(made.status, 201, made.text)
+  const created = await admin(`POST /api/v1/endpoints/${endpointId}/tokens`, {
+    applicationName: app,
+    token: `t2-${app}`,
+  })
+  assert.equal(created.status, 201, created.text)
   const second = `kp1/${version}/test/t2-${app}`
   const first = await fixture.tokenIdOf(endpointId)
   const sensor = await device()

@@ -72,13 +72,15 @@ describe('API keys', () => {
     const { userId, key } = await withKey('waning', ['tenant-admin', 'endpoint-reader'], {
       scopes: ['endpoint:read', 'endpoint:update'],
     })
-    const held = async () => (await waypost.withKey(key)(me)).body.permissions
-    assert.deepEqual(await held(), [{ resource: 'tenant-system', scopes: ['endpoint:read', 'endpoint:update'] }])
+    const readPermissions = async () => (await waypost.withKey(key)(me)).body.permissions
+    assert.deepEqual(await readPermissions(), [
+      { resource: 'tenant-system', scopes: ['endpoint:read', 'endpoint:update'] },
+    ])
     await waypost.user('acme', 'another administrator', ['tenant-admin'])
     await administer(`PUT ${root}/users/${userId}/roles`, ['endpoint-reader'])
-    assert.deepEqual(await held(), [{ resource: 'tenant-system', scopes: ['endpoint:read'] }])
+    assert.deepEqual(await readPermissions(), [{ resource: 'tenant-system', scopes: ['endpoint:read'] }])
     await administer(`PUT ${root}/users/${userId}/roles`, [])
-    assert.deepEqual(await held(), [])
+    assert.deepEqual(await readPermissions(), [])
   })
 
   test('a key of a disabled or deleted owner is rejected at once', async () => {
@@ -107,13 +109,16 @@ describe('API keys', () => {
     const { userId, keyId, key } = await withKey('followed', [])
     const seen = async () => (await other.withKey(key)(me)).body.permissions
     const within = { withinMs: 1000 }
-    const held = (...permissions: [string, ...string[]][]) =>
+    const expectedPermissions = (...permissions: [string, ...string[]][]) =>
       permissions.map(([resource, ...scopes]) => ({ resource, scopes }))
     assert.deepEqual(await seen(), [])
 
     await administer(`POST ${root}/roles`, { name: 'followed', scopes: ['endpoint:read'] })
     await administer(`PUT ${root}/users/${userId}/roles`, ['followed'])
-    await eventually(async () => assert.deepEqual(await seen(), held(['tenant-system', 'endpoint:read'])), within)
+    await eventually(
+      async () => assert.deepEqual(await seen(), expectedPermissions(['tenant-system', 'endpoint:read'])),
+      within,
+    )
 
     await administer(`PUT ${root}/roles/followed`, { scopes: [] })
     await eventually(async () => assert.deepEqual(await seen(), []), within)
@@ -122,7 +127,10 @@ describe('API keys', () => {
     await waypost.kit.db.tx((sql) =>
       waypost.api.grantCreator(sql, { ...waypost.kit.system('acme'), caller }, 'application-followed'),
     )
-    await eventually(async () => assert.deepEqual(await seen(), held(['application-followed', '*'])), within)
+    await eventually(
+      async () => assert.deepEqual(await seen(), expectedPermissions(['application-followed', '*'])),
+      within,
+    )
 
     await waypost.kit.db.tx((sql) => waypost.api.forgetResource(sql, 'acme', 'application-followed'))
     await eventually(async () => assert.deepEqual(await seen(), []), within)
@@ -135,16 +143,16 @@ describe('API keys', () => {
 
   test('a grant to a key counts only if its owner has the same permission', async () => {
     const { userId, keyId, key } = await withKey('narrow', ['endpoint-reader'], { scopes: [] })
-    const held = async () => (await waypost.withKey(key)(me)).body.permissions
+    const readPermissions = async () => (await waypost.withKey(key)(me)).body.permissions
     const subject = { type: 'api-key', id: keyId }
     await administer(`POST ${root}/grants`, {
       subject,
       resource: 'endpoint-1',
       scopes: ['endpoint:read', 'endpoint:update'],
     })
-    assert.deepEqual(await held(), [{ resource: 'endpoint-1', scopes: ['endpoint:read'] }])
+    assert.deepEqual(await readPermissions(), [{ resource: 'endpoint-1', scopes: ['endpoint:read'] }])
     await administer(`PUT ${root}/users/${userId}/roles`, [])
-    assert.deepEqual(await held(), [])
+    assert.deepEqual(await readPermissions(), [])
   })
 
   test('a key created with another key has no more scopes and no longer lifetime', async () => {
@@ -219,7 +227,7 @@ const cases: [
 ]
 test('permissions of a key are computed from those of its owner', () => {
   for (const [what, on, scopes, left] of cases) {
-    const held = permissionsOfKey(aCaller({ on }), { scopes, grants: [] })
-    assert.deepEqual(Object.fromEntries(held.map((one) => [one.resource, [...one.scopes]])), left, what)
+    const permissions = permissionsOfKey(aCaller({ on }), { scopes, grants: [] })
+    assert.deepEqual(Object.fromEntries(permissions.map((one) => [one.resource, [...one.scopes]])), left, what)
   }
 })

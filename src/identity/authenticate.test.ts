@@ -127,15 +127,16 @@ describe('authentication', () => {
     await asService(`POST ${root}/roles`, { name: 'shifting', scopes: ['endpoint:read'] })
     await waypost.user('acme', 'shifted', ['shifting'])
     const ask = waypost.bearer(await waypost.userToken('acme', 'shifted'))
-    const held = async () => (await ask(me)).body.permissions.flatMap(({ scopes }: { scopes: string[] }) => scopes)
-    assert.deepEqual(await held(), ['endpoint:read'])
+    const readScopes = async () =>
+      (await ask(me)).body.permissions.flatMap(({ scopes }: { scopes: string[] }) => scopes)
+    assert.deepEqual(await readScopes(), ['endpoint:read'])
     await asService(`PUT ${root}/roles/shifting`, { scopes: ['endpoint:update'] })
-    assert.deepEqual(await held(), ['endpoint:update'])
+    assert.deepEqual(await readScopes(), ['endpoint:update'])
     const subject = { type: 'role', id: 'shifting' }
     await asService(`POST ${root}/grants`, { subject, resource: 'endpoint-5', scopes: ['endpoint:read'] })
-    assert.deepEqual(await held(), ['endpoint:update', 'endpoint:read'])
+    assert.deepEqual(await readScopes(), ['endpoint:update', 'endpoint:read'])
     await asService(`DELETE ${root}/roles/shifting`)
-    assert.deepEqual(await held(), [])
+    assert.deepEqual(await readScopes(), [])
   })
 
   test('a grant applies from the next request until it is deleted', async () => {

@@ -67,9 +67,9 @@ describe('tokens of an external issuer', () => {
   })
   const admin = () => waypost.as(aTenantAdmin('acme'))
   async function register({ issuer }: { issuer: string }, more: Record<string, string> = {}) {
-    const made = await admin()(`POST ${root}/issuers`, { issuer, audience: 'waypost', ...more })
-    assert.equal(made.status, 201, made.text)
-    return made.body.id as string
+    const created = await admin()(`POST ${root}/issuers`, { issuer, audience: 'waypost', ...more })
+    assert.equal(created.status, 201, created.text)
+    return created.body.id as string
   }
   const statusOf = async (token: string) => (await waypost.bearer(token)(me)).status
 
@@ -129,9 +129,9 @@ describe('tokens of an external issuer', () => {
     const shared = await aProvider()
     const other = waypost.as(aTenantAdmin('squatter'))
     const registerInOtherTenant = async (more: object) => {
-      const made = await other(`POST ${root}/issuers`, { issuer: shared.issuer, ...more })
-      assert.equal(made.status, 201, made.text)
-      return made.body.id as string
+      const created = await other(`POST ${root}/issuers`, { issuer: shared.issuer, ...more })
+      assert.equal(created.status, 201, created.text)
+      return created.body.id as string
     }
     let n = 0
     const ownerOf = async (aud?: string | string[]) =>

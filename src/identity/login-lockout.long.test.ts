@@ -112,8 +112,8 @@ test('concurrent correct passwords cause no lockout, even if there are more than
 test('an attempt that could not be checked does not count', async () => {
   const passwords = { hash: async () => '', matches: () => Promise.reject(TooManyLogins()) }
   const { accounts } = createCore(waypost.kit, { passwords })
-  const given = { username: 'ada', password, address: '192.0.2.1' }
-  for (let i = 0; i < 5; i++) await assert.rejects(accounts.logIn('acme', given), TooManyLogins.is)
+  const login = { username: 'ada', password, address: '192.0.2.1' }
+  for (let i = 0; i < 5; i++) await assert.rejects(accounts.logIn('acme', login), TooManyLogins.is)
   assert.deepEqual(await counters(), noCounts)
 })
 

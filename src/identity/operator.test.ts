@@ -18,9 +18,9 @@ describe('commands of the operator', () => {
 
   test('commands of the operator add users, only with existing roles', async () => {
     const ada = { username: 'ada', password: 'correct horse', roles: ['tenant-admin'] }
-    const made = await operator.addUser('acme', ada)
+    const added = await operator.addUser('acme', ada)
     const me = await waypost.bearer(await waypost.userToken('acme', 'ada'))('GET /iam/api/v1/me')
-    assert.deepEqual([me.body.subject.id, me.body.roles], [made.id, ['tenant-admin']])
+    assert.deepEqual([me.body.subject.id, me.body.roles], [added.id, ['tenant-admin']])
     await assert.rejects(operator.addUser('acme', ada), status(409, /ada/))
     await assert.rejects(
       operator.addUser('acme', { ...ada, username: 'bob', roles: ['tenant-amdin'] }),

@@ -4,13 +4,13 @@ import { seededInteger } from '../../test/harness/seeded-random.ts'
 import { createConcurrencyLimit, createSemaphore } from './concurrency-limit.ts'
 import { CallerDisconnected, ProcessStopping, TooManyRequests } from './errors.ts'
 
-const held = () => Promise.withResolvers<void>()
+const aDeferred = () => Promise.withResolvers<void>()
 const nothing = async () => {}
 
 suite('a concurrency limit', () => {
   test('a concurrency limit starts waiting work when other work ends or fails, beginning with a tenant below its limit', async () => {
     const limit = createConcurrencyLimit({ perTenant: 1, total: 2, waitingPerTenant: 5 })
-    const [ofA, ofB] = [held(), held()]
+    const [ofA, ofB] = [aDeferred(), aDeferred()]
     const came: string[] = []
     const failing = limit.run('a', () => ofA.promise)
     const other = limit.run('b', () => ofB.promise)
@@ -27,7 +27,7 @@ suite('a concurrency limit', () => {
 
   test('a concurrency limit limits how many tasks wait, and for how long', async () => {
     const limit = createConcurrencyLimit({ perTenant: 1, waitingPerTenant: 1, waitMs: 20 })
-    const inside = held()
+    const inside = aDeferred()
     const first = limit.run('a', () => inside.promise)
     const second = limit.run('a', nothing)
     await assert.rejects(limit.run('a', nothing), TooManyRequests.is)
@@ -88,7 +88,7 @@ suite('a concurrency limit', () => {
 
   test('a concurrency limit rejects immediately if no task may wait', async () => {
     const limit = createConcurrencyLimit({ perTenant: 1, waitingPerTenant: 0 })
-    const inside = held()
+    const inside = aDeferred()
     const first = limit.run('a', () => inside.promise)
     await assert.rejects(limit.run('a', nothing), TooManyRequests.is)
     await limit.run('b', nothing)

@@ -23,11 +23,11 @@ type Report = Parameters<DeviceConfigurations['applied']>[1]
 /** Configurations by name; each `configId` that begins with `c` is known. */
 function fakeConfigurations(current: Record<string, Omit<DeviceConfiguration, 'name'>> = {}) {
   const reports: Report[] = []
-  const asked: (string | undefined)[] = []
+  const requestedNames: (string | undefined)[] = []
   const named = (name: string): DeviceConfiguration => ({ ...current[name]!, ...(name !== 'default' && { name }) })
   const behind: DeviceConfigurations = {
     async current(_endpoint, name) {
-      asked.push(name)
+      requestedNames.push(name)
       return current[name ?? 'default'] && named(name ?? 'default')
     },
     async applied(_endpoint, report) {
@@ -37,7 +37,7 @@ function fakeConfigurations(current: Record<string, Omit<DeviceConfiguration, 'n
     },
     outdated: async () => Object.keys(current).map(named),
   }
-  return { behind, reports, asked }
+  return { behind, reports, asked: requestedNames }
 }
 
 /** Returns a device whose extension has these configurations. */
@@ -68,11 +68,11 @@ suite('a request for a configuration', () => {
   })
 
   test('a request for a configuration may name the configuration, including the default one', async () => {
-    const { send, asked } = aDevice({ default: c1, night })
+    const { send, asked: requestedNames } = aDevice({ default: c1, night })
     assert.deepEqual((await send('/config/json/night'))?.payload, full(night))
     assert.deepEqual((await send('/config/json/default'))?.payload, full(c1))
     assert.deepEqual((await send('/config/json/none'))?.payload, full({ configId: '', config: null }))
-    assert.deepEqual(asked, ['night', undefined, 'none'])
+    assert.deepEqual(requestedNames, ['night', undefined, 'none'])
   })
 
   test('a request for a configuration is answered with an empty configuration if there is none', async () => {

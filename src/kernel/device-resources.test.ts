@@ -101,8 +101,8 @@ suite('a JSON payload', () => {
   })
 
   test('a JSON payload may be missing if a value for that is declared', async () => {
-    const asked = jsonPayload(JsonObject(), { empty: () => ({}) })
-    assert.deepEqual(await reading('', asked), {})
+    const readPayload = jsonPayload(JsonObject(), { empty: () => ({}) })
+    assert.deepEqual(await reading('', readPayload), {})
   })
 
   test('a JSON payload treats __proto__ as an ordinary key', async () => {

@@ -5,9 +5,9 @@ import { applyPatch } from 'rfc6902'
 import { PlatformError } from './errors.ts'
 import { applyJsonPatch } from './json-patch.ts'
 
-const statusOf = (given: unknown, operations: unknown[]): number | undefined => {
+const statusOf = (document: unknown, operations: unknown[]): number | undefined => {
   try {
-    applyJsonPatch(given, operations)
+    applyJsonPatch(document, operations)
     return undefined
   } catch (error) {
     assert.ok(error instanceof PlatformError, String(error))
@@ -72,12 +72,12 @@ suite('JSON Patch', () => {
   })
 
   test('JSON Patch does not change the given document', () => {
-    const given = { a: { b: [1, 2] } }
-    applyJsonPatch(given, [
+    const document = { a: { b: [1, 2] } }
+    applyJsonPatch(document, [
       { op: 'remove', path: '/a/b/0' },
       { op: 'add', path: '/a/c', value: 1 },
     ])
-    assert.deepEqual(given, { a: { b: [1, 2] } })
+    assert.deepEqual(document, { a: { b: [1, 2] } })
   })
 
   test('JSON Patch passes the examples of RFC 6902, appendix A', () => {

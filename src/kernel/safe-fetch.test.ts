@@ -133,11 +133,11 @@ test('the request is sent and the response returned unchanged', async () => {
 
 test('a name is resolved once, and the connection goes to the checked address', async () => {
   const port = await serve((request, response) => response.end(request.headers.host))
-  let asked = 0
-  const lookup = async () => [{ address: asked++ === 0 ? '127.0.0.1' : '192.0.2.1', family: 4 }]
+  let lookups = 0
+  const lookup = async () => [{ address: lookups++ === 0 ? '127.0.0.1' : '192.0.2.1', family: 4 }]
   const answer = await safeFetch(`http://rebinding.test:${port}/`, { allowPrivate: true, lookup })
   assert.equal(await answer.text(), `rebinding.test:${port}`)
-  assert.equal(asked, 1)
+  assert.equal(lookups, 1)
 })
 
 test('a name that resolves to a private address is rejected, even if it is one of several', async () => {

@@ -36,8 +36,10 @@ function callByName(name: string, args: Record<string, unknown>) {
 
 function exampleOf(name: string) {
   const { arguments: parameters, body } = describe(name)!
-  const given = parameters.filter(({ required }) => required).map((one) => [one.name, one.example ?? 'example'])
-  return { ...Object.fromEntries(given), ...(body && { body: body.example ?? 'example' }) }
+  const requiredArguments = parameters
+    .filter(({ required }) => required)
+    .map((one) => [one.name, one.example ?? 'example'])
+  return { ...Object.fromEntries(requiredArguments), ...(body && { body: body.example ?? 'example' }) }
 }
 
 async function statusOf(name: string): Promise<number> {

@@ -171,9 +171,9 @@ test('a type with 2,000 fields, markup and recursion makes a form that stays usa
     Array.from({ length: 2000 }, (_, n) => [`key<b>${n}</b>`, n % 2 ? { type: 'string' } : { $ref: '#' }]),
   )
   const definitionJsonSchema = JSON.stringify({ type: 'object', properties })
-  const made = await console_.api('POST /am/api/v1/asset-types', { displayName: hostile, definitionJsonSchema })
-  assert.equal(made.status, 201, made.text)
-  const type = made.body
+  const created = await console_.api('POST /am/api/v1/asset-types', { displayName: hostile, definitionJsonSchema })
+  assert.equal(created.status, 201, created.text)
+  const type = created.body
   await page.goto(console_.address(`/assets/new?type=${type.id}`))
   await settled(page)
   await page.getByRole('searchbox', { name: /^Search the fields/ }).fill('1999')

@@ -76,8 +76,8 @@ test('a trigger and an action are made by forms and linked; a wrong field is nam
   const actions = (await console_.api(`GET /re/api/v1/rules/${id}/actions`)).body
   const [action] = actions.positiveActions
   assert.equal(action.type, 'ALERT_ACTIVATION')
-  const made = (await console_.api(`GET /re/api/v1/action-types/alert-activation/actions/${action.id}`)).body
-  assert.deepEqual([made.message, made.severityLevel], ['It is too hot here', 'HIGH'])
+  const storedAction = (await console_.api(`GET /re/api/v1/action-types/alert-activation/actions/${action.id}`)).body
+  assert.deepEqual([storedAction.message, storedAction.severityLevel], ['It is too hot here', 'HIGH'])
   assert.deepEqual(actions.negativeActions, [])
 })
 

@@ -17,8 +17,8 @@ before(async () => {
   const { api } = console_
   await api('POST /api/v1/applications', { name: 'pumps', displayName: 'Pumps <b>north</b>' })
   await api('POST /api/v1/applications/pumps/app-versions', { nameSuffix: 'v1' })
-  const made = await api('POST /epr/api/v1/endpoints', { endpointId: 'pump-1', appVersion: { name: 'pumps-v1' } })
-  token = made.body.token
+  const registered = await api('POST /epr/api/v1/endpoints', { endpointId: 'pump-1', appVersion: { name: 'pumps-v1' } })
+  token = registered.body.token
   await api(`POST ${software}/1.0.0`, { rolloutStrategy: 'general' })
   await api(`POST ${software}/1.1.0`, { rolloutStrategy: 'general', upgradableFrom: ['1.0.0'] })
   page = await console_.open('/')

@@ -21,10 +21,10 @@ before(async () => {
   await api('POST /api/v1/applications', { name: 'rooms', displayName: 'Rooms' })
   await api('POST /api/v1/applications/rooms/app-versions', { nameSuffix: 'v1' })
   const metadata = { name: 'Attic', latitude: 48.2, longitude: 16.4, note: 'x'.repeat(5_000) }
-  const made = await api('POST /epr/api/v1/endpoints', {
+  const registered = await api('POST /epr/api/v1/endpoints', {
     ...{ endpointId: 'room-1', appVersion: { name: 'rooms-v1' }, metadata },
   })
-  token = made.body.token
+  token = registered.body.token
   await api('POST /iam/api/v1/users', {
     username: 'rita',
     password: 'correct horse battery',
@@ -106,7 +106,7 @@ test('by mouse, a dashboard is built from nothing: widgets are added, moved and 
 test('a point that a device sends appears by itself, over one stream for all widgets', async () => {
   const place = (x: number) => ({ x, y: 0, width: 6, height: 4 })
   const value = { series: { endpoint: '$device', timeSeries: 'auto~temperature' }, unit: '°C' }
-  const made = await console_.api(`POST ${root}`, {
+  const created = await console_.api(`POST ${root}`, {
     name: 'Live',
     definition: {
       variables: [{ name: 'device', kind: 'endpoint', label: 'Room' }],
@@ -118,7 +118,7 @@ test('a point that a device sends appears by itself, over one stream for all wid
       ],
     },
   })
-  await page.goto(console_.address(`/dashboards/${made.body.dashboardId}`))
+  await page.goto(console_.address(`/dashboards/${created.body.dashboardId}`))
   await settled(page)
   await page.getByText('Choose an endpoint above.').first().waitFor()
   await choose('Room', 'room', 'room-1')
@@ -230,10 +230,10 @@ test('every kind of widget works, is read as text, and one that fails leaves the
     { name: 'device', kind: 'endpoint', value: 'room-1' },
     { name: 'when', kind: 'time', value: 'PT1H' },
   ]
-  const made = await console_.api(`POST ${root}`, { name: hostile, definition: { variables, widgets } })
-  assert.equal(made.status, 201, JSON.stringify(made.body))
+  const created = await console_.api(`POST ${root}`, { name: hostile, definition: { variables, widgets } })
+  assert.equal(created.status, 201, JSON.stringify(created.body))
   await page.setViewportSize({ width: 1280, height: 3000 })
-  await page.goto(console_.address(`/dashboards/${made.body.dashboardId}?var-device=room-1`))
+  await page.goto(console_.address(`/dashboards/${created.body.dashboardId}?var-device=room-1`))
   await settled(page)
   await page.getByText('There is no endpoint gone-1, or you may not read it.').waitFor()
   await page.getByRole('region', { name: 'Temperature' }).getByRole('slider').waitFor()
@@ -363,9 +363,9 @@ test('a reader sees a dashboard and cannot edit it: no button, and the API refus
   assert.equal(await edit.count(), 0)
   const rita = (await console_.api('GET /iam/api/v1/users?search=rita')).body.content[0]
   const grant = { subject: { type: 'user', id: rita.id }, resource: `dashboard-${dashboardId}` }
-  const given = await console_.api('POST /iam/api/v1/grants', { ...grant, scopes: ['dashboard:update'] })
+  const granted = await console_.api('POST /iam/api/v1/grants', { ...grant, scopes: ['dashboard:update'] })
   await edit.waitFor()
-  assert.equal((await console_.api(`DELETE /iam/api/v1/grants/${given.body.id}`)).status, 204)
+  assert.equal((await console_.api(`DELETE /iam/api/v1/grants/${granted.body.id}`)).status, 204)
   await edit.waitFor({ state: 'detached' })
   await reader.getByRole('button', { name: 'More actions' }).click()
   await reader.getByRole('menuitem', { name: 'Export as JSON' }).waitFor()

@@ -36,8 +36,8 @@ before(async () => {
   ids.vpn = (await api('POST /vpms/api/v1/vpnclient', { name: 'gateway-1', type: 'device' })).body.data.id
   ids.lorawan = (await api('POST /api/v1/integrations', lorawan)).body.id
   const expression = 'return ctx.trigger.cron !== undefined'
-  const made = await api('POST /re/api/v1/rules', { name: 'Too hot', expression })
-  ids.rule = made.headers.get('location')!.split('/').at(-1)!
+  const created = await api('POST /re/api/v1/rules', { name: 'Too hot', expression })
+  ids.rule = created.headers.get('location')!.split('/').at(-1)!
   await api(`POST /re/api/v1/rules/${ids.rule}/execute`, {})
   await api('POST /cex/api/v1/endpoints/meter-1/commands/reboot?awaitTimeout=0&commandTtl=60000', { delay: 5 })
   await api('POST /otao/api/v1/applications/meters/software/1.0.0', { rolloutStrategy: 'general' })

@@ -84,16 +84,16 @@ interface Device {
   endpointId: string
 }
 
-async function must(ask: Ask, status: number, operation: string, body?: unknown) {
+async function expectStatus(ask: Ask, status: number, operation: string, body?: unknown) {
   const answer = await ask(operation, body)
   assert.equal(answer.status, status, `${operation}: ${answer.text}`)
   return answer.body
 }
 
 async function prepare(ask: Ask, port: number) {
-  await must(ask, 201, 'POST /api/v1/applications', { name: app })
-  await must(ask, 201, `POST /api/v1/applications/${app}/app-versions`, { nameSuffix: 'v1' })
-  const { id } = await must(ask, 201, 'POST /api/v1/integrations', {
+  await expectStatus(ask, 201, 'POST /api/v1/applications', { name: app })
+  await expectStatus(ask, 201, `POST /api/v1/applications/${app}/app-versions`, { nameSuffix: 'v1' })
+  const { id } = await expectStatus(ask, 201, 'POST /api/v1/integrations', {
     appName: app,
     netUsername: username,
     netApiKeyId: 'NNSXS.SECRET-KEY.ABCDEF',
@@ -103,8 +103,10 @@ async function prepare(ask: Ask, port: number) {
   })
   const path = `/api/v1/integrations/${id}`
   const devices = Array.from({ length: deviceCount }, (_, n) => ({ netDeviceId: `d${n}`, name: `d${n}` }))
-  const { created } = await must(ask, 201, `POST ${path}/devices`, { appVersionName: `${app}-v1`, devices })
-  await eventually(async () => assert.equal((await must(ask, 200, `GET ${path}`)).netConnectionState, 'CONNECTED'))
+  const { created } = await expectStatus(ask, 201, `POST ${path}/devices`, { appVersionName: `${app}-v1`, devices })
+  await eventually(async () =>
+    assert.equal((await expectStatus(ask, 200, `GET ${path}`)).netConnectionState, 'CONNECTED'),
+  )
   return { path, devices: created as Device[] }
 }
 
@@ -131,13 +133,13 @@ function startLoad(network: Network) {
 }
 
 async function storedCount(ask: Ask, path: string): Promise<number> {
-  const { content } = await must(ask, 200, `GET ${path}/devices?limit=0`)
+  const { content } = await expectStatus(ask, 200, `GET ${path}/devices?limit=0`)
   return content.reduce((sum: number, { statistics }: { statistics: { stored: number } }) => sum + statistics.stored, 0)
 }
 
 async function valuesOf(ask: Ask): Promise<Map<string, number[]>> {
   const dates = 'fromDate=2000-01-01T00:00:00Z&toDate=2100-01-01T00:00:00Z'
-  const body = await must(
+  const body = await expectStatus(
     ask,
     200,
     `GET /epts/api/v1/applications/${app}/time-series/data?timeSeriesName=auto~n&${dates}`,

@@ -16,7 +16,7 @@ type AlertEvent = Parameters<(typeof AlertChanged)['key']>[0]
 
 export async function openAlerts(options: Partial<TestPlatformOptions> = {}) {
   const fixture = await openRules(options)
-  const { waypost, admin, must, anApplication } = fixture
+  const { waypost, admin, expectStatus, anApplication } = fixture
   const published: AlertEvent[] = []
   waypost.kit.bus.subscribe(AlertChanged, (event) => published.push(event))
   const change = createAlertChanges({ kit: waypost.kit, register: waypost.ask(Register) })
@@ -31,7 +31,10 @@ export async function openAlerts(options: Partial<TestPlatformOptions> = {}) {
     published,
     async anEndpoint(metadata: Record<string, unknown> = {}): Promise<AlertEndpoint> {
       const { app, version } = await anApplication()
-      const { body } = await must(201, 'POST /epr/api/v1/endpoints', { appVersion: { name: version }, metadata })
+      const { body } = await expectStatus(201, 'POST /epr/api/v1/endpoints', {
+        appVersion: { name: version },
+        metadata,
+      })
       return { endpointId: body.endpointId, applicationName: app }
     },
     activate: async (endpoint: AlertEndpoint | undefined, fields: Partial<Activation> = {}) =>

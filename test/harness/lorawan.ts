@@ -27,7 +27,7 @@ type Opened = Pick<Awaited<ReturnType<typeof openGateway>>, 'admin' | 'anApplica
 
 /** Returns functions that create integrations over the HTTP API. */
 export function lorawanFixtures({ admin, anApplication }: Opened) {
-  const must = async (status: number, operation: string, body?: unknown, ask: Ask = admin) => {
+  const expectStatus = async (status: number, operation: string, body?: unknown, ask: Ask = admin) => {
     const answer = await ask(operation, body)
     assert.equal(answer.status, status, `${operation}: ${answer.text}`)
     return answer
@@ -37,7 +37,7 @@ export function lorawanFixtures({ admin, anApplication }: Opened) {
   async function anIntegration(fields: object = {}, ask: Ask = admin) {
     const { app, version } = await anApplication(['v1'], ask)
     const netUsername = `net-${++count}@ttn`
-    const { body } = await must(
+    const { body } = await expectStatus(
       201,
       'POST /api/v1/integrations',
       { ...aConnection(netUsername), appName: app, ...fields },
@@ -54,7 +54,7 @@ export function lorawanFixtures({ admin, anApplication }: Opened) {
       /** Maps devices and returns the answer of each. */
       async map(devices: object[]) {
         const named = devices.map((device) => ({ name: 'device', ...device }))
-        const answer = await must(201, `POST ${path}/devices`, { appVersionName: version, devices: named }, ask)
+        const answer = await expectStatus(201, `POST ${path}/devices`, { appVersionName: version, devices: named }, ask)
         assert.deepEqual(answer.body.failed, [])
         // biome-ignore lint/suspicious/noExplicitAny: tests look at every field
         return answer.body.created as any[]
@@ -66,7 +66,7 @@ export function lorawanFixtures({ admin, anApplication }: Opened) {
   async function valuesOf(app: string, series: string, ask: Ask = admin): Promise<Record<string, [string, unknown][]>> {
     const dates = 'fromDate=2000-01-01T00:00:00Z&toDate=2100-01-01T00:00:00Z'
     const path = `/epts/api/v1/applications/${app}/time-series/data?timeSeriesName=${series}&${dates}`
-    const { body } = await must(200, `GET ${path}`, undefined, ask)
+    const { body } = await expectStatus(200, `GET ${path}`, undefined, ask)
     const values: Record<string, [string, unknown][]> = {}
     for (const part of body as Record<string, Record<string, { timestamp: string; values: { value: unknown } }[]>>[])
       for (const [endpointId, bySeries] of Object.entries(part))
@@ -81,14 +81,14 @@ export function lorawanFixtures({ admin, anApplication }: Opened) {
   const untilState = (path: string, state: 'CONNECTED' | 'DISCONNECTED', error?: RegExp, ask: Ask = admin) =>
     eventually(
       async () => {
-        const { body } = await must(200, `GET ${path}`, undefined, ask)
+        const { body } = await expectStatus(200, `GET ${path}`, undefined, ask)
         assert.equal(body.netConnectionState, state, body.netConnectionError)
         if (error) assert.match(body.netConnectionError ?? '', error)
         return body
       },
       { withinMs: 15_000 },
     )
-  return { must, anIntegration, valuesOf, untilState }
+  return { expectStatus, anIntegration, valuesOf, untilState }
 }
 
 export const aConnection = (netUsername = `net-${++count}@ttn`) => ({

@@ -13,29 +13,30 @@ export const rulesServices = [...services, tenants, timeSeries, commands, config
 export const rulesRoot = '/re/api/v1'
 
 export async function openRules(options: Partial<TestPlatformOptions> = {}) {
-  const at = await openGateway({ services: rulesServices, ...options })
+  const fixture = await openGateway({ services: rulesServices, ...options })
 
-  const must = async (status: number, operation: string, body?: unknown, ask: Ask = at.admin) => {
+  const expectStatus = async (status: number, operation: string, body?: unknown, ask: Ask = fixture.admin) => {
     const answer = await ask(operation, body)
     assert.equal(answer.status, status, `${operation}: ${answer.text}`)
     return answer
   }
   /** Creates an object below the root, and returns its id. */
-  async function make(path: string, body: unknown, ask: Ask = at.admin): Promise<string> {
-    const { headers } = await must(201, `POST ${rulesRoot}${path}`, body, ask)
+  async function make(path: string, body: unknown, ask: Ask = fixture.admin): Promise<string> {
+    const { headers } = await expectStatus(201, `POST ${rulesRoot}${path}`, body, ask)
     return String(headers.location).split('/').at(-1)!
   }
   let count = 0
   return {
-    ...at,
-    must,
+    ...fixture,
+    expectStatus,
     make,
-    get: async (path: string, ask: Ask = at.admin) => (await must(200, `GET ${rulesRoot}${path}`, undefined, ask)).body,
-    aRule: (fields: object = {}, ask: Ask = at.admin) =>
+    get: async (path: string, ask: Ask = fixture.admin) =>
+      (await expectStatus(200, `GET ${rulesRoot}${path}`, undefined, ask)).body,
+    aRule: (fields: object = {}, ask: Ask = fixture.admin) =>
       make('/rules', { name: `rule ${++count}`, expression: 'return true', ...fields }, ask),
-    anAction: (type: string, fields: object = {}, ask: Ask = at.admin) =>
+    anAction: (type: string, fields: object = {}, ask: Ask = fixture.admin) =>
       make(`/action-types/${type}/actions`, { name: `action ${++count}`, ...sampleActions[type], ...fields }, ask),
-    aTrigger: (type: string, fields: object, ask: Ask = at.admin) =>
+    aTrigger: (type: string, fields: object, ask: Ask = fixture.admin) =>
       make(`/trigger-types/${type}/triggers`, { name: `trigger ${++count}`, ...fields }, ask),
   }
 }

@@ -18,7 +18,7 @@ export async function openSoftware(options: Partial<TestPlatformOptions> = {}) {
   async function aFleet(ask: Ask = admin) {
     const { app, version } = await at.anApplication(['v1'], ask)
     const software = `${softwareRoot}/applications/${app}/software`
-    const must = async (status: number, operation: string, body?: unknown) => {
+    const expectStatus = async (status: number, operation: string, body?: unknown) => {
       const answer = await ask(operation, body)
       assert.equal(answer.status, status, `${operation}: ${answer.text}`)
       return answer
@@ -29,19 +29,22 @@ export async function openSoftware(options: Partial<TestPlatformOptions> = {}) {
       software,
       /** Creates a version with the strategy general. */
       release: (name: string, fields: object = {}) =>
-        must(201, `POST ${software}/${name}`, { rolloutStrategy: 'general', ...fields }),
+        expectStatus(201, `POST ${software}/${name}`, { rolloutStrategy: 'general', ...fields }),
       put: (name: string, fields: object = {}) =>
-        must(204, `PUT ${software}/${name}`, { rolloutStrategy: 'general', ...fields }),
-      read: async (path: string) => (await must(200, `GET ${software}${path}`)).body,
-      post: (path: string) => must(204, `POST ${software}${path}`),
+        expectStatus(204, `PUT ${software}/${name}`, { rolloutStrategy: 'general', ...fields }),
+      read: async (path: string) => (await expectStatus(200, `GET ${software}${path}`)).body,
+      post: (path: string) => expectStatus(204, `POST ${software}${path}`),
       async anEndpoint(metadata: object = {}) {
-        const { body } = await must(201, 'POST /epr/api/v1/endpoints', { appVersion: { name: version }, metadata })
+        const { body } = await expectStatus(201, 'POST /epr/api/v1/endpoints', {
+          appVersion: { name: version },
+          metadata,
+        })
         const { endpointId, token } = body as { endpointId: string; token: string }
         return { endpointId, token, topic: `kp1/${version}/cmx_ota/${token}` }
       },
       async aFilter(documentQuery: object) {
         const filters = `/epr/api/v1/applications/${app}/filters`
-        const { body } = await must(201, `POST ${filters}`, { name: crypto.randomUUID(), documentQuery })
+        const { body } = await expectStatus(201, `POST ${filters}`, { name: crypto.randomUUID(), documentQuery })
         await eventually(async () => assert.equal((await ask(`GET ${filters}/${body.id}`)).body.status, 'active'))
         return body.id as string
       },

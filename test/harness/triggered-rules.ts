@@ -18,13 +18,13 @@ interface TraceOfRun {
 
 export async function openTriggeredRules(options: Partial<TestPlatformOptions> = {}) {
   const at = await openRules(options)
-  const { must, get, aRule, aTrigger } = at
+  const { expectStatus, get, aRule, aTrigger } = at
 
   const linkTrigger = (ruleId: string, type: string, ids: string[]) =>
-    must(204, `PUT ${rulesRoot}/rules/${ruleId}/trigger-types/${type}/triggers`, ids)
+    expectStatus(204, `PUT ${rulesRoot}/rules/${ruleId}/trigger-types/${type}/triggers`, ids)
   const linkAction = (ruleId: string, type: string, positiveActionIds: string[]) => {
     const body = { positiveActionIds, negativeActionIds: [] }
-    return must(204, `PUT ${rulesRoot}/rules/${ruleId}/action-types/${type}/actions`, body)
+    return expectStatus(204, `PUT ${rulesRoot}/rules/${ruleId}/action-types/${type}/actions`, body)
   }
   return {
     ...at,

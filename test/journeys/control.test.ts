@@ -53,7 +53,7 @@ async function cuttingProxy({ baseUrl }: RunningPlatform) {
   return proxy
 }
 
-async function must(ask: Ask, status: number, operation: string, body?: unknown) {
+async function expectStatus(ask: Ask, status: number, operation: string, body?: unknown) {
   const answer = await ask(operation, body)
   assert.equal(answer.status, status, `${operation}: ${answer.text}`)
   return answer
@@ -68,38 +68,38 @@ for (const [index, protocol] of protocols.entries())
     const [here, there] = nodes
     const proxy = await cuttingProxy(there)
     const ask = await here.asService(here.bootstrap.default)
-    await must(ask, 201, 'POST /api/v1/applications', { name: app })
-    await must(ask, 201, `POST /api/v1/applications/${app}/app-versions`, { nameSuffix: 'v1' })
-    await must(ask, 201, 'POST /epr/api/v1/endpoints', {
+    await expectStatus(ask, 201, 'POST /api/v1/applications', { name: app })
+    await expectStatus(ask, 201, `POST /api/v1/applications/${app}/app-versions`, { nameSuffix: 'v1' })
+    await expectStatus(ask, 201, 'POST /epr/api/v1/endpoints', {
       appVersion: { name: version },
       endpointId,
       endpointToken: token,
     })
     const software = `/otao/api/v1/applications/${app}/software`
-    await must(ask, 201, `POST ${software}/1.0.0`, { rolloutStrategy: 'suspended' })
+    await expectStatus(ask, 201, `POST ${software}/1.0.0`, { rolloutStrategy: 'suspended' })
 
     const start = (node: RunningPlatform, baseUrl = node.baseUrl) =>
       startControlDevice({ nodes: [{ ...node, baseUrl }], random: () => 0, version }, { endpointId, token, protocol })
     const invoke = async (n: number) => {
       const path = `/cex/api/v1/endpoints/${endpointId}/commands/blink?awaitTimeout=10`
-      assert.deepEqual((await must(ask, 200, `POST ${path}`, { n })).body, { n })
+      assert.deepEqual((await expectStatus(ask, 200, `POST ${path}`, { n })).body, { n })
     }
     const device = start(there, proxy.url)
     await invoke(1)
     const path = `/ecr/api/v1/endpoints/${endpointId}/app-versions/${version}`
-    await must(ask, 200, `PUT ${path}?name=own`, { interval: 60 })
+    await expectStatus(ask, 200, `PUT ${path}?name=own`, { interval: 60 })
     await eventually(async () => {
       assert.deepEqual(device.configurations.get('own'), { interval: 60 })
-      const { body } = await must(ask, 200, `GET /ecr/api/v1/statuses?endpointId=${endpointId}`)
+      const { body } = await expectStatus(ask, 200, `GET /ecr/api/v1/statuses?endpointId=${endpointId}`)
       assert.equal(body.content[0].status, 'APPLIED', JSON.stringify(body))
     })
 
     const fields = { rolloutStrategy: 'general', upgradableFrom: ['1.0.0'], skipDispatchingToEndpoint: true }
-    await must(ask, 201, `POST ${software}/2.0.0`, { ...fields, filename: 'f.bin' })
-    await must(ask, 204, `PUT ${software}/2.0.0/file?filename=f.bin`, content)
+    await expectStatus(ask, 201, `POST ${software}/2.0.0`, { ...fields, filename: 'f.bin' })
+    await expectStatus(ask, 204, `PUT ${software}/2.0.0/file?filename=f.bin`, content)
     await eventually(
       async () => {
-        const { body } = await must(ask, 200, `GET ${software}/endpoints/${endpointId}`)
+        const { body } = await expectStatus(ask, 200, `GET ${software}/endpoints/${endpointId}`)
         assert.equal(body.currentVersion, '2.0.0')
       },
       { withinMs: 20_000 },
@@ -110,7 +110,7 @@ for (const [index, protocol] of protocols.entries())
     await device.stop()
     const moved = start(here)
     await invoke(2)
-    await must(ask, 200, `PUT ${path}?name=own`, { interval: 30 })
+    await expectStatus(ask, 200, `PUT ${path}?name=own`, { interval: 30 })
     await eventually(() => assert.deepEqual(moved.configurations.get('own'), { interval: 30 }))
     assert.deepEqual([...device.repeated, ...moved.repeated], [])
     await moved.stop()

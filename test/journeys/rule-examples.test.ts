@@ -28,12 +28,12 @@ const folder = new URL('../../examples/rules/', import.meta.url)
 const names = readdirSync(folder)
   .filter((file) => file.endsWith('.js'))
   .map((file) => file.slice(0, -3))
-const { must, make, get, aRule, anApplication, httpUrl } = await openRules()
+const { expectStatus, make, get, aRule, anApplication, httpUrl } = await openRules()
 const { version } = await anApplication()
 
 async function register(fields: object) {
   const body = { appVersion: { name: version }, ...fields }
-  return (await must(201, 'POST /epr/api/v1/endpoints', body)).body as { endpointId: string; token: string }
+  return (await expectStatus(201, 'POST /epr/api/v1/endpoints', body)).body as { endpointId: string; token: string }
 }
 
 /** Registers the endpoint of an example, with what the example needs to find. */
@@ -44,14 +44,17 @@ async function prepare(endpointId: string, endpoint: NonNullable<Example['endpoi
     const url = `${httpUrl}/kp1/${version}/dcx/${token}/json`
     assert.equal((await fetch(url, { method: 'POST', body: JSON.stringify(sample) })).status, 200)
   }
-  if (configuration) await must(200, `PUT /ecr/api/v1/endpoints/${endpointId}/app-versions/${version}`, configuration)
+  if (configuration)
+    await expectStatus(200, `PUT /ecr/api/v1/endpoints/${endpointId}/app-versions/${version}`, configuration)
   for (const { metadata } of children) await register({ metadata, relations: [{ type: 'contains', from: endpointId }] })
 }
 
 async function attach(ruleId: string, sign: 'positive' | 'negative', actions: Action[] = []) {
   for (const { type, ...fields } of actions) {
     const id = await make(`/action-types/${type}/actions`, { name: type, ...fields })
-    await must(204, `PUT ${rulesRoot}/rules/${ruleId}/action-types/${type}/actions`, { [`${sign}ActionIds`]: [id] })
+    await expectStatus(204, `PUT ${rulesRoot}/rules/${ruleId}/action-types/${type}/actions`, {
+      [`${sign}ActionIds`]: [id],
+    })
   }
 }
 
@@ -73,7 +76,7 @@ for (const name of names)
     await attach(ruleId, 'negative', example.negativeActions)
     const { trigger, expected } = example
     const { returnedValue, effects, traces } = await eventually(async () => {
-      const { body } = await must(200, `POST ${rulesRoot}/rules/${ruleId}/try`, { trigger, endpointId })
+      const { body } = await expectStatus(200, `POST ${rulesRoot}/rules/${ruleId}/try`, { trigger, endpointId })
       assert.deepEqual([body.traces[0].reason, body.returnedValue], [undefined, expected.returnedValue])
       return body
     })

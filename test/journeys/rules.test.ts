@@ -10,17 +10,17 @@ import { aReceiver } from '../harness/webhook-receiver.ts'
 
 const root = '/re/api/v1'
 
-type Must = (status: number, operation: string, body?: unknown, ask?: Ask) => Promise<Awaited<ReturnType<Ask>>>
+type ExpectStatus = (status: number, operation: string, body?: unknown, ask?: Ask) => Promise<Awaited<ReturnType<Ask>>>
 
 /** Creates the endpoint and both rules; links are made at another node. Returns the id of the webhook action. */
-async function prepare(must: Must, linkingAsk: Ask, url: string): Promise<string> {
+async function prepare(expectStatus: ExpectStatus, linkingAsk: Ask, url: string): Promise<string> {
   const make = async (path: string, body: unknown) =>
-    (await must(201, `POST ${root}${path}`, body)).headers.get('location')!.split('/').at(-1)!
+    (await expectStatus(201, `POST ${root}${path}`, body)).headers.get('location')!.split('/').at(-1)!
   const link = (ruleId: string, path: string, body: unknown) =>
-    must(204, `PUT ${root}/rules/${ruleId}/${path}`, body, linkingAsk)
-  await must(201, 'POST /api/v1/applications', { name: 'house' })
-  await must(201, 'POST /api/v1/applications/house/app-versions', { nameSuffix: 'v1' })
-  await must(201, 'POST /epr/api/v1/endpoints', {
+    expectStatus(204, `PUT ${root}/rules/${ruleId}/${path}`, body, linkingAsk)
+  await expectStatus(201, 'POST /api/v1/applications', { name: 'house' })
+  await expectStatus(201, 'POST /api/v1/applications/house/app-versions', { nameSuffix: 'v1' })
+  await expectStatus(201, 'POST /epr/api/v1/endpoints', {
     appVersion: { name: 'house-v1' },
     endpointId: 'room-1',
     endpointToken: 'room-1-token',
@@ -85,12 +85,12 @@ test('a hot room opens an alert with an e-mail and a webhook, and the alert is r
   const two = await startPlatform({ directory: second, environment })
   const secrets = one.bootstrap.default
   const [askOne, askTwo] = [await one.asService(secrets), await two.asService(secrets)]
-  const must: Must = async (status, operation, body, ask = askOne) => {
+  const expectStatus: ExpectStatus = async (status, operation, body, ask = askOne) => {
     const answer = await ask(operation, body)
     assert.equal(answer.status, status, `${operation}: ${answer.text}`)
     return answer
   }
-  const hook = await prepare(must, askTwo, receiver.url)
+  const hook = await prepare(expectStatus, askTwo, receiver.url)
 
   // Each sample goes to the other node.
   const devices = [await aDevice(one.mqttUrl), await aDevice(two.mqttUrl)]
@@ -126,16 +126,16 @@ test('a hot room opens an alert with an e-mail and a webhook, and the alert is r
   }
   assert.match(mail.mails[0]!.text, /Floor 2/)
 
-  const { body } = await must(200, `GET ${root}/alerts?entityIds=room-1`, undefined, askTwo)
+  const { body } = await expectStatus(200, `GET ${root}/alerts?entityIds=room-1`, undefined, askTwo)
   assert.deepEqual(
     [body.totalElements, body.content[0].state, body.content[0].severityLevel, body.content[0].entityMetadata.floor],
     [1, 'RESOLVED', 'CRITICAL', 2],
   )
   // The chain: rule, activation, rule of the alert, e-mail and webhook share one trace id.
   await eventually(async () => {
-    const { content } = (await must(200, `GET ${root}/traces?entityId=${hook}`)).body
+    const { content } = (await expectStatus(200, `GET ${root}/traces?entityId=${hook}`)).body
     assert.equal(content.length, 3)
-    const chain = (await must(200, `GET ${root}/traces?traceId=${content[0].traceId}`)).body.content
+    const chain = (await expectStatus(200, `GET ${root}/traces?traceId=${content[0].traceId}`)).body.content
     assert.deepEqual(
       chain.map(({ entityType, outcome }: Record<string, string>) => `${entityType} ${outcome}`).sort(),
       [

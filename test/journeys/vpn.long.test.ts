@@ -73,7 +73,7 @@ before(async () => {
     await platform.asService(platform.bootstrap.platform),
   ]
   host = await network.peer(network.server, 'platform', [platformPort, otherPort])
-  const wanted: [keyof typeof clients, Ask, object][] = [
+  const clientRequests: [keyof typeof clients, Ask, object][] = [
     ['admin', mine, { type: 'admin' }],
     ['tcpAdmin', mine, { type: 'admin', protocol: 'tcp' }],
     ['device', mine, { type: 'device' }],
@@ -82,7 +82,7 @@ before(async () => {
     ['otherDevice', theirs, { type: 'device' }],
   ]
   await Promise.all(
-    wanted.map(async ([name, ask, input]) => {
+    clientRequests.map(async ([name, ask, input]) => {
       clients[name] = await aClient(ask, input)
     }),
   )

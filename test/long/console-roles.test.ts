@@ -62,8 +62,8 @@ function registered(address: string): string | undefined {
 /** Opens the console as a new user with this role. Refused requests are recorded. */
 async function openAs(role: string | undefined): Promise<{ page: Page; refused: string[] }> {
   const username = `${role ?? 'no-role'}-user`
-  const made = await console_.api('POST /iam/api/v1/users', { username, password, roles: role ? [role] : [] })
-  assert.equal(made.status, 201, made.text)
+  const created = await console_.api('POST /iam/api/v1/users', { username, password, roles: role ? [role] : [] })
+  assert.equal(created.status, 201, created.text)
   const browser = await openBrowser()
   const refused: string[] = []
   browser.on('response', (response) => {

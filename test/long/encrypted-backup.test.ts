@@ -23,11 +23,11 @@ test('a backup is encrypted with a passphrase, and restored with it only', async
 
   const short = await runCommand(['backup', file], { directory, environment: { WAYPOST_BACKUP_PASSPHRASE: 'short' } })
   assert.deepEqual([short.code, /at least 12 characters/.test(short.stderr)], [2, true])
-  const made = await runCommand(['backup', file], withFile)
-  assert.equal(made.code, 0, made.stderr)
-  assert.match(made.stdout, /It is encrypted/)
+  const backup = await runCommand(['backup', file], withFile)
+  assert.equal(backup.code, 0, backup.stderr)
+  assert.match(backup.stdout, /It is encrypted/)
   assert.ok(!readFileSync(file).includes('kept-in-backup'))
-  assert.ok(!`${made.stdout}${made.stderr}`.includes(passphrase))
+  assert.ok(!`${backup.stdout}${backup.stderr}`.includes(passphrase))
   assert.equal((await ask('DELETE /api/v1/applications/kept-in-backup')).status < 300, true)
 
   const none = await runCommand(['restore', file, '--yes'], { directory })

@@ -24,9 +24,9 @@ const one = <T>(all: T[]) => all[Math.floor(random() * all.length)]!
 type Fields = Record<string, unknown>
 type Document = Fields & { kind: string }
 
-const given = (name: string, values: unknown[]): Fields => (chance(0.5) ? { [name]: one(values) } : {})
+const oftenAbsent = (name: string, values: unknown[]): Fields => (chance(0.5) ? { [name]: one(values) } : {})
 /** A field that is given, absent, or removed. */
-const maybe = (name: string, values: unknown[]): Fields => (chance(0.2) ? { [name]: null } : given(name, values))
+const maybe = (name: string, values: unknown[]): Fields => (chance(0.2) ? { [name]: null } : oftenAbsent(name, values))
 
 function randomDocuments(): Document[] {
   const described = () => maybe('description', ['Über alles', 'a: b', '- x', '  spaced '])
@@ -48,12 +48,12 @@ function randomDocuments(): Document[] {
       ...described(),
       scopes: one([['endpoint:read'], ['endpoint:read', 'endpoint:update']]),
     })),
-    ...applications.map((name) => ({ kind: 'application', name, ...given('displayName', ['One', 'Two']) })),
+    ...applications.map((name) => ({ kind: 'application', name, ...oftenAbsent('displayName', ['One', 'Two']) })),
     ...versions.map(({ app, nameSuffix }) => ({
       kind: 'version',
       applicationName: app,
       nameSuffix,
-      ...given('description', ['a', 'b']),
+      ...oftenAbsent('description', ['a', 'b']),
     })),
     ...some(versions).map(({ app, nameSuffix }) => ({
       kind: 'configuration',

@@ -110,10 +110,10 @@ test('other clients are served while some misbehave, and the process neither cra
   await Promise.all([broker.ask(), probe.ask()])
   await disturb(broker.ready, attacks.slice(first))
   assert.ok(probe.isAlive() && broker.isAlive(), 'the attacked broker and the other client must still run')
-  const [stallMs, answered] = await Promise.all([broker.ask(), probe.ask()])
+  const [stallMs, probeAnswer] = await Promise.all([broker.ask(), probe.ask()])
   const grown = memoryMb([broker.pid]) - before
-  t.diagnostic(`${answered.length} answers, longest stall ${stallMs.toFixed(1)} ms, ${grown.toFixed(0)} MB more`)
-  assert.ok(answered.length > runs / 4, `the other client got ${answered.length} answers`)
+  t.diagnostic(`${probeAnswer.length} answers, longest stall ${stallMs.toFixed(1)} ms, ${grown.toFixed(0)} MB more`)
+  assert.ok(probeAnswer.length > runs / 4, `the other client got ${probeAnswer.length} answers`)
   // The test measures processor time, since elapsed time depends on other work of the machine.
   assert.ok(stallMs < 60, `the broker was blocked for ${stallMs} ms`)
   assert.ok(grown < 100, `${Math.round(grown)} MB more`)

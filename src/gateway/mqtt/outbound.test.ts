@@ -171,8 +171,8 @@ test('a client that does not read gets no more messages and is disconnected', as
     },
     { everyMs: 1 },
   )
-  const held = waypost.sockets[0]!.writableLength
-  assert.ok(held < 500_000, `${held} bytes are held`)
+  const bufferedBytes = waypost.sockets[0]!.writableLength
+  assert.ok(bufferedBytes < 500_000, `${bufferedBytes} bytes are held`)
   await eventually(() => assert.equal(connection.open, false))
   assert.match(waypost.disconnected[0]!.why, /does not read/)
   await eventually(() => assert.equal(waypost.sessions.count(), 0))

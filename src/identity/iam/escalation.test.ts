@@ -108,9 +108,9 @@ describe('a caller can grant only permissions that they have', () => {
     const id = await waypost.user('platform', 'operator')
     const admin = waypost.as(aCaller({ tenantId: 'platform', on: { 'platform-system': ['*'] } }))
     const grant = { subject: { type: 'user', id }, resource: 'kaa-system', scopes: ['kaa:tenant:read'] }
-    const made = await admin(`POST ${root}/grants`, grant)
-    assert.equal(made.status, 201, made.text)
-    assert.deepEqual([made.body.resource, made.body.scopes], ['platform-system', ['platform:tenant:read']])
+    const created = await admin(`POST ${root}/grants`, grant)
+    assert.equal(created.status, 201, created.text)
+    assert.deepEqual([created.body.resource, created.body.scopes], ['platform-system', ['platform:tenant:read']])
     const names = ['platform:tenant:role-version-mapping:read', 'kaa:tenant:idp-roles-versions-mappings:read']
     const role = await admin(`POST ${root}/roles`, { name: 'mapper', scopes: names })
     assert.deepEqual(role.body.scopes, ['platform:tenant:idp-roles-versions-mappings:read'])

@@ -74,7 +74,7 @@ describe('management of a realm', () => {
     const { body: user } = await made('/users', { username: 'hidden' })
     const { body: role } = await made('/roles', { name: 'hidden-role', scopes: [] })
     const grant = { subject: { type: 'user', id: user.id }, resource: 'endpoint-1', scopes: ['endpoint:read'] }
-    const { body: given } = await made('/grants', grant)
+    const { body: createdGrant } = await made('/grants', grant)
     const { body: issuer } = await made('/issuers', { issuer: 'https://hidden.example', audience: 'waypost' })
     const operations = [
       `GET ${root}/users/ID`,
@@ -93,7 +93,7 @@ describe('management of a realm', () => {
     const ids: Record<string, string> = {
       users: user.id,
       roles: role.name,
-      grants: given.id,
+      grants: createdGrant.id,
       issuers: issuer.id,
       'api-keys': 'none',
       clients: 'acme-back',
@@ -116,16 +116,16 @@ describe('management of a realm', () => {
   })
 
   test('a user is created, read, changed and deleted', async () => {
-    const given = {
+    const fields = {
       username: 'anna@example.com',
       email: 'anna@example.com',
       firstName: 'Anna',
       password: 'long enough',
     }
-    const created = await made('/users', { ...given, roles: ['endpoint-reader', 'endpoint-reader'] })
+    const created = await made('/users', { ...fields, roles: ['endpoint-reader', 'endpoint-reader'] })
     const { id } = created.body
     assert.equal(created.headers.location, `http://waypost.test${root}/users/${id}`)
-    const { password: _, ...seen } = given
+    const { password: _, ...seen } = fields
     assert.deepEqual(created.body, { id, ...seen, enabled: true, roles: ['endpoint-reader'] })
     assert.deepEqual((await admin(`GET ${root}/users/${id}`)).body, created.body)
 
@@ -284,8 +284,8 @@ describe('management of a realm', () => {
       const now = await admin(`GET ${at}`)
       assert.equal(now.body[field], (first as Record<string, unknown>)[field])
       // A caller who may not read the object learns nothing from its ETag.
-      for (const given of [now.headers.etag!, '"old"'])
-        assert.equal((await otherTenant(`PUT ${at}`, second, { 'if-match': given })).status, 404)
+      for (const etag of [now.headers.etag!, '"old"'])
+        assert.equal((await otherTenant(`PUT ${at}`, second, { 'if-match': etag })).status, 404)
       if (path.startsWith('/users')) assert.equal((await admin(`PUT ${at}/roles`, [], condition)).status, 412)
       assert.equal((await admin(`PUT ${at}`, second, { 'if-match': '' })).status, 204, 'an empty header is none')
       const { etag: last } = (await admin(`GET ${at}`)).headers
@@ -421,16 +421,16 @@ describe('management of a realm', () => {
   })
 
   test('an issuer can be registered once with an audience, and belongs to the tenant that did so first', async () => {
-    const given = { issuer: 'https://idp.example/realms/x', audience: 'waypost', rolesClaim: 'groups' }
-    const created = await made('/issuers', given)
+    const fields = { issuer: 'https://idp.example/realms/x', audience: 'waypost', rolesClaim: 'groups' }
+    const created = await made('/issuers', fields)
     assert.equal(created.headers.location, `http://waypost.test${root}/issuers/${created.body.id}`)
-    assert.deepEqual({ ...given, id: created.body.id, createdAt: created.body.createdAt }, created.body)
-    assert.equal((await otherTenant(`POST ${root}/issuers`, given)).status, 409)
-    assert.equal((await admin(`POST ${root}/issuers`, given)).status, 409)
-    assert.equal((await otherTenant(`POST ${root}/issuers`, { ...given, audience: 'theirs' })).status, 201)
+    assert.deepEqual({ ...fields, id: created.body.id, createdAt: created.body.createdAt }, created.body)
+    assert.equal((await otherTenant(`POST ${root}/issuers`, fields)).status, 409)
+    assert.equal((await admin(`POST ${root}/issuers`, fields)).status, 409)
+    assert.equal((await otherTenant(`POST ${root}/issuers`, { ...fields, audience: 'theirs' })).status, 201)
     assert.ok((await admin(`GET ${root}/issuers`)).text.includes(created.body.id))
     assert.ok(!(await otherTenant(`GET ${root}/issuers`)).text.includes(created.body.id))
     assert.equal((await admin(`DELETE ${root}/issuers/${created.body.id}`)).status, 204)
-    assert.equal((await admin(`POST ${root}/issuers`, given)).status, 201)
+    assert.equal((await admin(`POST ${root}/issuers`, fields)).status, 201)
   })
 })

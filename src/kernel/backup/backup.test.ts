@@ -64,11 +64,11 @@ test('a restore brings back every row: into the same database, into an empty one
   const { connection, pool, key } = await aFullDatabase()
   const before = await contentOf(pool)
   const path = file()
-  const made = await backUp(connection, path)
+  const backup = await backUp(connection, path)
   assert.equal(statSync(path).mode & 0o777, 0o600)
   assert.equal(existsSync(`${path}.partial`), false)
-  assert.equal(made.rows, Object.values(before).flat().length)
-  assert.deepEqual(await verifyBackup(path), made)
+  assert.equal(backup.rows, Object.values(before).flat().length)
+  assert.deepEqual(await verifyBackup(path), backup)
 
   const outbox = before['kernel.outbox']
   await pool.unsafe(`delete from sample.values; delete from kernel.outbox; delete from jobs.job;

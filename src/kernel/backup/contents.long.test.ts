@@ -66,9 +66,9 @@ test('referenced contents are restored with their rows, from files into S3 and f
   const source = await aDatabaseWithContents(0, 1, 5000, 300_000, 6_000_000)
   await source.blobs.write(newBlobKey(), inPieces(randomBytes(10)))
   const path = file()
-  const made = await backUp(source.connection, path, { contents: source.contents })
-  assert.deepEqual(made.contents, { count: 5, bytes: 6_305_001, missing: 0, damaged: 0 })
-  assert.deepEqual(await verifyBackup(path), made)
+  const backup = await backUp(source.connection, path, { contents: source.contents })
+  assert.deepEqual(backup.contents, { count: 5, bytes: 6_305_001, missing: 0, damaged: 0 })
+  assert.deepEqual(await verifyBackup(path), backup)
 
   const s3 = createS3Blobs((await openS3()).settings, systemClock)
   const second = await backupDatabase()
@@ -93,8 +93,8 @@ test('referenced contents are restored with their rows, from files into S3 and f
 test('restoring a backup without contents leaves the blob store untouched', async () => {
   const source = await aDatabaseWithContents(10)
   const path = file()
-  const made = await backUp(source.connection, path)
-  assert.equal(made.contents, undefined)
+  const backup = await backUp(source.connection, path)
+  assert.equal(backup.contents, undefined)
   const result = await restore(source.connection, path, migrations, { contents: source.contents })
   assert.equal(result.stored, undefined)
   await assertHolds(source.blobs, source.papers)
@@ -116,8 +116,8 @@ test('missing and damaged contents are counted and do not keep the others from b
   const lost = Array.from({ length: 600 }, newBlobKey)
   await source.pool`insert into sample.papers (content, length, sum) select unnest(${lost}::text[]), 1, 'x'`
   const path = file()
-  const made = await backUp(source.connection, path, { contents: source.contents })
-  assert.deepEqual(made.contents, { count: 2, bytes: 31, missing: 600, damaged: 1 })
+  const backup = await backUp(source.connection, path, { contents: source.contents })
+  assert.deepEqual(backup.contents, { count: 2, bytes: 31, missing: 600, damaged: 1 })
 
   const other = { ...(await backupDatabase()), ...(await aStore()) }
   await restore(other.connection, path, migrations, { contents: { blobs: other.blobs, tables } })
@@ -158,8 +158,8 @@ test('a backup fails if the store has none of the contents, and resumes reading 
     backUp(source.connection, path, { contents: { blobs: breaking(99), tables } }),
     /connection broke/,
   )
-  const made = await backUp(source.connection, path, { contents: { blobs: breaking(3), tables } })
-  assert.deepEqual(made.contents, { count: 2, bytes: 600_000, missing: 0, damaged: 0 })
+  const backup = await backUp(source.connection, path, { contents: { blobs: breaking(3), tables } })
+  assert.deepEqual(backup.contents, { count: 2, bytes: 600_000, missing: 0, damaged: 0 })
 })
 
 test('any changed byte of a content is detected before data is changed', async () => {

@@ -93,13 +93,13 @@ for (const [name, blobs] of stores)
     })
 
     test('all keys are listed with the time of their last change', async () => {
-      const made = new Set(Array.from({ length: 120 }, newBlobKey))
-      await Promise.all([...made].map((key) => blobs.write(key, streamOf('x'))))
+      const newKeys = new Set(Array.from({ length: 120 }, newBlobKey))
+      await Promise.all([...newKeys].map((key) => blobs.write(key, streamOf('x'))))
       const found = await Array.fromAsync(blobs.keys())
-      for (const key of made) assert.ok(found.some((one) => one.key === key))
+      for (const key of newKeys) assert.ok(found.some((one) => one.key === key))
       assert.ok(found.every(({ changedAt }) => Math.abs(changedAt.getTime() - Date.now()) < 600_000))
-      for (const key of made) await blobs.remove(key)
-      assert.ok(!(await keysOf(blobs)).some((key) => made.has(key)))
+      for (const key of newKeys) await blobs.remove(key)
+      assert.ok(!(await keysOf(blobs)).some((key) => newKeys.has(key)))
     })
 
     test('an invalid key is rejected before the store is touched', async () => {

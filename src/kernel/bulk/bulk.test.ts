@@ -298,9 +298,9 @@ suite('all tasks', () => {
     handlers.multiply = succeed
     handlers.finish = async () => {}
     const tenantId = 'lister'
-    const made: string[] = []
+    const taskIds: string[] = []
     for (let n = 0; n < 5; n++)
-      made.unshift(
+      taskIds.unshift(
         await (n % 2 ? start(Multiply, { factor: 1 }, [n], { tenantId }) : start(WithEnd, {}, [n], { tenantId })),
       )
     await start(Multiply, { factor: 1 }, [1], { tenantId: 'other' })
@@ -308,7 +308,7 @@ suite('all tasks', () => {
     const rest = await bulk.list(db.sql, { tenantId, limit: 3, before: first.at(-1)!.seq })
     assert.deepEqual(
       [...first, ...rest].map(({ taskId }) => taskId),
-      made,
+      taskIds,
     )
     assert.deepEqual(
       first.map(({ title }) => title),
@@ -318,7 +318,7 @@ suite('all tasks', () => {
       const finished = await bulk.list(db.sql, { tenantId, states: ['finished'], limit: 9 })
       assert.deepEqual(
         finished.map(({ taskId }) => taskId),
-        made,
+        taskIds,
       )
     })
     assert.deepEqual(await bulk.list(db.sql, { tenantId, states: ['running', 'waiting'], limit: 9 }), [])
@@ -339,10 +339,10 @@ suite('all tasks', () => {
     await db.sql`update kernel.bulk_tasks set finished_at = now() - interval '6 days' where task_id = ${young}`
     await db.sql`update kernel.bulk_tasks set created_at = now() - interval '2 days' where task_id = ${stale}`
     await db.tx(forget.run)
-    const made = [old, young, stale, fresh]
+    const taskIds = [old, young, stale, fresh]
     const left = async () => {
-      const tasks = await db.sql`select task_id from kernel.bulk_tasks where task_id = any(${made}::text[])`
-      const pages = await db.sql`select distinct task_id from kernel.bulk_pages where task_id = any(${made}::text[])`
+      const tasks = await db.sql`select task_id from kernel.bulk_tasks where task_id = any(${taskIds}::text[])`
+      const pages = await db.sql`select distinct task_id from kernel.bulk_pages where task_id = any(${taskIds}::text[])`
       return [tasks, pages].map((rows) => new Set(rows.map(({ taskId }) => taskId as string)))
     }
     assert.deepEqual(await left(), [new Set([young, fresh]), new Set([young, fresh])])

@@ -93,10 +93,10 @@ suite('a parameter', () => {
   })
 
   test('a parameter that cannot be encoded is rejected before anything is sent', async () => {
-    for (const given of [undefined, () => {}, Symbol('x')]) {
-      await assert.rejects(sql`select ${given as never}`, /parameter/)
-      await assert.rejects(sql`select ${[given] as never}::text[]`, /parameter/)
-      assert.throws(() => sql.json(given), /sql\.json/)
+    for (const value of [undefined, () => {}, Symbol('x')]) {
+      await assert.rejects(sql`select ${value as never}`, /parameter/)
+      await assert.rejects(sql`select ${[value] as never}::text[]`, /parameter/)
+      assert.throws(() => sql.json(value), /sql\.json/)
     }
     assert.throws(() => sql.json(undefined))
   })

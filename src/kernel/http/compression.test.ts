@@ -152,7 +152,7 @@ describe('compression of responses', () => {
   })
 
   test('compression of responses ends the source when the client disconnects, and cuts the response when the source fails', async () => {
-    const answered = new Promise<void>((resolve, reject) => {
+    const responseEnd = new Promise<void>((resolve, reject) => {
       const headers = { 'accept-encoding': 'gzip' }
       const sent = request({ host: '127.0.0.1', port, path: '/api/endless', headers }, (answer) => {
         answer.once('data', () => {
@@ -163,7 +163,7 @@ describe('compression of responses', () => {
       })
       sent.on('error', reject).end()
     })
-    await answered
+    await responseEnd
     await eventually(() => assert.equal(closedStreams, 1))
     await assert.rejects(get('/api/broken', { 'accept-encoding': 'gzip' }))
     assert.equal((await get('/api/long', { 'accept-encoding': 'gzip' })).status, 200)

@@ -85,7 +85,7 @@ before(async () => {
 
 const post = (path: string, headers: Record<string, string> = {}) =>
   request({ host: '127.0.0.1', port, method: 'POST', path: `/bcx/api/v1${path}`, headers })
-const answered = async (outgoing: ReturnType<typeof post>) => {
+const responseOf = async (outgoing: ReturnType<typeof post>) => {
   const [incoming] = await once(outgoing, 'response')
   let text = ''
   for await (const piece of incoming) text += piece
@@ -120,7 +120,7 @@ test('a body is read only as fast as the handler consumes it', async () => {
   stopped = true
   open()
   await sending
-  assert.deepEqual((await answered(outgoing)).body.bytes, sent)
+  assert.deepEqual((await responseOf(outgoing)).body.bytes, sent)
 })
 
 test('a JSON body that is too large gets its response before it is sent, and the connection stays usable', async () => {
@@ -143,14 +143,14 @@ test('a streamed body may have any content type, exceed the limit of JSON bodies
   for (const type of ['application/json', 'text/plain', 'x/y', ';;;']) {
     const outgoing = post('/count', { 'content-type': type })
     outgoing.end(Buffer.alloc(3_000_000))
-    assert.equal((await answered(outgoing)).body.bytes, 3_000_000)
+    assert.equal((await responseOf(outgoing)).body.bytes, 3_000_000)
   }
   const empty = post('/count')
   empty.end()
-  assert.deepEqual((await answered(empty)).body, { bytes: 0, pieces: 0 })
+  assert.deepEqual((await responseOf(empty)).body, { bytes: 0, pieces: 0 })
   const json = post('/json', { 'content-type': 'text/plain' })
   json.end('{}')
-  assert.equal((await answered(json)).status, 415)
+  assert.equal((await responseOf(json)).status, 415)
 })
 
 test('a response before the end of the body arrives, and the connection can be reused', async () => {
@@ -219,7 +219,7 @@ test('"100 Continue" is sent when the body is to be read, for JSON too', async (
     outgoing.flushHeaders()
     await once(outgoing, 'continue')
     outgoing.end('{}')
-    assert.ok((await answered(outgoing)).status < 300)
+    assert.ok((await responseOf(outgoing)).status < 300)
   }
 })
 

@@ -9,7 +9,7 @@ import { add, copyAll, iteratorOf, listClass, removeAt } from './lists.ts'
 
 const first = (self: List): unknown => (self.length === 0 ? null : self[0])
 const last = (self: List): unknown => (self.length === 0 ? null : self[self.length - 1])
-const must = (self: List, value: unknown): unknown => {
+const requireElement = (self: List, value: unknown): unknown => {
   if (self.length === 0) throw noSuchElement('The collection is empty.')
   return value
 }
@@ -24,11 +24,11 @@ const takeLast = (self: List): unknown => (self.length === 0 ? null : removeAt(s
 defineClass('java.util.Queue', {
   supers: ['java.util.Collection'],
   methods: {
-    'def element()': (self: List) => must(self, first(self)),
+    'def element()': (self: List) => requireElement(self, first(self)),
     'boolean offer(def)': add,
     'def peek()': first,
     'def poll()': takeFirst,
-    'def remove()': (self: List) => must(self, self[0]) ?? null,
+    'def remove()': (self: List) => requireElement(self, self[0]) ?? null,
   },
 })
 defineClass('java.util.Deque', {
@@ -37,8 +37,8 @@ defineClass('java.util.Deque', {
     'void addFirst(def)': addFirst,
     'void addLast(def)': (self: List, item: unknown) => void add(self, item),
     'Iterator descendingIterator()': (self: List) => iteratorOf(copyAll(self).reverse()),
-    'def getFirst()': (self: List) => must(self, first(self)),
-    'def getLast()': (self: List) => must(self, last(self)),
+    'def getFirst()': (self: List) => requireElement(self, first(self)),
+    'def getLast()': (self: List) => requireElement(self, last(self)),
     'boolean offerFirst(def)': (self: List, item: unknown) => {
       addFirst(self, item)
       return true
@@ -49,20 +49,20 @@ defineClass('java.util.Deque', {
     'def pollFirst()': takeFirst,
     'def pollLast()': takeLast,
     'def pop()': (self: List) => {
-      must(self, null)
+      requireElement(self, null)
       return takeFirst(self)
     },
     'void push(def)': addFirst,
     'def removeFirst()': (self: List) => {
-      must(self, null)
+      requireElement(self, null)
       return takeFirst(self)
     },
     'def removeLast()': (self: List) => {
-      must(self, null)
+      requireElement(self, null)
       return takeLast(self)
     },
     'def remove()': (self: List) => {
-      must(self, null)
+      requireElement(self, null)
       return takeFirst(self)
     },
   },
@@ -72,8 +72,8 @@ listClass('ArrayDeque', ['java.util.Deque'])
 listClass('Vector', ['java.util.AbstractList'], {
   'void addElement(def)': (self: List, item: unknown) => void add(self, item),
   'def elementAt(int)': (self: List, index: number) => readItem(self, index),
-  'def firstElement()': (self: List) => must(self, first(self)),
-  'def lastElement()': (self: List) => must(self, last(self)),
+  'def firstElement()': (self: List) => requireElement(self, first(self)),
+  'def lastElement()': (self: List) => requireElement(self, last(self)),
 })
 listClass('Stack', ['java.util.Vector'], {
   'def push(def)': (self: List, item: unknown) => {

@@ -70,8 +70,8 @@ test('all data of a tenant is deleted with it', async () => {
   const ask = waypost.as(aTenantAdmin('doomed'))
   const assetTypeId = await aType({}, ask)
   const [a, b] = [await anAsset({ assetTypeId }, ask), await anAsset({ assetTypeId }, ask)]
-  const given = relation('CONTAINS', a, b)
-  for (const word of ['link', 'unlink', 'link']) await expect(204, `POST ${am}/relations/${word}`, given, ask)
+  const relationBody = relation('CONTAINS', a, b)
+  for (const word of ['link', 'unlink', 'link']) await expect(204, `POST ${am}/relations/${word}`, relationBody, ask)
   const kept = await anAsset()
   await db.tx((sql) => bus.publish(sql, TenantDeleted, { tenantId: 'doomed' } as never))
   await eventually(async () => {

@@ -194,14 +194,14 @@ suite('relations', () => {
   test('relations are published to services that handle them', async () => {
     const payloads: unknown[] = []
     waypost.kit.bus.subscribe(EntityRelationsUpdated, (payload) => payloads.push(payload))
-    const given = relation('CONTAINS', await anAsset(), await anEndpointEntity())
-    await link(given)
-    await link(given)
-    await unlink(given)
-    await unlink(given)
+    const relationBody = relation('CONTAINS', await anAsset(), await anEndpointEntity())
+    await link(relationBody)
+    await link(relationBody)
+    await unlink(relationBody)
+    await unlink(relationBody)
     assert.deepEqual(payloads, [
-      { tenantId: 'default', linked: [given], unlinked: [] },
-      { tenantId: 'default', linked: [], unlinked: [given] },
+      { tenantId: 'default', linked: [relationBody], unlinked: [] },
+      { tenantId: 'default', linked: [], unlinked: [relationBody] },
     ])
   })
 })
@@ -250,7 +250,7 @@ suite('permissions on relations', () => {
   test('each asset needs asset:update and each endpoint endpoint:update', async () => {
     const [asset, gateway] = [await anAsset(), await anEndpointEntity()]
     const [assetName, gatewayName] = [`asset-${entity(asset).entityId}`, `endpoint-${entity(gateway).entityId}`]
-    const given = relation('CONTAINS', asset, gateway)
+    const relationBody = relation('CONTAINS', asset, gateway)
     const as = (on: Record<string, string[]>) => waypost.as(aCaller({ on }))
     for (const url of [linkUrl, unlinkUrl]) {
       for (const [status, on] of [
@@ -261,9 +261,9 @@ suite('permissions on relations', () => {
         [403, { [assetName]: ['asset:read'], [gatewayName]: ['endpoint:update'] }],
         [204, { [assetName]: ['asset:update'], [gatewayName]: ['endpoint:update'] }],
       ] as [number, Record<string, string[]>][])
-        await expect(status, url, given, as(on))
+        await expect(status, url, relationBody, as(on))
     }
-    assert.match((await expect(404, linkUrl, given, other)).body.message, /may not read it/)
+    assert.match((await expect(404, linkUrl, relationBody, other)).body.message, /may not read it/)
     const theirs = await anEndpointEntity({}, other)
     await expect(404, linkUrl, relation('CONTAINS', asset, theirs))
   })

@@ -22,9 +22,12 @@ async function aFleet(size: number, existing?: { app: string; version: string })
 
 async function aFilter(app: string) {
   const filters = `/epr/api/v1/applications/${app}/filters`
-  const made = await admin(`POST ${filters}`, { name: 'all', documentQuery: { 'metadata.none': { $exists: false } } })
-  assert.equal(made.status, 201, made.text)
-  const filterId: string = made.body?.id ?? String(made.headers.location).split('/').at(-1)
+  const created = await admin(`POST ${filters}`, {
+    name: 'all',
+    documentQuery: { 'metadata.none': { $exists: false } },
+  })
+  assert.equal(created.status, 201, created.text)
+  const filterId: string = created.body?.id ?? String(created.headers.location).split('/').at(-1)
   await eventually(async () => assert.equal((await admin(`GET ${filters}/${filterId}`)).body.status, 'active'))
   return filterId
 }
@@ -45,8 +48,8 @@ const entriesOf = async (taskId: string, app: string): Promise<Record<string, En
 const waitUntilCreated = (taskId: string, app: string, count: number) =>
   eventually(async () => {
     const entries = await entriesOf(taskId, app)
-    const made = Object.values(entries).flat()
-    assert.equal(made.filter(({ commandId }) => commandId !== undefined).length, count)
+    const allEntries = Object.values(entries).flat()
+    assert.equal(allEntries.filter(({ commandId }) => commandId !== undefined).length, count)
     return entries
   })
 const taskOf = async (taskId: string, app: string) =>

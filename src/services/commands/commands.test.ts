@@ -444,8 +444,8 @@ suite('permissions', () => {
       all.body.map(({ endpointId }: TestEndpoint) => endpointId),
       [theirs.endpointId, mine.endpointId],
     )
-    const wanted = { endpointIds: [theirs.endpointId, mine.endpointId], commandTypes: ['reboot'] }
-    const last = await reader(`POST ${root}/endpoints/commands/last`, wanted)
+    const request = { endpointIds: [theirs.endpointId, mine.endpointId], commandTypes: ['reboot'] }
+    const last = await reader(`POST ${root}/endpoints/commands/last`, request)
     assert.deepEqual(
       last.body.map(({ endpointId }: TestEndpoint) => endpointId),
       [mine.endpointId],

@@ -34,9 +34,9 @@ test('a command whose result is stored after it was read for a push is not pushe
       },
     },
   })
-  const pushedWith = async (answered: number[]) => {
+  const pushedWith = async (answeredIds: number[]) => {
     connection = {}
-    answeredDuringChecks = answered
+    answeredDuringChecks = answeredIds
     await dispatch.catchUp({ tenantId: 'default', endpointId })
     return sent.splice(0)
   }
@@ -55,12 +55,12 @@ test('a command whose result is stored after it was read for a push is not pushe
 test('a repeated result of a command counts as its answer, although it changes nothing', async () => {
   const { endpointId } = await aProvisionedEndpoint()
   assert.equal((await admin(`POST /cex/api/v1/endpoints/${endpointId}/commands/blink?awaitTimeout=0`)).status, 202)
-  const answered: unknown[] = []
+  const reportedResults: unknown[] = []
   const storeResults = createStoreResults({
     kit: waypost.kit,
     states: { changed: async () => {}, changedHere() {} } as never,
     countResults() {},
-    answered: (...command) => void answered.push(command),
+    answered: (...command) => void reportedResults.push(command),
   })
   const send = () =>
     storeResults({ tenantId: 'default', endpointId } as never, [
@@ -68,7 +68,7 @@ test('a repeated result of a command counts as its answer, although it changes n
     ])
   assert.deepEqual(await send(), [1])
   assert.deepEqual(await send(), [0])
-  assert.deepEqual(answered, [
+  assert.deepEqual(reportedResults, [
     [endpointId, 'blink', 1],
     [endpointId, 'blink', 1],
   ])

@@ -122,8 +122,8 @@ async function run(steps: Step[]) {
     await perform(one)
     for (const called of names) {
       const expected = model.effective(called)
-      const asked = await at(model.current).post(`/config/json/${called}`, { configId: 'none' })
-      assert.equal(asked.body.configId, expected?.configId ?? '', JSON.stringify(one))
+      const response = await at(model.current).post(`/config/json/${called}`, { configId: 'none' })
+      assert.equal(response.body.configId, expected?.configId ?? '', JSON.stringify(one))
       for (const suffix of suffixes) {
         const read = await admin(`GET ${at(suffix).path}?name=${called}`)
         assert.equal(read.body.configId, model.effective(called, suffix)?.configId)

@@ -155,9 +155,9 @@ suite('a system configuration', () => {
       const body = { name: `scoped-${key}`, config: '1' }
       assert.equal((await as('read')(`GET ${path}`)).status, 200)
       assert.equal((await as('read')(`POST ${path}`, body)).status, 403)
-      const made = await as('update')(`POST ${path}`, body)
-      assert.equal(made.status, 201, made.text)
-      const one = `${path}/${made.headers.location!.split('/').at(-1)}`
+      const created = await as('update')(`POST ${path}`, body)
+      assert.equal(created.status, 201, created.text)
+      const one = `${path}/${created.headers.location!.split('/').at(-1)}`
       assert.equal((await as('read')(`DELETE ${one}`)).status, 403)
       assert.equal((await as('update')(`DELETE ${one}`)).status, 204)
     }

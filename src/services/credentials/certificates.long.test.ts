@@ -211,14 +211,14 @@ suite('the root and the revocation lists', () => {
     await api.verifyCertificate(new X509Certificate(issued.certificate))
     await setState('x509-credentials', id, 'Suspended')
     await assert.rejects(verify(issued), /certificate revoked/)
-    const held = await openssl(
+    const revocationListText = await openssl(
       'crl',
       '-in',
       writeTemporaryFile((await revocationLists(issued.certificate)).pem),
       '-noout',
       '-text',
     )
-    assert.match(held, /Certificate Hold/)
+    assert.match(revocationListText, /Certificate Hold/)
     await setState('x509-credentials', id, 'Active')
     assert.match(await verify(issued), /: OK/)
     await setState('x509-credentials', id, 'Revoked')

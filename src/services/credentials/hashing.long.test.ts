@@ -58,9 +58,9 @@ test('a full queue rejects checks of its own tenant only', async () => {
     answer instanceof PlatformError && answer.status === 429 && answer.headers?.['retry-after'] === '2'
   assert.ok(isRefusal(await late), 'the total of all queues must be limited')
   const answers = await Promise.all(flood)
-  const answered = answers.filter((answer) => answer === false).length
-  assert.ok(answered === 5 || answered === 6, `${answered}`) // four in the queue, and one or two running
-  assert.equal(answers.filter(isRefusal).length, 20 - answered)
+  const rejectedCount = answers.filter((answer) => answer === false).length
+  assert.ok(rejectedCount === 5 || rejectedCount === 6, `${rejectedCount}`) // four in the queue, and one or two running
+  assert.equal(answers.filter(isRefusal).length, 20 - rejectedCount)
   assert.deepEqual(await Promise.all([quiet, other]), [false, false])
   assert.equal(busy.queuedCount(), 0)
 })

@@ -37,35 +37,38 @@ describe('dashboards', () => {
 
   test('dashboards are created, read, listed, changed and deleted', async () => {
     const ada = waypost.as({ ...aTenantAdmin('acme'), username: 'ada' })
-    const made = await make({}, ada)
-    assert.deepEqual([made.name, made.version, made.owner.name], ['Greenhouse', 1, 'ada'])
-    assert.equal(made.location, `http://waypost.test${pathOf(made)}`)
-    const got = await admin(`GET ${pathOf(made)}`)
+    const created = await make({}, ada)
+    assert.deepEqual([created.name, created.version, created.owner.name], ['Greenhouse', 1, 'ada'])
+    assert.equal(created.location, `http://waypost.test${pathOf(created)}`)
+    const got = await admin(`GET ${pathOf(created)}`)
     assert.deepEqual([got.body.definition, got.body.description], [aDefinition, 'All of it'])
-    assert.equal(got.headers.etag, made.etag)
-    assert.equal((await admin(`GET ${pathOf(made)}`, undefined, { 'if-none-match': made.etag })).status, 304)
+    assert.equal(got.headers.etag, created.etag)
+    assert.equal((await admin(`GET ${pathOf(created)}`, undefined, { 'if-none-match': created.etag })).status, 304)
     const listed = await admin(`GET ${root}/dashboards?search=green`)
     assert.equal(listed.body.totalElements, 1)
     assert.equal(listed.body.content[0].definition, undefined)
     const changed = await admin(
-      `PUT ${pathOf(made)}`,
+      `PUT ${pathOf(created)}`,
       { name: 'B', definition: { widgets: [] } },
-      { 'if-match': made.etag },
+      { 'if-match': created.etag },
     )
     assert.deepEqual([changed.status, changed.body.version, changed.body.description], [200, 2, undefined])
     assert.equal(changed.body.owner.name, 'ada')
-    const stale = await admin(`PUT ${pathOf(made)}`, input, { 'if-match': made.etag })
+    const stale = await admin(`PUT ${pathOf(created)}`, input, { 'if-match': created.etag })
     assert.equal(stale.status, 412)
-    assert.equal((await admin(`DELETE ${pathOf(made)}`, undefined, { 'if-match': made.etag })).status, 412)
-    assert.equal((await admin(`DELETE ${pathOf(made)}`, undefined, { 'if-match': changed.headers.etag! })).status, 204)
-    assert.equal((await admin(`GET ${pathOf(made)}`)).status, 404)
+    assert.equal((await admin(`DELETE ${pathOf(created)}`, undefined, { 'if-match': created.etag })).status, 412)
+    assert.equal(
+      (await admin(`DELETE ${pathOf(created)}`, undefined, { 'if-match': changed.headers.etag! })).status,
+      204,
+    )
+    assert.equal((await admin(`GET ${pathOf(created)}`)).status, 404)
   })
 
   test('a dashboard keeps its versions, and one can be restored as a new version', async () => {
-    const made = await make({ name: 'first' })
+    const created = await make({ name: 'first' })
     for (const name of ['second', 'third'])
-      assert.equal((await admin(`PUT ${pathOf(made)}`, { name, definition: { widgets: [] } })).status, 200)
-    const versions = (await admin(`GET ${pathOf(made)}/versions`)).body.content
+      assert.equal((await admin(`PUT ${pathOf(created)}`, { name, definition: { widgets: [] } })).status, 200)
+    const versions = (await admin(`GET ${pathOf(created)}/versions`)).body.content
     assert.deepEqual(
       versions.map((one: { version: number; name: string }) => [one.version, one.name]),
       [
@@ -74,33 +77,33 @@ describe('dashboards', () => {
         [1, 'first'],
       ],
     )
-    assert.deepEqual((await admin(`GET ${pathOf(made)}/versions/1`)).body.definition, aDefinition)
-    assert.equal((await admin(`GET ${pathOf(made)}/versions/9`)).status, 404)
-    const stale = await admin(`POST ${pathOf(made)}/versions/1/restore`, undefined, { 'if-match': made.etag })
+    assert.deepEqual((await admin(`GET ${pathOf(created)}/versions/1`)).body.definition, aDefinition)
+    assert.equal((await admin(`GET ${pathOf(created)}/versions/9`)).status, 404)
+    const stale = await admin(`POST ${pathOf(created)}/versions/1/restore`, undefined, { 'if-match': created.etag })
     assert.equal(stale.status, 412)
-    const restored = await admin(`POST ${pathOf(made)}/versions/1/restore`)
+    const restored = await admin(`POST ${pathOf(created)}/versions/1/restore`)
     assert.deepEqual([restored.status, restored.body.name, restored.body.version], [200, 'first', 4])
-    assert.deepEqual((await admin(`GET ${pathOf(made)}`)).body.definition, aDefinition)
-    assert.equal((await admin(`POST ${pathOf(made)}/versions/99/restore`)).status, 404)
-    for (let n = 0; n < versionsMax; n++) await admin(`POST ${pathOf(made)}/versions/4/restore`)
-    const kept = (await admin(`GET ${pathOf(made)}/versions`)).body.content
+    assert.deepEqual((await admin(`GET ${pathOf(created)}`)).body.definition, aDefinition)
+    assert.equal((await admin(`POST ${pathOf(created)}/versions/99/restore`)).status, 404)
+    for (let n = 0; n < versionsMax; n++) await admin(`POST ${pathOf(created)}/versions/4/restore`)
+    const kept = (await admin(`GET ${pathOf(created)}/versions`)).body.content
     assert.deepEqual([kept.length, kept[0].version], [versionsMax, 4 + versionsMax])
   })
 
   test('of two writers of a dashboard with the same ETag, one succeeds', async () => {
-    const made = await make()
-    const put = (name: string) => admin(`PUT ${pathOf(made)}`, { ...input, name }, { 'if-match': made.etag })
+    const created = await make()
+    const put = (name: string) => admin(`PUT ${pathOf(created)}`, { ...input, name }, { 'if-match': created.etag })
     const statuses = (await Promise.all(['a', 'b', 'c'].map(put))).map(({ status }) => status)
     assert.deepEqual(statuses.toSorted(), [200, 412, 412])
   })
 
   test('of a writer, one who restores and one who deletes, with the same ETag, one succeeds, and the others change nothing', async () => {
-    const made = await make({ name: 'contested' })
-    const condition = { 'if-match': made.etag }
+    const created = await make({ name: 'contested' })
+    const condition = { 'if-match': created.etag }
     const answers = await Promise.all([
-      admin(`PUT ${pathOf(made)}`, { ...input, name: 'written' }, condition),
-      admin(`POST ${pathOf(made)}/versions/1/restore`, undefined, condition),
-      admin(`DELETE ${pathOf(made)}`, undefined, condition),
+      admin(`PUT ${pathOf(created)}`, { ...input, name: 'written' }, condition),
+      admin(`POST ${pathOf(created)}/versions/1/restore`, undefined, condition),
+      admin(`DELETE ${pathOf(created)}`, undefined, condition),
     ])
     const statuses = answers.map(({ status }) => status)
     assert.equal(statuses.filter((status) => status < 300).length, 1, String(statuses))
@@ -109,7 +112,7 @@ describe('dashboards', () => {
       String(statuses),
     )
     const [written, restored, deleted] = statuses
-    const after = await admin(`GET ${pathOf(made)}`)
+    const after = await admin(`GET ${pathOf(created)}`)
     assert.equal(after.status, deleted === 204 ? 404 : 200)
     if (deleted !== 204)
       assert.deepEqual([after.body.version, after.body.name], [2, written === 200 ? 'written' : 'contested'])
@@ -117,16 +120,16 @@ describe('dashboards', () => {
   })
 
   test('a change after the dashboard was deleted is answered with 404, and does not bring it back', async () => {
-    const made = await make({ name: 'deleted' })
-    assert.equal((await admin(`DELETE ${pathOf(made)}`)).status, 204)
-    for (const headers of [{}, { 'if-match': made.etag }])
-      assert.equal((await admin(`PUT ${pathOf(made)}`, input, headers)).status, 404)
-    assert.equal((await admin(`POST ${pathOf(made)}/versions/1/restore`)).status, 404)
+    const created = await make({ name: 'deleted' })
+    assert.equal((await admin(`DELETE ${pathOf(created)}`)).status, 204)
+    for (const headers of [{}, { 'if-match': created.etag }])
+      assert.equal((await admin(`PUT ${pathOf(created)}`, input, headers)).status, 404)
+    assert.equal((await admin(`POST ${pathOf(created)}/versions/1/restore`)).status, 404)
     assert.equal((await admin(`GET ${root}/dashboards?search=deleted`)).body.totalElements, 0)
   })
 
   test('a change with bad contents is refused, and leaves the dashboard and its versions as they were', async () => {
-    const made = await make({ name: 'kept' })
+    const created = await make({ name: 'kept' })
     const [chart, value] = everyWidget as unknown as Record<string, unknown>[]
     const bodies: [body: unknown, field: RegExp][] = [
       [{}, /name|definition/],
@@ -146,17 +149,17 @@ describe('dashboards', () => {
       [JSON.parse('{"name": "x", "definition": {"widgets": [], "__proto__": {"x": 1}}}'), /__proto__|definition/],
     ]
     for (const [body, field] of bodies) {
-      const answer = await admin(`PUT ${pathOf(made)}`, body)
+      const answer = await admin(`PUT ${pathOf(created)}`, body)
       assert.equal(answer.status, 400, `${JSON.stringify(body).slice(0, 200)}: ${answer.text}`)
       assert.match(answer.body.message, field)
     }
     for (const query of ['limit=-1', 'limit=x', 'offset=-1', 'offset=1.5'])
       assert.equal((await admin(`GET ${root}/dashboards?${query}`)).status, 400, query)
     for (const path of ['0', '-1', 'x', '1.5'])
-      assert.equal((await admin(`POST ${pathOf(made)}/versions/${path}/restore`)).status, 400, path)
-    const after = await admin(`GET ${pathOf(made)}`)
-    assert.deepEqual([after.body.name, after.body.version, after.headers.etag], ['kept', 1, made.etag])
-    assert.equal((await admin(`GET ${pathOf(made)}/versions`)).body.content.length, 1)
+      assert.equal((await admin(`POST ${pathOf(created)}/versions/${path}/restore`)).status, 400, path)
+    const after = await admin(`GET ${pathOf(created)}`)
+    assert.deepEqual([after.body.name, after.body.version, after.headers.etag], ['kept', 1, created.etag])
+    assert.equal((await admin(`GET ${pathOf(created)}/versions`)).body.content.length, 1)
   })
 
   test('a tenant with the maximum number of dashboards gets no more, and another tenant does', async () => {
@@ -173,7 +176,7 @@ describe('dashboards', () => {
   })
 
   test('a dashboard is visible in its tenant only, to callers with a permission on it', async () => {
-    const made = await make({ name: 'hidden' })
+    const created = await make({ name: 'hidden' })
     const nobody = waypost.as(aCaller({ tenantId: 'acme' }))
     const operations = [
       ['GET', ''],
@@ -186,9 +189,9 @@ describe('dashboards', () => {
     for (const ask of [stranger, nobody])
       for (const [method, path] of operations) {
         const body = method === 'PUT' ? input : undefined
-        const hidden = await ask(`${method} ${pathOf(made)}${path}`, body)
+        const hidden = await ask(`${method} ${pathOf(created)}${path}`, body)
         const missing = await ask(`${method} ${root}/dashboards/nothing${path}`, body)
-        assert.deepEqual([hidden.status, hidden.text.replace(made.dashboardId, 'nothing')], [404, missing.text])
+        assert.deepEqual([hidden.status, hidden.text.replace(created.dashboardId, 'nothing')], [404, missing.text])
       }
     for (const ask of [stranger, nobody]) {
       const { body } = await ask(`GET ${root}/dashboards?search=hidden`)
@@ -196,25 +199,25 @@ describe('dashboards', () => {
     }
     assert.equal((await nobody(`POST ${root}/dashboards`, input)).status, 403)
     assert.equal((await waypost.as(undefined)(`GET ${root}/dashboards`)).status, 401)
-    const on = { [`dashboard-${made.dashboardId}`]: ['dashboard:read'] }
+    const on = { [`dashboard-${created.dashboardId}`]: ['dashboard:read'] }
     const reader = waypost.as(aCaller({ tenantId: 'acme', on }))
     assert.equal((await reader(`GET ${root}/dashboards`)).body.totalElements, 1)
-    assert.equal((await reader(`GET ${pathOf(made)}`)).status, 200)
-    assert.equal((await reader(`PUT ${pathOf(made)}`, input)).status, 403)
-    assert.equal((await reader(`DELETE ${pathOf(made)}`)).status, 403)
-    assert.equal((await reader(`POST ${pathOf(made)}/versions/1/restore`)).status, 403)
+    assert.equal((await reader(`GET ${pathOf(created)}`)).status, 200)
+    assert.equal((await reader(`PUT ${pathOf(created)}`, input)).status, 403)
+    assert.equal((await reader(`DELETE ${pathOf(created)}`)).status, 403)
+    assert.equal((await reader(`POST ${pathOf(created)}/versions/1/restore`)).status, 403)
   })
 
   test('a dashboard grants its creator all scopes, and its grants are deleted with it', async () => {
     const creator = aCaller({ tenantId: 'acme', on: { 'tenant-system': ['tenant:dashboard:create'] } })
-    const made = await make({}, waypost.as(creator))
+    const created = await make({}, waypost.as(creator))
     const grants = () => waypost.kit.db.sql`
-      select subject_id, scopes from identity.grants where resource = ${`dashboard-${made.dashboardId}`}`
+      select subject_id, scopes from identity.grants where resource = ${`dashboard-${created.dashboardId}`}`
     assert.deepEqual(
       (await grants()).map(({ subjectId, scopes }) => [subjectId, scopes]),
       [[creator.subject.id, ['*']]],
     )
-    assert.equal((await admin(`DELETE ${pathOf(made)}`)).status, 204)
+    assert.equal((await admin(`DELETE ${pathOf(created)}`)).status, 204)
     assert.equal((await grants()).length, 0)
   })
 
@@ -275,9 +278,9 @@ describe('dashboards', () => {
 
   test('a dashboard shows the text of users as they wrote it', async () => {
     const name = '<b>&"\u202eabc\u0007'
-    const made = await make({ name })
-    assert.equal((await admin(`GET ${pathOf(made)}`)).body.name, name)
-    assert.deepEqual(made.definition.widgets[6].text, '# Title\n<script>alert(1)</script>')
+    const created = await make({ name })
+    assert.equal((await admin(`GET ${pathOf(created)}`)).body.name, name)
+    assert.deepEqual(created.definition.widgets[6].text, '# Title\n<script>alert(1)</script>')
   })
 
   describe('dashboards of application versions', () => {

@@ -4,7 +4,7 @@ import { aCaller } from '../../../test/harness/builders.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
 import { aConnection, aNetworkApi, openLorawan } from '../../../test/harness/lorawan.ts'
 
-const { waypost, admin, other, must, anApplication, anIntegration, setTenantStatus } = await openLorawan()
+const { waypost, admin, other, expectStatus, anApplication, anIntegration, setTenantStatus } = await openLorawan()
 const root = '/api/v1/integrations'
 
 suite('creating an application integration', () => {
@@ -18,7 +18,7 @@ suite('creating an application integration', () => {
       description: 'the plant',
       poolIds: ['p1', 'p2'],
     }
-    const { body, headers, text } = await must(201, `POST ${root}`, {
+    const { body, headers, text } = await expectStatus(201, `POST ${root}`, {
       ...fields,
       id: 99,
       status: 'SUSPENDED',
@@ -32,7 +32,7 @@ suite('creating an application integration', () => {
     const [row] = await waypost.kit.db.sql`select net_api_key from lorawan.app_integrations where id = ${body.id}`
     assert.ok(!JSON.stringify(row).includes(netApiKeyId), 'the key must be sealed at rest')
     for (const alias of ['/netc/api/v1', '/ttnc/api/v1'])
-      assert.equal((await must(200, `GET ${alias}/integrations/${body.id}`)).body.id, body.id)
+      assert.equal((await expectStatus(200, `GET ${alias}/integrations/${body.id}`)).body.id, body.id)
   })
 
   const cases: [field: string, fields: object][] = [
@@ -62,30 +62,30 @@ suite('creating an application integration', () => {
   for (const [field, fields] of cases)
     test(`creating an application integration answers 400 that names ${field} for ${JSON.stringify(fields).slice(0, 60)}`, async () => {
       const { app } = await anApplication()
-      const { body } = await must(400, `POST ${root}`, { ...aConnection(), appName: app, ...fields })
+      const { body } = await expectStatus(400, `POST ${root}`, { ...aConnection(), appName: app, ...fields })
       assert.match(body.message, new RegExp(`\\b${field}\\b`))
     })
 
   test('creating an application integration answers 409 for a second integration of the application or the user name, within the tenant', async () => {
     const first = await anIntegration({ netIdentityServerHost: 'https://EU1.example.com' })
-    const again = await must(409, `POST ${root}`, { ...aConnection(), appName: first.app })
+    const again = await expectStatus(409, `POST ${root}`, { ...aConnection(), appName: first.app })
     assert.match(again.body.message, /appName/)
     const { app } = await anApplication()
     const taken = { ...aConnection(first.netUsername), appName: app }
-    assert.match((await must(409, `POST ${root}`, taken)).body.message, /netUsername/)
-    await must(201, `POST ${root}`, { ...taken, netIdentityServerHost: 'eu2.example.com' })
+    assert.match((await expectStatus(409, `POST ${root}`, taken)).body.message, /netUsername/)
+    await expectStatus(201, `POST ${root}`, { ...taken, netIdentityServerHost: 'eu2.example.com' })
     const theirs = await anApplication(['v1'], other)
-    await must(201, `POST ${root}`, { ...taken, appName: theirs.app }, other)
+    await expectStatus(201, `POST ${root}`, { ...taken, appName: theirs.app }, other)
   })
 
   test('creating an application integration needs the scope on the application; an application that the caller may not read is unknown', async () => {
     const { app } = await anApplication()
     const create = { ...aConnection(), appName: app }
-    await must(403, `POST ${root}`, create, waypost.as(aCaller()))
+    await expectStatus(403, `POST ${root}`, create, waypost.as(aCaller()))
     const onOtherResource = aCaller({ on: { 'application-other': ['application:net-app-integration:create'] } })
-    await must(400, `POST ${root}`, create, waypost.as(onOtherResource))
+    await expectStatus(400, `POST ${root}`, create, waypost.as(onOtherResource))
     const creator = aCaller({ on: { [`application-${app}`]: ['application:net-app-integration:create'] } })
-    await must(201, `POST ${root}`, create, waypost.as(creator))
+    await expectStatus(201, `POST ${root}`, create, waypost.as(creator))
   })
 })
 
@@ -103,7 +103,11 @@ suite('without permission to call private addresses', async () => {
   for (const [field, value] of cases)
     test(`an integration with the ${field} ${value} is refused`, async () => {
       const { app } = await guarded.anApplication()
-      const { body } = await guarded.must(400, `POST ${root}`, { ...aConnection(), appName: app, [field]: value })
+      const { body } = await guarded.expectStatus(400, `POST ${root}`, {
+        ...aConnection(),
+        appName: app,
+        [field]: value,
+      })
       assert.match(body.message, new RegExp(field))
     })
 })
@@ -111,14 +115,14 @@ suite('without permission to call private addresses', async () => {
 suite('reading and changing', () => {
   test('a list shows active integrations that the caller may read, and filters by application and status', async () => {
     const [a, b] = [await anIntegration(), await anIntegration()]
-    await must(204, `PUT ${b.path}/status`, { status: 'SUSPENDED' })
+    await expectStatus(204, `PUT ${b.path}/status`, { status: 'SUSPENDED' })
     const idsOf = async (query: string, ask = admin) =>
-      (await must(200, `GET ${root}${query}`, undefined, ask)).body.content.map(({ id }: { id: number }) => id)
+      (await expectStatus(200, `GET ${root}${query}`, undefined, ask)).body.content.map(({ id }: { id: number }) => id)
     assert.ok((await idsOf('')).includes(a.id))
     assert.ok(!(await idsOf('')).includes(b.id))
     assert.deepEqual(await idsOf(`?appName=${b.app}&status=SUSPENDED`), [b.id])
     assert.deepEqual(await idsOf(`?appName=${b.app}`), [])
-    await must(400, `GET ${root}?status=BROKEN`)
+    await expectStatus(400, `GET ${root}?status=BROKEN`)
     const reader = waypost.as(aCaller({ on: { [`application-${a.app}`]: ['net-app-integration:read'] } }))
     assert.deepEqual(await idsOf('', reader), [a.id])
     const ofOne = waypost.as(aCaller({ on: { [`net-app-integration-${a.id}`]: ['net-app-integration:read'] } }))
@@ -145,48 +149,48 @@ suite('reading and changing', () => {
 
   test('ETag, If-None-Match and If-Match guard changes', async () => {
     const { path } = await anIntegration()
-    const { etag } = (await must(200, `GET ${path}`)).headers
+    const { etag } = (await expectStatus(200, `GET ${path}`)).headers
     assert.equal((await admin(`GET ${path}`, undefined, { 'if-none-match': etag! })).status, 304)
     assert.equal((await admin(`PATCH ${path}`, { name: 'x' }, { 'if-match': '"old"' })).status, 412)
     assert.equal((await admin(`DELETE ${path}`, undefined, { 'if-match': '"old"' })).status, 412)
     const changed = await admin(`PATCH ${path}`, { name: 'new', description: 'd' }, { 'if-match': etag! })
     assert.deepEqual([changed.status, changed.body.name, changed.body.description], [200, 'new', 'd'])
-    const now = await must(200, `GET ${path}`)
+    const now = await expectStatus(200, `GET ${path}`)
     assert.equal(now.headers.etag, changed.headers.etag)
     assert.notEqual(now.headers.etag, etag)
     assert.equal((await admin(`PATCH ${path}`, { name: 'y' }, { 'if-match': '' })).status, 200)
-    await must(400, `PATCH ${path}`, { name: 5 })
-    const ignored = await must(200, `PATCH ${path}`, { netUsername: 'other@ttn', status: 'SUSPENDED' })
+    await expectStatus(400, `PATCH ${path}`, { name: 5 })
+    const ignored = await expectStatus(200, `PATCH ${path}`, { netUsername: 'other@ttn', status: 'SUSPENDED' })
     assert.equal(ignored.body.status, 'ACTIVE')
     assert.equal(ignored.body.netUsername, now.body.netUsername)
   })
 
   test('a status can be set repeatedly; other words are answered with 400', async () => {
     const { path } = await anIntegration()
-    for (const status of ['SUSPENDED', 'SUSPENDED', 'ACTIVE']) await must(204, `PUT ${path}/status`, { status })
-    for (const body of [{ status: 'OFF' }, {}, { status: null }]) await must(400, `PUT ${path}/status`, body)
+    for (const status of ['SUSPENDED', 'SUSPENDED', 'ACTIVE']) await expectStatus(204, `PUT ${path}/status`, { status })
+    for (const body of [{ status: 'OFF' }, {}, { status: null }]) await expectStatus(400, `PUT ${path}/status`, body)
   })
 
   test('the platform is DISCONNECTED while the tenant is not available', async () => {
     const { path } = await anIntegration()
     await setTenantStatus('default', 'SUSPENDED')
-    const { body } = await must(200, `GET ${path}`)
+    const { body } = await expectStatus(200, `GET ${path}`)
     await setTenantStatus('default', 'AVAILABLE')
     assert.equal(body.platformConnectionState, 'DISCONNECTED')
     assert.match(body.platformConnectionError, /SUSPENDED/)
-    assert.equal((await must(200, `GET ${path}`)).body.platformConnectionState, 'CONNECTED')
+    assert.equal((await expectStatus(200, `GET ${path}`)).body.platformConnectionState, 'CONNECTED')
   })
 
   test('an integration is deleted only without devices, and with its application', async () => {
     const used = await anIntegration()
     await used.map([{ netDeviceId: 'a' }])
-    assert.match((await must(409, `DELETE ${used.path}`)).body.message, /device integrations/)
+    assert.match((await expectStatus(409, `DELETE ${used.path}`)).body.message, /device integrations/)
     const { path, app } = await anIntegration()
-    await must(204, `DELETE /api/v1/applications/${app}`)
+    await expectStatus(204, `DELETE /api/v1/applications/${app}`)
     await eventually(async () => assert.equal((await admin(`GET ${path}`)).status, 404))
     const third = await anIntegration()
-    await must(204, `DELETE ${third.path}`)
-    await must(404, `DELETE ${third.path}`)
+    await expectStatus(204, `DELETE ${third.path}`)
+    await expectStatus(404, `DELETE ${third.path}`)
   })
 })
 
@@ -200,11 +204,11 @@ suite('devices of the network', () => {
   test('devices of the network without a device integration are listed', async () => {
     const network = await aNetworkApi(() => ({ body: { end_devices: devices } }))
     const { path, map } = await anIntegration({ netIdentityServerHost: network.host, netUsername: 'farm@tenant' })
-    const { body } = await must(200, `GET ${path}/net-devices`)
+    const { body } = await expectStatus(200, `GET ${path}/net-devices`)
     const listed = [{ netDeviceId: 'dev-1', name: 'One', devEui: '70B3D57ED0000001' }, { netDeviceId: 'dev-2' }]
     assert.deepEqual(body, { totalElements: 2, content: listed })
     await map([{ netDeviceId: 'dev-1' }])
-    assert.deepEqual((await must(200, `GET ${path}/net-devices`)).body.content, [{ netDeviceId: 'dev-2' }])
+    assert.deepEqual((await expectStatus(200, `GET ${path}/net-devices`)).body.content, [{ netDeviceId: 'dev-2' }])
     const [request] = network.requests
     assert.equal(request!.authorization, 'Bearer NNSXS.SECRET-KEY.ABCDEF')
     assert.match(request!.path, /^\/api\/v3\/applications\/farm\/devices(\?|$)/)
@@ -217,7 +221,7 @@ suite('devices of the network', () => {
       return { body: { end_devices: Array.from({ length }, (_, n) => ({ ids: { device_id: `d${page}-${n}` } })) } }
     })
     const { path } = await anIntegration({ netIdentityServerHost: network.host })
-    assert.equal((await must(200, `GET ${path}/net-devices`)).body.totalElements, 2005)
+    assert.equal((await expectStatus(200, `GET ${path}/net-devices`)).body.totalElements, 2005)
   })
 
   test('a network that rejects query parameters gets requests without them', async () => {
@@ -225,7 +229,7 @@ suite('devices of the network', () => {
       path.includes('?') ? { status: 400 } : { body: { end_devices: devices } },
     )
     const { path } = await anIntegration({ netIdentityServerHost: network.host })
-    assert.equal((await must(200, `GET ${path}/net-devices`)).body.totalElements, 2)
+    assert.equal((await expectStatus(200, `GET ${path}/net-devices`)).body.totalElements, 2)
   })
 
   const key = 'NNSXS.SECRET-KEY.ABCDEF'
@@ -239,7 +243,7 @@ suite('devices of the network', () => {
   for (const [what, answer, message] of failures)
     test(`a network that ${what} is answered with 502`, async () => {
       const { path } = await anIntegration({ netIdentityServerHost: (await aNetworkApi(answer)).host })
-      const { body, text } = await must(502, `GET ${path}/net-devices`)
+      const { body, text } = await expectStatus(502, `GET ${path}/net-devices`)
       assert.match(body.message, message)
       assert.ok(!text.includes(key))
     })
@@ -247,8 +251,8 @@ suite('devices of the network', () => {
   test('a network that does not answer gets 502 after 10 seconds, one that is unreachable at once', async () => {
     const silent = await aNetworkApi(() => 'never')
     const unreachable = await anIntegration({ netIdentityServerHost: 'http://127.0.0.1:1' })
-    assert.match((await must(502, `GET ${unreachable.path}/net-devices`)).body.message, /cannot be reached/)
+    assert.match((await expectStatus(502, `GET ${unreachable.path}/net-devices`)).body.message, /cannot be reached/)
     const { path } = await anIntegration({ netIdentityServerHost: silent.host })
-    assert.match((await must(502, `GET ${path}/net-devices`)).body.message, /within 10 s/)
+    assert.match((await expectStatus(502, `GET ${path}/net-devices`)).body.message, /within 10 s/)
   })
 })

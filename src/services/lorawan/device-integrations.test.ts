@@ -4,7 +4,7 @@ import { aCaller } from '../../../test/harness/builders.ts'
 import { eventually } from '../../../test/harness/eventually.ts'
 import { openLorawan } from '../../../test/harness/lorawan.ts'
 
-const { waypost, admin, other, must, anApplication, anEndpoint, anIntegration } = await openLorawan()
+const { waypost, admin, other, expectStatus, anApplication, anEndpoint, anIntegration } = await openLorawan()
 const endpoints = '/epr/api/v1/endpoints'
 const codec = 'function decodeUplink(input) { return { data: { t: input.bytes[0] } } }'
 
@@ -22,7 +22,7 @@ suite('creating device integrations', () => {
       downlinkFPort: 7,
       downlinkConfirmed: true,
     }
-    const answer = await must(201, `POST ${path}/devices`, {
+    const answer = await expectStatus(201, `POST ${path}/devices`, {
       appVersionName: version,
       devices: [device],
       poolIds: ['p'],
@@ -33,12 +33,12 @@ suite('creating device integrations', () => {
     const fixed = { appVersionName: version, poolIds: ['p'], status: 'ACTIVE', statistics }
     const { id, endpointId } = created
     assert.deepEqual(created, { ...device, endpointMetadata: { floor: -1 }, ...fixed, id, endpointId })
-    const endpoint = (await must(200, `GET ${endpoints}/${endpointId}?include=metadata`)).body
+    const endpoint = (await expectStatus(200, `GET ${endpoints}/${endpointId}?include=metadata`)).body
     assert.deepEqual([endpoint.poolIds, endpoint.appVersion.name], [['p'], version])
-    assert.equal((await must(200, `GET ${endpoints}/${endpointId}/metadata`)).body.floor, -1)
-    const { body } = await must(200, `GET ${endpoints}/${parent}/relations?relation=contains`)
+    assert.equal((await expectStatus(200, `GET ${endpoints}/${endpointId}/metadata`)).body.floor, -1)
+    const { body } = await expectStatus(200, `GET ${endpoints}/${parent}/relations?relation=contains`)
     assert.equal(body.content[0].to, endpointId)
-    const single = (await must(200, path.replace(/^/, 'GET '))).body
+    const single = (await expectStatus(200, path.replace(/^/, 'GET '))).body
     const shown = { appVersionName: version, netDeviceId: 'dev-1', name: 'Cellar', description: 'behind the door' }
     assert.deepEqual(single.devices, [{ id, endpointId, ...shown, status: 'ACTIVE' }])
   })
@@ -47,7 +47,7 @@ suite('creating device integrations', () => {
     const { path, version, map } = await anIntegration()
     await map([{ netDeviceId: 'a' }])
     const devices = ['a', 'b', 'c', 'b'].map((netDeviceId) => ({ netDeviceId, name: netDeviceId }))
-    const { body } = await must(201, `POST ${path}/devices`, { appVersionName: version, devices })
+    const { body } = await expectStatus(201, `POST ${path}/devices`, { appVersionName: version, devices })
     assert.deepEqual(
       body.created.map((device: { netDeviceId: string }) => device.netDeviceId),
       ['b', 'c'],
@@ -67,11 +67,13 @@ suite('creating device integrations', () => {
     const devices = (count: number) =>
       Array.from({ length: count }, (_, n) => ({ netDeviceId: `d${n}`, name: 'd', formatter: codec }))
     assert.match(
-      (await must(400, `POST ${path}/devices`, { appVersionName: version, devices: devices(1001) })).body.message,
+      (await expectStatus(400, `POST ${path}/devices`, { appVersionName: version, devices: devices(1001) })).body
+        .message,
       /devices/,
     )
     assert.equal(
-      (await must(201, `POST ${path}/devices`, { appVersionName: version, devices: devices(1000) })).body.createdCount,
+      (await expectStatus(201, `POST ${path}/devices`, { appVersionName: version, devices: devices(1000) })).body
+        .createdCount,
       1000,
     )
   })
@@ -101,8 +103,11 @@ suite('creating device integrations', () => {
         { netDeviceId: 'fine', name: 'fine' },
         { netDeviceId: 'a', name: 'a', ...device },
       ]
-      assert.match((await must(400, `POST ${path}/devices`, { appVersionName: version, devices })).body.message, field)
-      assert.deepEqual((await must(200, `GET ${path}/devices`)).body, { totalElements: 0, content: [] })
+      assert.match(
+        (await expectStatus(400, `POST ${path}/devices`, { appVersionName: version, devices })).body.message,
+        field,
+      )
+      assert.deepEqual((await expectStatus(200, `GET ${path}/devices`)).body, { totalElements: 0, content: [] })
     })
 
   test('a version of another application is answered with 400, an unknown endpoint in a relation with 404; nothing is registered', async () => {
@@ -111,13 +116,13 @@ suite('creating device integrations', () => {
     const devices = [{ netDeviceId: 'a', name: 'a' }]
     for (const appVersionName of [foreign, 'no-such-version', ''])
       assert.match(
-        (await must(400, `POST ${path}/devices`, { appVersionName, devices })).body.message,
+        (await expectStatus(400, `POST ${path}/devices`, { appVersionName, devices })).body.message,
         /appVersionName/,
       )
     const related = [{ ...devices[0], endpointRelations: [{ type: 'contains', to: crypto.randomUUID() }] }]
-    await must(404, `POST ${path}/devices`, { appVersionName: version, devices: related })
-    await must(400, `POST ${path}/devices`, { appVersionName: version, devices: [] })
-    assert.equal((await must(200, `GET ${endpoints}?applicationName=${app}`)).body.totalElements, 0)
+    await expectStatus(404, `POST ${path}/devices`, { appVersionName: version, devices: related })
+    await expectStatus(400, `POST ${path}/devices`, { appVersionName: version, devices: [] })
+    assert.equal((await expectStatus(200, `GET ${endpoints}?applicationName=${app}`)).body.totalElements, 0)
   })
 
   test('a caller needs only the scope on the integration, and may then read what it created', async () => {
@@ -141,33 +146,36 @@ suite('reading, changing and deleting', () => {
       { netDeviceId: 'a', name: '100% Roof_A' },
       { netDeviceId: 'b', name: 'Cellar' },
     ])
-    await must(204, `PUT ${path}/devices/${a.id}/status`, { status: 'SUSPENDED' })
+    await expectStatus(204, `PUT ${path}/devices/${a.id}/status`, { status: 'SUSPENDED' })
     const idsOf = async (query: string) => {
-      const { body } = await must(200, `GET ${path}/devices${query}`)
+      const { body } = await expectStatus(200, `GET ${path}/devices${query}`)
       return body.content.map((device: { netDeviceId: string }) => device.netDeviceId)
     }
     assert.deepEqual(await idsOf(''), ['b'])
     assert.deepEqual(await idsOf('?status=SUSPENDED'), ['a'])
-    await must(204, `PUT ${path}/devices/${a.id}/status`, { status: 'ACTIVE' })
+    await expectStatus(204, `PUT ${path}/devices/${a.id}/status`, { status: 'ACTIVE' })
     assert.deepEqual(await idsOf('?name=roof_'), ['a'])
     assert.deepEqual(await idsOf('?name=%25'), ['a'])
     assert.deepEqual(await idsOf('?netDeviceId=b'), ['b'])
     assert.deepEqual(await idsOf(`?appVersionName=${version}&offset=1`), ['b'])
     assert.deepEqual(await idsOf('?appVersionName=other'), [])
     assert.deepEqual(await idsOf('?limit=1'), ['a'])
-    await must(400, `GET ${path}/devices?limit=-1`)
-    await must(400, `GET ${path}/devices?status=x`)
+    await expectStatus(400, `GET ${path}/devices?limit=-1`)
+    await expectStatus(400, `GET ${path}/devices?status=x`)
   })
 
   test('ETag and If-Match guard a device; PATCH checks the formatter and an empty text removes it', async () => {
     const { path, map } = await anIntegration()
     const [device] = await map([{ netDeviceId: 'a', formatter: codec }])
     const one = `${path}/devices/${device.id}`
-    const { etag } = (await must(200, `GET ${one}`)).headers
+    const { etag } = (await expectStatus(200, `GET ${one}`)).headers
     assert.equal((await admin(`GET ${one}`, undefined, { 'if-none-match': etag! })).status, 304)
     assert.equal((await admin(`PATCH ${one}`, { name: 'x' }, { 'if-match': '"old"' })).status, 412)
     assert.equal((await admin(`DELETE ${one}`, undefined, { 'if-match': '"old"' })).status, 412)
-    assert.match((await must(400, `PATCH ${one}`, { formatter: 'function (' })).body.message, /formatter: line 1/)
+    assert.match(
+      (await expectStatus(400, `PATCH ${one}`, { formatter: 'function (' })).body.message,
+      /formatter: line 1/,
+    )
     const changed = await admin(
       `PATCH ${one}`,
       { formatter: '', downlinkFPort: 9, netDeviceId: 'b' },
@@ -175,7 +183,7 @@ suite('reading, changing and deleting', () => {
     )
     assert.deepEqual([changed.status, changed.body.formatter, changed.body.downlinkFPort], [200, undefined, 9])
     assert.equal(changed.body.netDeviceId, 'a')
-    assert.notEqual((await must(200, `GET ${one}`)).headers.etag, etag)
+    assert.notEqual((await expectStatus(200, `GET ${one}`)).headers.etag, etag)
     assert.equal((await other(`GET ${one}`)).status, 404)
     assert.equal((await other(`PATCH ${one}`, { name: 'x' })).status, 404)
     const otherIntegration = await anIntegration()
@@ -184,31 +192,31 @@ suite('reading, changing and deleting', () => {
 
   test('the ETag of the integration changes with its devices', async () => {
     const { path, map } = await anIntegration()
-    const before = (await must(200, `GET ${path}`)).headers.etag
+    const before = (await expectStatus(200, `GET ${path}`)).headers.etag
     await map([{ netDeviceId: 'a' }])
-    assert.notEqual((await must(200, `GET ${path}`)).headers.etag, before)
+    assert.notEqual((await expectStatus(200, `GET ${path}`)).headers.etag, before)
   })
 
   test('deleting leaves the endpoint, unless it is to be deleted too', async () => {
     const { path, map } = await anIntegration()
     const [a, b] = await map([{ netDeviceId: 'a' }, { netDeviceId: 'b' }])
-    await must(204, `DELETE ${path}/devices/${a.id}`)
-    await must(404, `DELETE ${path}/devices/${a.id}`)
+    await expectStatus(204, `DELETE ${path}/devices/${a.id}`)
+    await expectStatus(404, `DELETE ${path}/devices/${a.id}`)
     assert.equal((await admin(`GET ${endpoints}/${a.endpointId}`)).status, 200)
-    await must(204, `DELETE ${path}/devices/${b.id}?deleteEndpoint=true`)
+    await expectStatus(204, `DELETE ${path}/devices/${b.id}?deleteEndpoint=true`)
     assert.equal((await admin(`GET ${endpoints}/${b.endpointId}`)).status, 404)
-    await must(204, `DELETE ${path}`)
+    await expectStatus(204, `DELETE ${path}`)
   })
 
   test('a device integration is deleted with its endpoint, and follows it to another version', async () => {
     const { path, app, map } = await anIntegration()
     const [a, b] = await map([{ netDeviceId: 'a' }, { netDeviceId: 'b' }])
-    await must(204, `DELETE ${endpoints}/${a.endpointId}`)
+    await expectStatus(204, `DELETE ${endpoints}/${a.endpointId}`)
     await eventually(async () => assert.equal((await admin(`GET ${path}/devices/${a.id}`)).status, 404))
-    await must(201, `POST /api/v1/applications/${app}/app-versions`, { nameSuffix: 'v2' })
-    await must(204, `PUT ${endpoints}/${b.endpointId}/app-version`, { name: `${app}-v2` })
+    await expectStatus(201, `POST /api/v1/applications/${app}/app-versions`, { nameSuffix: 'v2' })
+    await expectStatus(204, `PUT ${endpoints}/${b.endpointId}/app-version`, { name: `${app}-v2` })
     await eventually(async () =>
-      assert.equal((await must(200, `GET ${path}/devices/${b.id}`)).body.appVersionName, `${app}-v2`),
+      assert.equal((await expectStatus(200, `GET ${path}/devices/${b.id}`)).body.appVersionName, `${app}-v2`),
     )
   })
 })

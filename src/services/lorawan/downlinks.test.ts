@@ -5,7 +5,7 @@ import { openLorawan } from '../../../test/harness/lorawan.ts'
 import { aBroker } from '../../../test/harness/mosquitto.ts'
 import { CommandDispatched } from '../commands/events.ts'
 
-const { must, admin, anIntegration, untilState, waypost } = await openLorawan()
+const { expectStatus, admin, anIntegration, untilState, waypost } = await openLorawan()
 const users = Array.from({ length: 30 }, (_, n) => `app${n}@ttn`)
 const broker = await aBroker(users)
 const network = await broker.network()
@@ -14,16 +14,16 @@ const base64 = (...bytes: number[]) => Buffer.from(bytes).toString('base64')
 async function connected(fields: object = {}) {
   const netUsername = users.pop()!
   const settings = { netMqttIntegrationEnabled: true, netPlainMqttServerUrl: `127.0.0.1:${broker.port}`, netUsername }
-  const made = await anIntegration(settings)
-  const [device] = await made.map([{ netDeviceId: 'dev', ...fields }])
-  await untilState(made.path, 'CONNECTED')
+  const integration = await anIntegration(settings)
+  const [device] = await integration.map([{ netDeviceId: 'dev', ...fields }])
+  await untilState(integration.path, 'CONNECTED')
   const path = `/cex/api/v1/endpoints/${device.endpointId}/commands`
   return {
-    ...made,
+    ...integration,
     device,
     /** Invokes a command without waiting; returns its id. */
     async invoke(payload?: unknown, query = 'commandTtl=60000') {
-      const { headers } = await must(
+      const { headers } = await expectStatus(
         202,
         `POST ${path}/set?awaitTimeout=0&${query}`,
         typeof payload === 'string' ? JSON.stringify(payload) : payload,
@@ -32,7 +32,7 @@ async function connected(fields: object = {}) {
     },
     /** Invokes a command and waits for its result. */
     wait: (payload: unknown, query = 'commandTtl=60000') => admin(`POST ${path}/set?awaitTimeout=20&${query}`, payload),
-    command: async (id: number) => (await must(200, `GET ${path}/set/${id}`)).body,
+    command: async (id: number) => (await expectStatus(200, `GET ${path}/set/${id}`)).body,
     /** Waits for the nth downlink of the device. */
     downlink: (nth = 0) =>
       eventually(() => {
@@ -93,7 +93,7 @@ suite('a command becomes a downlink', () => {
     }
     assert.equal(downlinks(), 0)
     await eventually(async () =>
-      assert.match((await must(200, `GET ${path}/devices/${device.id}`)).body.lastError ?? '', /no level/),
+      assert.match((await expectStatus(200, `GET ${path}/devices/${device.id}`)).body.lastError ?? '', /no level/),
     )
   })
 
@@ -107,7 +107,7 @@ suite('a command becomes a downlink', () => {
     await downlink()
     await eventually(() => assert.deepEqual(dispatched, [id]))
     await eventually(async () => {
-      const { body } = await must(200, `GET /api/v1/al/endpoint-traffic?endpointIds=${device.endpointId}`)
+      const { body } = await expectStatus(200, `GET /api/v1/al/endpoint-traffic?endpointIds=${device.endpointId}`)
       const [record] = body.content
       assert.deepEqual(
         [record?.extension, record?.direction, record?.resourcePath],
@@ -169,11 +169,11 @@ suite('the status of a command follows the network', () => {
 suite('commands wait', () => {
   test('commands wait while the integration is suspended, and are published once when it is resumed', async () => {
     const { invoke, downlink, path, downlinks, report, command } = await connected()
-    await must(204, `PUT ${path}/status`, { status: 'SUSPENDED' })
+    await expectStatus(204, `PUT ${path}/status`, { status: 'SUSPENDED' })
     await untilState(path, 'DISCONNECTED')
     const ids = [await invoke({ n: 1 }), await invoke({ n: 2 })]
     assert.equal(downlinks(), 0)
-    await must(204, `PUT ${path}/status`, { status: 'ACTIVE' })
+    await expectStatus(204, `PUT ${path}/status`, { status: 'ACTIVE' })
     assert.deepEqual([(await downlink()).decoded_payload, (await downlink(1)).decoded_payload], [{ n: 1 }, { n: 2 }])
     await report('sent', await downlink(1))
     await eventually(async () => assert.equal((await command(ids[1]!)).status, 'EXECUTED'))
@@ -182,10 +182,10 @@ suite('commands wait', () => {
 
   test('commands wait while the device integration is suspended', async () => {
     const { invoke, downlink, path, device, downlinks } = await connected()
-    await must(204, `PUT ${path}/devices/${device.id}/status`, { status: 'SUSPENDED' })
+    await expectStatus(204, `PUT ${path}/devices/${device.id}/status`, { status: 'SUSPENDED' })
     await invoke({ n: 1 })
     assert.equal(downlinks(), 0)
-    await must(204, `PUT ${path}/devices/${device.id}/status`, { status: 'ACTIVE' })
+    await expectStatus(204, `PUT ${path}/devices/${device.id}/status`, { status: 'ACTIVE' })
     assert.deepEqual((await downlink()).decoded_payload, { n: 1 })
   })
 
@@ -193,10 +193,10 @@ suite('commands wait', () => {
     const { invoke, downlink, path, downlinks } = await connected()
     await invoke({ n: 1 })
     await downlink()
-    await must(200, `PATCH ${path}`, { netApiKeyId: 'wrong' })
+    await expectStatus(200, `PATCH ${path}`, { netApiKeyId: 'wrong' })
     await untilState(path, 'DISCONNECTED', /refuses the user name or the API key/)
     await invoke({ n: 2 })
-    await must(200, `PATCH ${path}`, { netApiKeyId: broker.password })
+    await expectStatus(200, `PATCH ${path}`, { netApiKeyId: broker.password })
     assert.deepEqual((await downlink(1)).decoded_payload, { n: 2 })
     assert.equal(downlinks(), 2)
   })
@@ -206,7 +206,7 @@ suite('commands wait', () => {
     const waiting = wait({ n: 1 }, 'commandTtl=0')
     await report('sent', await downlink())
     assert.equal((await waiting).status, 200)
-    await must(204, `PUT ${path}/status`, { status: 'SUSPENDED' })
+    await expectStatus(204, `PUT ${path}/status`, { status: 'SUSPENDED' })
     await untilState(path, 'DISCONNECTED')
     await wait({ n: 2 }, 'commandTtl=0')
     assert.equal((await command(2)).status, 'EXPIRED')

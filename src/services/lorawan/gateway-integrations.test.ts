@@ -5,7 +5,7 @@ import { eventually } from '../../../test/harness/eventually.ts'
 import { aConnection, aNetworkApi, openLorawan } from '../../../test/harness/lorawan.ts'
 import { TenantDeleted } from '../tenants/events.ts'
 
-const { waypost, admin, other, must, anApplication } = await openLorawan()
+const { waypost, admin, other, expectStatus, anApplication } = await openLorawan()
 const root = '/api/v1/account-integrations'
 const endpoints = '/epr/api/v1/endpoints'
 
@@ -16,11 +16,11 @@ const info = {
 }
 
 async function anAccount(fields: object = {}, ask = admin) {
-  const { body } = await must(201, `POST ${root}`, { ...aConnection(), ...fields }, ask)
+  const { body } = await expectStatus(201, `POST ${root}`, { ...aConnection(), ...fields }, ask)
   const { version } = await anApplication(['v1'], ask)
   const path = `${root}/${body.id}`
   const link = async (gateways: object[], more: object = {}) =>
-    (await must(201, `POST ${path}/gateways`, { appVersionName: version, gateways, ...more }, ask)).body
+    (await expectStatus(201, `POST ${path}/gateways`, { appVersionName: version, gateways, ...more }, ask)).body
   return { path, version, account: body, link }
 }
 const idsOf = (gateways: { netGatewayId: string }[]) => gateways.map(({ netGatewayId }) => netGatewayId)
@@ -29,35 +29,35 @@ suite('account integrations', () => {
   test('account integrations are created, read, changed, suspended and deleted like those of applications', async () => {
     const { path, account } = await anAccount({ description: 'd' })
     assert.deepEqual([account.status, account.description, 'netApiKeyId' in account], ['ACTIVE', 'd', false])
-    const { etag } = (await must(200, `GET ${path}`)).headers
+    const { etag } = (await expectStatus(200, `GET ${path}`)).headers
     assert.equal((await admin(`GET ${path}`, undefined, { 'if-none-match': etag! })).status, 304)
     assert.equal((await admin(`PATCH ${path}`, { name: 'x' }, { 'if-match': '"old"' })).status, 412)
-    assert.equal((await must(200, `PATCH ${path}`, { name: 'x', netApiKeyId: 'other' })).body.name, 'x')
-    await must(204, `PUT ${path}/status`, { status: 'SUSPENDED' })
-    const listed = async (query = '') => idsIn((await must(200, `GET ${root}${query}`)).body.content)
+    assert.equal((await expectStatus(200, `PATCH ${path}`, { name: 'x', netApiKeyId: 'other' })).body.name, 'x')
+    await expectStatus(204, `PUT ${path}/status`, { status: 'SUSPENDED' })
+    const listed = async (query = '') => idsIn((await expectStatus(200, `GET ${root}${query}`)).body.content)
     const idsIn = (content: { id: number }[]) => content.map(({ id }) => id)
     assert.ok(!(await listed()).includes(account.id))
     assert.ok((await listed('?status=SUSPENDED')).includes(account.id))
     for (const operation of [`GET ${path}`, `DELETE ${path}`, `GET ${path}/gateways`])
       assert.equal((await other(operation)).status, 404, operation)
     assert.equal((await admin(`DELETE ${path}`, undefined, { 'if-match': '"old"' })).status, 412)
-    await must(204, `DELETE ${path}`)
-    await must(404, `GET ${path}`)
+    await expectStatus(204, `DELETE ${path}`)
+    await expectStatus(404, `GET ${path}`)
   })
 
   test('account integrations need the scope on the tenant, and a user name once for each identity server', async () => {
     const caller = aCaller({ on: { 'tenant-system': ['tenant:net-account-integration:create'] } })
-    await must(403, `POST ${root}`, aConnection(), waypost.as(aCaller()))
+    await expectStatus(403, `POST ${root}`, aConnection(), waypost.as(aCaller()))
     const connection = aConnection()
-    await must(201, `POST ${root}`, connection, waypost.as(caller))
-    assert.match((await must(409, `POST ${root}`, connection)).body.message, /netUsername/)
-    await must(201, `POST ${root}`, connection, other)
+    await expectStatus(201, `POST ${root}`, connection, waypost.as(caller))
+    assert.match((await expectStatus(409, `POST ${root}`, connection)).body.message, /netUsername/)
+    await expectStatus(201, `POST ${root}`, connection, other)
     assert.match(
-      (await must(400, `POST ${root}`, { ...connection, netIdentityServerHost: 'a b' })).body.message,
+      (await expectStatus(400, `POST ${root}`, { ...connection, netIdentityServerHost: 'a b' })).body.message,
       /netIdentityServerHost/,
     )
     assert.match(
-      (await must(400, `POST ${root}`, { ...connection, netMqttIntegrationEnabled: true })).body.message,
+      (await expectStatus(400, `POST ${root}`, { ...connection, netMqttIntegrationEnabled: true })).body.message,
       /netPlainMqttServerUrl/,
     )
   })
@@ -77,21 +77,21 @@ suite('gateway integrations', () => {
       netGatewayInfo: { ...info, ...defaults },
     }
     assert.deepEqual([createdCount, failedCount, created], [1, 0, [{ ...gateway, ...fixed, id, endpointId }]])
-    assert.equal((await must(200, `GET ${endpoints}/${endpointId}/metadata`)).body.floor, 5)
+    assert.equal((await expectStatus(200, `GET ${endpoints}/${endpointId}/metadata`)).body.floor, 5)
     const one = `${path}/gateways/${id}`
-    const { etag } = (await must(200, `GET ${one}`)).headers
+    const { etag } = (await expectStatus(200, `GET ${one}`)).headers
     assert.equal((await admin(`GET ${one}`, undefined, { 'if-none-match': etag! })).status, 304)
     assert.equal((await admin(`PATCH ${one}`, { name: 'x' }, { 'if-match': '"old"' })).status, 412)
     const changed = await admin(`PATCH ${one}`, { name: 'New', netGatewayId: 'other' }, { 'if-match': etag! })
     assert.deepEqual([changed.status, changed.body.name, changed.body.netGatewayId], [200, 'New', 'roof-1'])
-    assert.equal((await must(200, `GET ${one}`)).headers.etag, changed.headers.etag)
+    assert.equal((await expectStatus(200, `GET ${one}`)).headers.etag, changed.headers.etag)
     assert.equal((await other(`GET ${one}`)).status, 404)
-    await must(204, `PUT ${one}/status`, { status: 'SUSPENDED' })
-    assert.deepEqual((await must(200, `GET ${path}/gateways`)).body, { totalElements: 0, content: [] })
-    assert.equal((await must(200, `GET ${path}/gateways?status=SUSPENDED&name=new`)).body.totalElements, 1)
-    assert.match((await must(409, `DELETE ${path}`)).body.message, /gateway/)
-    await must(204, `DELETE ${one}?deleteEndpoint=true`)
-    await must(404, `GET ${endpoints}/${endpointId}`)
+    await expectStatus(204, `PUT ${one}/status`, { status: 'SUSPENDED' })
+    assert.deepEqual((await expectStatus(200, `GET ${path}/gateways`)).body, { totalElements: 0, content: [] })
+    assert.equal((await expectStatus(200, `GET ${path}/gateways?status=SUSPENDED&name=new`)).body.totalElements, 1)
+    assert.match((await expectStatus(409, `DELETE ${path}`)).body.message, /gateway/)
+    await expectStatus(204, `DELETE ${one}?deleteEndpoint=true`)
+    await expectStatus(404, `GET ${endpoints}/${endpointId}`)
   })
 
   test('gateway integrations are unique within tenant and identity server', async () => {
@@ -120,7 +120,7 @@ suite('gateway integrations', () => {
       const { path, version } = await anAccount({ netIdentityServerHost: network.host })
       const gateways = [{ netGatewayId: 'a', name: 'a', netGatewayInfo: info, ...gateway }]
       const body = { appVersionName: version, registerGatewaysOnNet: true, gateways }
-      assert.match((await must(400, `POST ${path}/gateways`, body)).body.message, field)
+      assert.match((await expectStatus(400, `POST ${path}/gateways`, body)).body.message, field)
       assert.deepEqual(network.requests, [])
     })
 
@@ -160,11 +160,11 @@ suite('gateway integrations', () => {
       { netGatewayId: 'g1', name: 'g' },
       { netGatewayId: 'g2', name: 'g' },
     ])
-    await must(204, `DELETE ${path}/gateways/${created[0].id}`)
+    await expectStatus(204, `DELETE ${path}/gateways/${created[0].id}`)
     assert.equal(network.requests.length, 0)
-    await must(502, `DELETE ${path}/gateways/${created[1].id}?deregisterOnNet=true`)
+    await expectStatus(502, `DELETE ${path}/gateways/${created[1].id}?deregisterOnNet=true`)
     isRefusing = false
-    await must(204, `DELETE ${path}/gateways/${created[1].id}?deregisterOnNet=true`)
+    await expectStatus(204, `DELETE ${path}/gateways/${created[1].id}?deregisterOnNet=true`)
     assert.equal(network.requests.at(-1)!.path, '/api/v3/gateways/g2')
     assert.equal((await admin(`GET ${endpoints}/${created[1].endpointId}`)).status, 200)
   })
@@ -173,16 +173,16 @@ suite('gateway integrations', () => {
     const { path, version } = await anAccount()
     const gateways = [{ netGatewayId: 'a', name: 'a' }]
     assert.match(
-      (await must(400, `POST ${path}/gateways`, { appVersionName: 'no', gateways })).body.message,
+      (await expectStatus(400, `POST ${path}/gateways`, { appVersionName: 'no', gateways })).body.message,
       /appVersionName/,
     )
     const theirs = await anApplication(['v1'], other)
     assert.match(
-      (await must(400, `POST ${path}/gateways`, { appVersionName: theirs.version, gateways })).body.message,
+      (await expectStatus(400, `POST ${path}/gateways`, { appVersionName: theirs.version, gateways })).body.message,
       /appVersionName/,
     )
-    await must(204, `PUT ${path}/status`, { status: 'SUSPENDED' })
-    await must(400, `POST ${path}/gateways`, { appVersionName: version, gateways })
+    await expectStatus(204, `PUT ${path}/status`, { status: 'SUSPENDED' })
+    await expectStatus(400, `POST ${path}/gateways`, { appVersionName: version, gateways })
   })
 })
 

@@ -10,7 +10,7 @@ import { eventually } from '../../../test/harness/eventually.ts'
 import { openLorawan } from '../../../test/harness/lorawan.ts'
 import { aBroker } from '../../../test/harness/mosquitto.ts'
 
-const { waypost, must, admin, anIntegration, untilState, valuesOf, setTenantStatus } = await openLorawan({
+const { waypost, expectStatus, admin, anIntegration, untilState, valuesOf, setTenantStatus } = await openLorawan({
   environment: { WAYPOST_LOG_LEVEL: 'silent' },
 })
 const users = Array.from({ length: 30 }, (_, n) => `app${n}@ttn`)
@@ -74,11 +74,11 @@ suite('a session says why it is not connected', () => {
     const { path } = await anIntegration({ ...enabled(broker.port), netApiKeyId: 'wrong-key-1' })
     const { netConnectionError } = await untilState(path, 'DISCONNECTED', /refuses the user name or the API key/)
     assert.ok(!netConnectionError.includes('wrong-key-1'))
-    const listed = (await must(200, 'GET /api/v1/integrations')).body.content.find(({ id }: { id: number }) =>
+    const listed = (await expectStatus(200, 'GET /api/v1/integrations')).body.content.find(({ id }: { id: number }) =>
       path.endsWith(`/${id}`),
     )
     assert.equal(listed.netConnectionError, netConnectionError)
-    await must(200, `PATCH ${path}`, { netApiKeyId: broker.password })
+    await expectStatus(200, `PATCH ${path}`, { netApiKeyId: broker.password })
     assert.equal((await untilState(path, 'CONNECTED')).netConnectionError, undefined)
   })
 
@@ -132,17 +132,17 @@ suite('a session follows its integration', () => {
     const { path, netUsername, map, app } = await anIntegration(enabled(broker.port))
     const [device] = await map([{ netDeviceId: 'dev' }])
     await untilState(path, 'CONNECTED')
-    await must(204, `PUT ${path}/status`, { status: 'SUSPENDED' })
+    await expectStatus(204, `PUT ${path}/status`, { status: 'SUSPENDED' })
     assert.equal((await untilState(path, 'DISCONNECTED')).netConnectionError, undefined)
     // The state follows the status at once; the node ends its session a moment later.
     const integrationId = Number(path.split('/').at(-1))
     await eventually(async () => {
-      const held = await waypost.kit.db.sql`
+      const heldSessions = await waypost.kit.db.sql`
         select from lorawan.sessions where app_integration_id = ${integrationId} and node_id is not null`
-      assert.equal(held.length, 0)
+      assert.equal(heldSessions.length, 0)
     })
     await network.uplink(netUsername, 'dev', { f_cnt: 1, decoded_payload: { t: 1 } })
-    await must(204, `PUT ${path}/status`, { status: 'ACTIVE' })
+    await expectStatus(204, `PUT ${path}/status`, { status: 'ACTIVE' })
     await untilState(path, 'CONNECTED')
     await network.uplink(netUsername, 'dev', { f_cnt: 2, decoded_payload: { t: 2 } })
     await eventually(async () =>
@@ -233,7 +233,7 @@ suite('a session follows its integration', () => {
     }
     const { path } = await anIntegration(enabled(broker.port))
     await untilState(path, 'CONNECTED')
-    await must(204, `DELETE ${path}`)
+    await expectStatus(204, `DELETE ${path}`)
     await eventually(async () => assert.equal(await count(), 1), { withinMs: 20_000 })
   })
 })

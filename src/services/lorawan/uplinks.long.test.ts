@@ -6,7 +6,7 @@ import { aBroker, uplinkOf } from '../../../test/harness/mosquitto.ts'
 import { SamplesReceived } from '../time-series/events.ts'
 
 const at = await openLorawan()
-const { admin, must, anIntegration, valuesOf, untilState, waypost } = at
+const { admin, expectStatus, anIntegration, valuesOf, untilState, waypost } = at
 const users = Array.from({ length: 30 }, (_, n) => `app${n}@ttn`)
 const broker = await aBroker(users)
 const network = await broker.network()
@@ -14,20 +14,21 @@ const network = await broker.network()
 /** Creates a connected integration with devices. */
 async function connected(devices: object[] = [{ netDeviceId: 'dev' }], fields: object = {}) {
   const settings = { netMqttIntegrationEnabled: true, netPlainMqttServerUrl: `mqtt://127.0.0.1:${broker.port}` }
-  const made = await anIntegration({ ...settings, netUsername: users.pop(), ...fields })
-  const created = await made.map(devices)
-  await untilState(made.path, 'CONNECTED')
+  const integration = await anIntegration({ ...settings, netUsername: users.pop(), ...fields })
+  const created = await integration.map(devices)
+  await untilState(integration.path, 'CONNECTED')
   const [device] = created
-  const read = async () => (await must(200, `GET ${made.path}/devices/${device.id}`)).body
+  const read = async () => (await expectStatus(200, `GET ${integration.path}/devices/${device.id}`)).body
   return {
-    ...made,
+    ...integration,
     devices: created,
     device,
     read,
     send: (uplink: object, message: object = {}) =>
-      network.uplink(made.netUsername, device.netDeviceId, uplink, message),
-    raw: (payload: string | Buffer) => network.raw(`v3/${made.netUsername}/devices/${device.netDeviceId}/up`, payload),
-    values: async (series: string) => (await valuesOf(made.app, series))[device.endpointId] ?? [],
+      network.uplink(integration.netUsername, device.netDeviceId, uplink, message),
+    raw: (payload: string | Buffer) =>
+      network.raw(`v3/${integration.netUsername}/devices/${device.netDeviceId}/up`, payload),
+    values: async (series: string) => (await valuesOf(integration.app, series))[device.endpointId] ?? [],
     counts: (statistics: object) =>
       eventually(async () =>
         assert.deepEqual((await read()).statistics, {
@@ -83,7 +84,7 @@ suite('an uplink becomes a sample', () => {
     await send({ f_cnt: 7, f_port: 3, decoded_payload: { marker: 4711 } })
     await counts({ received: 1, stored: 1 })
     const [record] = await eventually(async () => {
-      const { body } = await must(200, `GET /api/v1/al/endpoint-traffic?endpointIds=${device.endpointId}`)
+      const { body } = await expectStatus(200, `GET /api/v1/al/endpoint-traffic?endpointIds=${device.endpointId}`)
       assert.equal(body.content.length, 1)
       return body.content
     })
@@ -201,7 +202,7 @@ suite('invalid uplinks', () => {
       await eventually(async () => assert.match((await read()).lastError ?? '', error), { withinMs: 15_000 })
       await send({ f_cnt: 2, f_port: 2, frm_payload: base64(1) })
       await counts({ received: 2, stored: 1, dropped: 1 })
-      assert.ok((await must(200, `GET ${path}/devices/${device.id}`)).body.lastErrorAt)
+      assert.ok((await expectStatus(200, `GET ${path}/devices/${device.id}`)).body.lastErrorAt)
     })
 
   test('a new formatter is used from the next uplink on', async () => {
@@ -209,7 +210,7 @@ suite('invalid uplinks', () => {
     await send({ f_cnt: 1, frm_payload: base64(9) })
     await counts({ received: 1, dropped: 1 })
     const formatter = 'function decodeUplink({ bytes }) { return { data: { t: bytes[0] } } }'
-    await must(200, `PATCH ${path}/devices/${device.id}`, { formatter })
+    await expectStatus(200, `PATCH ${path}/devices/${device.id}`, { formatter })
     await send({ f_cnt: 2, frm_payload: base64(9) })
     await counts({ received: 2, dropped: 1, stored: 1 })
     assert.equal((await values('auto~t'))[0]?.[1], 9)
@@ -218,7 +219,7 @@ suite('invalid uplinks', () => {
   test('an uplink is dropped where the application may not use dcx', async () => {
     const { send, counts, app, read } = await connected()
     const allowed = { 'allowed-extension-instances': ['cex'] }
-    await must(204, `PUT /api/v1/app-configs/applications/${app}`, {
+    await expectStatus(204, `PUT /api/v1/app-configs/applications/${app}`, {
       kpc: { platform: { applications: { [app]: allowed } } },
     })
     await send({ f_cnt: 1, decoded_payload: { t: 1 } })
@@ -228,10 +229,10 @@ suite('invalid uplinks', () => {
 
   test('an uplink is dropped, counted and explained while its device integration is suspended', async () => {
     const { send, counts, path, device } = await connected()
-    await must(204, `PUT ${path}/devices/${device.id}/status`, { status: 'SUSPENDED' })
+    await expectStatus(204, `PUT ${path}/devices/${device.id}/status`, { status: 'SUSPENDED' })
     await send({ f_cnt: 1, decoded_payload: { t: 1 } })
     await counts({ received: 1, dropped: 1 })
-    await must(204, `PUT ${path}/devices/${device.id}/status`, { status: 'ACTIVE' })
+    await expectStatus(204, `PUT ${path}/devices/${device.id}/status`, { status: 'ACTIVE' })
     await send({ f_cnt: 2, decoded_payload: { t: 1 } })
     await counts({ received: 2, dropped: 1, stored: 1 })
   })
@@ -251,7 +252,7 @@ suite('uplinks without a device integration', () => {
     const [otherDevice] = await map([{ netDeviceId: 'stranger' }])
     await network.uplink(netUsername, 'stranger', { f_cnt: 99, decoded_payload: { t: 1 } })
     await eventually(async () =>
-      assert.equal((await must(200, `GET ${path}/devices/${otherDevice.id}`)).body.statistics.stored, 1),
+      assert.equal((await expectStatus(200, `GET ${path}/devices/${otherDevice.id}`)).body.statistics.stored, 1),
     )
   })
 

@@ -12,15 +12,15 @@ const defaultScopes = scopesOf(catalogue)
 const tenantScopes = [...defaultScopes].filter(([, holders]) => holders.length > 0).map(([scope]) => scope)
 
 test('role service has every scope of a tenant, platform-admin every scope, readers only read scopes', () => {
-  const held = (role: string) =>
+  const scopesOfRole = (role: string) =>
     seedsOf(defaultScopes)
       .roleScopes.filter((mapping) => mapping.role === role)
       .map(({ scope }) => scope)
-  assert.deepEqual(held('service'), tenantScopes)
-  assert.deepEqual(held('tenant-admin'), tenantScopes)
-  assert.deepEqual(held('platform-admin'), [...defaultScopes.keys()])
+  assert.deepEqual(scopesOfRole('service'), tenantScopes)
+  assert.deepEqual(scopesOfRole('tenant-admin'), tenantScopes)
+  assert.deepEqual(scopesOfRole('platform-admin'), [...defaultScopes.keys()])
   for (const role of ['application-reader', 'endpoint-reader'])
-    for (const scope of held(role)) assert.match(scope, /:read$/)
+    for (const scope of scopesOfRole(role)) assert.match(scope, /:read$/)
   assert.ok(tenantScopes.every((scope) => !scope.startsWith('platform:')))
   for (const { entity } of catalogues) assert.ok(defaultScopes.has(`platform:tenant:${entity}:create`), entity)
 })

@@ -20,7 +20,7 @@ const ask = async (resourcePath: string, requestId?: number, over: object = {}) 
     receivedAt: new Date(),
     correlationId: 'c',
   })
-const answered = (
+const aResponse = (
   requestId: number,
   statusCode: number,
   over: Partial<TrafficRecord> = {},
@@ -37,12 +37,12 @@ suite('the outcome of a request', () => {
   test('the outcome of a request is that of the last response with this request id', async () => {
     const reason = Buffer.from('{"statusCode":400,"reasonPhrase":"Not JSON"}')
     await record([
-      answered(7, 200),
-      answered(8, 400, { payload: reason }),
-      answered(9, 503, { payload: Buffer.from('{"statusCode":503,"reas') }),
-      answered(10, 200),
+      aResponse(7, 200),
+      aResponse(8, 400, { payload: reason }),
+      aResponse(9, 503, { payload: Buffer.from('{"statusCode":503,"reas') }),
+      aResponse(10, 200),
     ])
-    await record([answered(10, 404)])
+    await record([aResponse(10, 404)])
     const payloads = await Promise.all([7, 8, 9, 10].map(async (id) => (await ask('/dcx', id))?.payload))
     assert.deepEqual(payloads, [
       { requestId: 7, statusCode: 200, reasonPhrase: 'Ok' },
@@ -54,8 +54,8 @@ suite('the outcome of a request', () => {
   })
 
   test('the outcome of a request is found directly after the response, although its record is not written yet', async () => {
-    await record([answered(69, 200)])
-    const written = log.record(aRecord(answered(70, 200)))
+    await record([aResponse(69, 200)])
+    const written = log.record(aRecord(aResponse(70, 200)))
     assert.deepEqual((await ask('/dcx', 70))?.payload, { requestId: 70, statusCode: 200, reasonPhrase: 'Ok' })
     await written
   })
@@ -79,8 +79,8 @@ suite('the outcome of a request', () => {
 
   test('the outcome of a request is kept for as many requests as the application configures, by default 1000', async () => {
     const many = { endpointId: 'chatty' }
-    await record(Array.from({ length: 1005 }, (_, n) => answered(n, 200, many)))
-    await record(Array.from({ length: 50 }, (_, n) => answered(n, 200, { ...many, extension: 'cex' })))
+    await record(Array.from({ length: 1005 }, (_, n) => aResponse(n, 200, many)))
+    await record(Array.from({ length: 50 }, (_, n) => aResponse(n, 200, { ...many, extension: 'cex' })))
     await assert.rejects(ask('/dcx', 4, many), unknown)
     assert.ok(await ask('/dcx', 5, many))
     assert.ok(await ask('/cex', 0, many))

@@ -93,9 +93,9 @@ suite('group commit', () => {
     })
     await assert.rejects(writer.add(aRecord()), { status: 503 })
     await writer.drained()
-    const made = attempts
+    const attemptsBefore = attempts
     await sleep(300)
-    assert.equal(attempts, made)
+    assert.equal(attempts, attemptsBefore)
   })
 
   test('the time-out also applies if the database does not respond at all', async () => {
@@ -117,14 +117,14 @@ suite('group commit', () => {
   })
 
   test('records beyond the memory limit are rejected', async () => {
-    const held = Promise.withResolvers<void>()
-    const writer = aWriter({ payloadBytesMax: 1_000_000, write: () => held.promise, timeoutMs: 60_000 })
+    const writeGate = Promise.withResolvers<void>()
+    const writer = aWriter({ payloadBytesMax: 1_000_000, write: () => writeGate.promise, timeoutMs: 60_000 })
     const payload = Buffer.alloc(1_000_000, 'x')
     const outcomes = Array.from({ length: 140 }, () => writer.add(aRecord({ payload })))
     const undisturbedMs = startUndisturbedTime()
     await assert.rejects(outcomes.at(-1)!, { status: 503 })
     assert.ok(undisturbedMs() < 1000, `${undisturbedMs()} ms`)
-    held.resolve()
+    writeGate.resolve()
     await Promise.allSettled(outcomes)
   })
 

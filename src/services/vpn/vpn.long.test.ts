@@ -284,18 +284,19 @@ suite('addresses', () => {
     const asks = [waypost.as(tenant), second.as(tenant)]
     const create = async (index: number) => await asks[index % 2]!(`POST ${root}`, { name: 'a', type: 'admin' })
     const answers = await Promise.all(Array.from({ length: 260 }, (_, index) => create(index)))
-    const given = answers.filter(({ status }) => status === 201).map(({ body }) => body.data)
-    assert.equal(given.length, 254)
-    assert.equal(new Set(given.map(({ ipAddress }) => ipAddress)).size, 254)
+    const createdClients = answers.filter(({ status }) => status === 201).map(({ body }) => body.data)
+    assert.equal(createdClients.length, 254)
+    assert.equal(new Set(createdClients.map(({ ipAddress }) => ipAddress)).size, 254)
     const refused = answers.filter(({ status }) => status !== 201)
     assert.deepEqual([...new Set(refused.map(({ status }) => status))], [409])
     assert.match(refused[0]!.body.message, /type admin in 10\.\d+\.\d+\.0\/24 are in use/)
-    for (const index of [7, 3, 5]) assert.equal((await asks[0]!(`DELETE ${root}/${given[index].id}`)).status, 204)
+    for (const index of [7, 3, 5])
+      assert.equal((await asks[0]!(`DELETE ${root}/${createdClients[index].id}`)).status, 204)
     const again: string[] = []
     for (let index = 0; index < 3; index++) again.push((await create(index)).body.data.ipAddress)
     assert.deepEqual(
       again,
-      [7, 3, 5].map((index) => given[index].ipAddress),
+      [7, 3, 5].map((index) => createdClients[index].ipAddress),
     )
     assert.equal((await create(0)).status, 409)
     assert.equal((await asks[0]!(`POST ${root}`, { name: 'a', type: 'device' })).status, 201)

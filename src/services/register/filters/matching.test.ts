@@ -41,22 +41,22 @@ async function heldAt(endpointId: string) {
     select last_value + case when is_called then 1 else 0 end as next from register.member_sets`
   const seq = await seqOf(endpointId)
   const waiting = Promise.withResolvers<void>()
-  const held = Promise.withResolvers<void>()
-  const given = Promise.withResolvers<void>()
+  const released = Promise.withResolvers<void>()
+  const reached = Promise.withResolvers<void>()
   const done = sql
     .begin(async (tx) => {
       await tx`insert into register.filter_members (tenant_id, member_set, seq) values ('default', ${next}, ${seq})`
-      held.resolve()
+      released.resolve()
       await waiting.promise
       throw new Error('released')
     })
-    .catch(() => given.resolve())
-  await held.promise
+    .catch(() => reached.resolve())
+  await released.promise
   return {
     release: async () => {
       waiting.resolve()
       await done
-      await given.promise
+      await reached.promise
     },
     isReached: () => eventually(async () => assert.equal((await waitingForMembers(sql)).length, 1)),
   }

@@ -88,8 +88,8 @@ suite('data-sample', () => {
     bus.subscribe(SamplesReceived, ({ messages }) => {
       for (const { endpointId, samples } of messages) if (endpointId === endpoint.endpointId) received.push(samples)
     })
-    const given = { endpoint, fields: { dataSampleExpression: '[{"a":1},{"a":2}]' }, id: newId() }
-    for (let times = 0; times < 2; times++) assert.equal((await run('data-sample', given)).outcome, 'SUCCESS')
+    const runInput = { endpoint, fields: { dataSampleExpression: '[{"a":1},{"a":2}]' }, id: newId() }
+    for (let times = 0; times < 2; times++) assert.equal((await run('data-sample', runInput)).outcome, 'SUCCESS')
     await run('data-sample', { endpoint, results: { dataSampleExpression: 5 } })
     await eventually(() => assert.deepEqual(received, [[{ a: 1 }, { a: 2 }], [5]]))
   })
@@ -99,14 +99,14 @@ suite('time-series', () => {
   test('a time-series action stores a point at the given time, by default now', async () => {
     const endpoint = await anEndpointRef()
     const { endpointId, applicationName } = endpoint
-    const given = { endpoint, fields: { timeSeriesName: 'comfort' }, traceId: 'chain-3' }
+    const runInput = { endpoint, fields: { timeSeriesName: 'comfort' }, traceId: 'chain-3' }
     for (const [valuesExpression, timestampExpression] of [
       [{ level: 3 }, '2026-03-01T12:00:00Z'],
       [4, new Date('2026-03-01T12:00:01Z')],
       ['good', Date.parse('2026-03-01T12:00:02Z')],
       [{ level: 9 }, undefined],
     ])
-      assert.deepEqual(await run('time-series', { ...given, results: { valuesExpression, timestampExpression } }), {
+      assert.deepEqual(await run('time-series', { ...runInput, results: { valuesExpression, timestampExpression } }), {
         outcome: 'SUCCESS',
       })
     const { body } = await admin(
@@ -138,27 +138,27 @@ suite('command-invocation', () => {
 
   test('command-invocation succeeds when the command is stored', async () => {
     const { endpoint, sensor, topic } = await connected()
-    const given = { endpoint, fields: { commandType: 'fan', commandPayloadExpression: '{"speed":2}' }, id: newId() }
-    const outcome = await run('command-invocation', given)
+    const runInput = { endpoint, fields: { commandType: 'fan', commandPayloadExpression: '{"speed":2}' }, id: newId() }
+    const outcome = await run('command-invocation', runInput)
     assert.deepEqual(outcome, {
       outcome: 'SUCCESS',
       metadata: { results: [{ endpointId: endpoint.endpointId, commandId: 1 }] },
     })
     assert.deepEqual((await sensor.receives(`${topic}/command/fan/status`)).json, [{ id: 1, payload: { speed: 2 } }])
-    assert.deepEqual(await run('command-invocation', given), { outcome: 'SUCCESS' })
+    assert.deepEqual(await run('command-invocation', runInput), { outcome: 'SUCCESS' })
     await sensor.receivesNothing(100)
   })
 
   test('a command-invocation with awaitTimeout succeeds with a 2xx result in time only', async () => {
     const { endpoint, sensor, topic } = await connected()
-    const answered = async (statusCode: number) => {
+    const outcomeFor = async (statusCode: number) => {
       const running = run('command-invocation', { endpoint, fields: { commandType: 'fan', awaitTimeout: 5 } })
       const [{ id }] = (await sensor.receives(`${topic}/command/fan/status`)).json
       await sensor.publish(`${topic}/result/fan`, [{ id, statusCode }])
       return await running
     }
-    assert.equal((await answered(204)).outcome, 'SUCCESS')
-    const refused = await answered(503)
+    assert.equal((await outcomeFor(204)).outcome, 'SUCCESS')
+    const refused = await outcomeFor(503)
     assert.match(refused.outcome === 'FAILURE' ? refused.reason : '', /answered command 2 with 503/)
     const silent = await run('command-invocation', { endpoint, fields: { commandType: 'fan', awaitTimeout: 1 } })
     assert.match(silent.outcome === 'FAILURE' ? silent.reason : '', /command 3 had no result within 1 s/)

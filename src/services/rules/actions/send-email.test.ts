@@ -13,13 +13,13 @@ const { run, waypost } = await openActions({
   emailRetries: { attemptsMax: 3, waitMs: 20, waitFactor: 2 },
 })
 
-const given = {
+const runInput = {
   recipientsExpression: 'ann@example.org',
   subjectExpression: 'Too hot',
   textExpression: 'It is 31 °C.',
 }
 const send = (results: Record<string, unknown> = {}, fields: Record<string, unknown> = {}) =>
-  run('send-email', { fields, results: { ...given, ...results } })
+  run('send-email', { fields, results: { ...runInput, ...results } })
 /** Sends an e-mail that must arrive, and returns it. */
 async function mailOf(results: Record<string, unknown>, fields?: Record<string, unknown>) {
   const outcome = await send(results, fields)
@@ -71,7 +71,7 @@ suite('an e-mail', () => {
     assert.match(headerOf(html.text, 'content-type')[0]!, /^text\/html/)
     assert.match((await mailOf({ textExpression: { t: 31 } })).text, /\{"t":31\}/)
     const outcome = await run('send-email', {
-      fields: { ...given, recipientsExpression: '["x@b.de","y@b.de"]' },
+      fields: { ...runInput, recipientsExpression: '["x@b.de","y@b.de"]' },
     })
     assert.equal(outcome.outcome, 'SUCCESS')
     assert.deepEqual(server.mails.at(-1)!.to, ['x@b.de', 'y@b.de'])
@@ -101,7 +101,7 @@ suite('an e-mail', () => {
 
   test('an e-mail in a try is described and not sent', async () => {
     const count = server.mails.length
-    const outcome = await run('send-email', { results: given, isTry: true })
+    const outcome = await run('send-email', { results: runInput, isTry: true })
     assert.deepEqual(outcome, {
       outcome: 'SUCCESS',
       wouldDo: { to: ['ann@example.org'], subject: 'Too hot', text: 'It is 31 °C.', contentType: 'TEXT' },
@@ -199,14 +199,14 @@ suite('a mail server', () => {
       environment: { WAYPOST_SMTP_URL: 'smtp://127.0.0.1:1' },
       emailRetries: { attemptsMax: 3, waitMs: 20, waitFactor: 2 },
     })
-    const outcome = await down.run('send-email', { results: given })
+    const outcome = await down.run('send-email', { results: runInput })
     assert.ok(outcome.outcome === 'FAILURE')
     assert.match(outcome.reason, /did not answer: .*ECONNREFUSED.*\(attempt 3\)/)
   })
 
   test('an action without a configured mail server fails and names the setting', async () => {
     const without = await openActions()
-    const outcome = await without.run('send-email', { results: given })
+    const outcome = await without.run('send-email', { results: runInput })
     assert.deepEqual(outcome, {
       outcome: 'FAILURE',
       stage: 'ACTION_EXECUTION',
@@ -218,6 +218,6 @@ suite('a mail server', () => {
 
 test('the default sender has the host of the base URL', async () => {
   const plain = await openActions({ environment: { WAYPOST_SMTP_URL: server.url.replace('pass word', 'pass%20word') } })
-  assert.equal((await plain.run('send-email', { results: given })).outcome, 'SUCCESS')
+  assert.equal((await plain.run('send-email', { results: runInput })).outcome, 'SUCCESS')
   assert.equal(server.mails.at(-1)!.from, `waypost@${new URL(waypost.baseUrl).hostname}`)
 })

@@ -119,9 +119,9 @@ suite('a webhook', () => {
 })
 
 suite('a webhook of a stored event', () => {
-  const pending = async (url: string, given: GivenRun = {}) => {
-    const fields = { webhookUrl: url, ...given.fields }
-    const outcome = await start('webhook', { storedEvent: 'first', ...given, fields })
+  const pending = async (url: string, runInput: GivenRun = {}) => {
+    const fields = { webhookUrl: url, ...runInput.fields }
+    const outcome = await start('webhook', { storedEvent: 'first', ...runInput, fields })
     assert.ok(outcome.outcome === 'PENDING')
     return outcome
   }

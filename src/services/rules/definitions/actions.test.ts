@@ -7,7 +7,7 @@ import { sampleActions } from '../../../../test/harness/sample-actions.ts'
 import { actionTypes } from '../model.ts'
 import { valueOfLiteral } from './action-types.ts'
 
-const { waypost, admin, other, must, make, get, aRule, anAction } = await openRules()
+const { waypost, admin, other, expectStatus, make, get, aRule, anAction } = await openRules()
 
 const pathOf = (type: string, id = '') => `${rulesRoot}/action-types/${type}/actions${id === '' ? '' : `/${id}`}`
 const bodyOf = async (type: string) =>
@@ -17,7 +17,7 @@ suite('an action', () => {
   for (const type of actionTypes)
     test(`an action of type ${type} is created, read, listed, changed and deleted`, async () => {
       const body = await bodyOf(type)
-      const { headers } = await must(201, `POST ${pathOf(type)}`, body)
+      const { headers } = await expectStatus(201, `POST ${pathOf(type)}`, body)
       const id = String(headers.location).split('/').at(-1)!
       assert.equal(headers.location, `${waypost.baseUrl}${pathOf(type, id)}`)
       const read = await admin(`GET ${pathOf(type, id)}`)
@@ -35,13 +35,13 @@ suite('an action', () => {
         content.map(({ id }: { id: string }) => id),
         [id],
       )
-      for (const wrong of actionTypes.filter((one) => one !== type)) await must(404, `GET ${pathOf(wrong, id)}`)
+      for (const wrong of actionTypes.filter((one) => one !== type)) await expectStatus(404, `GET ${pathOf(wrong, id)}`)
       for (const operation of ['GET', 'DELETE'])
         assert.equal((await other(`${operation} ${pathOf(type, id)}`)).status, 404)
       assert.equal((await other(`PUT ${pathOf(type, id)}`, { ...sampleActions[type], ...body })).status, 404)
       assert.equal((await other(`GET ${pathOf(type)}`)).body.totalElements, 0)
-      await must(204, `DELETE ${pathOf(type, id)}`)
-      await must(404, `GET ${pathOf(type, id)}`)
+      await expectStatus(204, `DELETE ${pathOf(type, id)}`)
+      await expectStatus(404, `GET ${pathOf(type, id)}`)
     })
 
   test('an action has the defaults of the specification', async () => {
@@ -105,7 +105,7 @@ suite('an attribute', () => {
       ['time-series', { timestampExpression: 'yesterday' }, /^timestampExpression: expected ISO 8601/],
     ]
     for (const [type, fields, message] of cases) {
-      const answer = await must(400, `POST ${pathOf(type)}`, { name: 'n', ...sampleActions[type], ...fields })
+      const answer = await expectStatus(400, `POST ${pathOf(type)}`, { name: 'n', ...sampleActions[type], ...fields })
       assert.match(answer.body.message, message)
     }
   })
@@ -137,28 +137,28 @@ suite('writing an action', () => {
       const body = await bodyOf(type)
       for (const missing of scopes) {
         const rest = scopes.filter((scope) => scope !== missing)
-        await must(403, `POST ${pathOf(type)}`, body, writer(type, ...rest))
+        await expectStatus(403, `POST ${pathOf(type)}`, body, writer(type, ...rest))
       }
-      await must(201, `POST ${pathOf(type)}`, body, writer(type, ...scopes))
+      await expectStatus(201, `POST ${pathOf(type)}`, body, writer(type, ...scopes))
       const id = await make(`/action-types/${type}/actions`, body)
       const updater = { 'tenant-system': [`${type}-action:read`, `${type}-action:update`] }
-      await must(403, `PUT ${pathOf(type, id)}`, body, waypost.as(aCaller({ on: updater })))
+      await expectStatus(403, `PUT ${pathOf(type, id)}`, body, waypost.as(aCaller({ on: updater })))
     })
 
   test('writing an action that executes a rule needs rule:execute on it, and a rule that the caller may read', async () => {
     const ruleId = await aRule()
     const body = { name: 'n', ruleId }
-    const withoutReadScope = await must(400, `POST ${pathOf('rule-execution')}`, body, writer('rule-execution'))
+    const withoutReadScope = await expectStatus(400, `POST ${pathOf('rule-execution')}`, body, writer('rule-execution'))
     assert.match(withoutReadScope.body.message, /^ruleId: there is no rule/)
-    await must(403, `POST ${pathOf('rule-execution')}`, body, writer('rule-execution', 'rule:read'))
+    await expectStatus(403, `POST ${pathOf('rule-execution')}`, body, writer('rule-execution', 'rule:read'))
     const on = { 'tenant-system': ['tenant:rule-execution-action:create'], [`rule-${ruleId}`]: ['rule:execute'] }
-    await must(201, `POST ${pathOf('rule-execution')}`, body, waypost.as(aCaller({ on })))
-    await must(400, `POST ${pathOf('rule-execution')}`, body, other)
-    await must(400, `POST ${pathOf('rule-execution')}`, { name: 'n', ruleId: 'nothing' })
+    await expectStatus(201, `POST ${pathOf('rule-execution')}`, body, waypost.as(aCaller({ on })))
+    await expectStatus(400, `POST ${pathOf('rule-execution')}`, body, other)
+    await expectStatus(400, `POST ${pathOf('rule-execution')}`, { name: 'n', ruleId: 'nothing' })
   })
 
   test('writing an action without the scope is answered with 403; the creator of an action holds every scope on it', async () => {
-    await must(403, `POST ${pathOf('webhook')}`, {}, waypost.as(aCaller()))
+    await expectStatus(403, `POST ${pathOf('webhook')}`, {}, waypost.as(aCaller()))
     const reader = waypost.as(aCaller({ on: { [`action-${await anAction('webhook')}`]: ['webhook-action:read'] } }))
     assert.equal((await reader(`GET ${pathOf('webhook')}`)).body.totalElements, 1)
   })

@@ -8,7 +8,7 @@ import { aReceiver } from '../../../../test/harness/webhook-receiver.ts'
 
 const mail = await aMailServer()
 const receiver = await aReceiver()
-const { must, make, get, aProvisionedEndpoint, httpUrl } = await openRules({
+const { expectStatus, make, get, aProvisionedEndpoint, httpUrl } = await openRules({
   environment: { WAYPOST_SMTP_URL: mail.url, WAYPOST_ALLOW_PRIVATE_ADDRESSES: 'on' },
 })
 type Endpoint = Awaited<ReturnType<typeof aProvisionedEndpoint>>
@@ -93,15 +93,15 @@ suite('an alert setting', () => {
     const id = await make('/alert-settings', setting)
     await send(endpoint, 31)
     await stateOf(endpoint, 'OPEN')
-    await must(204, `PUT ${rulesRoot}/alert-settings/${id}`, { ...setting, state: 'DISABLED' })
+    await expectStatus(204, `PUT ${rulesRoot}/alert-settings/${id}`, { ...setting, state: 'DISABLED' })
     await send(endpoint, 20)
-    await must(204, `PUT ${rulesRoot}/alert-settings/${id}`, setting)
+    await expectStatus(204, `PUT ${rulesRoot}/alert-settings/${id}`, setting)
     await send(endpoint, 33)
     await eventually(async () => {
       const { content } = await get(`/traces?raisedOnEntityId=${endpoint.endpointId}&entityType=RULE`)
       assert.equal(content.length, 2)
     })
-    await must(204, `DELETE ${rulesRoot}/alert-settings/${id}`)
+    await expectStatus(204, `DELETE ${rulesRoot}/alert-settings/${id}`)
     await stateOf(endpoint, 'OPEN')
   })
 })

@@ -6,7 +6,7 @@ import { openRules, rulesRoot } from '../../../../test/harness/rules.ts'
 import { TenantDeleted } from '../../tenants/events.ts'
 import { loadChanges, loadDefinitions } from './store/load.ts'
 
-const { waypost, admin, other, must, make, get, anApplication, anEndpoint } = await openRules()
+const { waypost, admin, other, expectStatus, make, get, anApplication, anEndpoint } = await openRules()
 const { sql } = waypost.kit.db
 const { app, version } = await anApplication()
 const fields = {
@@ -47,8 +47,8 @@ suite('an alert setting', () => {
     assert.deepEqual([content[0].id, 'message' in content[0]], [id, false])
     assert.equal((await other(`GET ${path}`)).status, 404)
     assert.equal((await admin(`DELETE ${path}`, undefined, { 'if-match': etag })).status, 412)
-    await must(204, `DELETE ${path}`)
-    await must(404, `GET ${path}`)
+    await expectStatus(204, `DELETE ${path}`)
+    await expectStatus(404, `GET ${path}`)
   })
 
   test('an alert setting is made of a rule, a trigger and two actions', async () => {
@@ -81,7 +81,7 @@ suite('an alert setting', () => {
       alertType: 'COLD',
       webhookUrl: notices.webhookUrl,
     }
-    await must(204, `PUT ${rulesRoot}/alert-settings/${id}`, change)
+    await expectStatus(204, `PUT ${rulesRoot}/alert-settings/${id}`, change)
     const after = await partsOf(id)
     assert.deepEqual(
       after.rules.map(({ id, state }) => [id, state]).sort(),
@@ -92,9 +92,9 @@ suite('an alert setting', () => {
       assert.deepEqual([trigger.endpointIds, trigger.appName], [[endpointId], undefined])
     const lifecycle = after.triggers.find(({ type }) => type === 'alert-lifecycle-event')!
     assert.deepEqual(lifecycle.fields, { alertTypes: ['COLD'], eventTypes: ['ACTIVATED', 'RESOLVED'] })
-    await must(204, `PUT ${rulesRoot}/alert-settings/${id}`, fields)
+    await expectStatus(204, `PUT ${rulesRoot}/alert-settings/${id}`, fields)
     assert.equal((await partsOf(id)).rules.length, 1)
-    await must(204, `DELETE ${rulesRoot}/alert-settings/${id}`)
+    await expectStatus(204, `DELETE ${rulesRoot}/alert-settings/${id}`)
     assert.deepEqual(await partsOf(id), { rules: [], actions: [], triggers: [] })
   })
 
@@ -110,14 +110,14 @@ suite('an alert setting', () => {
       assert.deepEqual(await idsOf(''), [])
       assert.deepEqual(await idsOf('&include=ATTACHED_TO_ALERT_SETTING'), [partId])
       const part = await get(`${path}/${partId}`)
-      const { body } = await must(409, `PUT ${rulesRoot}${path}/${partId}`, part)
+      const { body } = await expectStatus(409, `PUT ${rulesRoot}${path}/${partId}`, part)
       assert.match(body.message, new RegExp(`belongs to alert setting ${id}`))
-      await must(409, `DELETE ${rulesRoot}${path}/${partId}`)
+      await expectStatus(409, `DELETE ${rulesRoot}${path}/${partId}`)
     }
-    await must(409, `PUT ${rulesRoot}/rules/${ruleId}${triggersPath}`, [])
+    await expectStatus(409, `PUT ${rulesRoot}/rules/${ruleId}${triggersPath}`, [])
     const ruleOfUser = await make('/rules', { name: 'r', expression: 'return 1' })
     assert.equal('alertSettingId' in (await get(`/rules/${ruleOfUser}`)), false)
-    await must(409, `PUT ${rulesRoot}/rules/${ruleOfUser}${triggersPath}`, [triggerId])
+    await expectStatus(409, `PUT ${rulesRoot}/rules/${ruleOfUser}${triggersPath}`, [triggerId])
   })
 
   test('the rules of an alert setting name the setting, and which part of it they are', async () => {
@@ -152,7 +152,7 @@ suite('an alert setting', () => {
       [{ appName: 'nothing' }, /^appName: there is no application nothing/],
     ]
     for (const [wrong, message] of cases) {
-      const { body } = await must(400, `POST ${rulesRoot}/alert-settings`, { ...fields, ...wrong })
+      const { body } = await expectStatus(400, `POST ${rulesRoot}/alert-settings`, { ...fields, ...wrong })
       assert.match(body.message, message)
     }
   })

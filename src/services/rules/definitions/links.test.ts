@@ -5,7 +5,7 @@ import { aCaller } from '../../../../test/harness/builders.ts'
 import { openRules, rulesRoot } from '../../../../test/harness/rules.ts'
 import { loadDefinitions } from './store/load.ts'
 
-const { waypost, admin, other, must, get, aRule, anAction, aTrigger, anApplication } = await openRules()
+const { waypost, admin, other, expectStatus, get, aRule, anAction, aTrigger, anApplication } = await openRules()
 const { app } = await anApplication()
 const cron = (fields: object = {}) => aTrigger('cron', { cronExpression: '0 0 * * *', ...fields })
 const triggersPath = (ruleId: string, type = 'cron') => `${rulesRoot}/rules/${ruleId}/trigger-types/${type}/triggers`
@@ -17,9 +17,9 @@ suite('triggers of a rule', () => {
     const ruleId = await aRule()
     const [a, b, c] = [await cron(), await cron({ name: 'named' }), await cron()]
     const alert = await aTrigger('alert-lifecycle-event', { appName: app })
-    await must(204, `PUT ${triggersPath(ruleId)}`, [a, b, a])
-    await must(204, `PUT ${triggersPath(ruleId, 'alert-lifecycle-event')}`, [alert])
-    await must(204, `PUT ${triggersPath(ruleId)}`, [c, b])
+    await expectStatus(204, `PUT ${triggersPath(ruleId)}`, [a, b, a])
+    await expectStatus(204, `PUT ${triggersPath(ruleId, 'alert-lifecycle-event')}`, [alert])
+    await expectStatus(204, `PUT ${triggersPath(ruleId)}`, [c, b])
     const triggers = await get(`/rules/${ruleId}/triggers`)
     assert.deepEqual(idsOf(triggers), [b, alert, c])
     assert.deepEqual(triggers[0], { id: b, type: 'CRON', name: 'named' })
@@ -31,8 +31,8 @@ suite('triggers of a rule', () => {
     const ruleId = await aRule()
     const [a, b] = [await cron(), await cron()]
     for (const body of [[a, b], { triggerIds: [a, b] }, [{ id: a }, { id: b }], [a, { id: b, name: 'x' }]]) {
-      await must(204, `PUT ${triggersPath(ruleId)}`, [])
-      await must(204, `PUT ${triggersPath(ruleId)}`, body)
+      await expectStatus(204, `PUT ${triggersPath(ruleId)}`, [])
+      await expectStatus(204, `PUT ${triggersPath(ruleId)}`, body)
       assert.deepEqual(idsOf(await get(`/rules/${ruleId}/triggers`)), [a, b])
     }
   })
@@ -40,8 +40,8 @@ suite('triggers of a rule', () => {
   test('triggers of a rule of type cron are added with PATCH', async () => {
     const ruleId = await aRule()
     const [a, b] = [await cron(), await cron()]
-    await must(204, `PATCH ${triggersPath(ruleId)}`, [b])
-    await must(204, `PATCH ${triggersPath(ruleId)}`, { triggerIds: [a, b] })
+    await expectStatus(204, `PATCH ${triggersPath(ruleId)}`, [b])
+    await expectStatus(204, `PATCH ${triggersPath(ruleId)}`, { triggerIds: [a, b] })
     assert.deepEqual(idsOf(await get(`/rules/${ruleId}/triggers`)), [b, a])
   })
 
@@ -50,36 +50,36 @@ suite('triggers of a rule', () => {
     const id = await cron()
     const alert = await aTrigger('alert-lifecycle-event', { appName: app })
     for (const body of [['nothing'], [crypto.randomUUID()], [alert], [id, crypto.randomUUID()]]) {
-      const answer = await must(400, `PUT ${triggersPath(ruleId)}`, body)
+      const answer = await expectStatus(400, `PUT ${triggersPath(ruleId)}`, body)
       assert.match(answer.body.message, /^triggerIds: there is no cron trigger/)
     }
     for (const body of [{}, 7, 'x', [7], { triggerIds: 7 }, [{}], null])
-      await must(400, `PUT ${triggersPath(ruleId)}`, body)
-    await must(404, `PUT ${triggersPath(ruleId, 'nothing')}`, [])
-    await must(404, `PUT ${triggersPath(crypto.randomUUID())}`, [])
-    await must(404, `PUT ${triggersPath(ruleId)}`, [id], other)
-    await must(404, `GET ${rulesRoot}/rules/${ruleId}/triggers`, undefined, other)
+      await expectStatus(400, `PUT ${triggersPath(ruleId)}`, body)
+    await expectStatus(404, `PUT ${triggersPath(ruleId, 'nothing')}`, [])
+    await expectStatus(404, `PUT ${triggersPath(crypto.randomUUID())}`, [])
+    await expectStatus(404, `PUT ${triggersPath(ruleId)}`, [id], other)
+    await expectStatus(404, `GET ${rulesRoot}/rules/${ruleId}/triggers`, undefined, other)
     const on = { [`rule-${ruleId}`]: ['rule:read', 'rule:update'] }
-    await must(400, `PUT ${triggersPath(ruleId)}`, [id], waypost.as(aCaller({ on })))
+    await expectStatus(400, `PUT ${triggersPath(ruleId)}`, [id], waypost.as(aCaller({ on })))
     const reader = { [`rule-${ruleId}`]: ['rule:read'] }
-    await must(403, `PUT ${triggersPath(ruleId)}`, [id], waypost.as(aCaller({ on: reader })))
+    await expectStatus(403, `PUT ${triggersPath(ruleId)}`, [id], waypost.as(aCaller({ on: reader })))
     assert.deepEqual(await get(`/rules/${ruleId}/triggers`), [])
   })
 
   test('triggers of a rule are at most 100', async () => {
     const ruleId = await aRule()
     const ids = await Promise.all(Array.from({ length: 101 }, () => cron()))
-    await must(204, `PUT ${triggersPath(ruleId)}`, ids.slice(1))
-    const { body } = await must(400, `PATCH ${triggersPath(ruleId)}`, [ids[0]])
+    await expectStatus(204, `PUT ${triggersPath(ruleId)}`, ids.slice(1))
+    const { body } = await expectStatus(400, `PATCH ${triggersPath(ruleId)}`, [ids[0]])
     assert.match(body.message, /^triggerIds: a rule has at most 100 triggers/)
-    await must(204, `PUT ${triggersPath(ruleId)}`, ids.slice(0, 100))
+    await expectStatus(204, `PUT ${triggersPath(ruleId)}`, ids.slice(0, 100))
   })
 
   test('triggers of a rule that are deleted are detached, and the rule is loaded again', async () => {
     const ruleId = await aRule()
     const id = await cron()
-    await must(204, `PUT ${triggersPath(ruleId)}`, [id])
-    await must(204, `DELETE ${rulesRoot}/trigger-types/cron/triggers/${id}`)
+    await expectStatus(204, `PUT ${triggersPath(ruleId)}`, [id])
+    await expectStatus(204, `DELETE ${rulesRoot}/trigger-types/cron/triggers/${id}`)
     assert.deepEqual(await get(`/rules/${ruleId}/triggers`), [])
   })
 })
@@ -89,9 +89,9 @@ suite('actions of a rule', () => {
     const ruleId = await aRule()
     const [a, b] = [await anAction('webhook'), await anAction('webhook')]
     const mail = await anAction('send-email')
-    await must(204, `PUT ${actionsPath(ruleId)}`, { positiveActionIds: [a], negativeActionIds: [a] })
-    await must(204, `PUT ${actionsPath(ruleId, 'send-email')}`, { positiveActions: [{ id: mail }] })
-    await must(204, `PUT ${actionsPath(ruleId)}`, { positiveActionIds: [b, a], negativeActions: [b] })
+    await expectStatus(204, `PUT ${actionsPath(ruleId)}`, { positiveActionIds: [a], negativeActionIds: [a] })
+    await expectStatus(204, `PUT ${actionsPath(ruleId, 'send-email')}`, { positiveActions: [{ id: mail }] })
+    await expectStatus(204, `PUT ${actionsPath(ruleId)}`, { positiveActionIds: [b, a], negativeActions: [b] })
     const { positiveActions, negativeActions } = await get(`/rules/${ruleId}/actions`)
     assert.deepEqual(idsOf(positiveActions), [a, mail, b])
     assert.deepEqual(idsOf(negativeActions), [b])
@@ -104,7 +104,7 @@ suite('actions of a rule', () => {
   test('actions of a rule that execute a rule are listed for that rule too', async () => {
     const [executed, ruleId] = [await aRule(), await aRule()]
     const id = await anAction('rule-execution', { ruleId: executed })
-    await must(204, `PUT ${actionsPath(ruleId, 'rule-execution')}`, { positiveActionIds: [id] })
+    await expectStatus(204, `PUT ${actionsPath(ruleId, 'rule-execution')}`, { positiveActionIds: [id] })
     for (const named of [executed, ruleId])
       assert.deepEqual(idsOf((await get(`/action-types/rule-execution/actions?ruleId=${named}`)).content), [id])
   })
@@ -112,7 +112,7 @@ suite('actions of a rule', () => {
   test('a wrong body with actions of a rule is answered with 400, and nothing changes', async () => {
     const ruleId = await aRule()
     const id = await anAction('webhook')
-    await must(204, `PUT ${actionsPath(ruleId)}`, { positiveActionIds: [id] })
+    await expectStatus(204, `PUT ${actionsPath(ruleId)}`, { positiveActionIds: [id] })
     const bad = [
       {},
       { positive: [id] },
@@ -120,18 +120,18 @@ suite('actions of a rule', () => {
       { positiveActionIds: 7 },
       [],
     ]
-    for (const body of bad) await must(400, `PUT ${actionsPath(ruleId)}`, body)
-    await must(400, `PUT ${actionsPath(ruleId)}`, { positiveActionIds: [], positiveActions: [id] })
-    await must(404, `PUT ${actionsPath(ruleId, 'nothing')}`, { positiveActionIds: [] })
-    await must(404, `PUT ${actionsPath(ruleId)}`, { positiveActionIds: [] }, other)
+    for (const body of bad) await expectStatus(400, `PUT ${actionsPath(ruleId)}`, body)
+    await expectStatus(400, `PUT ${actionsPath(ruleId)}`, { positiveActionIds: [], positiveActions: [id] })
+    await expectStatus(404, `PUT ${actionsPath(ruleId, 'nothing')}`, { positiveActionIds: [] })
+    await expectStatus(404, `PUT ${actionsPath(ruleId)}`, { positiveActionIds: [] }, other)
     assert.deepEqual(idsOf((await get(`/rules/${ruleId}/actions`)).positiveActions), [id])
   })
 
   test('actions of a rule stay when their rule is deleted', async () => {
     const ruleId = await aRule()
     const id = await anAction('webhook')
-    await must(204, `PUT ${actionsPath(ruleId)}`, { positiveActionIds: [id] })
-    await must(204, `DELETE ${rulesRoot}/rules/${ruleId}`)
+    await expectStatus(204, `PUT ${actionsPath(ruleId)}`, { positiveActionIds: [id] })
+    await expectStatus(204, `DELETE ${rulesRoot}/rules/${ruleId}`)
     assert.equal((await admin(`GET ${rulesRoot}/action-types/webhook/actions/${id}`)).status, 200)
   })
 })

@@ -43,7 +43,7 @@ test('a secret that is changed on one node has its new value on the other within
   const values = createSecretValues(two.waypost.kit)
   const id = await one.make('/secrets', { name: 'shared', value: 'first' })
   await eventually(async () => assert.equal(await values.secretValue('default', 'shared'), 'first'), { withinMs: 1000 })
-  await one.must(204, `PUT ${rulesRoot}/secrets/${id}`, { value: 'second' })
+  await one.expectStatus(204, `PUT ${rulesRoot}/secrets/${id}`, { value: 'second' })
   await eventually(async () => assert.equal(await values.secretValue('default', 'shared'), 'second'), {
     withinMs: 1000,
   })
@@ -53,7 +53,7 @@ test('links that two nodes change at the same time stay within the limit and in 
   const ruleId = await one.aRule()
   const ids = await Promise.all(Array.from({ length: 20 }, () => one.aTrigger('cron', { cronExpression: '0 0 * * *' })))
   const path = `${rulesRoot}/rules/${ruleId}/trigger-types/cron/triggers`
-  await Promise.all(ids.map((id, index) => (index % 2 === 0 ? one : two).must(204, `PATCH ${path}`, [id])))
+  await Promise.all(ids.map((id, index) => (index % 2 === 0 ? one : two).expectStatus(204, `PATCH ${path}`, [id])))
   const linked = (await one.get(`/rules/${ruleId}/triggers`)).map(({ id }: { id: string }) => id)
   assert.deepEqual(linked.toSorted(), ids.toSorted())
   const [row] = await one.waypost.kit.db.sql`

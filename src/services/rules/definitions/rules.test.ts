@@ -5,7 +5,7 @@ import { aCaller } from '../../../../test/harness/builders.ts'
 import { openRules, rulesRoot } from '../../../../test/harness/rules.ts'
 import { loadChanges, loadDefinitions } from './store/load.ts'
 
-const { waypost, admin, other, must, get, aRule } = await openRules()
+const { waypost, admin, other, expectStatus, get, aRule } = await openRules()
 const { sql } = waypost.kit.db
 
 suite('a rule', () => {
@@ -21,8 +21,8 @@ suite('a rule', () => {
   test('a rule gets a new version with every change, which stays readable', async () => {
     const id = await aRule({ name: 'first', description: 'gone' })
     const second = { name: 'second', expression: 'return false', state: 'DISABLED' }
-    await must(204, `PUT ${rulesRoot}/rules/${id}`, second)
-    await must(204, `PUT ${rulesRoot}/rules/${id}`, second)
+    await expectStatus(204, `PUT ${rulesRoot}/rules/${id}`, second)
+    await expectStatus(204, `PUT ${rulesRoot}/rules/${id}`, second)
     const rule = await get(`/rules/${id}`)
     assert.deepEqual([rule.version, rule.name, rule.state, 'description' in rule], [2, 'second', 'DISABLED', false])
     const { totalElements, content } = await get(`/rules/${id}/versions`)
@@ -38,11 +38,11 @@ suite('a rule', () => {
     const written = { name: 'first', description: 'gone', expression: 'return true', state: 'ENABLED' }
     assert.deepEqual(first, { version: 1, ...written })
     assert.ok(updatedAt && updatedBy)
-    await must(404, `GET ${rulesRoot}/rules/${id}/versions/3`)
+    await expectStatus(404, `GET ${rulesRoot}/rules/${id}/versions/3`)
   })
 
   test('a rule that does not parse is answered with 400, line and column', async () => {
-    const answer = await must(400, `POST ${rulesRoot}/rules`, { name: 'x', expression: 'let a\nreturn {{' })
+    const answer = await expectStatus(400, `POST ${rulesRoot}/rules`, { name: 'x', expression: 'let a\nreturn {{' })
     assert.match(answer.body.message, /^expression: line 2, column \d+: /)
   })
 
@@ -56,7 +56,7 @@ suite('a rule', () => {
     assert.equal((await admin(`PUT ${path}`, body, { 'if-match': etag })).status, 204)
     assert.equal((await admin(`DELETE ${path}`, undefined, { 'if-match': etag })).status, 412)
     assert.equal((await admin(`DELETE ${path}`, undefined, { 'if-match': '' })).status, 204)
-    await must(404, `GET ${path}`)
+    await expectStatus(404, `GET ${path}`)
   })
 
   test('a rule of another tenant and an invalid id are answered with 404', async () => {
@@ -81,10 +81,14 @@ suite('a list', () => {
     assert.deepEqual(await namesOf('sortOrder=asc&size=2'), ['a', 'b'])
     assert.deepEqual(await namesOf('sortOrder=asc&size=2&page=1'), ['c'])
     assert.equal((await get(`/rules?description=${marker}&size=1&page=7`)).totalElements, 3)
-    await must(204, `PUT ${rulesRoot}/rules/${ids[0]}`, { name: 'a2', description: marker, expression: 'return 1' })
+    await expectStatus(204, `PUT ${rulesRoot}/rules/${ids[0]}`, {
+      name: 'a2',
+      description: marker,
+      expression: 'return 1',
+    })
     assert.deepEqual(await namesOf('sort=updatedAt'), ['a2', 'c', 'b'])
     for (const query of ['size=0', 'size=10001', 'page=-1', 'sort=name', 'sortOrder=up', 'include=x'])
-      await must(400, `GET ${rulesRoot}/rules?${query}`)
+      await expectStatus(400, `GET ${rulesRoot}/rules?${query}`)
   })
 
   test('a list takes %, _ and quotes as plain characters', async () => {
@@ -100,8 +104,8 @@ suite('a list', () => {
     const { totalElements, content } = await get('/rules', reader)
     assert.deepEqual([totalElements, content[0].id], [1, id])
     assert.equal((await get('/rules', waypost.as(aCaller()))).totalElements, 0)
-    await must(403, `PUT ${rulesRoot}/rules/${id}`, { name: 'x', expression: 'return 1' }, reader)
-    await must(403, `POST ${rulesRoot}/rules`, { name: 'x' }, reader)
+    await expectStatus(403, `PUT ${rulesRoot}/rules/${id}`, { name: 'x', expression: 'return 1' }, reader)
+    await expectStatus(403, `POST ${rulesRoot}/rules`, { name: 'x' }, reader)
   })
 
   test('a list has statistics of runs', async () => {
@@ -118,23 +122,23 @@ suite('a list', () => {
 test('the last 100 versions are kept', async () => {
   const id = await aRule()
   for (let n = 2; n <= 102; n++)
-    await must(204, `PUT ${rulesRoot}/rules/${id}`, { name: `v${n}`, expression: 'return 1' })
+    await expectStatus(204, `PUT ${rulesRoot}/rules/${id}`, { name: `v${n}`, expression: 'return 1' })
   const { totalElements, content } = await get(`/rules/${id}/versions?size=1`)
   assert.deepEqual([totalElements, content.length, content[0].version], [100, 1, 102])
-  await must(404, `GET ${rulesRoot}/rules/${id}/versions/2`)
-  await must(200, `GET ${rulesRoot}/rules/${id}/versions/3`)
+  await expectStatus(404, `GET ${rulesRoot}/rules/${id}/versions/2`)
+  await expectStatus(200, `GET ${rulesRoot}/rules/${id}/versions/3`)
 })
 
 test('changes are recorded for the engine', async () => {
   const id = await aRule({ expression: 'return 7' })
   const all = await loadDefinitions(sql, 'default')
   assert.equal(all.rules.find((rule) => rule.id === id)?.expression, 'return 7')
-  await must(204, `PUT ${rulesRoot}/rules/${id}`, { name: 'x', expression: 'return 8' })
+  await expectStatus(204, `PUT ${rulesRoot}/rules/${id}`, { name: 'x', expression: 'return 8' })
   const changed = await loadChanges(sql, 'default', all.revision)
   assert.deepEqual(
     changed?.rules.map(({ id, expression }) => [id, expression]),
     [[id, 'return 8']],
   )
-  await must(204, `DELETE ${rulesRoot}/rules/${id}`)
+  await expectStatus(204, `DELETE ${rulesRoot}/rules/${id}`)
   assert.deepEqual((await loadChanges(sql, 'default', changed!.revision))?.gone, [id])
 })

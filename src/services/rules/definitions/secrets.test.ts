@@ -5,7 +5,7 @@ import { aCaller } from '../../../../test/harness/builders.ts'
 import { openRules, rulesRoot } from '../../../../test/harness/rules.ts'
 import { createMask, createSecretValues } from './service/secret-values.ts'
 
-const { waypost, admin, other, must, make, get } = await openRules()
+const { waypost, admin, other, expectStatus, make, get } = await openRules()
 const values = createSecretValues(waypost.kit)
 
 test('a snippet is created, read, listed, changed and deleted', async () => {
@@ -14,12 +14,12 @@ test('a snippet is created, read, listed, changed and deleted', async () => {
   const { headers, body } = await admin(`GET ${path}`)
   assert.deepEqual([body.name, body.code, 'description' in body], ['last', 'not { a script', false])
   assert.equal((await admin(`GET ${path}`, undefined, { 'if-none-match': String(headers.etag) })).status, 304)
-  await must(204, `PUT ${path}`, { name: 'first', code: 'x', description: 'd' })
+  await expectStatus(204, `PUT ${path}`, { name: 'first', code: 'x', description: 'd' })
   assert.equal((await admin(`DELETE ${path}`, undefined, { 'if-match': String(headers.etag) })).status, 412)
   assert.equal((await get('/snippets?name=FIR')).content[0].code, 'x')
   assert.equal((await other(`GET ${path}`)).status, 404)
-  await must(204, `DELETE ${path}`)
-  await must(404, `GET ${path}`)
+  await expectStatus(204, `DELETE ${path}`)
+  await expectStatus(404, `GET ${path}`)
 })
 
 suite('a secret', () => {
@@ -27,7 +27,7 @@ suite('a secret', () => {
     const id = await make('/secrets', { name: 'api.key-1', value: 'very-secret-7', description: 'd' })
     const path = `${rulesRoot}/secrets/${id}`
     for (const address of [path, `${rulesRoot}/secrets`])
-      assert.doesNotMatch((await must(200, `GET ${address}`)).text, /very-secret-7|v2\./)
+      assert.doesNotMatch((await expectStatus(200, `GET ${address}`)).text, /very-secret-7|v2\./)
     const [row] = await waypost.kit.db.sql`select value from rules.secrets where id = ${id}`
     assert.doesNotMatch(row!.value, /very-secret-7/)
     assert.equal(await values.secretValue('default', 'api.key-1'), 'very-secret-7')
@@ -37,25 +37,25 @@ suite('a secret', () => {
   test('a secret is changed in part, and the new value is in force at once', async () => {
     const id = await make('/secrets', { name: 'part', value: 'old-value' })
     assert.equal(await values.maskSecrets('default', 'a old-value b'), 'a *** b')
-    await must(204, `PUT ${rulesRoot}/secrets/${id}`, { value: 'new-value' })
+    await expectStatus(204, `PUT ${rulesRoot}/secrets/${id}`, { value: 'new-value' })
     assert.equal(await values.secretValue('default', 'part'), 'new-value')
     assert.equal(await values.maskSecrets('default', 'a old-value new-value'), 'a old-value ***')
-    await must(204, `PUT ${rulesRoot}/secrets/${id}`, { name: 'renamed', description: 'kept value' })
+    await expectStatus(204, `PUT ${rulesRoot}/secrets/${id}`, { name: 'renamed', description: 'kept value' })
     assert.equal(await values.secretValue('default', 'renamed'), 'new-value')
-    await must(204, `DELETE ${rulesRoot}/secrets/${id}`)
+    await expectStatus(204, `DELETE ${rulesRoot}/secrets/${id}`)
     assert.equal(await values.secretValue('default', 'renamed'), undefined)
   })
 
   test('a secret has a unique name of letters, digits and a few signs', async () => {
     const id = await make('/secrets', { name: 'unique', value: 'x' })
-    await must(409, `POST ${rulesRoot}/secrets`, { name: 'unique', value: 'y' })
+    await expectStatus(409, `POST ${rulesRoot}/secrets`, { name: 'unique', value: 'y' })
     const second = await make('/secrets', { name: 'second', value: 'x' })
-    await must(409, `PUT ${rulesRoot}/secrets/${second}`, { name: 'unique' })
-    await must(204, `PUT ${rulesRoot}/secrets/${id}`, { name: 'unique' })
+    await expectStatus(409, `PUT ${rulesRoot}/secrets/${second}`, { name: 'unique' })
+    await expectStatus(204, `PUT ${rulesRoot}/secrets/${id}`, { name: 'unique' })
     for (const name of ['', 'a b', 'ä', 'x'.repeat(101)])
-      await must(400, `POST ${rulesRoot}/secrets`, { name, value: 'y' })
-    await must(400, `POST ${rulesRoot}/secrets`, { name: 'long', value: 'x'.repeat(8193) })
-    await must(201, `POST ${rulesRoot}/secrets`, { name: 'unique', value: 'y' }, other)
+      await expectStatus(400, `POST ${rulesRoot}/secrets`, { name, value: 'y' })
+    await expectStatus(400, `POST ${rulesRoot}/secrets`, { name: 'long', value: 'x'.repeat(8193) })
+    await expectStatus(201, `POST ${rulesRoot}/secrets`, { name: 'unique', value: 'y' }, other)
   })
 
   test('a secret is read by a script only if its writer may read it', async () => {

@@ -6,7 +6,7 @@ import { openRules, rulesRoot } from '../../../../test/harness/rules.ts'
 import { triggerTypes } from '../model.ts'
 import { triggerTypeDefinitions } from './trigger-types.ts'
 
-const { waypost, admin, other, must, get, aTrigger, anApplication, anEndpoint } = await openRules()
+const { waypost, admin, other, expectStatus, get, aTrigger, anApplication, anEndpoint } = await openRules()
 const { app, version } = await anApplication()
 const pathOf = (type: string, id = '') => `${rulesRoot}/trigger-types/${type}/triggers${id === '' ? '' : `/${id}`}`
 
@@ -15,7 +15,7 @@ suite('a trigger', () => {
     test(`a trigger of type ${type} is created, read, listed, changed and deleted`, async () => {
       const { example } = triggerTypeDefinitions[type]
       const body = { ...example, appName: app, metadata: { room: 1, __proto__: undefined } }
-      const { headers } = await must(201, `POST ${pathOf(type)}`, body)
+      const { headers } = await expectStatus(201, `POST ${pathOf(type)}`, body)
       const id = String(headers.location).split('/').at(-1)!
       const read = await admin(`GET ${pathOf(type, id)}`)
       const { createdAt, updatedAt, ...rest } = read.body
@@ -31,30 +31,30 @@ suite('a trigger', () => {
       for (const operation of ['GET', 'DELETE'])
         assert.equal((await other(`${operation} ${pathOf(type, id)}`)).status, 404)
       assert.equal((await other(`GET ${pathOf(type)}`)).body.totalElements, 0)
-      await must(204, `DELETE ${pathOf(type, id)}`)
-      await must(404, `GET ${pathOf(type, id)}`)
+      await expectStatus(204, `DELETE ${pathOf(type, id)}`)
+      await expectStatus(404, `GET ${pathOf(type, id)}`)
     })
 
   test('a trigger type can be addressed by its alias; the Location has the canonical name', async () => {
     const alias = 'endpoint-data-sample-updated'
-    const { headers } = await must(201, `POST ${pathOf(alias)}`, { name: 'n', appName: app })
+    const { headers } = await expectStatus(201, `POST ${pathOf(alias)}`, { name: 'n', appName: app })
     assert.match(String(headers.location), /\/endpoint-data-samples-received\/triggers\//)
     const id = String(headers.location).split('/').at(-1)!
-    await must(200, `GET ${pathOf(alias, id)}`)
-    await must(204, `PUT ${pathOf(alias, id)}`, { name: 'm', appName: app })
-    await must(204, `DELETE ${pathOf('endpoint-data-samples-received', id)}`)
+    await expectStatus(200, `GET ${pathOf(alias, id)}`)
+    await expectStatus(204, `PUT ${pathOf(alias, id)}`, { name: 'm', appName: app })
+    await expectStatus(204, `DELETE ${pathOf('endpoint-data-samples-received', id)}`)
   })
 
   test('a trigger names exactly one of application, version and endpoints', async () => {
     const { endpointId } = await anEndpoint(version)
     const type = 'endpoint-metadata-updated'
-    await must(201, `POST ${pathOf(type)}`, { name: 'n', endpointIds: [endpointId, endpointId] })
+    await expectStatus(201, `POST ${pathOf(type)}`, { name: 'n', endpointIds: [endpointId, endpointId] })
     for (const fields of [{}, { appName: app, appVersionName: version }, { appName: app, endpointIds: [endpointId] }]) {
-      const { body } = await must(400, `POST ${pathOf(type)}`, { name: 'n', ...fields })
+      const { body } = await expectStatus(400, `POST ${pathOf(type)}`, { name: 'n', ...fields })
       assert.match(body.message, /^appName: expected exactly one of appName, appVersionName and endpointIds/)
     }
-    await must(400, `POST ${pathOf(type)}`, { name: 'n', endpointIds: [] })
-    await must(201, `POST ${pathOf('cron')}`, { name: 'n', cronExpression: '* * * * *' })
+    await expectStatus(400, `POST ${pathOf(type)}`, { name: 'n', endpointIds: [] })
+    await expectStatus(201, `POST ${pathOf('cron')}`, { name: 'n', cronExpression: '* * * * *' })
   })
 
   test('a trigger names only what its writer may read', async () => {
@@ -69,11 +69,16 @@ suite('a trigger', () => {
     ]
     for (const [fields, message] of cases)
       for (const ask of [withoutReadScope, other]) {
-        const { body } = await must(400, `POST ${pathOf(type)}`, { name: 'n', ...fields }, ask)
+        const { body } = await expectStatus(400, `POST ${pathOf(type)}`, { name: 'n', ...fields }, ask)
         assert.match(body.message, message)
       }
     const on = { 'tenant-system': [scope], [`endpoint-${endpointId}`]: ['endpoint:read'] }
-    await must(201, `POST ${pathOf(type)}`, { name: 'n', endpointIds: [endpointId] }, waypost.as(aCaller({ on })))
+    await expectStatus(
+      201,
+      `POST ${pathOf(type)}`,
+      { name: 'n', endpointIds: [endpointId] },
+      waypost.as(aCaller({ on })),
+    )
   })
 
   test('a trigger keeps the ids of deleted endpoints, also when the trigger is written again', async () => {
@@ -81,10 +86,10 @@ suite('a trigger', () => {
     const endpointIds = [gone.endpointId, kept.endpointId]
     const type = 'endpoint-metadata-updated'
     const id = await aTrigger(type, { endpointIds })
-    await must(204, `DELETE /epr/api/v1/endpoints/${gone.endpointId}`)
-    await must(204, `PUT ${pathOf(type, id)}`, { name: 'again', endpointIds })
+    await expectStatus(204, `DELETE /epr/api/v1/endpoints/${gone.endpointId}`)
+    await expectStatus(204, `PUT ${pathOf(type, id)}`, { name: 'again', endpointIds })
     assert.deepEqual((await get(`/trigger-types/${type}/triggers/${id}`)).endpointIds, endpointIds)
-    await must(400, `POST ${pathOf(type)}`, { name: 'n', endpointIds })
+    await expectStatus(400, `POST ${pathOf(type)}`, { name: 'n', endpointIds })
   })
 })
 
@@ -101,15 +106,15 @@ test('a schedule with a wrong expression or time zone is answered with 400', asy
     'a * * * *',
   ]
   for (const cronExpression of wrong) {
-    const { body } = await must(400, `POST ${pathOf('cron')}`, { name: 'n', cronExpression })
+    const { body } = await expectStatus(400, `POST ${pathOf('cron')}`, { name: 'n', cronExpression })
     assert.match(body.message, /^cronExpression: /)
   }
-  const { body } = await must(400, `POST ${pathOf('cron')}`, {
+  const { body } = await expectStatus(400, `POST ${pathOf('cron')}`, {
     name: 'n',
     cronExpression: '* * * * *',
     timezone: 'Mars',
   })
   assert.match(body.message, /^timezone: /)
   for (const cronExpression of ['*/15 0 * * ? *', '0 7 1,15 JAN-MAR,DEC MON-FRI', '0 0 * * 7', '30 10 ? * 5-7'])
-    await must(201, `POST ${pathOf('cron')}`, { name: 'n', cronExpression, timezone: 'Europe/Berlin' })
+    await expectStatus(201, `POST ${pathOf('cron')}`, { name: 'n', cronExpression, timezone: 'Europe/Berlin' })
 })

@@ -62,9 +62,9 @@ test('a delivery that was under way when its node died is sent once more with th
 test('activations of the same alert at two nodes at once open one', async () => {
   for (let round = 0; round < 5; round++) {
     const endpoint = await one.anEndpointRef()
-    const given = { endpoint, fields: { alertType: 'HOT' } }
+    const runInput = { endpoint, fields: { alertType: 'HOT' } }
     const outcomes = await Promise.all(
-      Array.from({ length: 30 }, (_, n) => (n % 2 === 0 ? one : two).run('alert-activation', given)),
+      Array.from({ length: 30 }, (_, n) => (n % 2 === 0 ? one : two).run('alert-activation', runInput)),
     )
     const changes = outcomes.map(({ metadata }) => metadata!.change)
     assert.equal(changes.filter((change) => change === 'ACTIVATED').length, 1)
@@ -78,10 +78,10 @@ test('activations of the same alert at two nodes at once open one', async () => 
 
 test('activations and resolutions at two nodes leave at most one open alert', async () => {
   const endpoint = await one.anEndpointRef()
-  const given = { endpoint, fields: { alertType: 'FLAPPING' } }
+  const runInput = { endpoint, fields: { alertType: 'FLAPPING' } }
   await Promise.all(
     Array.from({ length: 80 }, (_, n) =>
-      (n % 2 === 0 ? one : two).run(n % 5 < 3 ? 'alert-activation' : 'alert-resolution', given),
+      (n % 2 === 0 ? one : two).run(n % 5 < 3 ? 'alert-activation' : 'alert-resolution', runInput),
     ),
   )
   const states =

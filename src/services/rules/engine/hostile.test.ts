@@ -5,7 +5,7 @@ import { hostileScripts, hostTexts } from '../../../../test/harness/hostile-scri
 import { openRules, rulesRoot } from '../../../../test/harness/rules.ts'
 import { startUndisturbedTime } from '../../../../test/harness/undisturbed-time.ts'
 
-const { admin, other, must, aRule } = await openRules()
+const { admin, other, expectStatus, aRule } = await openRules()
 
 // Scripts that end at once; the bench of the sandbox runs all of them with the limits of production.
 const quick = hostileScripts.filter(
@@ -23,7 +23,7 @@ test('hostile scripts get 400 in evaluations and fail in executions, and reveal 
     const created = await admin(`POST ${rulesRoot}/rules`, { name: 'hostile', expression: script })
     if (created.status === 400) continue
     const ruleId = String(created.headers.location).split('/').at(-1)!
-    const { body } = await must(200, `POST ${rulesRoot}/rules/${ruleId}/execute`, {})
+    const { body } = await expectStatus(200, `POST ${rulesRoot}/rules/${ruleId}/execute`, {})
     assert.equal(body.traces[0].outcome, 'FAILURE', name)
     assert.ok(body.traces[0].reason, name)
     assert.doesNotMatch(JSON.stringify(body), hostTexts, name)
@@ -33,10 +33,15 @@ test('hostile scripts get 400 in evaluations and fail in executions, and reveal 
 
 test('an endless loop ends with stage TIMEOUT, and another tenant does not wait for it', async () => {
   const ruleId = await aRule({ expression: 'for (;;);' })
-  const loop = must(200, `POST ${rulesRoot}/rules/${ruleId}/execute`, {})
+  const loop = expectStatus(200, `POST ${rulesRoot}/rules/${ruleId}/execute`, {})
   const undisturbedMs = startUndisturbedTime()
   for (let n = 0; n < 20; n++) {
-    const { body } = await must(200, `POST ${rulesRoot}/expressions/evaluation`, { expression: `return ${n}` }, other)
+    const { body } = await expectStatus(
+      200,
+      `POST ${rulesRoot}/expressions/evaluation`,
+      { expression: `return ${n}` },
+      other,
+    )
     assert.equal(body, n)
   }
   assert.ok(undisturbedMs() < 4000, `${undisturbedMs()} ms`)

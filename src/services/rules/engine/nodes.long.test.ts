@@ -78,7 +78,7 @@ test('each tick of a schedule runs once', async () => {
 test('statistics are those of the traces', async () => {
   const ruleId = await one.aRule({ expression: 'return 1' })
   for (const node of [one, two, one])
-    for (let n = 0; n < 3; n++) await node.must(200, `POST ${rulesRoot}/rules/${ruleId}/execute`, {})
+    for (let n = 0; n < 3; n++) await node.expectStatus(200, `POST ${rulesRoot}/rules/${ruleId}/execute`, {})
   await eventually(async () => {
     await one.waypost.kit.db.tx(async (tx) => void (await addUpChanges(tx)))
     const [sums] = await sql`
@@ -103,7 +103,7 @@ test('a replay that a node leaves behind is continued by another, from its posit
   await Promise.all(Array.from({ length: 249 }, (_, n) => sensor.publish({ n: n + 1 })))
   await sensor.end()
   const body = { from: 'now-1h', to: String(Date.now() + 1000), expression, endpointIds: [endpoint.endpointId] }
-  const started = await three.must(202, `POST ${rulesRoot}/rules/${ruleId}/replays`, body)
+  const started = await three.expectStatus(202, `POST ${rulesRoot}/rules/${ruleId}/replays`, body)
   // The replay ends after the current page of 200 messages.
   await three.waypost.close()
   const path = `/rules/${ruleId}/replays/${started.body.replayId}`

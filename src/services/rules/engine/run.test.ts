@@ -5,15 +5,15 @@ import { eventually } from '../../../../test/harness/eventually.ts'
 import { openRules, rulesRoot } from '../../../../test/harness/rules.ts'
 import { contextMembers } from './context/members.ts'
 
-const { admin, other, must, get, make, aRule, anAction, anApplication } = await openRules()
+const { admin, other, expectStatus, get, make, aRule, anAction, anApplication } = await openRules()
 
 async function anEndpoint(version: string, fields: object): Promise<string> {
-  const { body } = await must(201, 'POST /epr/api/v1/endpoints', { appVersion: { name: version }, ...fields })
+  const { body } = await expectStatus(201, 'POST /epr/api/v1/endpoints', { appVersion: { name: version }, ...fields })
   return body.endpointId
 }
 
 const execute = async (ruleId: string, body?: unknown) =>
-  (await must(200, `POST ${rulesRoot}/rules/${ruleId}/execute`, body)).body
+  (await expectStatus(200, `POST ${rulesRoot}/rules/${ruleId}/execute`, body)).body
 const evaluate = (expression: string, fields: object = {}) =>
   admin(`POST ${rulesRoot}/expressions/evaluation`, { expression, ...fields })
 const value = async (expression: string, fields: object = {}) => {
@@ -27,7 +27,10 @@ const problem = async (expression: string, fields: object = {}) => {
   return answer.body.message as string
 }
 const attach = (ruleId: string, type: string, positiveActionIds: string[], negativeActionIds: string[] = []) =>
-  must(204, `PUT ${rulesRoot}/rules/${ruleId}/action-types/${type}/actions`, { positiveActionIds, negativeActionIds })
+  expectStatus(204, `PUT ${rulesRoot}/rules/${ruleId}/action-types/${type}/actions`, {
+    positiveActionIds,
+    negativeActionIds,
+  })
 
 suite('an evaluation', () => {
   test('an evaluation returns the value of the expression', async () => {
@@ -40,12 +43,12 @@ suite('an evaluation', () => {
   test('an evaluation has the metadata and children that were given', async () => {
     const { version } = await anApplication()
     const endpointId = await anEndpoint(version, { metadata: { level: 7 } })
-    const given = { endpointMetadata: { level: 10 }, childrenEndpoints: [endpointId, 'unknown'] }
+    const input = { endpointMetadata: { level: 10 }, childrenEndpoints: [endpointId, 'unknown'] }
     assert.deepEqual(
       await value(
         `return [ctx.endpointMetadata.level, ctx.endpoint.getMetadata('level'), ctx.childrenEndpoints.length,
           ctx.endpoint.getChildren().map((one) => one.getMetadata('level'))]`,
-        given,
+        input,
       ),
       [10, 10, 2, [7]],
     )
@@ -186,14 +189,14 @@ suite('a rule on demand', () => {
     const [positive, ...rest] = await ran(true)
     assert.deepEqual([positive.entityId, positive.outcome, rest.length], [yes, 'SUCCESS', 0], positive.reason)
     assert.equal((await ran(false))[0].entityId, no)
-    const { body } = await must(200, `GET /epr/api/v1/endpoints/${endpointId}/metadata`)
+    const { body } = await expectStatus(200, `GET /epr/api/v1/endpoints/${endpointId}/metadata`)
     assert.deepEqual(body, { yes: 42, no: 42 })
   })
 
   test('a rule on demand that is unknown or of another tenant is answered with 404', async () => {
     const ruleId = await aRule()
-    for (const ask of [other]) await must(404, `POST ${rulesRoot}/rules/${ruleId}/execute`, {}, ask)
-    await must(404, `POST ${rulesRoot}/rules/unknown/execute`, {})
+    for (const ask of [other]) await expectStatus(404, `POST ${rulesRoot}/rules/${ruleId}/execute`, {}, ask)
+    await expectStatus(404, `POST ${rulesRoot}/rules/unknown/execute`, {})
   })
 
   test('a rule on demand that is disabled leaves a trace that says so', async () => {
@@ -239,7 +242,7 @@ suite('traces', () => {
     const { content } = await traces('&outcome=FAILURE')
     assert.deepEqual([content[0].stage, content[0].reason], ['EXPRESSION_EVALUATION', 'line 1, column 24: no'])
     for (const query of ['outcome=x', 'entityType=x', 'fromCreatedAt=x', 'size=0', 'size=10001', 'page=-1'])
-      await must(400, `GET ${rulesRoot}/traces?${query}`)
+      await expectStatus(400, `GET ${rulesRoot}/traces?${query}`)
   })
 
   test('a tenant sees and deletes only its own traces', async () => {
@@ -250,10 +253,10 @@ suite('traces', () => {
     assert.deepEqual(foreign.body, { totalElements: 0, content: [] })
     assert.equal((await other(`DELETE ${rulesRoot}/traces`)).status, 204)
     assert.equal((await get(`/traces?entityId=${ruleId}`)).totalElements, 1)
-    await must(204, `DELETE ${rulesRoot}/traces?beforeDate=2020-01-01T00:00:00Z`)
+    await expectStatus(204, `DELETE ${rulesRoot}/traces?beforeDate=2020-01-01T00:00:00Z`)
     assert.equal((await get(`/traces?entityId=${ruleId}`)).totalElements, 1)
-    await must(400, `DELETE ${rulesRoot}/traces?beforeDate=x`)
-    await must(204, `DELETE ${rulesRoot}/traces`)
+    await expectStatus(400, `DELETE ${rulesRoot}/traces?beforeDate=x`)
+    await expectStatus(204, `DELETE ${rulesRoot}/traces`)
     assert.deepEqual(await get(`/traces?entityId=${ruleId}`), { totalElements: 0, content: [] })
   })
 })

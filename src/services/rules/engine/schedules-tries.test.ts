@@ -10,7 +10,7 @@ const at = await openTriggeredRules()
 const {
   waypost,
   other,
-  must,
+  expectStatus,
   get,
   aRule,
   anAction,
@@ -70,7 +70,7 @@ suite('a schedule', () => {
 
 suite('a try', () => {
   const tryRule = async (ruleId: string, body: object) =>
-    (await must(200, `POST ${rulesRoot}/rules/${ruleId}/try`, body)).body
+    (await expectStatus(200, `POST ${rulesRoot}/rules/${ruleId}/try`, body)).body
 
   test('a try runs the rule on a given event and returns the effects that the actions would have', async () => {
     const { endpointId } = await aProvisionedEndpoint()
@@ -125,8 +125,8 @@ suite('a try', () => {
       [{ trigger: 5 }, 'trigger'],
       [{ traceId: newId(), trigger: {} }, 'trigger'],
     ] as const)
-      assert.match((await must(400, path, body)).body.message, new RegExp(`^${field}`), JSON.stringify(body))
-    await must(404, path, {}, other)
+      assert.match((await expectStatus(400, path, body)).body.message, new RegExp(`^${field}`), JSON.stringify(body))
+    await expectStatus(404, path, {}, other)
   })
 })
 
@@ -145,7 +145,7 @@ suite('a replay', () => {
     const path = `${rulesRoot}/rules/${ruleId}/replays`
     const expression = 'return ctx.trigger.endpointDataSamplesReceived.dataSamples[0].t > 20'
     const body = { from: 'now-1h', to: String(Date.now() + 1000), expression }
-    const { body: started, headers } = await must(202, `POST ${path}`, body)
+    const { body: started, headers } = await expectStatus(202, `POST ${path}`, body)
     assert.ok(headers.location?.endsWith(`${path}/${started.replayId}`))
     const replay = await eventually(async () => {
       const view = await get(`/rules/${ruleId}/replays/${started.replayId}`)
@@ -157,14 +157,14 @@ suite('a replay', () => {
       replay.differences.map(({ endpointId, before, now }: Record<string, string>) => [endpointId, before, now]),
       [[endpoint.endpointId, 'false', 'true']],
     )
-    await must(404, `GET ${path}/${started.replayId}`, undefined, other)
-    await must(404, `GET ${path}/${newId()}`)
+    await expectStatus(404, `GET ${path}/${started.replayId}`, undefined, other)
+    await expectStatus(404, `GET ${path}/${newId()}`)
     await traces(4)
     const { totalElements, content } = await get(`/rules/${ruleId}/replays`)
     const { differences, ...summary } = replay
     assert.deepEqual([totalElements, content], [1, [{ ...summary, differencesCount: differences.length }]])
-    await must(404, `GET ${path}`, undefined, other)
-    await must(409, `POST ${path}/${started.replayId}/cancel`)
+    await expectStatus(404, `GET ${path}`, undefined, other)
+    await expectStatus(409, `POST ${path}/${started.replayId}/cancel`)
   })
 
   test('a replay that is canceled stops, and keeps its progress', async () => {
@@ -192,11 +192,11 @@ suite('a replay', () => {
       },
       ...{ createdAt: toTime, updatedAt: new Date() },
     })}`
-    await must(404, `POST ${path}/${id}/cancel`, undefined, other)
-    await must(404, `POST ${path}/not-a-uuid/cancel`)
-    const { body } = await must(200, `POST ${path}/${id}/cancel`)
+    await expectStatus(404, `POST ${path}/${id}/cancel`, undefined, other)
+    await expectStatus(404, `POST ${path}/not-a-uuid/cancel`)
+    const { body } = await expectStatus(200, `POST ${path}/${id}/cancel`)
     assert.deepEqual([body.status, body.progress, body.eventsCount, body.differences], ['CANCELED', 0.5, 7, []])
-    await must(409, `POST ${path}/${id}/cancel`)
+    await expectStatus(409, `POST ${path}/${id}/cancel`)
     assert.equal((await get(`/rules/${ruleId}/replays?size=1`)).content[0].status, 'CANCELED')
   })
 
@@ -210,7 +210,7 @@ suite('a replay', () => {
       [{ from: 'now-1h', to: 'now', endpointIds: [] }, 'endpointIds'],
       [{ from: 'now-1h', to: 'now', expression: '{{' }, 'expression'],
     ] as const)
-      assert.match((await must(400, path, body)).body.message, new RegExp(field), JSON.stringify(body))
+      assert.match((await expectStatus(400, path, body)).body.message, new RegExp(field), JSON.stringify(body))
   })
 })
 
@@ -258,11 +258,11 @@ suite('a dead letter', () => {
       reason: 'the database is not available',
     })
     assert.deepEqual((await other(`GET ${rulesRoot}/dead-letters`)).body, { totalElements: 0, content: [] })
-    await must(404, `POST ${rulesRoot}/dead-letters/${id}/retry`, undefined, other)
-    await must(204, `POST ${rulesRoot}/dead-letters/${id}/retry`)
+    await expectStatus(404, `POST ${rulesRoot}/dead-letters/${id}/retry`, undefined, other)
+    await expectStatus(204, `POST ${rulesRoot}/dead-letters/${id}/retry`)
     assert.deepEqual(returned(await traces(1)), [9])
     assert.deepEqual(await found(), [])
-    await must(404, `POST ${rulesRoot}/dead-letters/${id}/retry`)
+    await expectStatus(404, `POST ${rulesRoot}/dead-letters/${id}/retry`)
   })
 
   test('a dead letter is an event for which a part of the platform has failed five times, and runs when this works again', async () => {
@@ -274,7 +274,7 @@ suite('a dead letter', () => {
     )
     const actionId = await anAction('alert-activation')
     const path = `/rules/${ruleId}/action-types/alert-activation/actions`
-    await must(204, `PUT ${rulesRoot}${path}`, { positiveActionIds: [actionId] })
+    await expectStatus(204, `PUT ${rulesRoot}${path}`, { positiveActionIds: [actionId] })
     await sql`alter table rules.alerts add constraint broken check (false) not valid`
     const found = async () =>
       (await get('/dead-letters')).content.filter((one: { ruleId: string }) => one.ruleId === ruleId)
@@ -288,17 +288,17 @@ suite('a dead letter', () => {
     const [{ id, reason }] = await found()
     assert.match(reason, /alerts/)
     await traces(0)
-    await must(204, `POST ${rulesRoot}/dead-letters/${id}/retry`)
+    await expectStatus(204, `POST ${rulesRoot}/dead-letters/${id}/retry`)
     await traces(1)
     assert.deepEqual(await found(), [])
   })
 
   test('a dead letter can be deleted', async () => {
     const { id, traces } = await aDeadLetter()
-    await must(404, `DELETE ${rulesRoot}/dead-letters/${id}`, undefined, other)
-    await must(204, `DELETE ${rulesRoot}/dead-letters/${id}`)
-    await must(404, `DELETE ${rulesRoot}/dead-letters/${id}`)
-    await must(404, `DELETE ${rulesRoot}/dead-letters/x`)
+    await expectStatus(404, `DELETE ${rulesRoot}/dead-letters/${id}`, undefined, other)
+    await expectStatus(204, `DELETE ${rulesRoot}/dead-letters/${id}`)
+    await expectStatus(404, `DELETE ${rulesRoot}/dead-letters/${id}`)
+    await expectStatus(404, `DELETE ${rulesRoot}/dead-letters/x`)
     await traces(0)
   })
 })

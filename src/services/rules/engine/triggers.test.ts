@@ -8,7 +8,7 @@ import { Identity } from '../../../identity/contract.ts'
 import { Register } from '../../register/contract.ts'
 
 const at = await openTriggeredRules()
-const { waypost, must, anAction, aProvisionedEndpoint, aTriggeredRule, linkTrigger, linkAction, send } = at
+const { waypost, expectStatus, anAction, aProvisionedEndpoint, aTriggeredRule, linkTrigger, linkAction, send } = at
 
 suite('samples', () => {
   test('samples start a rule once for each message, with the whole message', async () => {
@@ -65,9 +65,17 @@ suite('samples', () => {
     const other = await aTriggeredRule('endpoint-data-samples-received', { appName: two.app }, 'return 2')
     const sensor = await send(one, { t: 1 })
     await rule.traces(1)
-    await must(204, `PUT ${rulesRoot}/rules/${rule.ruleId}`, { name: 'off', expression: 'return 1', state: 'DISABLED' })
+    await expectStatus(204, `PUT ${rulesRoot}/rules/${rule.ruleId}`, {
+      name: 'off',
+      expression: 'return 1',
+      state: 'DISABLED',
+    })
     await sensor.publish({ t: 2 })
-    await must(204, `PUT ${rulesRoot}/rules/${rule.ruleId}`, { name: 'on', expression: 'return 3', state: 'ENABLED' })
+    await expectStatus(204, `PUT ${rulesRoot}/rules/${rule.ruleId}`, {
+      name: 'on',
+      expression: 'return 3',
+      state: 'ENABLED',
+    })
     await sensor.publish({ t: 3 })
     const found = await rule.traces(2)
     assert.deepEqual(returned(found), [1, 3])
@@ -159,7 +167,7 @@ suite('metadata', () => {
     // The writer of the rule is not a user of this realm yet, so it has no permissions.
     assert.match(returned(await traces(1))[0].error, /no permissions any more/)
     const rule = { name: 'again', expression: script }
-    await must(204, `PUT ${rulesRoot}/rules/${ruleId}`, rule, writer)
+    await expectStatus(204, `PUT ${rulesRoot}/rules/${ruleId}`, rule, writer)
     await update(1)
     const chain = (await traces(12)).slice(1)
     assert.equal(new Set(chain.map(({ traceId }) => traceId)).size, 1)
@@ -189,7 +197,7 @@ suite('commands and alerts', () => {
     const sensor = await at.device()
     const topic = `kp1/${endpoint.version}/cex/${endpoint.token}`
     await sensor.publish(`${topic}/result/none`, [])
-    await must(202, `POST /cex/api/v1/endpoints/${endpoint.endpointId}/commands/blink?awaitTimeout=0`, { n: 1 })
+    await expectStatus(202, `POST /cex/api/v1/endpoints/${endpoint.endpointId}/commands/blink?awaitTimeout=0`, { n: 1 })
     const [command] = (await sensor.receives(`${topic}/command/blink/status`)).json
     await sensor.publish(`${topic}/result/blink`, [{ id: command.id, statusCode: 200, payload: 'ok' }])
     await sensor.end()

@@ -181,10 +181,10 @@ suite('/plain', () => {
 suite('a message', () => {
   test('a message is acknowledged when it is stored', async () => {
     let release = () => {}
-    const held = new Promise<void>((resolve) => {
+    const commitGate = new Promise<void>((resolve) => {
       release = resolve
     })
-    const { say, messages, collected } = aDevice(receiver(() => held))
+    const { say, messages, collected } = aDevice(receiver(() => commitGate))
     let isDone = false
     const work = say('/json', '[1]').then(() => {
       isDone = true

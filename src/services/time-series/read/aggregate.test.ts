@@ -18,8 +18,8 @@ const listOf = (points: Points) =>
     valueAt(points, index),
   ])
 
-const aggregate = (points: Points, interval: string, wanted: Aggregate) =>
-  pointsOfSums(sumsOf(points, intervalOf(interval)!), wanted)
+const aggregate = (points: Points, interval: string, kind: Aggregate) =>
+  pointsOfSums(sumsOf(points, intervalOf(interval)!), kind)
 
 test('each interval with points has one value, and intervals without points are left out', () => {
   const points = pointsOf([

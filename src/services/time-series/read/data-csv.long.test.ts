@@ -134,8 +134,8 @@ suite('CSV', () => {
     assert.equal(text, [head, ...rows, ''].join('\r\n'))
     const url = `GET /epts/api/v1/applications/${endpoint.applicationName}/time-series/data`
     const dates = { fromDate: '2025-01-01', toDate: '2028-01-01' }
-    const asked = await admin(`${url}?${new URLSearchParams({ ...query, ...dates, format: 'csv' })}`)
-    assert.equal(asked.text, text)
+    const byParameter = await admin(`${url}?${new URLSearchParams({ ...query, ...dates, format: 'csv' })}`)
+    assert.equal(byParameter.text, text)
     assert.equal((await admin(`${url}?${new URLSearchParams({ ...query, ...dates, format: 'xml' })}`)).status, 400)
     const none = await csvOf(endpoint, { timeSeriesName: 'auto~x', toDate: '2025-06-01' })
     assert.equal(none.text, `${head}\r\n`)

@@ -136,16 +136,16 @@ suite('historical points', () => {
     const endpoint = await unregisteredEndpoint()
     const [two, three] = [await registerEndpoint(endpoint), await registerEndpoint(endpoint)]
     for (const target of [endpoint, two, three]) await collect(target, [sample(1, { x: 1, y: 1 })])
-    const asked = async (query: string) => {
+    const endpointIdsFor = async (query: string) => {
       const answer = await admin(`GET ${urlOf(endpoint)}?fromDate=2025-01-01&toDate=2028-01-01&${query}`)
       return Object.keys(whole(answer)).sort()
     }
     const [a, b] = [two.endpointId, three.endpointId]
     for (const query of [`endpointId=${a},${b}`, `endpointId=${a}&endpointId=${b}`, `endpointId=%20${a}%20,,%20${b}`])
-      assert.deepEqual(await asked(`timeSeriesName=auto~x&${query}`), [a, b].sort())
-    assert.deepEqual((await asked('timeSeriesName=auto~x&timeSeriesName=auto~y')).length, 3)
-    assert.deepEqual((await asked('timeSeriesName=auto~x&endpointId=')).length, 3)
-    assert.deepEqual(await asked(`timeSeriesName=auto~x&endpointId=${a},no-such`), [a])
+      assert.deepEqual(await endpointIdsFor(`timeSeriesName=auto~x&${query}`), [a, b].sort())
+    assert.deepEqual((await endpointIdsFor('timeSeriesName=auto~x&timeSeriesName=auto~y')).length, 3)
+    assert.deepEqual((await endpointIdsFor('timeSeriesName=auto~x&endpointId=')).length, 3)
+    assert.deepEqual(await endpointIdsFor(`timeSeriesName=auto~x&endpointId=${a},no-such`), [a])
     assert.deepEqual(Object.keys(whole(await search(endpoint, { timeSeriesNames: ['auto~x'], endpointIDs: [a] }))), [a])
     assert.deepEqual(whole(await search(endpoint, { timeSeriesNames: ['auto~x'], endpointIDs: ['no-such'] })), {})
     assert.deepEqual((await read(endpoint, { timeSeriesName: 'no-such' })).body, [])

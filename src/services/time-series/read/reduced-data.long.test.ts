@@ -137,7 +137,7 @@ suite('aggregation by interval', () => {
 })
 
 /** Reference implementation of the aggregates. */
-function expectedOf(list: [number, Value][], { startOf }: Interval, wanted: Aggregate): [number, Value][] {
+function expectedOf(list: [number, Value][], { startOf }: Interval, kind: Aggregate): [number, Value][] {
   return [...Map.groupBy(list, ([time]) => startOf(time))].map(([time, own]) => {
     const all = own.map(([, value]) => value)
     const numbers = all.filter((value) => typeof value === 'number')
@@ -152,7 +152,7 @@ function expectedOf(list: [number, Value][], { startOf }: Interval, wanted: Aggr
       min: some ? Math.min(...numbers) : null,
       max: some ? Math.max(...numbers) : null,
     }
-    return [time, byName[wanted]]
+    return [time, byName[kind]]
   })
 }
 

@@ -41,24 +41,26 @@ const valuesOf = async (endpointId: string, name = 'presence') =>
 test('connects and disconnects are stored as 1 and 0 if the version configures a series', async () => {
   const { app, version } = await anApplication(['v1', 'v2'])
   await configure(app, { 'time-series': { name: 'presence' }, 'metadata-keys': { state: 'online' } }, version)
-  const asked = await anEndpoint(version)
-  const quiet = await anEndpoint(`${app}-v2`)
+  const configuredEndpoint = await anEndpoint(version)
+  const otherEndpoint = await anEndpoint(`${app}-v2`)
   const both = await device()
-  await both.publish(`kp1/${version}/test/${asked.token}/json`, '1')
-  await both.publish(`kp1/${app}-v2/test/${quiet.token}/json`, '1')
-  await eventually(async () => assert.deepEqual(await valuesOf(asked.endpointId), [1]))
-  const { connectivity_ts, ...own } = await metadataOf(asked.endpointId)
+  await both.publish(`kp1/${version}/test/${configuredEndpoint.token}/json`, '1')
+  await both.publish(`kp1/${app}-v2/test/${otherEndpoint.token}/json`, '1')
+  await eventually(async () => assert.deepEqual(await valuesOf(configuredEndpoint.endpointId), [1]))
+  const { connectivity_ts, ...own } = await metadataOf(configuredEndpoint.endpointId)
   assert.deepEqual(own, { online: true })
-  assert.deepEqual((await readPoints(sql, asked.endpointId))['presence/value'], [[Date.parse(connectivity_ts), 1]])
+  assert.deepEqual((await readPoints(sql, configuredEndpoint.endpointId))['presence/value'], [
+    [Date.parse(connectivity_ts), 1],
+  ])
   await both.end()
-  await eventually(async () => assert.deepEqual(await valuesOf(asked.endpointId), [1, 0]))
-  await eventually(async () => assert.equal((await metadataOf(quiet.endpointId)).connected, false))
-  assert.deepEqual(await readPoints(sql, quiet.endpointId), {})
+  await eventually(async () => assert.deepEqual(await valuesOf(configuredEndpoint.endpointId), [1, 0]))
+  await eventually(async () => assert.equal((await metadataOf(otherEndpoint.endpointId)).connected, false))
+  assert.deepEqual(await readPoints(sql, otherEndpoint.endpointId), {})
   const asking = 'timeSeriesName=presence&fromDate=2020-01-01&toDate=2100-01-01'
   const read = await admin(`GET /epts/api/v1/applications/${app}/time-series/data?${asking}`)
   assert.equal(read.status, 200, read.text)
   assert.deepEqual(
-    read.body[0][asked.endpointId].presence.map(({ values }: { values: object }) => values),
+    read.body[0][configuredEndpoint.endpointId].presence.map(({ values }: { values: object }) => values),
     [{ value: 1 }, { value: 0 }],
   )
 })

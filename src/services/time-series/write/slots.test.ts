@@ -12,10 +12,10 @@ suite('slots', () => {
     await service.slots.rotate()
     assert.deepEqual(await states(), ['open', 'ready'])
     const slot = await service.slots.current()
-    const held = Promise.withResolvers<void>()
+    const writeGate = Promise.withResolvers<void>()
     const writing = waypost.kit.db.tx(async (tx) => {
       await holdOpenSlot(tx, slot)
-      await held.promise
+      await writeGate.promise
     })
     await eventually(async () => {
       const [row] =
@@ -28,7 +28,7 @@ suite('slots', () => {
       new Promise((done) => setTimeout(done, 200, 'waits')),
     ])
     assert.equal(early, 'waits')
-    held.resolve()
+    writeGate.resolve()
     await writing
     await closing
     assert.deepEqual((await states()).slice(0, 2), ['closed', 'open'])
@@ -51,10 +51,10 @@ suite('slots', () => {
 
   test('closing gives up if a writer takes too long, and the slot stays open', async () => {
     const slot = await service.slots.current()
-    const held = Promise.withResolvers<void>()
+    const writeGate = Promise.withResolvers<void>()
     const writing = waypost.kit.db.tx(async (tx) => {
       await holdOpenSlot(tx, slot)
-      await held.promise
+      await writeGate.promise
     })
     await eventually(async () => {
       const [row] =
@@ -63,7 +63,7 @@ suite('slots', () => {
     })
     await assert.rejects(service.slots.rotate(true), { code: '55P03' })
     assert.equal(await service.slots.current(), slot)
-    held.resolve()
+    writeGate.resolve()
     await writing
   })
 
