@@ -134,19 +134,19 @@ const newLoad = (nodes: RunningPlatform[], random: () => number): Load => ({
 })
 
 async function prepare(ask: Ask) {
-  const must = async (operation: string, body: unknown) => {
+  const expectSuccess = async (operation: string, body: unknown) => {
     const { status, text } = await ask(operation, body)
     assert.equal(status, 201, `${operation}: ${text}`)
   }
-  await must('POST /api/v1/applications', { name: app })
-  await must(`POST /api/v1/applications/${app}/app-versions`, { nameSuffix: 'v1' })
+  await expectSuccess('POST /api/v1/applications', { name: app })
+  await expectSuccess(`POST /api/v1/applications/${app}/app-versions`, { nameSuffix: 'v1' })
   for (const n of protocols.keys())
-    await must('POST /epr/api/v1/endpoints', {
+    await expectSuccess('POST /epr/api/v1/endpoints', {
       appVersion: { name: version },
       endpointId: `d${n}`,
       endpointToken: `token-${n}`,
     })
-  await must(`POST ${software}/1.0.0`, { rolloutStrategy: 'suspended' })
+  await expectSuccess(`POST ${software}/1.0.0`, { rolloutStrategy: 'suspended' })
 }
 
 /** Sends a request to a random node; undefined if there was no response, or one that says that nothing was done. */

@@ -93,7 +93,7 @@ export async function killEffectRounds(options: { rounds: number; seed: number }
   }
 }
 
-async function must(ask: Ask, status: number, operation: string, body?: unknown) {
+async function expectStatus(ask: Ask, status: number, operation: string, body?: unknown) {
   const answer = await ask(operation, body)
   assert.equal(answer.status, status, `${operation}: ${answer.text}`)
   return answer
@@ -107,16 +107,16 @@ interface Prepared {
 
 /** Creates endpoints, a rule that opens and resolves alerts and calls a webhook for each sample, and a rule that ticks. */
 async function prepare(ask: Ask, url: string): Promise<Prepared> {
-  await must(ask, 201, 'POST /api/v1/applications', { name: app })
-  await must(ask, 201, `POST /api/v1/applications/${app}/app-versions`, { nameSuffix: 'v1' })
+  await expectStatus(ask, 201, 'POST /api/v1/applications', { name: app })
+  await expectStatus(ask, 201, `POST /api/v1/applications/${app}/app-versions`, { nameSuffix: 'v1' })
   for (let n = 0; n < deviceCount; n++)
-    await must(ask, 201, 'POST /epr/api/v1/endpoints', {
+    await expectStatus(ask, 201, 'POST /epr/api/v1/endpoints', {
       appVersion: { name: version },
       endpointId: `d${n}`,
       endpointToken: `token-${n}`,
     })
   const make = async (path: string, body: unknown) =>
-    (await must(ask, 201, `POST ${root}${path}`, body)).headers.get('location')!.split('/').at(-1)!
+    (await expectStatus(ask, 201, `POST ${root}${path}`, body)).headers.get('location')!.split('/').at(-1)!
   const sample = 'ctx.trigger.endpointDataSamplesReceived.dataSamples[0]'
   const retryConfig = { maxAttempts: 3, timeoutMs: 200 }
   const hook = (name: string, payload: string) =>
@@ -126,7 +126,8 @@ async function prepare(ask: Ask, url: string): Promise<Prepared> {
   const sent = await hook('sample', `return { n: ${sample}.n }`)
   const open = await make('/action-types/alert-activation/actions', { name: 'open', alertType: 'EVEN' })
   const close = await make('/action-types/alert-resolution/actions', { name: 'close', alertType: 'EVEN' })
-  const link = (rule: string, path: string, body: unknown) => must(ask, 204, `PUT ${root}/rules/${rule}/${path}`, body)
+  const link = (rule: string, path: string, body: unknown) =>
+    expectStatus(ask, 204, `PUT ${root}/rules/${rule}/${path}`, body)
   await link(hot, 'action-types/alert-activation/actions', { positiveActionIds: [open] })
   await link(hot, 'action-types/alert-resolution/actions', { negativeActionIds: [close] })
   await link(hot, 'action-types/webhook/actions', { positiveActionIds: [sent], negativeActionIds: [sent] })
@@ -208,9 +209,9 @@ function verifyRequests(requests: Awaited<ReturnType<typeof aReceiver>>['request
 /** Disables the rules, then compares. Returns the number of traces. */
 async function verifyStatistics(ask: Ask, { rules, actions }: Prepared): Promise<number> {
   for (const id of rules) {
-    const { body } = await must(ask, 200, `GET ${root}/rules/${id}`)
+    const { body } = await expectStatus(ask, 200, `GET ${root}/rules/${id}`)
     const { name, expression } = body
-    await must(ask, 204, `PUT ${root}/rules/${id}`, { name, expression, state: 'DISABLED' })
+    await expectStatus(ask, 204, `PUT ${root}/rules/${id}`, { name, expression, state: 'DISABLED' })
   }
   let total = 0
   const paths = [
@@ -220,8 +221,8 @@ async function verifyStatistics(ask: Ask, { rules, actions }: Prepared): Promise
   for (const [path, id] of paths)
     await eventually(
       async () => {
-        const { statistics } = (await must(ask, 200, `GET ${root}${path}/${id}`)).body
-        const { totalElements } = (await must(ask, 200, `GET ${root}/traces?entityId=${id}&size=1`)).body
+        const { statistics } = (await expectStatus(ask, 200, `GET ${root}${path}/${id}`)).body
+        const { totalElements } = (await expectStatus(ask, 200, `GET ${root}/traces?entityId=${id}&size=1`)).body
         assert.equal(statistics.count, totalElements, `${path}/${id}`)
         total += totalElements
       },

@@ -102,18 +102,13 @@ export function createAuthorities(
   async function createTenant(tenantId: string): Promise<store.TenantRow> {
     const { root } = await installation()
     const serialNumber = newSerialNumber()
-    const authority = await worker.make('makeAuthority', {
+    const { certificate, privateKey } = await worker.make('makeAuthority', {
       ...{ serialNumber, notBefore: toSecond(now()), issuer: root, unit: tenantId },
       commonName: `Waypost VPN tenant CA ${newId()}`,
     })
     const row = {
-      ...{
-        tenantId,
-        certificate: authority.certificate,
-        serialNumber,
-        fingerprint: fingerprintOf(authority.certificate),
-      },
-      sealedKey: secrets.seal(authority.privateKey),
+      ...{ tenantId, certificate, serialNumber, fingerprint: fingerprintOf(certificate) },
+      sealedKey: secrets.seal(privateKey),
     }
     await db.tx((sql) =>
       store.insertTenant(sql, row, {
@@ -138,19 +133,8 @@ export function createAuthorities(
     },
     async issue(issuer, commonName) {
       const [serialNumber, { notBefore, notAfter }] = [newSerialNumber(), dates()]
-      const certificate = await worker.make('makeCertificate', {
-        serialNumber,
-        commonName,
-        notBefore,
-        notAfter,
-        issuer,
-      })
-      return {
-        ...certificate,
-        serialNumber,
-        fingerprint: fingerprintOf(certificate.certificate),
-        invalidAfter: notAfter,
-      }
+      const issued = await worker.make('makeCertificate', { serialNumber, commonName, notBefore, notAfter, issuer })
+      return { ...issued, serialNumber, fingerprint: fingerprintOf(issued.certificate), invalidAfter: notAfter }
     },
   }
 }
