@@ -27,8 +27,8 @@ export async function binary(): Promise<Figure[]> {
   const { body } = await ask('POST /epr/api/v1/endpoints', { appVersion: { name: 'camera-v1' }, endpointId: 'ep-1' })
   const token = await uploadTokenOf(platform.baseUrl, { version: 'camera-v1', token: body.token })
   const agent = new Agent({ keepAlive: true })
-  const post = (where: string) =>
-    request(platform.baseUrl + root + where, { method: 'POST', agent, headers: { 'x-auth-token': token } })
+  const post = (path: string) =>
+    request(platform.baseUrl + root + path, { method: 'POST', agent, headers: { 'x-auth-token': token } })
   const waitForEnd = async (outgoing: ReturnType<typeof post>) => {
     const [incoming] = await once(outgoing, 'response')
     incoming.resume()

@@ -8,7 +8,7 @@ import { fill, idOf } from './register/endpoints.ts'
 import { type Figure, median } from './report.ts'
 
 const program = resolve(import.meta.dirname, '../bin/waypost')
-const turns = Number(process.env.BENCH_TURNS ?? 15)
+const rounds = Number(process.env.BENCH_TURNS ?? 15)
 const endpointCount = Number(process.env.BENCH_ENDPOINTS ?? 1_000_000)
 const memoryEveryMs = 200
 const newline = 10
@@ -58,7 +58,7 @@ async function durations(platform: BenchPlatform, environment: Environment): Pro
   const get = ['endpoints', 'get', idOf(1)]
   await run(environment, get)
   const times = { help: [] as number[], get: [] as number[], request: [] as number[] }
-  for (let turn = 0; turn < turns; turn++) {
+  for (let round = 0; round < rounds; round++) {
     times.help.push((await run(environment, ['help'])).milliseconds)
     times.get.push((await run(environment, get)).milliseconds)
     times.request.push(await request())

@@ -52,7 +52,7 @@ export async function gateway(): Promise<Figure[]> {
     const outcomes = new Map<Contender, ContenderResult>()
     for (const contender of [echo, sessionLayer, core, platform, aedes, mosquitto])
       outcomes.set(contender, await measureAll(generator, contender))
-    for (let turn = 1; turn < runs; turn++)
+    for (let run = 1; run < runs; run++)
       for (const contender of [echo, sessionLayer, core, aedes])
         outcomes.get(contender)!.byLoad.push(...(await measureSome(generator, contender, [thousandConnections])))
     const latencyFigures = await measureAt70Percent(generator, core, outcomes.get(core)!)

@@ -9,7 +9,7 @@ import { type Figure, median } from './report.ts'
 
 /** Duration of one measurement. BENCH_SECONDS sets a shorter one for a quick run. */
 const seconds = Number(process.env.BENCH_SECONDS ?? 9)
-const turns = 5
+const rounds = 5
 const consoleCount = 200
 const load = { name: '1,000 connections', connections: 1000, window: 8 }
 
@@ -34,7 +34,7 @@ export async function live(): Promise<Figure[]> {
     let [bytes, gaps] = [0, 0]
     await measure(generator, bench, load, seconds)
     // The two cases alternate, because the load of the machine changes over time.
-    for (let turn = 0; turn < turns; turn++) {
+    for (let round = 0; round < rounds; round++) {
       without.push(await measure(generator, bench, load, seconds))
       const consoles = await openConsoles(bench.platform.baseUrl, await bench.token(), prepared.tokens)
       watched.push(await measure(generator, bench, load, seconds))
@@ -70,7 +70,7 @@ function figuresOf(without: LoadFigures[], watched: LoadFigures[], bytes: number
       unit: 'times',
       limit: { min: 0.95 },
     },
-    { name: `Received by ${names} in a turn`, value: bytes / turns / 2 ** 20, unit: 'MiB' },
+    { name: `Received by ${names} in a turn`, value: bytes / rounds / 2 ** 20, unit: 'MiB' },
     { name: 'Gaps', value: gaps, unit: 'in all turns' },
   ]
 }

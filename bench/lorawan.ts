@@ -101,7 +101,7 @@ async function measureLatency(bench: BenchPlatform, network: NetworkServer): Pro
   let sent = 0
   const uplinks: number[][] = []
   const messages: number[][] = []
-  for (let turn = 0; turn < 9; turn++) {
+  for (let round = 0; round < 9; round++) {
     await atRate(rate, seconds / 3, () => {
       network.send(username, `d${sent % deviceCount}`, uplinkOf(Math.floor(sent / deviceCount)))
       sent++
@@ -110,24 +110,24 @@ async function measureLatency(bench: BenchPlatform, network: NetworkServer): Pro
     const latencies = network.takeLatencies()
     const own = await deviceLatencies(device, topic, sample)
     // The first turn fills caches.
-    if (turn === 0) continue
+    if (round === 0) continue
     uplinks.push(latencies)
     messages.push(own)
   }
   await device.endAsync()
   // Returns the median over the turns: with an average, one pause of a shared machine would determine the ratio.
-  const inTurns = (turns: number[][], part: number) => median(turns.map((turn) => percentile(turn, part)))
-  const [ours, own] = [inTurns(uplinks, 0.99), inTurns(messages, 0.99)]
+  const medianPercentile = (rounds: number[][], part: number) => median(rounds.map((round) => percentile(round, part)))
+  const [ours, own] = [medianPercentile(uplinks, 0.99), medianPercentile(messages, 0.99)]
   return [
     {
       name: `Uplink at the broker → durable sample, p50 at ${rate}/s, with a formatter`,
-      value: inTurns(uplinks, 0.5),
+      value: medianPercentile(uplinks, 0.5),
       unit: 'ms',
     },
     { name: '… p99', value: ours, unit: 'ms' },
     {
       name: "A device's own MQTT message → PUBACK, p50 at the same rate",
-      value: inTurns(messages, 0.5),
+      value: medianPercentile(messages, 0.5),
       unit: 'ms',
     },
     { name: '… p99', value: own, unit: 'ms' },
@@ -264,13 +264,13 @@ async function measureDecoding(): Promise<Figure[]> {
   const bare = () => sandbox.run({ tenantId, input, script: codec, entry: 'decodeUplink' })
   const ours = () => codecs.decode({ tenantId, formatter: codec, bytes, fPort: 2, recvTime })
   const rates = { bare: [] as number[], ours: [] as number[] }
-  for (let turn = 0; turn < 6; turn++)
+  for (let round = 0; round < 6; round++)
     for (const [name, work] of [
       ['bare', bare],
       ['ours', ours],
     ] as const) {
       const perSecond = await rateOf(work)
-      if (turn > 0) rates[name].push(perSecond)
+      if (round > 0) rates[name].push(perSecond)
     }
   await Promise.all([codecs.stop(), sandbox.stop()])
   const [a, b] = [percentile(rates.ours, 0.5), percentile(rates.bare, 0.5)]

@@ -8,8 +8,8 @@ import { type Figure, median } from './report.ts'
 const requiredRounds = 1000
 const rounds = Number(process.env.BENCH_ROUNDS ?? requiredRounds)
 /** Many short measurements, because other programs then hardly change the median. */
-const turns = Number(process.env.BENCH_TURNS ?? 201)
-const callsPerTurn = 100
+const samples = Number(process.env.BENCH_TURNS ?? 201)
+const callsPerSample = 100
 const warmUpCalls = 2000
 
 /** Alternates calls of the SDK with calls of `fetch`, so that both run under the same load of the machine. */
@@ -30,7 +30,7 @@ async function overhead(): Promise<number> {
     return { body: await response.json(), etag: response.headers.get('etag') }
   }
   const withSdk = () => client.endpoints.get({ endpointId: 'thermo-1' })
-  const time = async (call: () => Promise<unknown>, calls = callsPerTurn) => {
+  const time = async (call: () => Promise<unknown>, calls = callsPerSample) => {
     const start = performance.now()
     for (let number = 0; number < calls; number++) await call()
     return performance.now() - start
@@ -38,10 +38,10 @@ async function overhead(): Promise<number> {
   await time(bare, warmUpCalls)
   await time(withSdk, warmUpCalls)
   const ratios: number[] = []
-  for (let turn = 0; turn < turns; turn++) {
-    const first = await time(turn % 2 === 0 ? bare : withSdk)
-    const second = await time(turn % 2 === 0 ? withSdk : bare)
-    ratios.push(turn % 2 === 0 ? second / first : first / second)
+  for (let sample = 0; sample < samples; sample++) {
+    const first = await time(sample % 2 === 0 ? bare : withSdk)
+    const second = await time(sample % 2 === 0 ? withSdk : bare)
+    ratios.push(sample % 2 === 0 ? second / first : first / second)
   }
   server.closeAllConnections()
   server.close()

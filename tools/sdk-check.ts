@@ -37,8 +37,8 @@ const server = createServer((request, response) => {
   response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ totalElements: 3, content }))
 })
 let failed = false
-const report = (what: string, isGood: boolean, more = '') => {
-  console.log(`${isGood ? 'ok    ' : 'FAILED'} ${what}${more === '' ? '' : `: ${more}`}`)
+const report = (checkName: string, isGood: boolean, details = '') => {
+  console.log(`${isGood ? 'ok    ' : 'FAILED'} ${checkName}${details === '' ? '' : `: ${details}`}`)
   if (!isGood) failed = true
 }
 

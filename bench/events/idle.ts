@@ -27,7 +27,7 @@ export async function idleTransactions(directory: string, nodes: number, seconds
   }
   const started: StartedPlatform[] = []
   try {
-    for (const own of nodeDirectories(nodes)) started.push(await startPlatform(own, environment))
+    for (const directory of nodeDirectories(nodes)) started.push(await startPlatform(directory, environment))
     await sleep(settleMs)
     const before = await count()
     await sleep(seconds * 1000)

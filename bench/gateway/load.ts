@@ -161,7 +161,7 @@ async function run({ seconds, warmUpSeconds, rate, pids, periodSeconds }: RunOrd
   times.clear()
   messages = 0
   const before = pids.map(cpuSeconds)
-  const own = process.cpuUsage()
+  const cpuBefore = process.cpuUsage()
   const began = performance.now()
   if (periodSeconds !== undefined) inPeriods = startPeriods(periodSeconds)
   // The last period ends before the run does.
@@ -169,7 +169,7 @@ async function run({ seconds, warmUpSeconds, rate, pids, periodSeconds }: RunOrd
   inPeriods?.stop()
   const taken = (performance.now() - began) / 1000
   const after = pids.map(cpuSeconds)
-  const { user, system } = process.cpuUsage(own)
+  const { user, system } = process.cpuUsage(cpuBefore)
   const result: RunResult = {
     messages,
     seconds: taken,

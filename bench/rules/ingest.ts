@@ -7,7 +7,7 @@ import type { Cost } from '../time-series/cost.ts'
 import { type LoadResult, runWithCost, withConnections } from '../time-series/load.ts'
 import { deleteRules, insertRules } from './definitions.ts'
 
-const turns = Number(process.env.BENCH_TURNS ?? 3)
+const rounds = Number(process.env.BENCH_TURNS ?? 3)
 const load = { name: 'samples', connections: 1000, window: 4, payload: 'sample' as const }
 /** The expression returns null for every message, so no action runs. The trace of the run is written anyway. */
 const expression = 'return ctx.trigger.endpointDataSamplesReceived.dataSamples[0].temperature > 1000 ? true : null'
@@ -33,10 +33,10 @@ async function measureCases<C extends Case>(
   const generator = startGenerator('any')
   const results: Record<C, Measured>[] = []
   try {
-    for (let turn = 0; turn < turns; turn++) {
+    for (let round = 0; round < rounds; round++) {
       const measuredInRound: Partial<Record<C, Measured>> = {}
       // The order alternates, so that none always goes first.
-      for (const name of turn % 2 === 0 ? names : names.toReversed())
+      for (const name of round % 2 === 0 ? names : names.toReversed())
         measuredInRound[name] = await measure(generator, prepared, name, seconds)
       results.push(measuredInRound as Record<C, Measured>)
     }

@@ -61,15 +61,15 @@ const register = ({ ask }: BenchPlatform, endpointId: string): Promise<{ token: 
 async function linkOf(bench: BenchPlatform, n: number): Promise<string> {
   const { baseUrl } = bench.platform
   const { token } = await register(bench, `device-${n}`)
-  const say = async (path: string, payload: object) => {
+  const sendAsDevice = async (path: string, payload: object) => {
     const url = `${baseUrl}/kp1/camera-v1/cmx_ota/${token}${path}`
     const answer = await fetch(url, { method: 'POST', body: JSON.stringify(payload) })
     const text = await answer.text()
     if (answer.status !== 200) throw new Error(`${path}: ${answer.status} ${text}`)
     return text
   }
-  await say('/applied/json', { configId: '1.0.0' })
-  const { pathname, search } = new URL(JSON.parse(await say('/config/json', {})).config.link)
+  await sendAsDevice('/applied/json', { configId: '1.0.0' })
+  const { pathname, search } = new URL(JSON.parse(await sendAsDevice('/config/json', {})).config.link)
   return baseUrl + pathname + search
 }
 

@@ -45,10 +45,11 @@ export async function growth(seconds: number): Promise<Figure[]> {
   try {
     for (const size of [small, large]) preparedBySize.set(size, await prepareFilled(size))
     const found = new Map<Size, SizeFigures[]>([small, large].map((size) => [size, []]))
-    for (let turn = 0; turn < runs; turn++)
-      for (const size of turn % 2 === 0 ? [small, large] : [large, small])
+    for (let run = 0; run < runs; run++)
+      for (const size of run % 2 === 0 ? [small, large] : [large, small])
         found.get(size)!.push(await measureSize(generator, size, preparedBySize.get(size)!, seconds))
-    const medianOf = (size: Size, what: keyof SizeFigures) => median(found.get(size)!.map((one) => one[what]))
+    const medianOf = (size: Size, figureName: keyof SizeFigures) =>
+      median(found.get(size)!.map((one) => one[figureName]))
     return [
       ...[small, large].flatMap((size): Figure[] => [
         { name: `${size.name} stored: ingest`, value: medianOf(size, 'rate'), unit: 'messages/s' },

@@ -49,7 +49,7 @@ export async function ingest(prepared: PreparedData, seconds: number): Promise<F
   try {
     const all: IngestRun[] = []
     let unlimited: UnlimitedFigures | undefined
-    for (let turn = 0; turn < runs; turn++) {
+    for (let run = 0; run < runs; run++) {
       const limits = {
         echo: await echo(generator, several, { seconds }),
         steadyEcho: await echo(generator, paced, { seconds, rate: steadyRate }),
@@ -102,20 +102,20 @@ async function measureUnlimited(
   }
 }
 
-const medianOf = (turns: IngestRun[], what: (turn: IngestRun) => number) => median(turns.map(what))
+const medianOf = (runs: IngestRun[], figureOf: (turn: IngestRun) => number) => median(runs.map(figureOf))
 
 function figuresOf(all: IngestRun[], { answered, busy }: UnlimitedFigures): Figure[] {
   const name = 'One sample of 5 values a message'
-  const figure = (what: string, unit: string, pick: (turn: IngestRun) => number): Figure => ({
-    name: `${name}${what}`,
+  const figure = (suffix: string, unit: string, pick: (turn: IngestRun) => number): Figure => ({
+    name: `${name}${suffix}`,
     value: medianOf(all, pick),
     unit,
   })
   const rates = all.map(({ highest }) => highest.perSecond)
-  const costs = (what: string, pick: (turn: IngestRun) => Cost) => [
-    figure(`${what}: processor time of the load`, 'µs', (turn) => pick(turn).load),
-    figure(`${what}: processor time of Node.js`, 'µs', (turn) => pick(turn).node),
-    figure(`${what}: processor time of PostgreSQL`, 'µs', (turn) => pick(turn).database),
+  const costs = (loadName: string, pick: (turn: IngestRun) => Cost) => [
+    figure(`${loadName}: processor time of the load`, 'µs', (turn) => pick(turn).load),
+    figure(`${loadName}: processor time of Node.js`, 'µs', (turn) => pick(turn).node),
+    figure(`${loadName}: processor time of PostgreSQL`, 'µs', (turn) => pick(turn).database),
   ]
   return [
     {
@@ -161,7 +161,7 @@ export async function batches(prepared: PreparedData, seconds: number): Promise<
   try {
     const load = thousand(1, 'batch')
     const all: (MeasuredLoad & { copy: number })[] = []
-    for (let turn = 0; turn < runs; turn++) {
+    for (let run = 0; run < runs; run++) {
       const ran = await withConnections(generator, bench, load, () =>
         runWithCost(generator, bench, 'batches', { seconds }),
       )
@@ -169,8 +169,8 @@ export async function batches(prepared: PreparedData, seconds: number): Promise<
     }
     const values = samplesOfBatch * valuesOfSample
     const name = `${samplesOfBatch} samples of 5 values a message`
-    const figure = (what: string, unit: string, pick: (one: MeasuredLoad & { copy: number }) => number): Figure => ({
-      name: `${name}${what}`,
+    const figure = (suffix: string, unit: string, pick: (one: MeasuredLoad & { copy: number }) => number): Figure => ({
+      name: `${name}${suffix}`,
       value: median(all.map(pick)),
       unit,
     })

@@ -7,7 +7,7 @@ import type { Download } from './types.ts'
 /** Maximum number of consecutive attempts that deliver no byte. */
 const resumptionsMax = 5
 
-export function downloadOf(running: Running, response: Response, limit: Limit, again: typeof send): Download {
+export function downloadOf(running: Running, response: Response, limit: Limit, sendAgain: typeof send): Download {
   const etag = response.headers.get('etag')
   // A weak ETag does not promise equal bytes.
   const canResume =
@@ -20,7 +20,12 @@ export function downloadOf(running: Running, response: Response, limit: Limit, a
     failures++
     if (!canResume || failures > resumptionsMax || running.options.signal?.aborted) throw cause
     const { transport, operation, args, options } = running
-    const rest = await again(transport, operation, { ...args, range: `bytes=${received}-`, 'if-range': etag }, options)
+    const rest = await sendAgain(
+      transport,
+      operation,
+      { ...args, range: `bytes=${received}-`, 'if-range': etag },
+      options,
+    )
     const body = rest.body as Download
     if (rest.status === 206 && rest.etag === etag) {
       reader = body.getReader()

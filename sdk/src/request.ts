@@ -74,8 +74,8 @@ async function sendOnce(running: Running, credentials: Record<string, string>): 
   } catch (cause) {
     limit.end()
     const error = failureOf(running, limit, cause, 'unreachable')
-    const again = error.code !== 'aborted' && (repeatable || (canResend && nothingWasSent(cause)))
-    return { error, again, canResend }
+    const mayRetry = error.code !== 'aborted' && (repeatable || (canResend && nothingWasSent(cause)))
+    return { error, again: mayRetry, canResend }
   }
   try {
     const { status } = response

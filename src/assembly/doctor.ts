@@ -106,9 +106,11 @@ function checkDisk(directory: string): Finding {
   const path = existingParent(directory)
   const { bavail, bsize } = statfsSync(path)
   const gigabytes = (bavail * bsize) / 1e9
-  const what = `${gigabytes.toFixed(1)} GB are free at ${path}`
-  if (gigabytes < 0.1) return problem(what, 'Free some space: PostgreSQL stops when the disk is full')
-  return gigabytes < 1 ? warning(what, 'Free some space, or move the data directory (WAYPOST_DATA)') : ok(what)
+  const freeSpaceText = `${gigabytes.toFixed(1)} GB are free at ${path}`
+  if (gigabytes < 0.1) return problem(freeSpaceText, 'Free some space: PostgreSQL stops when the disk is full')
+  return gigabytes < 1
+    ? warning(freeSpaceText, 'Free some space, or move the data directory (WAYPOST_DATA)')
+    : ok(freeSpaceText)
 }
 
 function* checkSecretFiles(directory: string): Generator<Finding> {

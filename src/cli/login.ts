@@ -69,9 +69,9 @@ async function loginOf(
 }
 
 /** Reads one line from standard input. On a terminal it is not shown. */
-async function readSecret(what: string): Promise<string> {
+async function readSecret(prompt: string): Promise<string> {
   if (process.stdin.isTTY) {
-    process.stderr.write(`${what}: `)
+    process.stderr.write(`${prompt}: `)
     process.stdin.setRawMode?.(true)
   }
   const lines = createInterface({ input: process.stdin, terminal: process.stdin.isTTY === true })
@@ -82,7 +82,7 @@ async function readSecret(what: string): Promise<string> {
   })
   lines.close()
   if (process.stdin.isTTY) process.stderr.write('\n')
-  if (line.trim() === '') throw usageError(`expected the ${what} on standard input`)
+  if (line.trim() === '') throw usageError(`expected the ${prompt} on standard input`)
   return line.trim()
 }
 

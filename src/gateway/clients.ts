@@ -53,9 +53,9 @@ export function createClients(deps: {
   const listeners: Parameters<Clients['onEnd']>[0][] = []
   let revocations = 0
 
-  const credentialsEnded = (which: Parameters<(typeof listeners)[0]>[0]) => {
+  const credentialsEnded = (ended: Parameters<(typeof listeners)[0]>[0]) => {
     revocations++
-    for (const listener of listeners) listener(which)
+    for (const listener of listeners) listener(ended)
   }
   bus.subscribe(CredentialStateChanged, ({ credentialId, to }) => {
     if (to === 'Suspended' || to === 'Revoked') credentialsEnded({ credentialId })

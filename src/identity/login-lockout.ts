@@ -37,13 +37,13 @@ export interface ReservedAttempt {
 
 export interface LoginLockout {
   /** Reserves a slot before a slow check. */
-  reserve(who: AttemptKey): Promise<Wait | ReservedAttempt>
+  reserve(attempt: AttemptKey): Promise<Wait | ReservedAttempt>
   /** Reads the state before a fast check, without a reservation. `known`: wrong attempts are counted. */
-  read(who: AttemptKey): Promise<{ wait: number; known: boolean }>
+  read(attempt: AttemptKey): Promise<{ wait: number; known: boolean }>
   /** Counts a failed fast check. With `wait` above 0 a lockout has begun meanwhile, and the attempt gets 429. */
-  countFailure(who: AttemptKey): Promise<Wait>
+  countFailure(attempt: AttemptKey): Promise<Wait>
   /** Resets the counter of the account at this address. */
-  reset(who: AttemptKey): Promise<void>
+  reset(attempt: AttemptKey): Promise<void>
   prune(sql: Sql): Promise<void>
 }
 
@@ -54,8 +54,8 @@ const delayMaxMs = 400
 const hash = (text: string) => createHash('sha256').update(text).digest()
 
 /** Returns the keys that an attempt counts for, each with its limit. */
-function keysFor(who: AttemptKey, { account, address }: { account: number; address: number }) {
-  const network = networkOf(who.address)
+function keysFor(attempt: AttemptKey, { account, address }: { account: number; address: number }) {
+  const network = networkOf(attempt.address)
   const keyOf = (kind: LockoutKind, text: string, limit: number) => ({
     key: hash(text),
     limit,
@@ -63,11 +63,11 @@ function keysFor(who: AttemptKey, { account, address }: { account: number; addre
     isPair: kind === 'account-at-address',
   })
   const ofAddress = keyOf('address', `address\n${network}`, address)
-  if (who.account === undefined) return [ofAddress]
+  if (attempt.account === undefined) return [ofAddress]
   return [
     ofAddress,
-    keyOf('account-at-address', `pair\n${who.account}\n${network}`, account),
-    keyOf('account', `account\n${who.account}`, account * fromAllAddresses),
+    keyOf('account-at-address', `pair\n${attempt.account}\n${network}`, account),
+    keyOf('account', `account\n${attempt.account}`, account * fromAllAddresses),
   ]
 }
 
@@ -82,7 +82,7 @@ export function createLoginLockout(
   transaction: AmbientTransaction,
 ): LoginLockout {
   const { account, address, windowSeconds, lockSeconds } = platform.loginLockout
-  const keysOf = (who: AttemptKey) => keysFor(who, { account, address })
+  const keysOf = (attempt: AttemptKey) => keysFor(attempt, { account, address })
   const secondsUntil = (until: Date | undefined) =>
     until ? Math.max(1, Math.ceil((until.getTime() - now().getTime()) / 1000)) : 1
   const delay = (failures: number) => sleep(Math.min(delayMaxMs, failures * delayStepMs))
@@ -108,26 +108,26 @@ export function createLoginLockout(
   }
 
   /** Counts a wrong attempt for every key and records it; returns the greatest number. */
-  async function countFailures(who: AttemptKey, keys: Key[]): Promise<number> {
+  async function countFailures(attempt: AttemptKey, keys: Key[]): Promise<number> {
     const counts = await transaction.tx(async (sql) => {
       const counts: number[] = []
       for (const entry of keys) counts.push(await attempts.recordFailure(sql, entry.key, now(), ruleOf(entry)))
       return counts
     })
-    recordEvent(audit, who, 'logins.failed')
+    recordEvent(audit, attempt, 'logins.failed')
     for (const [index, { limit, kind }] of keys.entries()) {
       // Later attempts, which were in progress when the lock began, have greater numbers.
       if (counts[index] !== limit) continue
-      recordEvent(audit, who, 'logins.locked')
-      const secret = who.subject?.type === 'user' ? 'user-password' : 'client-secret'
-      reportLockout({ kind, secret, address: who.address })
+      recordEvent(audit, attempt, 'logins.locked')
+      const secret = attempt.subject?.type === 'user' ? 'user-password' : 'client-secret'
+      reportLockout({ kind, secret, address: attempt.address })
     }
     return Math.max(...counts)
   }
 
   return {
-    async reserve(who) {
-      const keys = keysOf(who)
+    async reserve(attempt) {
+      const keys = keysOf(attempt)
       const rejection = await reserveAll(keys)
       if (rejection) return rejection
       return {
@@ -136,27 +136,27 @@ export function createLoginLockout(
             for (const { key, isPair } of keys)
               await (isPair ? attempts.recordSuccess(sql, key) : attempts.release(sql, key))
           }),
-        recordFailure: async () => delay(await countFailures(who, keys)),
+        recordFailure: async () => delay(await countFailures(attempt, keys)),
         release: () =>
           transaction.tx(async (sql) => {
             for (const { key } of keys) await attempts.release(sql, key)
           }),
       }
     },
-    async read(who) {
-      const keys = keysOf(who).map(({ key }) => key)
+    async read(attempt) {
+      const keys = keysOf(attempt).map(({ key }) => key)
       const state = await attempts.find(transaction.sql(), keys, now())
       return { wait: state.until ? secondsUntil(state.until) : 0, known: state.known }
     },
-    async countFailure(who) {
-      const keys = keysOf(who)
+    async countFailure(attempt) {
+      const keys = keysOf(attempt)
       const rejection = await reserveAll(keys)
       if (rejection) return rejection
-      await delay(await countFailures(who, keys))
+      await delay(await countFailures(attempt, keys))
       return { wait: 0, locked: false }
     },
-    async reset(who) {
-      for (const { key, isPair } of keysOf(who)) if (isPair) await attempts.remove(transaction.sql(), key)
+    async reset(attempt) {
+      for (const { key, isPair } of keysOf(attempt)) if (isPair) await attempts.remove(transaction.sql(), key)
     },
     prune: (sql) => attempts.prune(sql, now(), windowSeconds),
   }

@@ -104,7 +104,7 @@ export async function sealAgain(
   db: Db,
   { schema, table, column, isJson }: QualifiedColumn,
   prefix: string,
-  again: (sealed: string) => string,
+  sealAgain: (sealed: string) => string,
   report: (changed: number) => void = () => {},
 ): Promise<number> {
   const { sql } = db
@@ -123,7 +123,7 @@ export async function sealAgain(
     if (rows.length === 0) return changed
     let inBatch = 0
     for (const row of rows) {
-      const value = isJson ? sealedAgainInJson(row.value, prefix, again) : again(row.value)
+      const value = isJson ? sealedAgainInJson(row.value, prefix, sealAgain) : sealAgain(row.value)
       if (value === undefined) continue
       const { count } = await sql`
         update ${name} set ${sql(column)} = ${isJson ? sql`${value}::text::jsonb` : value}
@@ -137,12 +137,12 @@ export async function sealAgain(
 }
 
 /** Returns the JSON with its texts sealed again; undefined if none was. JSON may contain texts that only look sealed. */
-function sealedAgainInJson(json: string, prefix: string, again: (sealed: string) => string): string | undefined {
+function sealedAgainInJson(json: string, prefix: string, sealAgain: (sealed: string) => string): string | undefined {
   let isChanged = false
   const changed = JSON.parse(json, (_, value: unknown) => {
     if (typeof value !== 'string' || !sealedText.test(value) || value.startsWith(prefix)) return value
     try {
-      const sealed = again(value)
+      const sealed = sealAgain(value)
       isChanged = true
       return sealed
     } catch {

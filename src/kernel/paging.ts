@@ -31,9 +31,9 @@ export const numberedQuery = (defaultSize = 100) => ({
 })
 
 /** Names the shape of a page after its items: `EndpointPage`. */
-const pageTitle = (item: TSchema, word: string) => {
+const pageTitle = (item: TSchema, suffix: string) => {
   const { title } = item as { title?: string }
-  return title === undefined ? {} : { title: title + word }
+  return title === undefined ? {} : { title: title + suffix }
 }
 
 const total = () =>

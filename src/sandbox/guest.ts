@@ -97,7 +97,7 @@ export function createGuest(callHost: CallHost, { textOf, seed }: Globals, world
     return stringify({ thrown, stack })
   }
 
-  const noJson = (what: string) => `#${stringify({ message: what })}`
+  const noJson = (message: string) => `#${stringify({ message: message })}`
   const jsonOf = (value: unknown, maxLength: number): string => {
     if (value === undefined) return '=null'
     if (typeof value === 'function' || typeof value === 'symbol') return noJson(`a ${typeof value} has no JSON`)

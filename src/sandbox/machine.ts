@@ -226,12 +226,12 @@ function answerHostCall(
   values: number,
 ) {
   const { memory, qjs_get_undefined } = engine.exports
-  const which = textAt(engine, name, length)
+  const functionName = textAt(engine, name, length)
   const view = new DataView(memory.buffer)
   const texts = Array.from({ length: count }, (_, index) =>
     readString(engine, undefined, view.getUint32(values + index * 4, true)),
   )
-  if (which === 'log') {
+  if (functionName === 'log') {
     host.log(texts[0] ?? '')
     return qjs_get_undefined()
   }

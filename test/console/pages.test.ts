@@ -309,6 +309,6 @@ for (const [visit, list] of [
       await checkNarrow(page, path)
       await takePictures(page, path)
       assert.deepEqual(console_.problems, [])
-      if (visit === follow && !takesPictures) await checkOverlays({ page, name: path, again: () => reopen(open) })
+      if (visit === follow && !takesPictures) await checkOverlays({ page, name: path, openAgain: () => reopen(open) })
       assert.deepEqual(console_.problems, [])
     })

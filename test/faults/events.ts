@@ -51,11 +51,11 @@ function startWorker(connection: ConnectionOptions, name: string): Worker {
 
 const runs = ({ child }: Worker) => child.exitCode === null && child.signalCode === null
 
-async function waitUntil(worker: Worker, what: string, holds: () => boolean) {
+async function waitUntil(worker: Worker, description: string, holds: () => boolean) {
   await eventually(
     () => {
-      assert.ok(runs(worker), `${worker.name} ended before it ${what}`)
-      assert.ok(holds(), `${worker.name} has not ${what}`)
+      assert.ok(runs(worker), `${worker.name} ended before it ${description}`)
+      assert.ok(holds(), `${worker.name} has not ${description}`)
     },
     { withinMs: 60_000 },
   )

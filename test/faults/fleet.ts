@@ -192,10 +192,10 @@ async function sendMessages(running: FleetState, index: number, device: Device, 
   }
 }
 
-async function waitUntil(what: string, holds: () => boolean) {
+async function waitUntil(description: string, holds: () => boolean) {
   const deadline = performance.now() + 90_000
   while (!holds()) {
-    if (performance.now() > deadline) throw new Error(`${what} did not happen within 90 s`)
+    if (performance.now() > deadline) throw new Error(`${description} did not happen within 90 s`)
     await sleep(10)
   }
 }

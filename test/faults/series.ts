@@ -69,10 +69,10 @@ export async function seriesRounds(options: {
     return { child, lines, closed: new Promise<void>((done) => child.on('close', () => done())) }
   }
 
-  const waitUntil = async (what: string, holds: () => boolean, child: ChildProcess) => {
+  const waitUntil = async (description: string, holds: () => boolean, child: ChildProcess) => {
     const deadline = performance.now() + 60_000
     while (!holds()) {
-      if (performance.now() > deadline || child.exitCode !== null) throw new Error(`${what} did not happen`)
+      if (performance.now() > deadline || child.exitCode !== null) throw new Error(`${description} did not happen`)
       await sleep(20)
     }
   }

@@ -46,11 +46,11 @@ export function keyboardOf(page: Page) {
     page.getByRole('heading', { level: 1, name: heading }).and(page.locator(':focus')).waitFor()
 
   /** Opens a page or an endpoint by the palette. */
-  async function open(words: string, heading: Name) {
+  async function open(searchText: string, heading: Name) {
     await press('Control+k')
     await page.getByRole('dialog').getByRole('searchbox').and(page.locator(':focus')).waitFor()
-    await type(words)
-    await page.getByRole('menuitem', { name: words, exact: true }).first().waitFor()
+    await type(searchText)
+    await page.getByRole('menuitem', { name: searchText, exact: true }).first().waitFor()
     await press('Enter')
     await arrive(heading)
   }

@@ -53,10 +53,10 @@ export async function rawClient(port: number, protocolVersion = 4, withinMs = 50
     })
   await new Promise<void>((resolve, reject) => socket.once('connect', resolve).once('error', reject))
 
-  async function waitUntil(holds: () => boolean, what: string) {
+  async function waitUntil(holds: () => boolean, description: string) {
     const deadline = Date.now() + withinMs
     while (!holds()) {
-      if (Date.now() > deadline) throw new Error(`${what} did not come within ${withinMs} ms`)
+      if (Date.now() > deadline) throw new Error(`${description} did not come within ${withinMs} ms`)
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, withinMs)
         wake = () => {

@@ -49,9 +49,9 @@ export function createOpenHost(deliver: Sessions['deliver']): Host {
       else if (!(subscription.noLocal && publisher === key)) append(plain, key, subscription)
     for (const [key, subscriptions] of plain) deliveries.push(deliverTo(key, copyFor(message, subscriptions)))
     for (const [filter, members] of groups) {
-      const turn = nextMember.get(filter) ?? 0
-      nextMember.set(filter, turn + 1)
-      const { key, subscription } = members[turn % members.length]!
+      const memberIndex = nextMember.get(filter) ?? 0
+      nextMember.set(filter, memberIndex + 1)
+      const { key, subscription } = members[memberIndex % members.length]!
       deliveries.push(deliverTo(key, copyFor(message, [subscription])))
     }
     return deliveries

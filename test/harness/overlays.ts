@@ -46,7 +46,7 @@ interface Visit {
   page: Page
   name: string
   /** Opens the page anew. */
-  again(): Promise<void>
+  openAgain(): Promise<void>
 }
 
 /** Checks what has opened, closes it, and checks that the focus is at the button that opened it. */
@@ -70,7 +70,7 @@ async function checkEntry(visit: Visit, done: string[], opener: string, entry: s
   await page.locator('[data-opener]').press('Enter')
   await page.getByRole('menuitem', { name: entry, exact: true }).press('Enter')
   if (await appears(page, '.overlay')) return void (await checkAndClose(visit, `${opener}, ${entry}`))
-  await visit.again()
+  await visit.openAgain()
   await page.evaluate(markNext(done.filter((name) => name !== opener)))
 }
 
@@ -84,7 +84,7 @@ async function refuseChanges(route: Route) {
 const checked = new Map<string, { openers: string[]; menus: Set<string> }>()
 
 export async function checkOverlays(visit: Visit) {
-  const { page, again, name } = visit
+  const { page, openAgain: again, name } = visit
   const route = name.split('?')[0]!
   const { openers, menus } = checked.get(route) ?? { openers: [], menus: new Set() }
   checked.set(route, { openers, menus })

@@ -52,7 +52,7 @@ export async function openSoftware(options: Partial<TestPlatformOptions> = {}) {
   }
 
   /** Sends a message over HTTP as a device does, and returns the response. */
-  async function say(topic: string, path: string, payload: unknown = {}) {
+  async function sendAsDevice(topic: string, path: string, payload: unknown = {}) {
     const answer = await fetch(`${httpUrl}/${topic}${path}`, { method: 'POST', body: JSON.stringify(payload) })
     const text = await answer.text()
     // biome-ignore lint/suspicious/noExplicitAny: answers of every shape
@@ -60,12 +60,12 @@ export async function openSoftware(options: Partial<TestPlatformOptions> = {}) {
   }
   /** Reports a version as applied over HTTP. */
   async function report(topic: string, configId: string, more: object = {}) {
-    const answer = await say(topic, '/applied/json', { configId, ...more })
+    const answer = await sendAsDevice(topic, '/applied/json', { configId, ...more })
     assert.equal(answer.status, 200, JSON.stringify(answer.body))
   }
   /** Returns the version that a device gets when it asks over HTTP. */
   const requestVersion = async (topic: string, configId?: string): Promise<string | undefined> =>
-    (await say(topic, '/config/json', configId === undefined ? {} : { configId })).body.configId
+    (await sendAsDevice(topic, '/config/json', configId === undefined ? {} : { configId })).body.configId
 
-  return { ...at, aFleet, say, report, requestVersion }
+  return { ...at, aFleet, say: sendAsDevice, report, requestVersion }
 }

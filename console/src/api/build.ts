@@ -2,10 +2,11 @@
 import { consolePath } from './platform.ts'
 
 /** Name of the script of this page. */
-const own = new URL(import.meta.url).pathname.split('/').at(-1)
+const scriptName = new URL(import.meta.url).pathname.split('/').at(-1)
 
 /** The module that has `import.meta.url` can be a chunk, so the script element decides. */
-const script = () => document.querySelector<HTMLScriptElement>('script[type="module"]')?.src.split('/').at(-1) ?? own
+const script = () =>
+  document.querySelector<HTMLScriptElement>('script[type="module"]')?.src.split('/').at(-1) ?? scriptName
 
 /** `unknown`: the platform does not answer, or builds its console at the moment. */
 export type BuildState = 'same' | 'newer' | 'unknown'

@@ -42,9 +42,9 @@ export default function Palette({ onClose }: { onClose(): void }) {
 
 function PaletteBody({ onClose }: { onClose(): void }) {
   const [typed, setTyped] = useState('')
-  const words = typed.trim().toLowerCase()
+  const searchText = typed.trim().toLowerCase()
   const [, navigate] = useLocation()
-  const sections = useEntries(words)
+  const sections = useEntries(searchText)
   const open = (to: string) => {
     onClose()
     navigate(to)
@@ -53,7 +53,7 @@ function PaletteBody({ onClose }: { onClose(): void }) {
   const openFirst = (event: KeyboardEvent<HTMLInputElement>) => {
     const isMarked = Boolean(event.currentTarget.getAttribute('aria-activedescendant'))
     const first = sections[0]?.entries[0]
-    if (event.key === 'Enter' && !isMarked && words !== '' && first) open(first.to)
+    if (event.key === 'Enter' && !isMarked && searchText !== '' && first) open(first.to)
   }
   return (
     <Autocomplete inputValue={typed} onInputChange={setTyped}>
@@ -83,17 +83,17 @@ function PaletteBody({ onClose }: { onClose(): void }) {
 }
 
 /** Titles that begin with the words come first, then those that contain them, then pages that only have them as keywords. */
-function distance(title: string, words: string): number {
-  const at = title.toLowerCase().indexOf(words)
+function distance(title: string, searchText: string): number {
+  const at = title.toLowerCase().indexOf(searchText)
   return at === 0 ? 0 : at > 0 ? 1 : 2
 }
 
-function useEntries(words: string): { title: string; entries: Entry[] }[] {
+function useEntries(searchText: string): { title: string; entries: Entry[] }[] {
   const { session } = useSession()
   const { data: me } = useMe()
   const may = useMay()
   // Pages are found with every letter, so that Enter opens what was typed. Only the requests may be a letter behind.
-  const search = useDeferredValue(words)
+  const search = useDeferredValue(searchText)
   const found = useList(
     'endpoints.directory.list',
     { search, limit: endpointsMax },
@@ -102,9 +102,9 @@ function useEntries(words: string): { title: string; entries: Entry[] }[] {
   const entries = pages
     .filter((page) => !page.path.includes(':') && mayOpen(me, session.tenant, page))
     .map(({ path, title, icon = 'list', keywords = '' }) => ({ id: path, title, icon, to: path, keywords }))
-    .filter(({ title, keywords }) => `${title} ${keywords}`.toLowerCase().includes(words))
-    .toSorted((a, b) => distance(a.title, words) - distance(b.title, words))
-  const endpoints = words.length < 2 ? [] : found.items
+    .filter(({ title, keywords }) => `${title} ${keywords}`.toLowerCase().includes(searchText))
+    .toSorted((a, b) => distance(a.title, searchText) - distance(b.title, searchText))
+  const endpoints = searchText.length < 2 ? [] : found.items
   return [
     { title: texts.palettePages, entries: entries.filter(({ to }) => !isAction({ path: to })) },
     { title: texts.paletteActions, entries: entries.filter(({ to }) => isAction({ path: to })) },

@@ -36,7 +36,7 @@ window.waypostReference = {
 function show(bar: HTMLElement, { tenant, state, signInAgain }: Session) {
   const { kind } = state()
   bar.replaceChildren()
-  const say = (text: string) => {
+  const showText = (text: string) => {
     const paragraph = document.createElement('p')
     paragraph.textContent = text
     bar.append(paragraph)
@@ -47,14 +47,14 @@ function show(bar: HTMLElement, { tenant, state, signInAgain }: Session) {
     button.addEventListener('click', act)
     bar.append(button)
   }
-  if (kind === 'signed-in') say(texts.signedIn(tenant))
+  if (kind === 'signed-in') showText(texts.signedIn(tenant))
   if (kind === 'signed-out' || kind === 'expired') {
-    say(texts.signedOut(tenant))
+    showText(texts.signedOut(tenant))
     offer(texts.signIn, () => signInAgain('new-tab'))
   }
-  if (kind === 'no-tenant') say(texts.noTenant(tenant))
+  if (kind === 'no-tenant') showText(texts.noTenant(tenant))
   if (kind === 'failed') {
-    say(texts.failed)
+    showText(texts.failed)
     offer(texts.tryAgain, () => session.start({ silent: true }))
   }
   const link = document.createElement('a')

@@ -59,7 +59,7 @@ const retryMs = 5_000
 /** The sign-in failed. If waiting helps, it is tried again by itself; the key r tries at once. */
 function Failed({ error, session }: { error: unknown; session: Session }) {
   const problem = problemOf(error)
-  const again = () => void session.start({})
+  const retry = () => void session.start({})
   const waitMs = isTemporary(problem) ? Math.max(retryMs, (problem.retryAfterSeconds ?? 0) * 1000) : undefined
   useEffect(() => {
     const timer = waitMs === undefined ? undefined : setTimeout(() => void session.start({}), waitMs)
@@ -74,7 +74,7 @@ function Failed({ error, session }: { error: unknown; session: Session }) {
   }, [session, waitMs])
   return (
     <StandAlone title={texts.failed}>
-      <ErrorNote problem={problem} onRetry={again} />
+      <ErrorNote problem={problem} onRetry={retry} />
       {waitMs !== undefined && <p>{texts.retrying}</p>}
     </StandAlone>
   )

@@ -44,12 +44,12 @@ export function AddToDashboardButton({ onOpen, ...props }: AddToDashboardProps) 
 type DialogProps = Omit<AddToDashboardProps, 'onOpen'> & { onClose(): void }
 
 function AddDialog({ mayCreate, dashboards, search, onSearch, isBusy, problem, onAdd, onClose }: DialogProps) {
-  const [where, setWhere] = useState<'existing' | 'new'>('existing')
+  const [target, setTarget] = useState<'existing' | 'new'>('existing')
   const [dashboardId, setDashboardId] = useState('')
   const [name, setName] = useState('')
   const [title, setTitle] = useState('')
   const [added, setAdded] = useState<string>()
-  const isNew = mayCreate && where === 'new'
+  const isNew = mayCreate && target === 'new'
   const isReady = isNew ? name.trim() !== '' : dashboardId !== ''
   async function add() {
     setAdded(await onAdd(isNew ? { name: name.trim() } : { dashboardId }, title.trim()))
@@ -84,8 +84,8 @@ function AddDialog({ mayCreate, dashboards, search, onSearch, isBusy, problem, o
           {mayCreate && (
             <Segments<'existing' | 'new'>
               label={texts.whichDashboard}
-              value={where}
-              onChange={setWhere}
+              value={target}
+              onChange={setTarget}
               options={[
                 { value: 'existing', label: texts.existingDashboard },
                 { value: 'new', label: texts.newDashboard },

@@ -61,8 +61,8 @@ export function useAddressState<C extends Record<string, AnyCodec>>(codecs: C): 
         if (value === undefined || written === codec.write(codec.default)) query.delete(name)
         else query.set(name, written)
       }
-      const words = query.toString()
-      navigate(words === '' ? path : `${path}?${words}`, { replace: true })
+      const queryText = query.toString()
+      navigate(queryText === '' ? path : `${path}?${queryText}`, { replace: true })
     },
     [path, navigate, codecs],
   )

@@ -35,9 +35,9 @@ const searchFrom = 10
 export function CheckList({ label, name, options, value, onChange, description, problem }: CheckListProps) {
   const [q, setQ] = useState('')
   const id = useId()
-  const words = q.toLowerCase()
+  const searchText = q.toLowerCase()
   const shown = options.filter((option) =>
-    [option.value, option.label, option.description].some((part) => part?.toLowerCase().includes(words)),
+    [option.value, option.label, option.description].some((part) => part?.toLowerCase().includes(searchText)),
   )
   const shownValues = new Set(shown.map((option) => option.value))
   return (

@@ -7,12 +7,12 @@ import type { Problem } from './problem.ts'
 import { count, texts } from './texts.ts'
 
 export interface ConfirmDeleteProps {
-  /** Names what is deleted: `application meters`. */
-  what: string
+  /** Kind and name of the object that is deleted: `application meters`. */
+  objectName: string
   /** Objects that are deleted with it; undefined while they are counted. */
   also?: { name: string; count: number }[] | undefined
   /** Asks to type this word, for large deletions. */
-  word?: string
+  confirmationWord?: string
   isOpen: boolean
   isBusy: boolean
   problem?: Problem | undefined
@@ -21,12 +21,21 @@ export interface ConfirmDeleteProps {
 }
 
 /** Asks before a deletion, and counts the objects that are deleted too. */
-export function ConfirmDelete({ what, also, word, isOpen, isBusy, problem, onConfirm, onClose }: ConfirmDeleteProps) {
+export function ConfirmDelete({
+  objectName,
+  also,
+  confirmationWord,
+  isOpen,
+  isBusy,
+  problem,
+  onConfirm,
+  onClose,
+}: ConfirmDeleteProps) {
   const [typed, setTyped] = useState('')
   const present = also?.filter(({ count }) => count > 0)
   return (
     <Dialog
-      title={texts.deleteTitle(what)}
+      title={texts.deleteTitle(objectName)}
       isOpen={isOpen}
       onClose={onClose}
       isAlert
@@ -38,7 +47,7 @@ export function ConfirmDelete({ what, also, word, isOpen, isBusy, problem, onCon
             icon="trash"
             onPress={onConfirm}
             isBusy={isBusy}
-            isDisabled={word !== undefined && typed !== word}
+            isDisabled={confirmationWord !== undefined && typed !== confirmationWord}
           >
             {texts.delete}
           </Button>
@@ -58,8 +67,8 @@ export function ConfirmDelete({ what, also, word, isOpen, isBusy, problem, onCon
         </>
       )}
       <p>{texts.deleteForever}</p>
-      {word !== undefined && (
-        <TextField label={texts.typeToConfirm(word)} value={typed} onChange={setTyped} isRequired />
+      {confirmationWord !== undefined && (
+        <TextField label={texts.typeToConfirm(confirmationWord)} value={typed} onChange={setTyped} isRequired />
       )}
       {problem && <ErrorNote problem={problem} />}
     </Dialog>

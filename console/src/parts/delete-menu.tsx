@@ -5,7 +5,7 @@ import { texts } from './texts.ts'
 
 export type DeleteMenuProps = Pick<
   ConfirmDeleteProps,
-  'what' | 'also' | 'word' | 'isBusy' | 'problem' | 'onConfirm'
+  'objectName' | 'also' | 'confirmationWord' | 'isBusy' | 'problem' | 'onConfirm'
 > & {
   /** Entries above the deletion. */
   entries?: MenuEntry[]

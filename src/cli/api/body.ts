@@ -6,16 +6,16 @@ import { CommandError, usageError } from './errors.ts'
 import type { ParsedCommand } from './flags.ts'
 
 export async function readBody({ body, name }: Description, { fields, flags }: ParsedCommand): Promise<unknown> {
-  const words = name.replaceAll('.', ' ')
+  const commandText = name.replaceAll('.', ' ')
   const hasFields = Object.keys(fields).length > 0
   if (!body) {
-    if (flags.file !== undefined) throw usageError(`${words} takes no body, so it takes no --file`)
+    if (flags.file !== undefined) throw usageError(`${commandText} takes no body, so it takes no --file`)
     return undefined
   }
-  if (body.type === 'application/octet-stream') return await uploadOf(flags.file, words)
+  if (body.type === 'application/octet-stream') return await uploadOf(flags.file, commandText)
   const document = flags.file === undefined ? undefined : await readDocument(flags.file)
   if (!hasFields) {
-    if (document === undefined && body.required) throw usageError(missingBody(words, body.fields))
+    if (document === undefined && body.required) throw usageError(missingBody(commandText, body.fields))
     return document
   }
   if (document === undefined) return fields
@@ -24,15 +24,15 @@ export async function readBody({ body, name }: Description, { fields, flags }: P
   return { ...document, ...fields }
 }
 
-function missingBody(words: string, fields: { name: string; required: boolean }[] | undefined): string {
+function missingBody(commandText: string, fields: { name: string; required: boolean }[] | undefined): string {
   const required = fields?.filter((field) => field.required).map(({ name }) => name) ?? []
   const needs = required.length > 0 ? ` with ${required.join(', ')}` : ''
-  return `${words} needs a body${needs}: give its fields as flags, or --file <file> with JSON or YAML (- is standard input)`
+  return `${commandText} needs a body${needs}: give its fields as flags, or --file <file> with JSON or YAML (- is standard input)`
 }
 
 /** Opens an upload; a file can be read again if the request is repeated. */
-async function uploadOf(file: string | undefined, words: string): Promise<unknown> {
-  if (file === undefined) throw usageError(`${words} needs --file <file> (- is standard input)`)
+async function uploadOf(file: string | undefined, commandText: string): Promise<unknown> {
+  if (file === undefined) throw usageError(`${commandText} needs --file <file> (- is standard input)`)
   const { Readable } = await import('node:stream')
   if (file === '-') return Readable.toWeb(process.stdin)
   requireFile(file)

@@ -8,7 +8,7 @@ export function helpOfOperation(description: Description): string {
   const { name, summary, description: text, arguments: described, body, scopes, method, path } = description
   const positionals = described.filter((item) => item.in === 'path')
   const flags = flagsOf(description)
-  const words = name.split('.').map(dashed).join(' ')
+  const commandText = name.split('.').map(dashed).join(' ')
   const rows = [
     ...positionals.map((item) => [`<${dashed(item.name)}>`, item.description]),
     ...flags.map(({ flag, described: item }) => [
@@ -27,7 +27,7 @@ export function helpOfOperation(description: Description): string {
       : []),
   ]
   const lines = [
-    `usage: waypost ${[words, ...positionals.map((item) => `<${dashed(item.name)}>`)].join(' ')}${flags.length > 0 ? ' [options]' : ''}`,
+    `usage: waypost ${[commandText, ...positionals.map((item) => `<${dashed(item.name)}>`)].join(' ')}${flags.length > 0 ? ' [options]' : ''}`,
     '',
     `${summary}.${text === undefined ? '' : ` ${text}`}`,
     ...(rows.length > 0 ? ['', ...tableOf(rows)] : []),

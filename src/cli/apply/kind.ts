@@ -46,10 +46,10 @@ export const textField = (kind: string, fields: Fields, name: string): string =>
 }
 
 /** Returns the id of the only object with this name; `what` names its kind in messages. */
-export function idByName(what: string, objects: { id: string; name: string }[], name: string): string {
+export function idByName(objectNoun: string, objects: { id: string; name: string }[], name: string): string {
   const [found, ...others] = objects.filter((one) => one.name === name)
-  if (!found) throw new CommandError(`there is no ${what} named ${name}`)
-  if (others.length > 0) throw new CommandError(`several ${what}s are named ${name}; rename one`)
+  if (!found) throw new CommandError(`there is no ${objectNoun} named ${name}`)
+  if (others.length > 0) throw new CommandError(`several ${objectNoun}s are named ${name}; rename one`)
   return found.id
 }
 

@@ -11,7 +11,7 @@ export interface Counts {
 }
 
 export interface Statistics {
-  count(what: keyof Counts): void
+  count(counter: keyof Counts): void
   /** Records how long the acknowledgement of a message took. */
   took(milliseconds: number): void
   /** Returns a line about the time since the previous line. */

@@ -22,16 +22,16 @@ export function adjustModels(provider: Provider, { kit, core, library, realm }: 
     const ctx = library.Provider.ctx!
     const { tenantId } = realm
     const subject = { tenantId, type: 'client' as const, id: this.clientId }
-    const who = { account: `client\n${tenantId}\n${this.clientId}`, address: extrasOf(ctx).address, subject }
-    const { wait, known } = await core.lockout.read(who)
+    const attempt = { account: `client\n${tenantId}\n${this.clientId}`, address: extrasOf(ctx).address, subject }
+    const { wait, known } = await core.lockout.read(attempt)
     const client = findClient(realm, this.clientId)
     // A lockout does not apply to the correct secret: it cannot be guessed (2^256), but anybody could lock out a client.
     if (client && secretMatches(client, secret, kit.now(), kit.secrets)) {
-      if (known) await core.lockout.reset(who)
+      if (known) await core.lockout.reset(attempt)
       return true
     }
     if (wait > 0) throw tooManyAttempts(library, ctx, { wait, locked: true })
-    const counted = await core.lockout.countFailure(who)
+    const counted = await core.lockout.countFailure(attempt)
     if (counted.wait > 0) throw tooManyAttempts(library, ctx, counted)
     return false
   }

@@ -24,19 +24,19 @@ interface Deps {
 
 export function createSweeper(deps: Deps): Sweeper {
   let running: Promise<void> | undefined
-  let [again, stopped] = [false, false]
+  let [isRequested, stopped] = [false, false]
 
   async function sweep() {
     do {
-      again = false
+      isRequested = false
       await sendStale(deps)
-    } while (again && !stopped)
+    } while (isRequested && !stopped)
   }
 
   return {
     async run() {
       if (stopped) return
-      again = true
+      isRequested = true
       running ??= sweep()
         .catch((error) => sweepFailed(deps.log, { err: error }))
         .finally(() => {

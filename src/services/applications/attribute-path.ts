@@ -17,7 +17,7 @@ interface Step {
   isEach: boolean
 }
 
-const unsupported = (what: string) => invalidField('q', `${what} of GJSON is not supported here`)
+const unsupported = (feature: string) => invalidField('q', `${feature} of GJSON is not supported here`)
 
 /** Limits character comparisons, because many `*` over long keys would block the event loop. */
 const comparisonsMax = 10_000_000

@@ -271,12 +271,12 @@ export const readAllConfigurations = {
 const configurationsOf = <P extends typeof ofApplication | typeof ofVersion>(
   params: P,
   noun: string,
-  whose: string,
+  owner: string,
   missing: string,
 ) => ({
   replace: {
     name: `${noun}.update`,
-    summary: `Replace the configurations of ${whose}`,
+    summary: `Replace the configurations of ${owner}`,
     description: 'Replaces the configurations of the service instances in the body; others stay as they are.',
     params,
     body: Envelope,
@@ -288,7 +288,7 @@ const configurationsOf = <P extends typeof ofApplication | typeof ofVersion>(
   },
   read: {
     name: `${noun}.get`,
-    summary: `Get the configurations of ${whose}`,
+    summary: `Get the configurations of ${owner}`,
     params,
     query: byInstance,
     response: { 200: Envelope, 304: Empty() },
@@ -296,7 +296,7 @@ const configurationsOf = <P extends typeof ofApplication | typeof ofVersion>(
   },
   merge: {
     name: `${noun}.patch`,
-    summary: `Change a configuration of ${whose} by a merge patch`,
+    summary: `Change a configuration of ${owner} by a merge patch`,
     description:
       'Changes the configuration of the one service instance in `serviceInstanceName`, which is required here.',
     params,

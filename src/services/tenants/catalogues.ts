@@ -33,8 +33,8 @@ const version = () => SerialId({ description: 'Id of the version.' })
 const amount = (text: string) =>
   Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: 0, description: text }))
 
-const template = (what: string) => ({
-  template: JsonObject({ description: `Representation of ${what}, with the field names of Keycloak.` }),
+const template = (noun: string) => ({
+  template: JsonObject({ description: `Representation of ${noun}, with the field names of Keycloak.` }),
   description: Text({ maxLength: 2000, description: 'Free text.' }),
 })
 

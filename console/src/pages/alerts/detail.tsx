@@ -211,7 +211,7 @@ function DeleteAlert({ alert: { id, alertType } }: { alert: Alert }) {
   }
   return (
     <DeleteMenu
-      what={texts.what(alertType)}
+      objectName={texts.objectName(alertType)}
       isBusy={change.isRunning}
       problem={change.problem}
       onConfirm={() => void remove()}

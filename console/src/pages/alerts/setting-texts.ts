@@ -20,7 +20,7 @@ export const settingTexts = {
   ofEndpoints: (number: number) => (number === 1 ? '1 endpoint' : `${number} endpoints`),
   loading: 'Loading the alert setting',
   edit: 'Edit',
-  what: (name: string) => `alert setting ${name}`,
+  objectName: (name: string) => `alert setting ${name}`,
   also: { open: 'open alerts of this type, which stay open' },
   deleted: 'Alert setting deleted',
   changedMeanwhile: 'Somebody else has changed the alert setting meanwhile. Look at it, then try again.',

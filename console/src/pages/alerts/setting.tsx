@@ -125,7 +125,7 @@ function DeleteSetting({ setting: { id, name, alertType }, etag }: { setting: Se
   }
   return (
     <DeleteMenu
-      what={texts.what(cut(name, 80).shown)}
+      objectName={texts.objectName(cut(name, 80).shown)}
       also={open.isLoading ? undefined : [{ name: texts.also.open, count: open.total ?? 0 }]}
       onOpen={() => setAsked(true)}
       isBusy={change.isRunning}

@@ -51,6 +51,6 @@ export const texts = {
   cancel: 'Cancel',
   resolved: 'Alert resolved',
   delete: 'Delete',
-  what: (type: string) => `alert ${type}`,
+  objectName: (type: string) => `alert ${type}`,
   deleted: 'Alert deleted',
 }

@@ -102,9 +102,9 @@ export default function ApiKeysPage() {
   const list = useList('apiKeys.list', { limit: 0 })
   const users = useList('users.list', { limit: 0 }, { enabled: may('identity:user:read') })
   const names = new Map(users.items.map(({ id, username }) => [id, username]))
-  const words = q.toLowerCase()
+  const searchText = q.toLowerCase()
   const items = list.items.filter(({ name, owner }) =>
-    [name, owner.id, names.get(owner.id)].some((part) => part?.toLowerCase().includes(words)),
+    [name, owner.id, names.get(owner.id)].some((part) => part?.toLowerCase().includes(searchText)),
   )
   const create = may('identity:api-key:create') && (
     <span data-create="">

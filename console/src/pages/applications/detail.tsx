@@ -94,12 +94,12 @@ function DeleteApplication({ application: { name, versions }, etag, endpoints }:
   }
   return (
     <DeleteMenu
-      what={texts.what(name)}
+      objectName={texts.objectName(name)}
       also={[
         { name: texts.also.versions, count: versions.length },
         { name: texts.also.endpoints, count: endpoints ?? 0 },
       ]}
-      word={name}
+      confirmationWord={name}
       isBusy={change.isRunning}
       problem={change.problem}
       onConfirm={() => void remove()}

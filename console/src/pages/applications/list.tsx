@@ -48,12 +48,12 @@ const columns: Column<Application>[] = [
 
 /** Sorts and searches in the page; `sort` has `-` in front for descending order. */
 function shownOf(items: Application[], q: string, sort: string): Application[] {
-  const words = q.toLowerCase()
+  const searchText = q.toLowerCase()
   const direction = sort.startsWith('-') ? -1 : 1
   const key = sort.endsWith('updated') ? 'updatedDate' : 'name'
   return items
     .filter((item) =>
-      [item.name, item.displayName, item.description].some((part) => part?.toLowerCase().includes(words)),
+      [item.name, item.displayName, item.description].some((part) => part?.toLowerCase().includes(searchText)),
     )
     .sort((a, b) => direction * a[key].localeCompare(b[key]))
 }

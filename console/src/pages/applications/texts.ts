@@ -13,7 +13,7 @@ export const texts = {
   about: 'About',
   edit: 'Edit',
   delete: 'Delete',
-  what: (name: string) => `application ${name}`,
+  objectName: (name: string) => `application ${name}`,
   also: { versions: 'versions with their configuration', endpoints: 'endpoints (delete them first)' },
   deleted: 'Application deleted',
   facts: { name: 'Name', description: 'Description', created: 'Created', updated: 'Changed', endpoints: 'Endpoints' },
@@ -28,7 +28,7 @@ export const texts = {
   versionsEmpty: 'No versions yet. An endpoint needs one.',
   versionMade: 'Version created',
   versionDeleted: 'Version deleted',
-  versionWhat: (name: string) => `version ${name}`,
+  versionObjectName: (name: string) => `version ${name}`,
   cancel: 'Cancel',
   save: 'Save',
   // edit

@@ -119,7 +119,7 @@ function VersionMenu({ appName, version }: { appName: string; version: string })
         entries={[{ id: 'delete', label: texts.delete, icon: 'trash', isDanger: true, onAction: () => setOpen(true) }]}
       />
       <ConfirmDelete
-        what={texts.versionWhat(version)}
+        objectName={texts.versionObjectName(version)}
         also={[]}
         isOpen={isOpen}
         isBusy={change.isRunning}

@@ -229,7 +229,7 @@ function DeleteAsset({ asset, etag, relations }: DeleteProps) {
         entries={[{ id: 'delete', label: texts.delete, icon: 'trash', isDanger: true, onAction: () => setOpen(true) }]}
       />
       <ConfirmDelete
-        what={texts.what(nameOf(asset).slice(0, 80))}
+        objectName={texts.objectName(nameOf(asset).slice(0, 80))}
         also={[{ name: texts.also.relations, count: relations }]}
         isOpen={isOpen}
         isBusy={change.isRunning}

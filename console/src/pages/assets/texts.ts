@@ -34,7 +34,7 @@ export const texts = {
   noRelations: 'It is linked to nothing.',
   schema: 'Schema of the type',
   delete: 'Delete',
-  what: (name: string) => `asset ${name}`,
+  objectName: (name: string) => `asset ${name}`,
   also: { relations: 'relations, which end' },
   deleted: 'Asset deleted',
   // create
@@ -61,7 +61,7 @@ export const texts = {
   typeCreated: 'Asset type created',
   typeSaved: 'Asset type saved',
   typeDeleted: 'Asset type deleted',
-  typeWhat: (name: string) => `asset type ${name}`,
+  typeObjectName: (name: string) => `asset type ${name}`,
   toAssets: 'Its assets',
   typeStays: 'Assets stay as they are; their next change must conform to the new schema.',
   // relations

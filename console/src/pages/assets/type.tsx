@@ -164,7 +164,7 @@ function DeleteType({ type, etag }: { type: AssetType; etag: string | undefined 
         entries={[{ id: 'delete', label: texts.delete, icon: 'trash', isDanger: true, onAction: () => setOpen(true) }]}
       />
       <ConfirmDelete
-        what={texts.typeWhat(type.displayName.slice(0, 80))}
+        objectName={texts.typeObjectName(type.displayName.slice(0, 80))}
         isOpen={isOpen}
         isBusy={change.isRunning}
         problem={change.problem}

@@ -175,11 +175,11 @@ function Filters({ appName, filterId, onChange }: { appName: string; filterId: s
 }
 
 function Result({ applied, appName, appVersionName }: Props & { applied: Applied }) {
-  const words = new URLSearchParams({
+  const parameters = new URLSearchParams({
     ...{ tab: 'statuses', application: appName, version: appVersionName, config: applied.configId },
   })
   return (
-    <Note tone="good" action={<Link to={`/configuration?${words}`}>{texts.toStatuses}</Link>}>
+    <Note tone="good" action={<Link to={`/configuration?${parameters}`}>{texts.toStatuses}</Link>}>
       {texts.applied(applied.endpointsCount)}
     </Note>
   )

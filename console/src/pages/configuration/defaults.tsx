@@ -181,7 +181,7 @@ function DeleteDefault({ appVersionName, name }: { appVersionName: string; name:
         {texts.delete}
       </Button>
       <ConfirmDelete
-        what={texts.what(name, appVersionName)}
+        objectName={texts.objectName(name, appVersionName)}
         isOpen={isOpen}
         isBusy={change.isRunning}
         problem={change.problem}

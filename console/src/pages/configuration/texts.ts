@@ -24,7 +24,7 @@ export const texts = {
   saved: 'Configuration saved; connected devices get it now',
   conflict: 'Somebody else has changed the configuration meanwhile. The left side of the difference is theirs now.',
   delete: 'Delete',
-  what: (name: string, version: string) => `default configuration ${name} of ${version}`,
+  objectName: (name: string, version: string) => `default configuration ${name} of ${version}`,
   deleted: 'Default configuration deleted',
   newName: 'Another name',
   open: 'Open',

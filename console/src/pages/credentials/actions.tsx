@@ -107,7 +107,7 @@ function DeleteDialog({ id, name, onClose }: Credential & { onClose(): void }) {
   }
   return (
     <ConfirmDelete
-      what={texts.what(name.slice(0, 80))}
+      objectName={texts.objectName(name.slice(0, 80))}
       also={[]}
       isOpen
       isBusy={change.isRunning}

@@ -193,11 +193,11 @@ function BasicList({ q, state, create }: ListProps) {
 function X509List({ q, state, create, onExpiring }: ListProps & { onExpiring(): void }) {
   const may = useMay()
   const list = useList('x509Credentials.list', {})
-  const words = q.toLowerCase()
+  const searchText = q.toLowerCase()
   const expiring = list.items.filter(isExpiring)
   const items = list.items.filter(
     (row) =>
-      (row.commonName.toLowerCase().includes(words) || row.serialNumber.includes(words)) &&
+      (row.commonName.toLowerCase().includes(searchText) || row.serialNumber.includes(searchText)) &&
       (state === '' || (state === 'expiring' ? isExpiring(row) : row.state === state)),
   )
   return (

@@ -60,7 +60,7 @@ export const texts = {
       done: 'Credentials revoked',
     },
   },
-  what: (name: string) => `credentials ${name}`,
+  objectName: (name: string) => `credentials ${name}`,
   deleted: 'Credentials deleted',
   passwordTitle: (name: string) => `New password of ${name}`,
   passwordText: 'The old password stops working for new connections. Open connections stay open.',

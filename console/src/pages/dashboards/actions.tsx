@@ -107,7 +107,7 @@ function DeleteDialog({ dashboardId, name, onClose }: DialogProps & { name: stri
   }
   return (
     <ConfirmDelete
-      what={texts.what(withoutInvisible(cut(name, 80).shown))}
+      objectName={texts.objectName(withoutInvisible(cut(name, 80).shown))}
       also={[{ name: texts.versions, count: versions.items.length }]}
       isOpen
       isBusy={remove.isRunning}

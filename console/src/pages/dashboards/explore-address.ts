@@ -15,11 +15,11 @@ export function exploreAddress(dashboard: DashboardState, widget: Widget): strin
   const many = manyOf()
   const period = dashboard.periodOf(widget.time)
   const fitting = ranges.find((range) => lengths[range] >= period.to - period.from) ?? ranges.at(-1)!
-  const words = new URLSearchParams({
+  const parameters = new URLSearchParams({
     application: first.application,
     endpoints: many.write([...new Set(found.map(({ endpointId }) => endpointId))]),
     series: many.write([...new Set(found.map(({ reference }) => reference.timeSeries))]),
     ...(isMoving(dashboard.timeOf(widget.time)) ? { range: fitting } : { period: chosenOf(period) }),
   })
-  return `/explore?${words}`
+  return `/explore?${parameters}`
 }

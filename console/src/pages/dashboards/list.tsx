@@ -27,7 +27,7 @@ import { texts } from './texts.ts'
 type Summary = ItemOf<'dashboards.list'>
 type Access = 'own' | 'edit' | 'read'
 
-const whose = ['all', 'own', 'others'] as const
+const ownership = ['all', 'own', 'others'] as const
 const pageSize = 500
 
 const columnsOf = (accessOf: (dashboard: Summary) => Access): Column<Summary>[] => [
@@ -77,7 +77,7 @@ const columnsOf = (accessOf: (dashboard: Summary) => Access): Column<Summary>[] 
 ]
 
 export default function DashboardsPage() {
-  const address = useAddressState({ q: text(), whose: oneOf(whose, 'all') })
+  const address = useAddressState({ q: text(), whose: oneOf(ownership, 'all') })
   const { q } = address.values
   const [, navigate] = useLocation()
   const [isImporting, setImporting] = useState(false)
@@ -124,7 +124,7 @@ export default function DashboardsPage() {
           label={texts.show}
           value={address.values.whose}
           onChange={(whose) => address.set({ whose })}
-          options={whose.map((value) => ({ value, label: texts.whose[value] }))}
+          options={ownership.map((value) => ({ value, label: texts.whose[value] }))}
         />
       </FilterBar>
       <DataTable

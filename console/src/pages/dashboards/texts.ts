@@ -36,7 +36,7 @@ export const texts = {
   export: 'Export as JSON',
   delete: 'Delete',
   deleted: 'The dashboard is deleted.',
-  what: (name: string) => `dashboard ${name}`,
+  objectName: (name: string) => `dashboard ${name}`,
   versions: 'versions',
   edit: 'Edit',
   fullScreen: 'Full screen',

@@ -18,8 +18,8 @@ const endpointsMax = 1_000
 const readMax = 1_000
 const refreshMs = 30_000
 
-const known = (words: readonly string[] | undefined, allowed: readonly string[]) =>
-  words?.map((word) => word.toUpperCase()).filter((word) => allowed.includes(word)) ?? []
+const known = (values: readonly string[] | undefined, allowed: readonly string[]) =>
+  values?.map((word) => word.toUpperCase()).filter((word) => allowed.includes(word)) ?? []
 /** The specification says open where people say active. */
 const statesOf = (states: readonly string[] | undefined) =>
   known(

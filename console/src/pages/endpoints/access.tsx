@@ -148,7 +148,7 @@ function TokenMenu({ endpointId, token }: { endpointId: string; token: Token }) 
     <>
       <Menu entries={entries} />
       <ConfirmDelete
-        what={texts.tokenWhat}
+        objectName={texts.tokenObjectName}
         also={[{ name: texts.tokenAlso, count: 1 }]}
         isOpen={isAsked}
         isBusy={remove.isRunning}
@@ -166,7 +166,7 @@ function WhoMay({ endpoint: { endpointId, appName } }: TabProps) {
   const address = useAddressState({ tab: text('now'), scope: oneOf(scopes, 'endpoint:update') })
   const { scope } = address.values
   const args = { scope, resource: [`application-${appName}`, `endpoint-${endpointId}`] }
-  const who = useList('access.list', args)
+  const holders = useList('access.list', args)
   return (
     <Card title={texts.who} actions={<AsCommand operation="access.list" args={args} />} flush>
       <div className="card-note">
@@ -178,12 +178,12 @@ function WhoMay({ endpoint: { endpointId, appName } }: TabProps) {
           isRequired
         />
       </div>
-      {who.problem && <ErrorNote problem={who.problem} onRetry={who.reload} />}
-      {who.isLoading ? (
+      {holders.problem && <ErrorNote problem={holders.problem} onRetry={holders.reload} />}
+      {holders.isLoading ? (
         <div className="card-note">
           <Loading label={texts.loading} />
         </div>
-      ) : who.items.length === 0 ? (
+      ) : holders.items.length === 0 ? (
         <p className="card-note quiet">{texts.whoNone}</p>
       ) : (
         <div className="scroll-x">
@@ -195,7 +195,7 @@ function WhoMay({ endpoint: { endpointId, appName } }: TabProps) {
               </tr>
             </thead>
             <tbody>
-              {who.items.slice(0, 100).map(({ subject, name, reasons }) => (
+              {holders.items.slice(0, 100).map(({ subject, name, reasons }) => (
                 <tr key={`${subject.type} ${subject.id}`}>
                   <th scope="row">
                     <Text value={name} max={60} />{' '}

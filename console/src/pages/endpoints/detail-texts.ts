@@ -20,7 +20,7 @@ export const texts = {
   },
   noTab: (tab: string) => `An endpoint has no part “${tab}”. The tab “Now” is shown.`,
   delete: 'Delete',
-  deleteWhat: (id: string) => `endpoint ${id}`,
+  deleteObjectName: (id: string) => `endpoint ${id}`,
   deleteAlso: {
     tokens: 'tokens; the device can no longer send',
     keys: 'metadata keys',

@@ -199,7 +199,7 @@ function DeleteEndpoint({ endpoint, onClose }: TabProps & { onClose(): void }) {
   }
   return (
     <ConfirmDelete
-      what={texts.deleteWhat(cut(endpointId, 80).shown)}
+      objectName={texts.deleteObjectName(cut(endpointId, 80).shown)}
       also={also}
       isOpen
       isBusy={change.isRunning}

@@ -87,7 +87,7 @@ export default function FilesTab({ endpoint: { endpointId, appName }, mayUpdate 
         </Card>
       )}
       <ConfirmDelete
-        what={texts.fileWhat(cut(fileToDelete?.name ?? '', 80).shown)}
+        objectName={texts.fileObjectName(cut(fileToDelete?.name ?? '', 80).shown)}
         isOpen={fileToDelete !== undefined}
         isBusy={remove.isRunning}
         problem={remove.problem}

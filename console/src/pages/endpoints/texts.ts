@@ -41,7 +41,7 @@ export const texts = {
   noMatchText: 'No endpoint meets these conditions.',
   clear: 'Clear the conditions',
   delete: 'Delete',
-  what: endpoints,
+  objectName: endpoints,
   deleteNote: 'tokens, metadata, time series, files and relations of each',
   deleted: (deleted: number) => (deleted === 1 ? 'Endpoint deleted' : `${count(deleted)} endpoints deleted`),
   save: 'Save',

@@ -60,12 +60,12 @@ export function trafficEvents(messages: Message[]): TimelineEvent[] {
     const answer = ordered.find((message) => statusOf(message) !== undefined)
     const status = answer && statusOf(answer)
     const isBad = status !== undefined && status >= 400
-    const what = texts.extension[first.extension] ?? first.extension
+    const extensionName = texts.extension[first.extension] ?? first.extension
     return {
       ...{ id: `traffic ${correlationId}`, at: msOf(first.createdAt), kind: 'traffic', correlationId },
       icon: isBad ? 'alert' : first.direction === 'INBOUND' ? 'arrowUp' : 'arrowDown',
       tone: isBad ? 'bad' : 'usual',
-      title: first.direction === 'INBOUND' ? texts.sent(what) : texts.received(what),
+      title: first.direction === 'INBOUND' ? texts.sent(extensionName) : texts.received(extensionName),
       why: isBad
         ? texts.rejected(status, rejectionOf(answer!) ?? texts.noReason)
         : status === undefined

@@ -224,7 +224,7 @@ function DeleteItem({ appName, item, onClose }: { appName: string; item: Item; o
   const shownName = cut(name, 80).shown
   return (
     <ConfirmDelete
-      what={id === undefined ? texts.what(shownName) : texts.whatBlob(shownName)}
+      objectName={id === undefined ? texts.objectName(shownName) : texts.blobObjectName(shownName)}
       isOpen
       isBusy={removeFile.isRunning || removeBlob.isRunning}
       problem={removeFile.problem ?? removeBlob.problem}

@@ -23,8 +23,8 @@ export const texts = {
   download: (name: string) => `Download ${name}`,
   preview: (name: string) => `Show ${name}`,
   remove: (name: string) => `Delete ${name}`,
-  what: (name: string) => `file ${name}`,
-  whatBlob: (name: string) => `blob ${name}`,
+  objectName: (name: string) => `file ${name}`,
+  blobObjectName: (name: string) => `blob ${name}`,
   deleted: 'Deleted',
   never: 'not yet',
   // preview

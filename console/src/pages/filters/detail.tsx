@@ -160,7 +160,7 @@ function DeleteFilter({
         entries={[{ id: 'delete', label: texts.delete, icon: 'trash', isDanger: true, onAction: () => setOpen(true) }]}
       />
       <ConfirmDelete
-        what={texts.deleteWhat(cut(name, 80).shown)}
+        objectName={texts.deleteObjectName(cut(name, 80).shown)}
         also={[{ name: texts.deleteMembers, count: members }]}
         isOpen={isOpen}
         isBusy={change.isRunning}

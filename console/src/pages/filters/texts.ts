@@ -26,7 +26,7 @@ export const texts = {
   facts: { id: 'Id', created: 'Created', updated: 'Changed', description: 'Description', application: 'Application' },
   edit: 'Edit',
   delete: 'Delete',
-  deleteWhat: (name: string) => `filter ${name}`,
+  deleteObjectName: (name: string) => `filter ${name}`,
   deleteMembers: 'memberships; the endpoints stay',
   deleted: 'Filter deleted',
   // edit

@@ -54,7 +54,7 @@ export default function AccountIntegrationPage({ params }: PageProps) {
             )}
             <IntegrationMenu
               name={data.name}
-              what={texts.what(data.name)}
+              objectName={texts.objectName(data.name)}
               status={data.status}
               also={[{ name: texts.also.gateways, count: gateways.items.length }]}
               setStatus={
@@ -175,7 +175,7 @@ function GatewayMenu({ accountIntegrationId, gateway: { id, name, status } }: Ga
   return (
     <IntegrationMenu
       name={name}
-      what={texts.gatewayWhat(name)}
+      objectName={texts.gatewayObjectName(name)}
       status={status}
       also={[]}
       setStatus={

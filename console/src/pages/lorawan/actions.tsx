@@ -18,8 +18,8 @@ interface Action<A extends unknown[]> {
 
 export interface IntegrationMenuProps {
   name: string
-  /** Names what is deleted. */
-  what: string
+  /** Kind and name of the object that is deleted. */
+  objectName: string
   status: Status
   also: { name: string; count: number }[]
   /** Undefined if the caller lacks the permission; the same holds for `remove`. */
@@ -30,7 +30,7 @@ export interface IntegrationMenuProps {
 }
 
 export function IntegrationMenu(props: IntegrationMenuProps) {
-  const { name, what, status, also, setStatus, remove, onDeleted, deletedText = texts.deleted } = props
+  const { name, objectName, status, also, setStatus, remove, onDeleted, deletedText = texts.deleted } = props
   const [open, setOpen] = useState<'status' | 'delete'>()
   const toast = useToast()
   const isActive = status === 'ACTIVE'
@@ -89,7 +89,7 @@ export function IntegrationMenu(props: IntegrationMenuProps) {
       )}
       {remove && (
         <ConfirmDelete
-          what={what.slice(0, 120)}
+          objectName={objectName.slice(0, 120)}
           also={also}
           isOpen={open === 'delete'}
           isBusy={remove.isRunning}

@@ -51,7 +51,7 @@ export default function AppIntegrationPage({ params }: PageProps) {
             )}
             <IntegrationMenu
               name={data.name}
-              what={texts.what(data.name)}
+              objectName={texts.objectName(data.name)}
               status={data.status}
               also={[{ name: texts.also.devices, count: data.devices.length }]}
               setStatus={
@@ -191,7 +191,7 @@ function DeviceMenu({ appIntegrationId, device: { id, name, status } }: DeviceMe
   return (
     <IntegrationMenu
       name={name}
-      what={texts.deviceWhat(name)}
+      objectName={texts.deviceObjectName(name)}
       status={status}
       also={[]}
       setStatus={

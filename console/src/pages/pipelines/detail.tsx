@@ -180,7 +180,7 @@ function DeletePipeline({ pipelineID, etag }: { pipelineID: string; etag: string
   }
   return (
     <DeleteMenu
-      what={texts.what(pipelineID)}
+      objectName={texts.objectName(pipelineID)}
       isBusy={change.isRunning}
       problem={change.problem}
       onConfirm={() => void remove()}

@@ -107,12 +107,12 @@ function PipelineTable({ q, onSearch, address }: TableProps) {
   const { data: me } = useMe()
   const [, navigate] = useLocation()
   const may = useMay()
-  const words = q.trim().toLowerCase()
+  const searchText = q.trim().toLowerCase()
   const items = pipelinesOf(pipelines.data, me?.tenantId ?? '').filter((pipeline) =>
     [pipeline.id, pipeline.definition.description, typesOf(pipeline)].some((part) =>
       String(part ?? '')
         .toLowerCase()
-        .includes(words),
+        .includes(searchText),
     ),
   )
   return (
@@ -135,7 +135,7 @@ function PipelineTable({ q, onSearch, address }: TableProps) {
           <EmptyList
             icon="fork"
             title={texts.emptyTitle}
-            isFiltered={words !== ''}
+            isFiltered={searchText !== ''}
             onClear={() => onSearch('')}
             actions={
               may('application:update', 'tenant-system') && (

@@ -13,7 +13,7 @@ export const texts = {
   tabs: { label: 'Parts of the pipeline', pipeline: 'Pipeline', try: 'Try', json: 'JSON' },
   listTabs: { label: 'Parts of this page', pipelines: 'Pipelines', documents: 'Documents' },
   edit: 'Edit',
-  what: (id: string) => `pipeline ${id}`,
+  objectName: (id: string) => `pipeline ${id}`,
   deleted: 'Pipeline deleted',
   changedMeanwhile: 'Somebody else has changed the pipeline meanwhile. Look at it, then try again.',
   processors: 'Processors',

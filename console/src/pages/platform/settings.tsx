@@ -20,12 +20,12 @@ export default function SettingsPage() {
   const { q, owner, origin } = address.values
   const list = useList('platform.settings.list', {})
   const owners = [...new Set(list.items.map((setting) => setting.owner))].sort()
-  const words = q.toLowerCase()
+  const searchText = q.toLowerCase()
   const items = list.items.filter(
     (setting) =>
       (owner === '' || setting.owner === owner) &&
       (origin === '' || setting.origin === origin) &&
-      [setting.name, setting.meaning, setting.value].some((part) => part?.toLowerCase().includes(words)),
+      [setting.name, setting.meaning, setting.value].some((part) => part?.toLowerCase().includes(searchText)),
   )
   return (
     <>

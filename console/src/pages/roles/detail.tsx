@@ -220,7 +220,7 @@ function DeleteRole({ role: { name } }: { role: Role }) {
         entries={[{ id: 'delete', label: texts.delete, icon: 'trash', isDanger: true, onAction: () => setOpen(true) }]}
       />
       <ConfirmDelete
-        what={texts.what(name)}
+        objectName={texts.objectName(name)}
         also={
           grants.isLoading || users.isLoading
             ? undefined

@@ -140,7 +140,7 @@ function DeleteGrant({ grant: { id, resource }, onClose }: { grant: Grant; onClo
   }
   return (
     <ConfirmDelete
-      what={texts.grantWhat(resource.slice(0, 80))}
+      objectName={texts.grantObjectName(resource.slice(0, 80))}
       also={[]}
       isOpen
       isBusy={change.isRunning}

@@ -101,9 +101,9 @@ function RoleList({ address }: { address: RolesAddress }) {
   const [, navigate] = useLocation()
   const may = useMay()
   const { q } = address.values
-  const words = q.toLowerCase()
+  const searchText = q.toLowerCase()
   const items = list.items.filter(({ name, description = '', scopes }) =>
-    [name, description, ...scopes].some((part) => part.toLowerCase().includes(words)),
+    [name, description, ...scopes].some((part) => part.toLowerCase().includes(searchText)),
   )
   return (
     <>

@@ -20,7 +20,7 @@ export const texts = {
   // detail
   edit: 'Edit',
   delete: 'Delete',
-  what: (name: string) => `role ${name}`,
+  objectName: (name: string) => `role ${name}`,
   also: { grants: 'grants to this role', users: 'users lose the role' },
   deleted: 'Role deleted',
   isBuiltIn: 'This role belongs to the platform and cannot be changed. Create your own role from it instead.',
@@ -67,7 +67,7 @@ export const texts = {
   grantMade: 'Grant made',
   grantDeleted: 'Grant deleted',
   grantDelete: 'Delete the grant',
-  grantWhat: (resource: string) => `the grant on ${resource}`,
+  grantObjectName: (resource: string) => `the grant on ${resource}`,
   who: 'Who gets it',
   choose: 'Choose…',
   clientNote: 'Id of the client.',

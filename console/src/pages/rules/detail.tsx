@@ -179,7 +179,7 @@ function DeleteRule({ rule: { id, name }, etag }: { rule: Rule; etag: string | u
         entries={[{ id: 'delete', label: texts.delete, icon: 'trash', isDanger: true, onAction: () => setOpen(true) }]}
       />
       <ConfirmDelete
-        what={texts.what(name)}
+        objectName={texts.objectName(name)}
         also={[{ name: texts.also.links, count: links }]}
         isOpen={isOpen}
         isBusy={change.isRunning}

@@ -21,7 +21,7 @@ export const libraryTexts = {
   snippetCreated: 'Snippet created',
   snippetSaved: 'Snippet saved',
   snippetDeleted: 'Snippet deleted',
-  snippetWhat: (name: string) => `snippet ${name}`,
+  snippetObjectName: (name: string) => `snippet ${name}`,
   changedMeanwhile: 'Somebody else has changed it meanwhile. Look at it, then try again.',
   // secrets
   secrets: 'Secrets',
@@ -38,7 +38,7 @@ export const libraryTexts = {
   secretCreated: 'Secret created. Its value is not shown again.',
   secretSaved: 'Secret saved',
   secretDeleted: 'Secret deleted',
-  secretWhat: (name: string) => `secret ${name}`,
+  secretObjectName: (name: string) => `secret ${name}`,
   changeSecret: (name: string) => `Change secret ${name}`,
   deleteSecret: (name: string) => `Delete secret ${name}`,
 }

@@ -168,7 +168,7 @@ function DeleteSecret({ secret: { id, name }, onClose }: { secret: Secret; onClo
   }
   return (
     <ConfirmDelete
-      what={texts.secretWhat(name)}
+      objectName={texts.secretObjectName(name)}
       isOpen
       isBusy={change.isRunning}
       problem={change.problem}

@@ -82,7 +82,7 @@ function DeleteSnippet({ snippet: { id, name }, etag }: { snippet: Snippet; etag
   }
   return (
     <DeleteMenu
-      what={texts.snippetWhat(cut(name, 80).shown)}
+      objectName={texts.snippetObjectName(cut(name, 80).shown)}
       isBusy={change.isRunning}
       problem={change.problem}
       onConfirm={() => void remove()}

@@ -57,7 +57,7 @@ export const texts = {
   enabled: 'Rule enabled',
   disabled: 'Rule disabled',
   changedMeanwhile: 'Somebody else has changed the rule meanwhile. Look at it, then try again.',
-  what: (name: string) => `rule ${name}`,
+  objectName: (name: string) => `rule ${name}`,
   also: { links: 'links to triggers and actions, which stay' },
   deleted: 'Rule deleted',
   facts: {

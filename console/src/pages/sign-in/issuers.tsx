@@ -132,7 +132,7 @@ function RemoveIssuer({ issuer: { id, issuer }, onClose }: { issuer: Issuer; onC
   }
   return (
     <ConfirmDelete
-      what={texts.what(issuer.slice(0, 120))}
+      objectName={texts.objectName(issuer.slice(0, 120))}
       also={[]}
       isOpen
       isBusy={change.isRunning}

@@ -33,7 +33,7 @@ export const texts = {
   submit: 'Register',
   registered: 'Issuer registered',
   remove: 'Remove the issuer',
-  what: (issuer: string) => `issuer ${issuer}`,
+  objectName: (issuer: string) => `issuer ${issuer}`,
   removed: 'Issuer removed. Its tokens are rejected.',
   loading: 'Loading',
 }

@@ -226,13 +226,13 @@ function DeleteSoftware({ software: { appName, version, fileSize }, etag, rollou
         entries={[{ id: 'delete', label: texts.delete, icon: 'trash', isDanger: true, onAction: () => setOpen(true) }]}
       />
       <ConfirmDelete
-        what={texts.what(version)}
+        objectName={texts.objectName(version)}
         also={[
           { name: texts.also.file, count: fileSize === undefined ? 0 : 1 },
           { name: texts.also.applied, count: rollout?.counts.applied ?? 0 },
           { name: texts.also.offered, count: rollout?.counts.offered ?? 0 },
         ]}
-        word={version}
+        confirmationWord={version}
         isOpen={isOpen}
         isBusy={change.isRunning}
         problem={change.problem}

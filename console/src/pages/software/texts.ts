@@ -97,7 +97,7 @@ export const texts = {
   endpointsOf: 'Endpoints with this target',
   allEndpoints: 'Show the endpoints',
   delete: 'Delete',
-  what: (version: string) => `software version ${version}`,
+  objectName: (version: string) => `software version ${version}`,
   also: { applied: 'endpoints run it', offered: 'endpoints were offered it', file: 'file' },
   deleted: 'Software version deleted',
 }

@@ -234,7 +234,7 @@ function DeleteDialog({ tenant, onClose }: DialogProps) {
   }
   return (
     <ConfirmDelete
-      what={texts.what(tenant.name.slice(0, 80))}
+      objectName={texts.objectName(tenant.name.slice(0, 80))}
       also={
         users.isLoading || usage.isLoading
           ? undefined
@@ -243,7 +243,7 @@ function DeleteDialog({ tenant, onClose }: DialogProps) {
               { name: texts.also.bytes, count: usage.total },
             ]
       }
-      word={tenant.tenant_id}
+      confirmationWord={tenant.tenant_id}
       isOpen
       isBusy={change.isRunning}
       problem={change.problem}

@@ -49,7 +49,7 @@ export const texts = {
   resumeText: 'People can sign in and devices can connect again.',
   resumed: 'Tenant resumed',
   delete: 'Delete',
-  what: (name: string) => `tenant ${name}`,
+  objectName: (name: string) => `tenant ${name}`,
   also: { users: 'users', bytes: 'bytes of samples and traffic of the last 30 days' },
   deleted: 'Tenant deleted',
   usage: 'Usage',

@@ -26,10 +26,10 @@ export function Access({ user, resource, q, onResource, onSearch }: AccessProps)
   const [typed, setTyped] = useState(resource)
   const access = useGet('users.access.get', { id: user.id, resource: resource || 'tenant-system' })
   const scopes = useList('scopes.list', {})
-  const words = new Map(scopes.items.map(({ scope, sentence }) => [scope, sentence]))
+  const sentences = new Map(scopes.items.map(({ scope, sentence }) => [scope, sentence]))
   const found = access.data?.content ?? []
   const shown = found.filter(({ scope }) =>
-    `${scope} ${words.get(scope) ?? ''}`.toLowerCase().includes(q.toLowerCase()),
+    `${scope} ${sentences.get(scope) ?? ''}`.toLowerCase().includes(q.toLowerCase()),
   )
   const ask = (event: FormEvent) => {
     event.preventDefault()
@@ -80,9 +80,9 @@ export function Access({ user, resource, q, onResource, onSearch }: AccessProps)
                     {shown.map(({ scope, reasons }) => (
                       <tr key={scope}>
                         <th scope="row">
-                          {words.get(scope) && (
+                          {sentences.get(scope) && (
                             <div>
-                              <Text value={words.get(scope)} max={160} />
+                              <Text value={sentences.get(scope)} max={160} />
                             </div>
                           )}
                           <span className="quiet">

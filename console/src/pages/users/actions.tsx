@@ -171,7 +171,7 @@ function DeleteDialog({ user: { id, username }, onClose }: { user: User; onClose
   }
   return (
     <ConfirmDelete
-      what={texts.what(username)}
+      objectName={texts.objectName(username)}
       also={
         isCounted
           ? [
@@ -180,7 +180,7 @@ function DeleteDialog({ user: { id, username }, onClose }: { user: User; onClose
             ]
           : undefined
       }
-      word={username}
+      confirmationWord={username}
       isOpen
       isBusy={change.isRunning}
       problem={change.problem}

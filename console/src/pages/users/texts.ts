@@ -45,7 +45,7 @@ export const texts = {
   isDisabled: 'User disabled',
   isEnabled: 'User enabled',
   delete: 'Delete',
-  what: (name: string) => `user ${name}`,
+  objectName: (name: string) => `user ${name}`,
   also: { sessions: 'all sessions of the user', grants: 'grants to the user', apiKeys: 'API keys of the user' },
   deleted: 'User deleted',
   factors: 'Second factors',

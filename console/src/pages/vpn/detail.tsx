@@ -167,7 +167,7 @@ function EndClient({ client: { id, name, state } }: { client: VpnClient }) {
           {texts.revokeText}
         </Confirm>
       ) : (
-        <ConfirmDelete what={texts.what(name)} also={[]} {...common} />
+        <ConfirmDelete objectName={texts.objectName(name)} also={[]} {...common} />
       )}
     </>
   )

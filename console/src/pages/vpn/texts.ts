@@ -59,7 +59,7 @@ export const texts = {
     'Its connection ends within 10 seconds, its certificate is refused for ever, and its address becomes free.',
   revoked: 'VPN client revoked',
   delete: 'Delete the record',
-  what: (name: string) => `the record of VPN client ${name}`,
+  objectName: (name: string) => `the record of VPN client ${name}`,
   deleted: 'Record deleted',
   isRevoked: 'This client is revoked for ever. Its record can be deleted.',
   // edit

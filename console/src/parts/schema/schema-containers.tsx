@@ -55,11 +55,11 @@ function Properties({ object, ...props }: ObjectProps & { object: Record<string,
   const [limit, setLimit] = useState(fieldsPerStep)
   const [q, setQ] = useState('')
   const { properties, required } = control
-  const words = q.toLowerCase()
+  const searchText = q.toLowerCase()
   const matching =
     q === ''
       ? properties
-      : properties.filter(([key, schema]) => `${key} ${titleOf(schema)}`.toLowerCase().includes(words))
+      : properties.filter(([key, schema]) => `${key} ${titleOf(schema)}`.toLowerCase().includes(searchText))
   const wrong = new Set(violations.map((violation) => violation.path))
   // A field with a problem is shown, however many there are before it.
   const shown = matching.filter(([key], at) => at < limit || wrong.has(pointer(path, key)))

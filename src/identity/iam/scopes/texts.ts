@@ -24,13 +24,13 @@ export function sentenceOf(scope: string, nouns: ReadonlyMap<string, string>): s
   const thing = parts.at(-2) ?? ''
   const container = parts.at(-3)
   const things = nouns.get(thing) ?? plural(thing.replaceAll('-', ' '))
-  const where = [
+  const resources = [
     container === undefined || withoutContainer.has(container)
       ? ''
       : ` of ${nouns.get(container) ?? plural(container.replaceAll('-', ' '))}`,
     parts[0] === 'platform' ? ' on the whole platform' : '',
   ].join('')
-  return `${verbs[verb] ?? verb} ${things}${where}.`
+  return `${verbs[verb] ?? verb} ${things}${resources}.`
 }
 
 /** Returns the widest resource that the scope needs. */

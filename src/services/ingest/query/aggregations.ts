@@ -199,14 +199,14 @@ function readDates(field: string, options: Body, at: string, now: number): Group
   const { time_zone: timeZone = 'UTC', offset } = options
   if (typeof timeZone !== 'string' || !isTimeZone(timeZone))
     throw invalid(`${at}.time_zone: expected a time zone, such as +01:00 or Europe/Berlin`)
-  const date = (value: unknown, where: string) => {
+  const date = (value: unknown, path: string) => {
     const resolved =
       typeof value === 'number'
         ? value
         : typeof value === 'string'
           ? resolveDate(value, { now, up: false, timeZone })
           : undefined
-    if (resolved === undefined) throw invalid(`${where}: expected a date`)
+    if (resolved === undefined) throw invalid(`${path}: expected a date`)
     return resolved
   }
   return {

@@ -120,9 +120,9 @@ const readRange: Reader = (body, at, { now }) => {
   for (const comparison of comparisons) {
     const limit = range[comparison]
     if (limit === undefined || limit === null) continue
-    const where = `${at}.${field}.${comparison}`
+    const path = `${at}.${field}.${comparison}`
     const up = comparison === 'gt' || comparison === 'lte'
-    bounds.push([comparison, boundOf(scalar(limit, where), { now, up, timeZone }, where)])
+    bounds.push([comparison, boundOf(scalar(limit, path), { now, up, timeZone }, path)])
   }
   return { kind: 'range', field, bounds }
 }

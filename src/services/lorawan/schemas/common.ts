@@ -35,9 +35,9 @@ const netApiKeyId = Type.String({
   pattern: '^[!-~]+$',
   description: 'API key of the network. It is encrypted at rest and never returned.',
 })
-const host = (what: string) =>
+const host = (serverName: string) =>
   Name({
-    description: `${what}: \`host\`, \`host:port\` or a URL without a path. Without a scheme https, port 443; returned as given.`,
+    description: `${serverName}: \`host\`, \`host:port\` or a URL without a path. Without a scheme https, port 443; returned as given.`,
   })
 
 export const connectionFields = {
@@ -120,7 +120,7 @@ export const endpointFields = {
   ),
 }
 
-export const id = (what: string) => SerialId({ description: `Id of the ${what}.` })
+export const id = (noun: string) => SerialId({ description: `Id of the ${noun}.` })
 export const endpointId = Type.String({ description: 'Id of the endpoint that represents it.' })
 export const appVersionName = Name({
   description: 'Application version of the endpoints that are registered together with devices or gateways.',

@@ -77,9 +77,9 @@ async function refusalText(host: string, response: Response, key: string): Promi
   if (status >= 300 && status < 400) return `${host} redirects (${status}), which is not followed`
   const text = await response.text().catch(() => '')
   const message = messageIn(text)?.replaceAll(key, '…').slice(0, reasonLength)
-  const what =
+  const failureText =
     status === 401 || status === 403 ? `${host} refuses the API key (${status})` : `${host} answered ${status}`
-  return message ? `${what}: ${message}` : what
+  return message ? `${failureText}: ${message}` : failureText
 }
 
 function messageIn(text: string): string | undefined {

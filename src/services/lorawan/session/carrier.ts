@@ -66,11 +66,11 @@ export function createCarrier(
     },
     committed(endpoints) {
       // A node that has taken the session during the transaction is found now, or reads the commands when it connects.
-      const again = async () => {
+      const retry = async () => {
         for (const { to, payload } of messagesOf(await holdersOf(db.sql, endpoints)))
           await signals.sendNow(to, DownlinksWaiting, payload)
       }
-      void again().catch((error) => downlinkFailed(kit.log, { err: error }))
+      void retry().catch((error) => downlinkFailed(kit.log, { err: error }))
     },
     async once(endpoint, command) {
       const [holder] = await holdersOf(db.sql, [endpoint])

@@ -50,11 +50,11 @@ export function createDownlinks(deps: DownlinkDeps): Downlinks {
   ])
   const inOrder = createKeyedMutex().run
   const running = new Set<Promise<unknown>>()
-  const track = (work: Promise<unknown>, again?: () => void) => {
+  const track = (work: Promise<unknown>, retryLater?: () => void) => {
     const run = work
       .catch((error) => {
         downlinkFailed(kit.log, { err: error })
-        if (again) setTimeout(again, retryMs).unref()
+        if (retryLater) setTimeout(retryLater, retryMs).unref()
       })
       .finally(() => running.delete(run))
     running.add(run)
@@ -62,10 +62,10 @@ export function createDownlinks(deps: DownlinkDeps): Downlinks {
 
   const start: Downlinks['start'] = (publisher, endpointIds) => {
     for (const endpointId of endpointIds) {
-      const again = () => publisher.isConnected && start(publisher, [endpointId])
+      const retry = () => publisher.isConnected && start(publisher, [endpointId])
       track(
         inOrder(endpointId, () => publishOutstanding(deps, publisher, endpointId, counter.inc.bind(counter))),
-        again,
+        retry,
       )
     }
   }

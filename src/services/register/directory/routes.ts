@@ -79,7 +79,7 @@ function sortOf({ sort = 'createdDate', sortOrder }: { sort?: string; sortOrder?
 }
 
 function includesMetadata(include: string | string[] | undefined): boolean {
-  const words = listOf(include) ?? []
-  if (words.some((word) => word !== 'metadata')) throw invalidField('include', 'expected metadata')
-  return words.includes('metadata')
+  const includes = listOf(include) ?? []
+  if (includes.some((word) => word !== 'metadata')) throw invalidField('include', 'expected metadata')
+  return includes.includes('metadata')
 }

@@ -108,16 +108,16 @@ const memberScope: Scope = (name, where) => {
 const elementScope: Scope = (name, where) => atPath(readPath(name, where))
 
 /** Splits a path. Its first `names` parts are metadata keys, which may be numbers. */
-function readPath(name: string, where: string, names = 0): string[] {
+function readPath(name: string, fieldPath: string, names = 0): string[] {
   const parts = name.split('.')
-  checkText(name, where)
+  checkText(name, fieldPath)
   if (parts.length > limits.pathParts)
-    throw new DocumentQueryError(where, `a path may have at most ${limits.pathParts} parts`)
+    throw new DocumentQueryError(fieldPath, `a path may have at most ${limits.pathParts} parts`)
   for (const [index, part] of parts.entries()) {
-    if (!part) throw new DocumentQueryError(where, 'a part of the path is empty')
-    if (part.startsWith('$')) throw new DocumentQueryError(where, 'a part of the path starts with $')
+    if (!part) throw new DocumentQueryError(fieldPath, 'a part of the path is empty')
+    if (part.startsWith('$')) throw new DocumentQueryError(fieldPath, 'a part of the path starts with $')
     if (index >= names && /^\d+$/.test(part))
-      throw new DocumentQueryError(where, 'positions in arrays and fields named by numbers are not supported')
+      throw new DocumentQueryError(fieldPath, 'positions in arrays and fields named by numbers are not supported')
   }
   return parts
 }

@@ -103,10 +103,10 @@ interface Inclusion {
 }
 
 function inclusionOf(include: string | string[] | undefined): Inclusion {
-  const words = listOf(include) ?? []
-  const unknown = words.find((word) => word !== 'metadata' && word !== 'filters')
+  const includes = listOf(include) ?? []
+  const unknown = includes.find((word) => word !== 'metadata' && word !== 'filters')
   if (unknown !== undefined) throw invalidField('include', 'expected metadata, filters, or both')
-  return { metadata: words.includes('metadata'), filters: words.includes('filters') }
+  return { metadata: includes.includes('metadata'), filters: includes.includes('filters') }
 }
 
 /** Includes metadata also if only `metadataKeys` is given. */

@@ -94,13 +94,13 @@ export function createLedger({ db, log, metrics, now }: Pick<Kit, 'db' | 'log' |
       }
     const added = (waiting ?? Promise.resolve()).then(() => addWithRoom(entry))
     // The caller gets the failure; the entries after it continue.
-    const turn = added.then(
+    const settled = added.then(
       () => {},
       () => {},
     )
-    waiting = turn
-    void turn.then(() => {
-      if (waiting === turn) waiting = undefined
+    waiting = settled
+    void settled.then(() => {
+      if (waiting === settled) waiting = undefined
     })
     return added.then(({ committed }) => committed)
   }

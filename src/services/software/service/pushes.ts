@@ -135,7 +135,7 @@ async function push(
   pushes: Pushes,
   application: ApplicationKey,
   endpointIds: string[],
-  again: boolean,
+  isRepeatedPush: boolean,
 ) {
   if (endpointIds.length === 0) return
   const { kit, plans, metrics } = deps
@@ -148,7 +148,9 @@ async function push(
   for (const state of states) {
     const matches = { mask: state.filterMask, more: state.moreFilters }
     const target = targetOf(plan, state.current, matches, now)
-    const refusal = target ? reasonNotToPush(state, target, again) : whyNoTarget(plan, state.current, matches, now)
+    const refusal = target
+      ? reasonNotToPush(state, target, isRepeatedPush)
+      : whyNoTarget(plan, state.current, matches, now)
     if (!target || refusal) {
       metrics.notOffered(refusal!, state.endpointId)
       continue
@@ -157,12 +159,12 @@ async function push(
     offers.set(state.endpointId, { endpointId: state.endpointId, number: target.number, version: target.version })
   }
   if (offers.size > 0)
-    await send(deps, pushes, application, { offers, wanted: neededVersions, again, at: new Date(now) })
+    await send(deps, pushes, application, { offers, wanted: neededVersions, again: isRepeatedPush, at: new Date(now) })
 }
 
 /** Returns the reason why the target is not pushed to the endpoint now; undefined if it is. */
-function reasonNotToPush(state: store.EndpointState, target: PlannedVersion, again: boolean) {
-  if (again) return undefined
+function reasonNotToPush(state: store.EndpointState, target: PlannedVersion, isRepeated: boolean) {
+  if (isRepeated) return undefined
   if (state.offered === target.number) return 'already_offered'
   const failedSinceResume = (state.reportedDate?.getTime() ?? 0) >= (target.resumedAt ?? Number.NEGATIVE_INFINITY)
   return state.failed === target.number && failedSinceResume ? 'already_failed' : undefined

@@ -24,7 +24,7 @@ export function createRolloutDates(
 ): RolloutDates {
   let timer: NodeJS.Timeout | undefined
   let running: Promise<void> | undefined
-  let again = false
+  let mustRepeat = false
   let isSoon = false
   let stopped = true
   /** Dates up to this time were handled. */
@@ -65,8 +65,8 @@ export function createRolloutDates(
       })
       .finally(() => {
         running = undefined
-        if (!again) return
-        again = false
+        if (!mustRepeat) return
+        mustRepeat = false
         soon()
       })
   }
@@ -74,7 +74,7 @@ export function createRolloutDates(
   /** Reads the dates again soon. Repeated calls do not postpone it. */
   function soon() {
     // A running check may have read the dates before this change, and sets the timer at its end.
-    if (running) again = true
+    if (running) mustRepeat = true
     if (running || isSoon) return
     isSoon = true
     schedule(settleMs)

@@ -15,8 +15,8 @@ function mount(http: Http, service: CatalogueService, catalogue: Catalogue, path
   const { entity } = catalogue
   // A template may contain any JSON.
   const anyJson = 'template' in catalogue.fields
-  const access = (word: string) => ({
-    scope: `platform:tenant:${entity}:${word}`,
+  const access = (verb: string) => ({
+    scope: `platform:tenant:${entity}:${verb}`,
     on: 'platform' as const,
     anyJson,
     bodyBytesMax: 512 * 1024,

@@ -23,7 +23,7 @@ export interface TenantChange extends Partial<RealmVersions>, Partial<TenantChoi
   status?: TenantStatus | undefined
 }
 
-export const tenantNotFound = (what: string) => NotFound({ what: `Tenant ${what}` })
+export const tenantNotFound = (tenantName: string) => NotFound({ what: `Tenant ${tenantName}` })
 
 export async function update(
   deps: TenantDeps,

@@ -124,11 +124,11 @@ async function adminOf(sql: Sql, { admin, userTemplate }: Registration): Promise
 }
 
 function tenantIdFrom(name: string): string {
-  const words = name
+  const slug = name
     .normalize('NFKD')
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '-')
     .slice(0, 40)
     .replace(/^-|-$/g, '')
-  return `${words || 'tenant'}-${newName().slice(0, 6)}`
+  return `${slug || 'tenant'}-${newName().slice(0, 6)}`
 }

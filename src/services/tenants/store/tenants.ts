@@ -51,7 +51,7 @@ export interface TenantOrder {
   descending: boolean
 }
 
-const where = (sql: Sql, filter: TenantFilter) => sql`
+const filterCondition = (sql: Sql, filter: TenantFilter) => sql`
   where ${filter.status === undefined ? sql`status <> 'DELETED'` : sql`status = ${filter.status}`}
   ${filter.onlyTenant === undefined ? sql`` : sql`and tenant.tenant_id = ${filter.onlyTenant}`}
   ${filter.tenantId === undefined ? sql`` : sql`and tenant.tenant_id = ${filter.tenantId}`}
@@ -74,9 +74,9 @@ const orderColumns = { name: 'lower(tenant.name)', created: 'tenant.created', mo
 export async function findTenants(sql: Sql, filter: TenantFilter, order: TenantOrder, { offset, limit }: Window) {
   const direction = sql.unsafe(order.descending ? 'desc' : 'asc')
   const tenants = await sql<Tenant[]>`
-    select ${tenantColumns(sql)} ${where(sql, filter)}
+    select ${tenantColumns(sql)} ${filterCondition(sql, filter)}
     order by ${sql.unsafe(orderColumns[order.by])} ${direction}, tenant.id ${direction} offset ${offset} limit ${limit}`
-  const [total] = await sql`select count(*) as count from tenants.tenants tenant ${where(sql, filter)}`
+  const [total] = await sql`select count(*) as count from tenants.tenants tenant ${filterCondition(sql, filter)}`
   return { count: total!.count as number, tenants: [...tenants] }
 }
 

@@ -43,7 +43,7 @@ export const readConfig = {
 
 // ── reading
 
-const date = (what: string) => RequestTime({ description: what })
+const date = (description: string) => RequestTime({ description: description })
 const format = Type.Optional(
   Type.Enum(['json', 'csv'], {
     description: 'Format of the response. Default: as the header `Accept` asks for, else json.',

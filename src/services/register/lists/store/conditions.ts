@@ -40,10 +40,12 @@ function conditionSql(sql: Sql, condition: Condition): Fragment {
   }
 }
 
-const joinConditions = (sql: Sql, parts: Condition[], word: Fragment, none: Fragment): Fragment =>
+const joinConditions = (sql: Sql, parts: Condition[], operator: Fragment, none: Fragment): Fragment =>
   parts.length === 0
     ? none
-    : parts.map((part) => sql`(${conditionSql(sql, part)})`).reduce((before, part) => sql`${before} ${word} ${part}`)
+    : parts
+        .map((part) => sql`(${conditionSql(sql, part)})`)
+        .reduce((before, part) => sql`${before} ${operator} ${part}`)
 
 const jsonTexts = (values: unknown[]) => values.map((value) => JSON.stringify(value))
 

@@ -30,7 +30,7 @@ const metadata = Type.Optional(
   JsonObject({ description: 'Free object that scripts see as `ctx.trigger.metadata`. Default: none.' }),
 )
 
-function bodyOf(definition: TriggerTypeDefinition, words: string) {
+function bodyOf(definition: TriggerTypeDefinition, typeText: string) {
   return Type.Object(
     {
       name: common.name('trigger'),
@@ -42,7 +42,7 @@ function bodyOf(definition: TriggerTypeDefinition, words: string) {
     } as Record<string, TSchema>,
     {
       title: `${definition.title}Fields`,
-      description: `A trigger as it is written, with ${words} one of \`appName\`, \`appVersionName\` and \`endpointIds\`.`,
+      description: `A trigger as it is written, with ${typeText} one of \`appName\`, \`appVersionName\` and \`endpointIds\`.`,
       examples: [definition.example],
     },
   )

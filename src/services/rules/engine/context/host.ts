@@ -53,11 +53,11 @@ export function createHost(deps: HostDeps, access: HostAccess): Host {
     return show(found.filter((endpoint) => caller && holds(caller, 'endpoint:read', endpointResource(endpoint))))
   }
 
-  async function read(what: unknown, endpointId: unknown, args: unknown[]): Promise<unknown> {
-    if (what === 'children' && access.children) return await givenChildren(access.children)
+  async function read(kind: unknown, endpointId: unknown, args: unknown[]): Promise<unknown> {
+    if (kind === 'children' && access.children) return await givenChildren(access.children)
     const endpoint = typeof endpointId === 'string' ? seen.get(endpointId) : undefined
     if (!endpoint) throw new CallRejected('the endpoint of an evaluation has metadata and children only')
-    return await readEndpoint(deps, endpoint, what, args, show)
+    return await readEndpoint(deps, endpoint, kind, args, show)
   }
 
   async function answer(name: string, args: unknown[], signal: AbortSignal): Promise<unknown> {
@@ -97,12 +97,12 @@ export const inputOf = ({ endpointId, applicationName, versionName }: EndpointRe
 async function readEndpoint(
   { register, timeSeries, configuration }: HostDeps,
   endpoint: EndpointRef,
-  what: unknown,
+  kind: unknown,
   args: unknown[],
   show: (endpoints: EndpointRef[]) => EndpointInput[],
 ): Promise<unknown> {
   const { endpointId } = endpoint
-  switch (what) {
+  switch (kind) {
     case 'metadata':
       return (await register.metadataOf(endpointId)) ?? {}
     case 'last':
@@ -160,7 +160,7 @@ function timeOf(timeSeries: HostDeps['timeSeries'], value: unknown, absent: stri
   return time
 }
 
-function requireText(value: unknown, what: string): string {
-  if (typeof value !== 'string' || value === '') throw new CallRejected(`${what} must be a text`)
+function requireText(value: unknown, name: string): string {
+  if (typeof value !== 'string' || value === '') throw new CallRejected(`${name} must be a text`)
   return value
 }

@@ -81,7 +81,7 @@ function createWorld(base64: Base64) {
   let host: Call
   const knownMetadata = new Map<object, unknown>()
 
-  const read = (what: string, endpointId: unknown, ...args: unknown[]) => host('read', what, endpointId, ...args)
+  const read = (kind: string, endpointId: unknown, ...args: unknown[]) => host('read', kind, endpointId, ...args)
   const timeOf = (value: unknown) => (value instanceof Date ? value.getTime() : value)
   const endpointPrototype = {}
   const endpointOf = (endpoint: EndpointInput): EndpointInput => {

@@ -51,8 +51,8 @@ export function createDeadLetters({ kit }: EngineDeps, recorder: Recorder): Dead
       const { ruleId, event } = await require(ctx, id, 'rule:execute')
       await db.tx(async (sql) => {
         if (!(await store.deleteDeadLetter(sql, ctx.tenantId, id))) throw NoDeadLetter({ id })
-        const again: RuleEvent = { ...(JSON.parse(event) as RuleEvent), ruleId }
-        await recorder.store(sql, [{ tenantId: ctx.tenantId, events: [again] }])
+        const retriedEvent: RuleEvent = { ...(JSON.parse(event) as RuleEvent), ruleId }
+        await recorder.store(sql, [{ tenantId: ctx.tenantId, events: [retriedEvent] }])
       })
     },
     async delete(ctx, id) {
