@@ -69,9 +69,9 @@ function importProblem(from: string, to: string): string | undefined {
   const source = folderOf(from)
   if (allowed[source]?.includes(target)) {
     const page = /^console\/src\/pages\/([^/]+)\//
-    const [, own] = page.exec(from) ?? []
+    const [, pageFolder] = page.exec(from) ?? []
     const [, other] = page.exec(to) ?? []
-    const isOfOtherPage = source === 'pages' && own !== undefined && other !== undefined && own !== other
+    const isOfOtherPage = source === 'pages' && pageFolder !== undefined && other !== undefined && pageFolder !== other
     return isOfOtherPage ? 'a page imports nothing of another page; move it to parts' : undefined
   }
   return target === 'sdk'

@@ -134,10 +134,10 @@ export function findProblems(files: Map<string, string>): string[] {
 
 /** Checks that a store uses only its own PostgreSQL schema. */
 function foreignTables(file: string, text: string): string[] {
-  const own = file.match(/^src\/(?:services\/)?([^/]+)\/(?:.*\/)?store(?:\.ts|\/)/)?.[1]?.replaceAll('-', '_')
-  if (!own) return []
+  const schemaName = file.match(/^src\/(?:services\/)?([^/]+)\/(?:.*\/)?store(?:\.ts|\/)/)?.[1]?.replaceAll('-', '_')
+  if (!schemaName) return []
   return [...text.replace(/\/\*.*?\*\/|\/\/.*$/gms, '').matchAll(/\b(?:from|join|into|update)\s+([a-z_]+)\.[a-z_]+/g)]
-    .filter(([, schema]) => schema !== own && schema !== 'excluded')
+    .filter(([, schema]) => schema !== schemaName && schema !== 'excluded')
     .map(([, schema]) => `${file}: uses another service's tables (${schema})`)
 }
 

@@ -35,10 +35,10 @@ const allowedIn = ({ headers }: { headers: Headers }) => headers.get('access-con
 suite('a page of another origin', () => {
   test('a page of another origin may call the platform only for the tenant that registered the origin, or a redirect address on it', async () => {
     for (const origin of ['https://app.acme.example', 'https://in.acme.example']) {
-      const own = await usersOf(acme, origin)
-      assert.deepEqual([own.status, allowedIn(own)], [200, origin])
-      assert.match(own.headers.get('access-control-expose-headers')!, /\betag\b.*\blocation\b/)
-      assert.equal(own.headers.get('access-control-allow-credentials'), null)
+      const usersResponse = await usersOf(acme, origin)
+      assert.deepEqual([usersResponse.status, allowedIn(usersResponse)], [200, origin])
+      assert.match(usersResponse.headers.get('access-control-expose-headers')!, /\betag\b.*\blocation\b/)
+      assert.equal(usersResponse.headers.get('access-control-allow-credentials'), null)
       const other = await usersOf(globex, origin)
       assert.deepEqual([other.status, allowedIn(other)], [200, null])
     }
@@ -80,8 +80,8 @@ suite('a page of another origin', () => {
 
   test('a page of another origin may send cookies to the token endpoint of its realm only', async () => {
     const form = { grant_type: 'refresh_token', client_id: acme.frontend, refresh_token: 'x' }
-    const own = await clientOf(acme).token(form, { origin: 'https://app.acme.example' })
-    assert.equal(own.headers.get('access-control-allow-credentials'), 'true')
+    const response = await clientOf(acme).token(form, { origin: 'https://app.acme.example' })
+    assert.equal(response.headers.get('access-control-allow-credentials'), 'true')
     const other = await clientOf(globex).token(form, { origin: 'https://app.acme.example' })
     assert.deepEqual([allowedIn(other), other.headers.get('access-control-allow-credentials')], [null, null])
   })

@@ -30,10 +30,10 @@ export async function readDatabaseStatus(sql: Sql): Promise<DatabaseStatus> {
     select n.nspname::text as schema, c.relname::text as name, s.bytes, s.rows
     from sizes s join pg_class c on c.oid = s.root join pg_namespace n on n.oid = c.relnamespace order by s.bytes desc, 1, 2`
   const { max, ...rest } = server!
-  const { total, active, own, longest } = activity!
+  const { total, active, own: ownConnections, longest } = activity!
   return {
     ...rest,
-    connections: { total, active, ownConnections: own, max },
+    connections: { total, active, ownConnections: ownConnections, max },
     longestTransactionSeconds: longest,
     tables: [...tables],
   }

@@ -274,10 +274,10 @@ suite('a connection that breaks inside a transaction', () => {
         const db = await aDb(proxy.connection)
         const attempt = db.tx(async (sql) => {
           await sql`insert into t (id) values (99)`
-          const [own] = await sql`select pg_backend_pid() as pid`
+          const [backend] = await sql`select pg_backend_pid() as pid`
           await work(sql, async () => {
             if (how === 'without a message') proxy.cut()
-            else await db.sql`select pg_terminate_backend(${own?.pid})`
+            else await db.sql`select pg_terminate_backend(${backend?.pid})`
           })
         })
         await assert.rejects(attempt, (error) => isDatabaseUnavailable(error) || /of its own/.test(String(error)))

@@ -110,7 +110,7 @@ export function createServerCertificate(
 
 /** Returns the host names and addresses of a certificate, the public name first. */
 export function hostsOf(baseUrl: string, listenHost: string, more: (publicHost: string) => string[]): string[] {
-  const own = listenHost === '0.0.0.0' || listenHost === '::' ? [] : [listenHost]
+  const listenHosts = listenHost === '0.0.0.0' || listenHost === '::' ? [] : [listenHost]
   const publicHost = new URL(baseUrl).hostname.replace(/^\[|\]$/g, '')
-  return [...new Set([publicHost, ...more(publicHost), ...own, 'localhost', '127.0.0.1', '::1'])]
+  return [...new Set([publicHost, ...more(publicHost), ...listenHosts, 'localhost', '127.0.0.1', '::1'])]
 }

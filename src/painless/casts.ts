@@ -176,8 +176,8 @@ export function isInstance(value: unknown, type: Type): boolean {
   }
   const target = boxedType(type)
   if (typeof value === 'function') {
-    const own = (value as { javaClass?: string }).javaClass
-    return own === undefined || isSubclass(own, target.name)
+    const className = (value as { javaClass?: string }).javaClass
+    return className === undefined || isSubclass(className, target.name)
   }
   if (isJavaArray(value)) return target.name === 'java.lang.Object'
   return isSubclass(javaClassOf(value), target.name)

@@ -64,21 +64,21 @@ export const getEntry = (map: Map<unknown, unknown>, key: unknown): unknown => {
 /** Sets an entry and returns its former value. */
 export function putEntry(map: Map<unknown, unknown>, key: unknown, value: unknown): unknown {
   readOnlyCheck(map)
-  const own = typeof key === 'object' ? keyIn(map, key) : key
-  const former = map.get(own)
-  if (former === undefined && !map.has(own)) {
+  const storedKey = typeof key === 'object' ? keyIn(map, key) : key
+  const former = map.get(storedKey)
+  if (former === undefined && !map.has(storedKey)) {
     allocate(entryBytes)
-    if (typeof own === 'object' || marksOf(map)) rememberKey(map, own)
+    if (typeof storedKey === 'object' || marksOf(map)) rememberKey(map, storedKey)
   }
-  map.set(own, value)
+  map.set(storedKey, value)
   return former === undefined ? null : former
 }
 
 export function removeEntry(map: Map<unknown, unknown>, key: unknown): unknown {
   readOnlyCheck(map)
-  const own = keyIn(map, key)
-  const former = map.get(own)
-  if (map.delete(own)) forgetKey(map, own)
+  const storedKey = keyIn(map, key)
+  const former = map.get(storedKey)
+  if (map.delete(storedKey)) forgetKey(map, storedKey)
   return former === undefined ? null : former
 }
 
@@ -96,19 +96,19 @@ export function clearEntries(target: Map<unknown, unknown> | Set<unknown>): void
 
 export function addItem(set: Set<unknown>, item: unknown): boolean {
   readOnlyCheck(set)
-  const own = keyIn(set, item)
-  if (set.has(own)) return false
+  const storedItem = keyIn(set, item)
+  if (set.has(storedItem)) return false
   allocate(entryBytes)
-  if (typeof own === 'object' || marksOf(set)) rememberKey(set, own)
-  set.add(own)
+  if (typeof storedItem === 'object' || marksOf(set)) rememberKey(set, storedItem)
+  set.add(storedItem)
   return true
 }
 
 export function removeItem(set: Set<unknown>, item: unknown): boolean {
   readOnlyCheck(set)
-  const own = keyIn(set, item)
-  if (!set.delete(own)) return false
-  forgetKey(set, own)
+  const storedItem = keyIn(set, item)
+  if (!set.delete(storedItem)) return false
+  forgetKey(set, storedItem)
   return true
 }
 

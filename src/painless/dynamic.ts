@@ -111,8 +111,8 @@ export function writeField(target: unknown, name: string, value: unknown): void 
 
 /** A negative index counts from the end. */
 export function checkedIndex(index: number, length: number, javaClass: string): number {
-  const own = index < 0 ? index + length : index
-  if (own >= 0 && own < length) return own
+  const fromStart = index < 0 ? index + length : index
+  if (fromStart >= 0 && fromStart < length) return fromStart
   throw new JavaThrow(`java.lang.${javaClass}`, `Index ${index} out of bounds for length ${length}`)
 }
 
@@ -173,8 +173,8 @@ export function iterationOf(target: unknown): unknown[] | Iterable<unknown> {
   if (target === null) throw nullPointer('cannot iterate over a null def reference')
   if (isJavaArray(target)) return target.items.map((item) => boxElement(target, item))
   if (target instanceof Set) return sortedItems(target)
-  const own = (target as { iterate?: () => Iterable<unknown> }).iterate
-  if (own) return own.call(target)
+  const iterateItems = (target as { iterate?: () => Iterable<unknown> }).iterate
+  if (iterateItems) return iterateItems.call(target)
   if (target instanceof Map || typeof target !== 'object')
     throw illegalArgument(`Cannot iterate over [${javaClassOf(target)}]`)
   throw classCast(`Cannot iterate over [${javaClassOf(target)}]`)

@@ -34,8 +34,8 @@ function equalObjects(left: object, right: object): boolean {
     return right instanceof Set && left.size === right.size && [...left].every((item) => hasEqual(right, item))
   if ('box' in left)
     return 'box' in right && left.box === right.box && Object.is((left as Box).value, (right as Box).value)
-  const own = (left as Comparing).equals
-  return own ? own.call(left, right) : false
+  const equals = (left as Comparing).equals
+  return equals ? equals.call(left, right) : false
 }
 
 const hasEqual = (set: Set<unknown>, item: unknown): boolean =>
@@ -44,9 +44,10 @@ const hasEqual = (set: Set<unknown>, item: unknown): boolean =>
 function equalMaps(left: Map<unknown, unknown>, right: Map<unknown, unknown>): boolean {
   if (left.size !== right.size) return false
   for (const [key, value] of left) {
-    const own = typeof key === 'object' && key !== null ? (marksOf(right)?.objectKeys?.get(keyText(key)) ?? key) : key
-    const other = right.get(own)
-    if ((other === undefined && !right.has(own)) || !equal(value, other)) return false
+    const storedKey =
+      typeof key === 'object' && key !== null ? (marksOf(right)?.objectKeys?.get(keyText(key)) ?? key) : key
+    const other = right.get(storedKey)
+    if ((other === undefined && !right.has(storedKey)) || !equal(value, other)) return false
   }
   return true
 }
@@ -68,8 +69,8 @@ export function keyText(value: unknown): string {
   if (value instanceof Set) return `<${[...value].map(keyText).sort().join()}>`
   if ('box' in value)
     return `${(value as Box).box}:${Object.is((value as Box).value, -0) ? '-0' : (value as Box).value}`
-  const own = (value as Comparing).key
-  return own ? `${javaClassOf(value)}(${own.call(value)})` : `#${identity(value)}`
+  const keyOf = (value as Comparing).key
+  return keyOf ? `${javaClassOf(value)}(${keyOf.call(value)})` : `#${identity(value)}`
 }
 
 const identities = new WeakMap<object, number>()
@@ -119,8 +120,8 @@ export function compareNatural(left: unknown, right: unknown): number {
   }
   if (typeof left === 'string' && typeof right === 'string') return compareStrings(left, right)
   if (typeof left === 'boolean' && typeof right === 'boolean') return Number(left) - Number(right)
-  const own = typeof left === 'object' ? (left as Comparing).compareTo : undefined
-  if (own && javaClassOf(left) === javaClassOf(right)) return own.call(left, right)
+  const compareTo = typeof left === 'object' ? (left as Comparing).compareTo : undefined
+  if (compareTo && javaClassOf(left) === javaClassOf(right)) return compareTo.call(left, right)
   throw classCast(`class ${javaClassOf(left)} cannot be cast to class ${comparedWith(left, right)}`)
 }
 

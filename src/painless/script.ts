@@ -88,8 +88,8 @@ function runner(source: string, owner: FunctionScope, exec: (frame: Frame) => nu
 }
 
 function asScriptError(error: unknown, source: string): unknown {
-  const own = asJavaThrow(error)
-  return own ? new ScriptError('runtime error', own.javaClass, own.message, source, trace.at) : error
+  const javaThrow = asJavaThrow(error)
+  return javaThrow ? new ScriptError('runtime error', javaThrow.javaClass, javaThrow.message, source, trace.at) : error
 }
 
 function declareFunctions(nodes: FunctionNode[], script: ScriptScope): void {

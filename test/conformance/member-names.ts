@@ -15,7 +15,7 @@ interface Operation {
   requestBody?: { content: Record<string, { schema: Shape }> }
 }
 
-const own = (name: string, value: unknown) => Object.defineProperty({}, name, { value, enumerable: true })
+const withOwnMember = (name: string, value: unknown) => Object.defineProperty({}, name, { value, enumerable: true })
 
 /** Returns JSON texts with the name as the only key, and in all objects of a valid body. */
 function textsWithKey(sample: unknown, name: string): string[] {
@@ -34,14 +34,14 @@ function sampleWithName(shape: Shape, name: string): unknown {
     case 'object':
       return shape.properties
         ? Object.fromEntries(Object.entries(shape.properties).map(([key, inner]) => [key, sampleWithName(inner, name)]))
-        : own(name, own(name, name))
+        : withOwnMember(name, withOwnMember(name, name))
     case 'array':
       return [sampleWithName(shape.items ?? {}, name)]
     case 'string':
       if (shape.format || (shape.pattern && !new RegExp(shape.pattern, 'u').test(name))) return undefined
       return name
     case undefined:
-      return own(name, own(name, name))
+      return withOwnMember(name, withOwnMember(name, name))
     default:
       return sampleOf(shape)
   }

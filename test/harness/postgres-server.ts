@@ -28,7 +28,7 @@ export async function startPostgresServer(directory: string): Promise<PostgresSe
 
   const proxy = await tcpProxy(() => server?.connection)
 
-  const own: PostgresServer = {
+  const postgresServer: PostgresServer = {
     url: `postgres://${user}:${password}@127.0.0.1:${proxy.port}/${database}`,
     connection: () => server!.connection,
     administration: () => server!.administration,
@@ -48,8 +48,8 @@ export async function startPostgresServer(directory: string): Promise<PostgresSe
       server = undefined
     },
   }
-  afterAllTests(own.stop)
-  return own
+  afterAllTests(postgresServer.stop)
+  return postgresServer
 }
 
 function signal(pids: number[], name: NodeJS.Signals) {

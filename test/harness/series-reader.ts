@@ -28,8 +28,8 @@ export async function readPoints(sql: Sql, endpointId: string): Promise<Record<s
   const newest = new Map<number, Map<number, Value>>()
   for (const { ts, record, x, seriesIds } of hot)
     for (const [index, value] of valuesOf(valuesInRecord(record), x).entries()) {
-      const own = newest.get(seriesIds[index]) ?? new Map<number, Value>()
-      newest.set(seriesIds[index], own.set(ts, value))
+      const newestOfSeries = newest.get(seriesIds[index]) ?? new Map<number, Value>()
+      newest.set(seriesIds[index], newestOfSeries.set(ts, value))
     }
   for (const [seriesId, own] of newest) add(seriesId, pointsOf(own))
   const merged = [...sources].map(([seriesId, some]): [string, [number, Value][]] => {

@@ -39,8 +39,8 @@ export function createTopicTree() {
   return {
     has: (key: string, filter: string) => ofSession.get(key)?.has(filter) ?? false,
     add(key: string, subscription: Subscription) {
-      const own = ofSession.get(key) ?? new Map<string, Subscription>()
-      ofSession.set(key, own.set(subscription.filter, subscription))
+      const ownSubscriptions = ofSession.get(key) ?? new Map<string, Subscription>()
+      ofSession.set(key, ownSubscriptions.set(subscription.filter, subscription))
       path(subscription.filter).at(-1)!.here.set(nameOf(key, subscription.filter), { key, subscription })
     },
     remove,

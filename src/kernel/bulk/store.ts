@@ -71,8 +71,10 @@ function conditionsSql(sql: Sql, { tenantId, types, states, among, data }: TaskC
   if (data) parts.push(sql`data ->> ${data.field}::text = ${data.value}`)
   if (among) {
     const { createdBy, field, values } = among
-    const own = sql`created_by ->> 'id' = ${createdBy.id} and created_by ->> 'type' = ${createdBy.type}`
-    parts.push(values.length === 0 ? own : sql`(${own} or data ->> ${field}::text = any(${values}::text[]))`)
+    const isCreator = sql`created_by ->> 'id' = ${createdBy.id} and created_by ->> 'type' = ${createdBy.type}`
+    parts.push(
+      values.length === 0 ? isCreator : sql`(${isCreator} or data ->> ${field}::text = any(${values}::text[]))`,
+    )
   }
   return parts.reduce((before, part) => sql`${before} and ${part}`)
 }

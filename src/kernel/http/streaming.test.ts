@@ -197,11 +197,11 @@ test('a response that is not read is ended; one that is sent or read slowly is n
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  const { port: own } = server.address() as AddressInfo
-  const slow = request({ host: '127.0.0.1', port: own, path: '/slow', agent: false })
+  const { port: serverPort } = server.address() as AddressInfo
+  const slow = request({ host: '127.0.0.1', port: serverPort, path: '/slow', agent: false })
   slow.end()
   const [answer] = await once(slow, 'response')
-  const socket = connect(own, '127.0.0.1')
+  const socket = connect(serverPort, '127.0.0.1')
   socket.on('error', () => {})
   socket.pause()
   socket.write('GET /unread HTTP/1.1\r\nhost: x\r\n\r\n')

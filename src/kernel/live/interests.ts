@@ -47,9 +47,9 @@ interface Deps {
 
 export function createInterests(deps: Deps): Interests {
   const { signals, members, log, timeoutMs = defaultTimeoutMs } = deps
-  const own = new Map<string, number>()
+  const ownInterests = new Map<string, number>()
   const table = createTable()
-  const peers = createPeers({ signals, log, timeoutMs, own })
+  const peers = createPeers({ signals, log, timeoutMs, own: ownInterests })
 
   async function read(nodeId: string) {
     try {
@@ -68,10 +68,10 @@ export function createInterests(deps: Deps): Interests {
     table.change(from, change)
     return true
   })
-  signals.answer(ReadInterests, () => ({ number: peers.number(), keys: [...own.keys()] }))
+  signals.answer(ReadInterests, () => ({ number: peers.number(), keys: [...ownInterests.keys()] }))
   members.onJoin(async (nodeId) => {
     // A node that was considered dead may return with subscriptions, so its interests are read too.
-    const [isAcknowledged] = await Promise.all([own.size === 0 || peers.announceAll(nodeId), read(nodeId)])
+    const [isAcknowledged] = await Promise.all([ownInterests.size === 0 || peers.announceAll(nodeId), read(nodeId)])
     if (!isAcknowledged) deps.onUnacknowledged()
   })
   members.onLeave((nodeId) => {
@@ -83,8 +83,8 @@ export function createInterests(deps: Deps): Interests {
     nodes: table.routing,
     async add(interests) {
       const isNew = interests.map(keyOf).filter((key) => {
-        const count = own.get(key) ?? 0
-        own.set(key, count + 1)
+        const count = ownInterests.get(key) ?? 0
+        ownInterests.set(key, count + 1)
         return count === 0
       })
       // Another subscription may have added the same interests a moment ago: wait for its requests.
@@ -93,9 +93,9 @@ export function createInterests(deps: Deps): Interests {
     },
     remove(interests) {
       const isGone = interests.map(keyOf).filter((key) => {
-        const count = own.get(key)! - 1
-        if (count > 0) own.set(key, count)
-        else own.delete(key)
+        const count = ownInterests.get(key)! - 1
+        if (count > 0) ownInterests.set(key, count)
+        else ownInterests.delete(key)
         return count === 0
       })
       void Promise.all(announce(isGone))

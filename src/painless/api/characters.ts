@@ -99,8 +99,8 @@ defineClass('java.lang.Character', {
   methods: {
     'static int codePointAt(CharSequence,int)': (text: unknown, index: number) => pointAt(sequenceText(text), index),
     'static int codePointBefore(CharSequence,int)': (text: unknown, index: number) => {
-      const own = sequenceText(text)
-      return pointAt(own, moved(own, index, -1))
+      const characters = sequenceText(text)
+      return pointAt(characters, moved(characters, index, -1))
     },
     'static int codePointCount(CharSequence,int,int)': (text: unknown, start: number, end: number) =>
       [...sequenceText(text).slice(start, end)].length,

@@ -276,9 +276,9 @@ function parseBig(text: string, radix: number): bigint {
   if (radix < 2 || radix > 36) throw illegalArgument(`Illegal radix ${radix}`)
   let value = 0n
   for (const digit of text.replace(/^[+-]/, '')) {
-    const own = Number.parseInt(digit, radix)
-    if (Number.isNaN(own)) throw numberFormat(text)
-    value = value * BigInt(radix) + BigInt(own)
+    const digitValue = Number.parseInt(digit, radix)
+    if (Number.isNaN(digitValue)) throw numberFormat(text)
+    value = value * BigInt(radix) + BigInt(digitValue)
   }
   return text.startsWith('-') ? -value : value
 }

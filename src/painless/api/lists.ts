@@ -48,8 +48,8 @@ export function itemsOf(collection: unknown): unknown[] {
     return collection
   }
   if (collection instanceof Set) return sortedItems(collection)
-  const own = (collection as { iterate?: () => Iterable<unknown> } | null)?.iterate
-  if (own) return [...own.call(collection)]
+  const iterateItems = (collection as { iterate?: () => Iterable<unknown> } | null)?.iterate
+  if (iterateItems) return [...iterateItems.call(collection)]
   throw new JavaThrow('java.lang.NullPointerException', 'the collection is null')
 }
 

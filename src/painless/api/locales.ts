@@ -12,12 +12,12 @@ interface Locale extends JavaObject {
 
 /** Locales of other languages are names only: texts and numbers are always written as in English. */
 function localeOf(language: string, country = ''): Locale {
-  const [own, land] = [language.toLowerCase(), country.toUpperCase()]
-  const text = () => (land === '' ? own : `${own}_${land}`)
+  const [languageCode, countryCode] = [language.toLowerCase(), country.toUpperCase()]
+  const text = () => (countryCode === '' ? languageCode : `${languageCode}_${countryCode}`)
   return {
     javaClass: 'java.util.Locale',
-    language: own,
-    country: land,
+    language: languageCode,
+    country: countryCode,
     text,
     equals: (other) => (other as Locale).text() === text(),
     key: text,

@@ -28,9 +28,9 @@ export function parseInteger(text: string | null, radix: number, bits: number): 
   let value = 0n
   const base = BigInt(radix)
   for (const digit of digits) {
-    const own = Number.parseInt(digit, radix)
-    if (Number.isNaN(own)) throw numberFormat(text)
-    value = value * base + BigInt(own)
+    const digitValue = Number.parseInt(digit, radix)
+    if (Number.isNaN(digitValue)) throw numberFormat(text)
+    value = value * base + BigInt(digitValue)
   }
   if (text.startsWith('-')) value = -value
   if (BigInt.asIntN(bits, value) !== value) throw numberFormat(text)

@@ -46,13 +46,13 @@ export function compilePattern(source: string, letterFlags: string | number): Pa
   if (source.length > patternMax) throw illegalArgument(`A regular expression has at most ${patternMax} characters.`)
   steps(source.length)
   allocate(source.length * 256)
-  let own = 0
-  if (flags & flagBits.CASE_INSENSITIVE) own |= RE2JS.CASE_INSENSITIVE
-  if (flags & flagBits.MULTILINE) own |= RE2JS.MULTILINE
-  if (flags & flagBits.DOTALL) own |= RE2JS.DOTALL
+  let groupNumber = 0
+  if (flags & flagBits.CASE_INSENSITIVE) groupNumber |= RE2JS.CASE_INSENSITIVE
+  if (flags & flagBits.MULTILINE) groupNumber |= RE2JS.MULTILINE
+  if (flags & flagBits.DOTALL) groupNumber |= RE2JS.DOTALL
   const text =
     flags & flagBits.LITERAL ? RE2JS.quote(source) : flags & flagBits.COMMENTS ? withoutComments(source) : source
-  const regex = compileRegex(text, own, source)
+  const regex = compileRegex(text, groupNumber, source)
   const size = regex.matcher('').programSize()
   allocate(size * 64)
   return { javaClass: 'java.util.regex.Pattern', source, flags, regex, size, text: () => source }

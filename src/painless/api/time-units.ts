@@ -158,9 +158,9 @@ const local = (self: Temporal): { seconds: number; nano: number } => epochOf({ .
 /** Moves a temporal to the offset of another, so that calendar units count in the first one's days. */
 function sameOffset(self: Temporal, like: Temporal): Temporal {
   const { seconds, nano } = epochOf(self)
-  const own = seconds + like.offset!
-  const day = Math.floor(own / 86400)
-  return { ...self, day, nano: (own - day * 86400) * nanosPerSecond + nano }
+  const localSeconds = seconds + like.offset!
+  const day = Math.floor(localSeconds / 86400)
+  return { ...self, day, nano: (localSeconds - day * 86400) * nanosPerSecond + nano }
 }
 
 export const unsupported = (name: string): JavaThrow =>

@@ -159,8 +159,8 @@ defineClass('java.time.LocalDateTime', {
       nano: number,
       { zone }: ZoneObject,
     ) => {
-      const { day, nano: own } = instant(number(seconds) + zone.fixed!, nano)
-      return localDateTime(day!, own!)
+      const { day, nano: localNano } = instant(number(seconds) + zone.fixed!, nano)
+      return localDateTime(day!, localNano!)
     },
     'static LocalDateTime ofInstant(Instant,ZoneId)': (at: Temporal, { zone }: ZoneObject) => {
       const { day, nano } = zonedInstant(at, zone)

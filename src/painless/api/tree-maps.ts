@@ -50,19 +50,19 @@ function between(
 ): JavaMap {
   const compare = marksOf(self)?.compare ?? compareNatural
   if (from && to && compare(from.key, to.key) > 0) throw illegalArgument('fromKey > toKey')
-  const isInside = (own: unknown): boolean => {
-    const low = from ? compare(own, from.key) : 1
-    const high = to ? compare(own, to.key) : -1
+  const isInside = (entryKey: unknown): boolean => {
+    const low = from ? compare(entryKey, from.key) : 1
+    const high = to ? compare(entryKey, to.key) : -1
     return (low > 0 || (low === 0 && from!.inclusive)) && (high < 0 || (high === 0 && to!.inclusive))
   }
   const result = mark<JavaMap>(new Map(), { javaClass: 'java.util.TreeMap', compare })
-  for (const own of keysOf(self)) if (isInside(own)) putEntry(result, own, getEntry(self, own))
+  for (const entryKey of keysOf(self)) if (isInside(entryKey)) putEntry(result, entryKey, getEntry(self, entryKey))
   return result
 }
 
 const keySet = (self: JavaMap, isDescending: boolean) => {
-  const own = marksOf(self)?.compare ?? compareNatural
-  const compare = isDescending ? (left: unknown, right: unknown) => own(right, left) : own
+  const compareKeys = marksOf(self)?.compare ?? compareNatural
+  const compare = isDescending ? (left: unknown, right: unknown) => compareKeys(right, left) : compareKeys
   const set = mark(new Set<unknown>(), { javaClass: 'java.util.TreeSet', compare })
   for (const key of keysOf(self)) addItem(set, key)
   return set

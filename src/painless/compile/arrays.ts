@@ -17,11 +17,11 @@ export function newArray(element: Type, sizes: number[], level: number): JavaArr
   if (size < 0) throw new JavaThrow('java.lang.NegativeArraySizeException', String(size))
   allocate(16 + 8 * size)
   const last = level === sizes.length - 1
-  let own = element
-  for (let depth = level + 1; depth < sizes.length; depth++) own = arrayOf(own)
+  let elementType = element
+  for (let depth = level + 1; depth < sizes.length; depth++) elementType = arrayOf(elementType)
   const items: unknown[] = new Array(size).fill(last ? defaultValue(element) : null)
   if (!last) for (let index = 0; index < size; index++) items[index] = newArray(element, sizes, level + 1)
-  return { elementType: own.name, items }
+  return { elementType: elementType.name, items }
 }
 
 export function compileNewArray(node: ExpressionOf<'newArray'>, scope: Scope): Compiled {

@@ -154,8 +154,8 @@ const elementAssignable = (element: Type): { type: Type; read: Read; write: Writ
   read: (array, index) => (array as JavaArray).items[arrayIndex(array as JavaArray, index as number)],
   write: (array, index, value) => {
     const { items, elementType } = array as JavaArray
-    const own = arrayIndex(array as JavaArray, index as number)
-    items[own] = elementType === element.name ? value : recast(elementType, element, value)
+    const elementIndex = arrayIndex(array as JavaArray, index as number)
+    items[elementIndex] = elementType === element.name ? value : recast(elementType, element, value)
   },
 })
 

@@ -120,14 +120,14 @@ function dynamicMethod(node: ExpressionOf<'method'>, target: Compiled, scope: Sc
 /** Calls the method of the object's own class; the last class is remembered. */
 function virtualCall(method: Method): Method['call'] {
   let lastClass: string | undefined
-  let own = method.call
+  let lastCall = method.call
   return (receiver, ...args) => {
     const className = javaClassOf(receiver)
     if (className !== lastClass) {
-      own = findMethod(classOfValue(receiver), method.name, method.parameters.length)?.call ?? method.call
+      lastCall = findMethod(classOfValue(receiver), method.name, method.parameters.length)?.call ?? method.call
       lastClass = className
     }
-    return own(receiver, ...args)
+    return lastCall(receiver, ...args)
   }
 }
 

@@ -104,8 +104,11 @@ function lambdaBody(
   const owner: FunctionScope = { slots: 1, returns, script: scope.owner.script, outer: scope, captures: [] }
   const inner: Scope = { variables: new Map(), parent: undefined, owner, inLoop: false }
   const slots = node.parameters.map(({ type, name, at }, index) => {
-    const own = type ? resolveType(type.name, type.at) : parameters[index]!
-    return { slot: declare(inner, name, own, at).slot, cast: castFromDef(own, false) as (value: unknown) => unknown }
+    const parameterType = type ? resolveType(type.name, type.at) : parameters[index]!
+    return {
+      slot: declare(inner, name, parameterType, at).slot,
+      cast: castFromDef(parameterType, false) as (value: unknown) => unknown,
+    }
   })
   const body = bodyOf(node, inner, returns)
   const box = boxerFor(returns) as ((value: unknown) => unknown) | undefined

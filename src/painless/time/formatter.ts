@@ -160,11 +160,11 @@ function resolveDay(fields: Map<string, number>, lenient: boolean): number | und
   const get = (name: string) => fields.get(name)
   const year = get('year') ?? get('weekYear')
   if (year === undefined && !lenient) return undefined
-  const own = year ?? 1970
+  const knownYear = year ?? 1970
   const ordinal = get('dayOfYear')
-  if (ordinal !== undefined) return daysFromCivil(own, 1, 1) + ordinal - 1
+  if (ordinal !== undefined) return daysFromCivil(knownYear, 1, 1) + ordinal - 1
   if (!lenient && (get('month') === undefined || get('day') === undefined)) return undefined
-  return checkedDays(own, get('month') ?? 1, get('day') ?? 1)
+  return checkedDays(knownYear, get('month') ?? 1, get('day') ?? 1)
 }
 
 function resolveNano(fields: Map<string, number>): number | undefined {
@@ -213,8 +213,9 @@ export function parseLenient(formatter: Formatter, text: string, zone: Zone, yea
     if (!parsed) continue
     if (!parsed.fields.has('year')) parsed.fields.set('year', year)
     const offset = parsed.fields.get('offset')
-    const own = parsed.zone !== undefined ? findZone(parsed.zone) : offset !== undefined ? fixedZone(offset) : zone
-    const found = zonedLocal(resolveDay(parsed.fields, true)!, resolveNano(parsed.fields) ?? 0, own, offset)
+    const parsedZone =
+      parsed.zone !== undefined ? findZone(parsed.zone) : offset !== undefined ? fixedZone(offset) : zone
+    const found = zonedLocal(resolveDay(parsed.fields, true)!, resolveNano(parsed.fields) ?? 0, parsedZone, offset)
     return zonedInstant(found, zone)
   }
   return undefined

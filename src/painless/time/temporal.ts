@@ -64,10 +64,15 @@ export function zonedLocal(day: number, nano: number, zone: Zone, offset?: numbe
   const seconds = ownDay * 86400 + Math.floor(ownNano / nanosPerSecond)
   if (offset !== undefined && offsetAt(zone, seconds - offset) === offset)
     return make('java.time.ZonedDateTime', ownDay, ownNano, offset, zone)
-  const own = offsetForLocal(zone, seconds)
-  const actual = offsetAt(zone, seconds - own)
+  const localOffset = offsetForLocal(zone, seconds)
+  const actual = offsetAt(zone, seconds - localOffset)
   // In a gap the clock moves forward by its length.
-  return make('java.time.ZonedDateTime', ...carry(ownDay, ownNano + (actual - own) * nanosPerSecond), actual, zone)
+  return make(
+    'java.time.ZonedDateTime',
+    ...carry(ownDay, ownNano + (actual - localOffset) * nanosPerSecond),
+    actual,
+    zone,
+  )
 }
 
 /** Returns seconds and nanoseconds since 1970 of a temporal that has a date, a time and an offset. */
@@ -135,10 +140,10 @@ function compareTemporals(left: Temporal, right: Temporal): number {
 const two = (value: number): string => String(value).padStart(2, '0')
 
 export function dateText(day: number): string {
-  const { year, month, day: own } = civilFromDays(day)
+  const { year, month, day: dayOfMonth } = civilFromDays(day)
   const size = String(Math.abs(year)).padStart(4, '0')
   const shown = year < 0 ? `-${size}` : year > 9999 ? `+${size}` : size
-  return `${shown}-${two(month)}-${two(own)}`
+  return `${shown}-${two(month)}-${two(dayOfMonth)}`
 }
 
 /** Prints hours and minutes, and seconds if they are not 0 or `always` is set. */

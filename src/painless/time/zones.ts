@@ -43,8 +43,8 @@ export function findZone(id: string): Zone {
   if (id === 'UTC' || id === 'GMT' || id === 'UT' || id === 'Etc/UTC') return { id, fixed: 0 }
   const prefixed = /^(?:UTC|GMT|UT)([+-].+)$/.exec(id)
   if (prefixed) {
-    const own = parseOffset(prefixed[1]!)
-    if (own !== undefined) return { id, fixed: own }
+    const offset = parseOffset(prefixed[1]!)
+    if (offset !== undefined) return { id, fixed: offset }
   }
   regionOf(id)
   return { id, fixed: undefined }

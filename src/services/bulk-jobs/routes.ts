@@ -10,7 +10,7 @@ const remove = { scope: 'endpoint:delete', ...creation }
 const update = { scope: 'endpoint:update', ...creation }
 const defaultTtlMs = 60_000
 /** Callers see their own jobs; the service checks the scope for others. */
-const own = { scope: 'authenticated' }
+const anyCaller = { scope: 'authenticated' }
 
 export function routes(http: Http, jobs: JobsService) {
   const { works } = jobs
@@ -61,24 +61,26 @@ export function routes(http: Http, jobs: JobsService) {
     },
   )
 
-  http.get('/jobs', { schema: schemas.listJobs, config: own }, async ({ ctx, query }, reply) => {
+  http.get('/jobs', { schema: schemas.listJobs, config: anyCaller }, async ({ ctx, query }, reply) => {
     const { state, kind, ...rest } = query
     return reply.send(await jobs.list(ctx, { ...rest, states: statesOf(state), kinds: listOf(kind) }))
   })
 
-  http.get('/jobs/:jobId', { schema: schemas.readJob, config: own }, async ({ ctx, params }, reply) =>
+  http.get('/jobs/:jobId', { schema: schemas.readJob, config: anyCaller }, async ({ ctx, params }, reply) =>
     reply.send(await jobs.read(ctx, params.jobId)),
   )
 
-  http.get('/jobs/:jobId/items', { schema: schemas.listItems, config: own }, async ({ ctx, params, query }, reply) =>
-    reply.send(await jobs.items(ctx, params.jobId, query)),
+  http.get(
+    '/jobs/:jobId/items',
+    { schema: schemas.listItems, config: anyCaller },
+    async ({ ctx, params, query }, reply) => reply.send(await jobs.items(ctx, params.jobId, query)),
   )
 
-  http.post('/jobs/:jobId/start', { schema: schemas.startJob, config: own }, async ({ ctx, params }, reply) =>
+  http.post('/jobs/:jobId/start', { schema: schemas.startJob, config: anyCaller }, async ({ ctx, params }, reply) =>
     reply.send(await jobs.start(ctx, params.jobId)),
   )
 
-  http.post('/jobs/:jobId/cancel', { schema: schemas.cancelJob, config: own }, async ({ ctx, params }, reply) =>
+  http.post('/jobs/:jobId/cancel', { schema: schemas.cancelJob, config: anyCaller }, async ({ ctx, params }, reply) =>
     reply.send(await jobs.cancel(ctx, params.jobId)),
   )
 }

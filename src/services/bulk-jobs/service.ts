@@ -119,12 +119,12 @@ export function createJobs(kit: Kit, services: Services): JobsService {
 }
 
 async function list({ kit: { db, bulk } }: Deps, ctx: Ctx, { offset, limit, ...query }: JobQuery) {
-  const own = { createdBy: ctx.caller.subject, field: 'applicationName', values: [] }
+  const ownJobs = { createdBy: ctx.caller.subject, field: 'applicationName', values: [] }
   const selection = {
     tenantId: ctx.tenantId,
     ...(query.kinds && { types: query.kinds }),
     states: query.states,
-    among: query.own ? own : visibleTasks(ctx),
+    among: query.own ? ownJobs : visibleTasks(ctx),
     data: query.applicationName === undefined ? undefined : { field: 'applicationName', value: query.applicationName },
   }
   const [totalElements, tasks] = await Promise.all([

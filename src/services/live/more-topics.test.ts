@@ -115,16 +115,16 @@ suite('jobs', () => {
     const prepared = await create(app, { preview: true })
     const creator = aCaller({ id: 'ada', on: { [`application-${app}`]: ['endpoint:read', 'endpoint:update'] } })
     const source = await stream([{ id: 'all', topic: 'jobs' }])
-    const own = await stream([{ id: 'all', topic: 'jobs' }], aReplaceableCaller(creator).headers)
+    const ownStream = await stream([{ id: 'all', topic: 'jobs' }], aReplaceableCaller(creator).headers)
     const otherTenant = await stream([{ id: 'all', topic: 'jobs' }], aReplaceableCaller(aTenantAdmin('other')).headers)
     await source.active('all')
-    await own.active('all')
+    await ownStream.active('all')
     await otherTenant.active('all')
     await eventually(() => assert.ok(states(source.items('all'), prepared).includes('prepared')))
     const mine = await create(app, {}, waypost.as(creator))
     const theirs = await create(foreign.app, {}, other)
     await eventually(() => assert.equal(states(source.items('all'), mine).at(-1), 'finished'))
-    await eventually(() => assert.equal(states(own.items('all'), mine).at(-1), 'finished'))
+    await eventually(() => assert.equal(states(ownStream.items('all'), mine).at(-1), 'finished'))
     await eventually(() => assert.equal(states(otherTenant.items('all'), theirs).at(-1), 'finished'))
     const { body } = await admin(`GET /jobs/api/v1/jobs/${mine}`)
     const { parameters: _, ...shown } = body
@@ -133,11 +133,11 @@ suite('jobs', () => {
       shown,
     )
     assert.deepEqual(states(source.items('all'), theirs), [])
-    assert.deepEqual(states(own.items('all'), prepared), [])
+    assert.deepEqual(states(ownStream.items('all'), prepared), [])
     assert.deepEqual(states(otherTenant.items('all'), mine), [])
     const one = await stream([{ id: 'one', topic: 'jobs', jobIds: [prepared] }])
     await eventually(() => assert.deepEqual([...new Set(one.items('one').map(({ jobId }) => jobId))], [prepared]))
-    for (const each of [source, own, otherTenant, one]) each.close()
+    for (const each of [source, ownStream, otherTenant, one]) each.close()
   })
 
   test('a stream that resumes gets jobs that ended meanwhile', async () => {

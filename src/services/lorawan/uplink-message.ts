@@ -94,8 +94,8 @@ export function parseReport(status: DownlinkStatus, payload: Buffer): DownlinkRe
     const list = isObject(container) ? container.correlation_ids : undefined
     return Array.isArray(list) ? list : []
   })
-  const own = ids.filter((id) => typeof id === 'string' && id.startsWith(correlationPrefix) && id.length <= 100)
-  return { correlationIds: [...new Set<string>(own)].slice(0, idsMax), reason: reasonIn(part) }
+  const ownIds = ids.filter((id) => typeof id === 'string' && id.startsWith(correlationPrefix) && id.length <= 100)
+  return { correlationIds: [...new Set<string>(ownIds)].slice(0, idsMax), reason: reasonIn(part) }
 }
 
 function reasonIn(part: unknown): string | undefined {

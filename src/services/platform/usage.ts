@@ -26,7 +26,7 @@ export function createUsage({
   descriptors,
   diskSpace,
 }: Pick<Kit, 'signals' | 'members' | 'descriptors' | 'diskSpace'>) {
-  function own(): NodeUsage {
+  function usageOfThisNode(): NodeUsage {
     const { rss, heapUsed } = process.memoryUsage()
     const { user, system } = process.cpuUsage()
     const { http, mqtt } = descriptors
@@ -43,11 +43,11 @@ export function createUsage({
       disks: diskSpace.volumes(),
     }
   }
-  signals.answer(UsageRequested, own)
+  signals.answer(UsageRequested, usageOfThisNode)
   return {
     /** Returns the usage of a node; undefined if it does not answer within two seconds. */
     async read(nodeId: string): Promise<NodeUsage | undefined> {
-      if (nodeId === members.nodeId) return own()
+      if (nodeId === members.nodeId) return usageOfThisNode()
       if (!members.isAlive(nodeId)) return undefined
       try {
         return await signals.request(nodeId, UsageRequested, {}, { timeoutMs: answerMs })

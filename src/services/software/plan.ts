@@ -176,11 +176,11 @@ export function conditionsOf(plan: Plan, at: number, number: number): TargetCond
     if (index === -1 && general !== number) continue
     const earlier = index === -1 ? slots : slots.slice(0, index)
     const before = [...new Set(earlier.flatMap(({ bits }) => bits))].sort((a, b) => a - b)
-    const own = slots[index]?.bits
-    const key = JSON.stringify([before, own])
+    const slotBits = slots[index]?.bits
+    const key = JSON.stringify([before, slotBits])
     const known = conditions.get(key)
     if (known) known.from.push(from)
-    else conditions.set(key, { from: [from], before, ...(own && { own }) })
+    else conditions.set(key, { from: [from], before, ...(slotBits && { own: slotBits }) })
   }
   return [...conditions.values()]
 }

@@ -111,11 +111,11 @@ suite('software versions', () => {
       assert.equal(answer.status, status, `${JSON.stringify(fields).slice(0, 80)} ${answer.text.slice(0, 200)}`)
       assert.match(answer.body.message, problem)
     }
-    const own = await aFleet()
-    const filterId = await own.aFilter({})
+    const ownFleet = await aFleet()
+    const filterId = await ownFleet.aFilter({})
     for (const rolloutDate of ['2026-02-30T00:00:00Z', '2026-13-01T00:00:00Z', '2026-01-01T24:00:00Z']) {
       const body = { rolloutStrategy: 'targeted', filters: [{ filterId, rolloutDate }] }
-      const answer = await admin(`POST ${own.software}/2.0.0`, body)
+      const answer = await admin(`POST ${ownFleet.software}/2.0.0`, body)
       assert.equal(answer.status, 400, rolloutDate)
       assert.match(answer.body.message, /rolloutDate/)
     }

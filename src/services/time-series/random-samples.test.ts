@@ -45,9 +45,9 @@ test('random samples in random order: the last write wins, before and after pack
   const endpoints = [first, { ...first, endpointId: 'second' }, await unregisteredEndpoint(configuration)]
   const model = new Map(endpoints.map(({ endpointId }) => [endpointId, new Map<string, Map<number, Value>>()]))
   const put = (endpointId: string, field: string, time: number, value: Value) => {
-    const own = model.get(endpointId)!
-    if (!own.has(field)) own.set(field, new Map())
-    own.get(field)!.set(time, value)
+    const seriesOfEndpoint = model.get(endpointId)!
+    if (!seriesOfEndpoint.has(field)) seriesOfEndpoint.set(field, new Map())
+    seriesOfEndpoint.get(field)!.set(time, value)
   }
   const fieldOf = (key: string) => {
     if (key === 'a') return ['s/value']

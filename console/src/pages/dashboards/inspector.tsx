@@ -224,9 +224,9 @@ const columnsMax = 30
 
 function TableFields(props: Of<'table'>) {
   const { widget, onChange } = props
-  const own = widget.columns.filter((column) => !plainColumns.includes(column))
+  const metadataColumns = widget.columns.filter((column) => !plainColumns.includes(column))
   // The typed text stays as it is, also while a line is empty.
-  const [typed, setTyped] = useState(own.join('\n'))
+  const [typed, setTyped] = useState(metadataColumns.join('\n'))
   const set = (plain: string[], lines: string) => {
     const more = lines.split('\n').map((line) => line.trim().slice(0, 255))
     const columns = [...plain, ...new Set(more.filter((line) => line !== '' && !plain.includes(line)))]

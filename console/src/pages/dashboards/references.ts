@@ -63,7 +63,7 @@ export function withRenamedVariable(widget: Widget, from: string, to: string): W
       }
     return copy as T
   }
-  const own = renamed(widget)
-  if (own.kind === 'chart') return { ...own, series: own.series.map(renamed) }
-  return own.kind === 'value' ? { ...own, series: renamed(own.series) } : own
+  const renamedWidget = renamed(widget)
+  if (renamedWidget.kind === 'chart') return { ...renamedWidget, series: renamedWidget.series.map(renamed) }
+  return renamedWidget.kind === 'value' ? { ...renamedWidget, series: renamed(renamedWidget.series) } : renamedWidget
 }

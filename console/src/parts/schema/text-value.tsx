@@ -89,7 +89,7 @@ export function OtherKeys({
 }) {
   const others = Object.fromEntries(Object.entries(object).filter(([key]) => !known.has(key)))
   const isEmpty = Object.keys(others).length === 0
-  const own = violations.filter((violation) => violation.path === path).map(({ message }) => message)
+  const ownMessages = violations.filter((violation) => violation.path === path).map(({ message }) => message)
   const { text, problem, type } = useText(isEmpty ? undefined : others, (next) => {
     if (next !== undefined && !isObject(next)) return texts.notObject
     const taken = Object.keys(next ?? {}).filter((key) => known.has(key))
@@ -103,9 +103,9 @@ export function OtherKeys({
   })
   useReportedProblem(`${path}/*`, problem)
   if (isEmpty && !(mayAdd && problem !== undefined))
-    return own.length === 0 ? null : (
+    return ownMessages.length === 0 ? null : (
       <p className="field-error" role="alert">
-        {own.join('; ')}
+        {ownMessages.join('; ')}
       </p>
     )
   return (
@@ -114,7 +114,7 @@ export function OtherKeys({
       value={text}
       onChange={type}
       description={texts.otherKeysNote}
-      problem={problem ?? (own.length > 0 ? own.join('; ') : undefined)}
+      problem={problem ?? (ownMessages.length > 0 ? ownMessages.join('; ') : undefined)}
     />
   )
 }

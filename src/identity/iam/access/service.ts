@@ -51,12 +51,12 @@ async function listHolders(
       (grant.subjectType === type && grant.subjectId === id) ||
       (grant.subjectType === ownerType && grant.subjectId === ownerId) ||
       (grant.subjectType === 'role' && row.roles.includes(grant.subjectId))
-    const own = { roles: roles.filter((role) => row.roles.includes(role.name)), grants: grants.filter(isOwn) }
+    const ownRights = { roles: roles.filter((role) => row.roles.includes(role.name)), grants: grants.filter(isOwn) }
     return {
       subject: { type, id },
       name,
       ...(ownerType !== null && ownerId !== null && { owner: { type: ownerType, id: ownerId } }),
-      reasons: reasonsOf(tenantId, on, own, question.scope),
+      reasons: reasonsOf(tenantId, on, ownRights, question.scope),
     }
   })
   return { totalElements: count, content }

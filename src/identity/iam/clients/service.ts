@@ -41,13 +41,13 @@ export function createClients({ db }: Pick<Kit, 'db'>, realms: Realms) {
       for (const [index, origin] of (webOrigins ?? []).entries())
         if (origin !== '*' && URL.parse(origin)?.origin !== origin)
           throw invalidField(`webOrigins[${index}]`, 'expected an origin such as https://app.example.com, or *')
-      const own = {
+      const ownSettings = {
         ...(redirectUris && { redirectUris }),
         ...(webOrigins && { webOrigins }),
         ...(pkceRequired !== undefined && { pkceRequired }),
       }
       const client = await db.tx(async (sql) => {
-        if (!(await store.updateOwnSettings(sql, ctx.tenantId, id, own))) throw notFound(id)()
+        if (!(await store.updateOwnSettings(sql, ctx.tenantId, id, ownSettings))) throw notFound(id)()
         await realms.changed(sql, ctx.tenantId)
         return await store.findClient(sql, ctx.tenantId, id)
       })

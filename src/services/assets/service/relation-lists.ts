@@ -132,9 +132,9 @@ async function* sessionsOf({ db, register }: ListDeps, ctx: Ctx, found: FoundEnt
     { direction }: store.RelationSelection,
     { type, otherType, otherId, createdDate, endedDate }: store.SeenRelation & { endedDate?: Date },
   ): Session => {
-    const own = { entityType, entityId }
+    const entity = { entityType, entityId }
     const other = { entityType: otherType, entityId: otherId }
-    const [from, to] = direction === 'outbound' ? [own, other] : [other, own]
+    const [from, to] = direction === 'outbound' ? [entity, other] : [other, entity]
     return { type, from, to, startedAt: createdDate, ...(endedDate && { endedAt: endedDate }) }
   }
   for (const selection of selections)

@@ -36,14 +36,14 @@ function ends(
   rows: Fragment,
   more: Fragment,
 ) {
-  const [own, other] = direction === 'outbound' ? [sql`from`, sql`to`] : [sql`to`, sql`from`]
+  const [ownEnd, otherEnd] = direction === 'outbound' ? [sql`from`, sql`to`] : [sql`to`, sql`from`]
   if (source === 'register')
     return sql`
-      select tenant_id, 'CONTAINS' as type, 'ENDPOINT' as own_type, ${own}_id as own_id, 'ENDPOINT' as other_type,
-        ${other}_id as other_id, created_date ${more} from (${rows}) as r`
+      select tenant_id, 'CONTAINS' as type, 'ENDPOINT' as own_type, ${ownEnd}_id as own_id, 'ENDPOINT' as other_type,
+        ${otherEnd}_id as other_id, created_date ${more} from (${rows}) as r`
   return sql`
-    select tenant_id, type, ${own}_type as own_type, ${own}_id as own_id, ${other}_type as other_type,
-      ${other}_id as other_id, created_date ${more} from (${rows}) as r`
+    select tenant_id, type, ${ownEnd}_type as own_type, ${ownEnd}_id as own_id, ${otherEnd}_type as other_type,
+      ${otherEnd}_id as other_id, created_date ${more} from (${rows}) as r`
 }
 
 /** The endpoint at the other end, for the permissions of the caller. */

@@ -8,7 +8,7 @@ const readEndpoints = { scope: 'endpoint:read', anyJson: 'inside' as const, body
 const readSeries = { scope: ['endpoint:read', 'time-series:read'], bodyBytesMax }
 const readTraffic = { scope: 'endpoint:read' }
 /** The service checks that the caller created the export. */
-const own = { scope: 'authenticated', linkable: true as const }
+const anyCaller = { scope: 'authenticated', linkable: true as const }
 
 export function exportRoutes(http: Http, jobs: JobsService) {
   const { exports } = jobs
@@ -43,7 +43,7 @@ export function exportRoutes(http: Http, jobs: JobsService) {
       .send(await jobs.read(request.ctx, jobId))
   })
 
-  http.get('/jobs/:jobId/file', { schema: schemas.downloadFile, config: own }, (request, reply) =>
+  http.get('/jobs/:jobId/file', { schema: schemas.downloadFile, config: anyCaller }, (request, reply) =>
     sendContent(request, reply, (choose) => exports.open(request.ctx, request.params.jobId, choose)),
   )
 }

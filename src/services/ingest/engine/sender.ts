@@ -203,7 +203,7 @@ function templateOf(name: string, properties: object) {
 
 function linesOf({ tenantId, applicationName, id, arrivedAt, indexNo, endpointId, doc }: store.OutgoingRow): string {
   const _index = `${engineName(tenantId!, applicationName!)}-${dayOf(arrivedAt!)}`
-  const own = JSON.stringify({ [ownField]: { index: indexNo, endpointId, arrivedAt: arrivedAt!.getTime() } })
-  const source = doc === '{}' ? own : `${doc!.slice(0, -1)},${own.slice(1)}`
+  const waypostFields = JSON.stringify({ [ownField]: { index: indexNo, endpointId, arrivedAt: arrivedAt!.getTime() } })
+  const source = doc === '{}' ? waypostFields : `${doc!.slice(0, -1)},${waypostFields.slice(1)}`
   return `${JSON.stringify({ index: { _index, _id: id } })}\n${source}\n`
 }

@@ -77,8 +77,8 @@ export function snapshotOf({ ctx, index, type, id }: IngestDocument): PipelineOu
 /** Splits `a.b.0` into its parts; `_source.` in front is ignored. */
 export function splitPath(path: string): string[] {
   if (path === '') throw illegalArgument('path cannot be null nor empty')
-  const own = path.startsWith('_source.') ? path.slice('_source.'.length) : path
-  const parts = own.split('.')
+  const sourcePath = path.startsWith('_source.') ? path.slice('_source.'.length) : path
+  const parts = sourcePath.split('.')
   if (parts.length > 64 || parts.includes('')) throw illegalArgument(`path [${path}] is not valid`)
   return parts
 }

@@ -63,8 +63,8 @@ export const scriptError = (error: ScriptError, source: string): ProcessorError 
 /** Turns what a processor threw into an error with type and reason; any other error is a bug and is thrown again. */
 export function asProcessorError(error: unknown): ProcessorError {
   if (error instanceof ProcessorError) return error
-  const own = error instanceof TypeError ? undefined : asJavaThrow(error)
-  if (own) return new ProcessorError(errorType(own.javaClass), own.message)
+  const javaThrow = error instanceof TypeError ? undefined : asJavaThrow(error)
+  if (javaThrow) return new ProcessorError(errorType(javaThrow.javaClass), javaThrow.message)
   throw error
 }
 

@@ -85,8 +85,8 @@ async function addGrouping(
   const children: Groups = new Map()
   const rowsByGroup = Map.groupBy(rows, ({ keys }) => keyOf(keys.slice(0, -1)))
   for (const [key, group] of groups) {
-    const own = rowsByGroup.get(key) ?? []
-    const buckets = bucketsOf(search, grouping, own, single)
+    const groupRows = rowsByGroup.get(key) ?? []
+    const buckets = bucketsOf(search, grouping, groupRows, single)
     search.buckets += buckets.length
     if (search.buckets > bucketsMax || rows.length > bucketsMax)
       throw invalid(`aggs: the search has more than ${bucketsMax} buckets; use longer intervals or fewer terms`)
@@ -96,7 +96,7 @@ async function addGrouping(
     }
     group[name] = groupingResult(
       grouping,
-      own,
+      groupRows,
       buckets.map(({ bucket }) => bucket),
     )
   }

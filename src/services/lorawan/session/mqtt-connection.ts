@@ -245,15 +245,18 @@ function createParser(): PacketParser {
   const parser = mqtt.parser({ protocolVersion: 4 })
   // The parser's types do not include these fields.
   const inner = parser as unknown as { _list: { length: number }; _stateCounter: number }
-  const own: PacketParser = {
+  const packetParser: PacketParser = {
     owner: undefined,
     parse: (chunk) => void parser.parse(chunk),
     rest: () => inner._list.length,
     isBetweenPackets: () => inner._list.length === 0 && inner._stateCounter === 0,
   }
-  parser.on('packet', (packet) => own.owner && receive(own.owner, packet))
-  parser.on('error', () => own.owner && fail(own.owner, 'the network sent something that is not MQTT'))
-  return own
+  parser.on('packet', (packet) => packetParser.owner && receive(packetParser.owner, packet))
+  parser.on(
+    'error',
+    () => packetParser.owner && fail(packetParser.owner, 'the network sent something that is not MQTT'),
+  )
+  return packetParser
 }
 
 function read(state: State) {

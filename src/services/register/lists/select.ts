@@ -109,11 +109,11 @@ async function* byIds(sql: Sql, ctx: Ctx, endpointIds: string[], scope: string):
 
 async function withNumbers(sql: Sql, ctx: Ctx, page: SelectionPage): Promise<SelectedEndpoints> {
   // A caller of the platform may change endpoints of other tenants, but a job stays in one tenant.
-  const own = page.endpoints.filter(({ tenantId }) => tenantId === ctx.tenantId)
+  const ownEndpoints = page.endpoints.filter(({ tenantId }) => tenantId === ctx.tenantId)
   const foreign = page.endpoints.filter(({ tenantId }) => tenantId !== ctx.tenantId)
   const numbers = await findNumbersOf(
     sql,
-    own.map(({ endpointId }) => endpointId),
+    ownEndpoints.map(({ endpointId }) => endpointId),
   )
   const rejected = [
     ...page.rejected,
@@ -121,10 +121,10 @@ async function withNumbers(sql: Sql, ctx: Ctx, page: SelectionPage): Promise<Sel
   ]
   return {
     items: [
-      ...own.map(({ endpointId }) => ({ endpointId, number: numbers.get(endpointId) ?? -1 })),
+      ...ownEndpoints.map(({ endpointId }) => ({ endpointId, number: numbers.get(endpointId) ?? -1 })),
       ...rejected.map(({ endpointId, error }) => ({ endpointId, refused: error.message })),
     ],
-    applicationNames: new Set(own.map(({ applicationName }) => applicationName)),
+    applicationNames: new Set(ownEndpoints.map(({ applicationName }) => applicationName)),
     refusal: rejected[0]?.error,
   }
 }

@@ -80,9 +80,9 @@ export async function patchAll(
     // Few tasks run at a time, so that they can wait for the configuration of a version while they hold a connection.
     const isReserved = reservedKeys(await connectivityKeys(row), row.connectivityKeys)
     try {
-      const own = await patchedOf(visibleMetadata(row), patch, isReserved)
-      checkMetadata(own, isReserved)
-      const metadata = { ...own, ...pick(row.metadata, isReserved) }
+      const patched = await patchedOf(visibleMetadata(row), patch, isReserved)
+      checkMetadata(patched, isReserved)
+      const metadata = { ...patched, ...pick(row.metadata, isReserved) }
       const difference = differenceOf(row.metadata, metadata)
       if (!difference) continue
       const [addedKeys, removedKeys] = [Object.keys(difference.added), Object.keys(difference.removed)]

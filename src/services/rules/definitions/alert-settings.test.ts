@@ -21,10 +21,10 @@ const notices = { emailRecipients: ['a@example.org', 'Bo <b@example.org>'], webh
 /** Returns the parts of a setting as the engine loads them. */
 async function partsOf(id: string) {
   const { rules, actions, triggers } = await loadDefinitions(sql, 'default')
-  const own = rules.filter(({ alertSettingId }) => alertSettingId === id)
-  const triggerIds = new Set(own.flatMap((rule) => rule.triggerIds))
+  const rulesOfSetting = rules.filter(({ alertSettingId }) => alertSettingId === id)
+  const triggerIds = new Set(rulesOfSetting.flatMap((rule) => rule.triggerIds))
   return {
-    rules: own,
+    rules: rulesOfSetting,
     actions: actions.filter(({ alertSettingId }) => alertSettingId === id),
     triggers: triggers.filter((trigger) => triggerIds.has(trigger.id)),
   }

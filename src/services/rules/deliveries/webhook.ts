@@ -29,14 +29,14 @@ export function createWebhookSender({ connections, now, timeoutMs }: WebhookSend
   return async ({ id, tenantId }, content): Promise<AttemptOutcome> => {
     const { url, headers, body, signingKey } = JSON.parse(content) as WebhookContent
     const seconds = Math.floor(now().getTime() / 1000)
-    const own = {
+    const waypostHeaders = {
       'x-waypost-delivery': id,
       ...(signingKey !== undefined && { 'x-waypost-signature': signatureOf(signingKey, seconds, body) }),
     }
     try {
       const status = await connections.send(tenantId, url, {
         method: 'POST',
-        headers: { ...headers, ...own },
+        headers: { ...headers, ...waypostHeaders },
         body,
         timeoutMs,
       })

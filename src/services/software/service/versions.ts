@@ -137,8 +137,8 @@ async function create(deps: Deps, ctx: Ctx, target: Target, fields: NewFields): 
       })
     const { columns, filters } = await columnsOf(deps, sql, application, target, plan, fields)
     const dates = { createdDate: at, updatedDate: at }
-    const own = { version, specification, filename: fields.filename ?? null }
-    const number = await store.insertVersion(sql, { ...application, ...columns, ...own, ...dates })
+    const versionFields = { version, specification, filename: fields.filename ?? null }
+    const number = await store.insertVersion(sql, { ...application, ...columns, ...versionFields, ...dates })
     if (number === undefined) throw SoftwareTaken({ ...target })
     await store.replaceRolloutFilters(sql, { ...application, number }, filters)
     await memberships.sync(sql, application)

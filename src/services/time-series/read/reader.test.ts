@@ -51,7 +51,7 @@ suite('reading in parts', () => {
         log: index % 3 === 0 ? 'on' : `${prefix}${index}`.repeat(200),
         x: index,
       }))
-    for (const own of [endpoint, otherEndpoint]) await collect(own, texts(own.endpointId.slice(0, 3)))
+    for (const target of [endpoint, otherEndpoint]) await collect(target, texts(target.endpointId.slice(0, 3)))
     const limits = { points: 300, sampleValues: 1000, sampleTextBytes: 3000 }
     const assertBothEqual = async () => {
       assert.ok((await assertSameAsReference(endpoint, limits)) > 5, 'the query must be read in several parts')

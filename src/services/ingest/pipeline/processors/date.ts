@@ -35,12 +35,12 @@ const isoNames = ['ISO_DATE_TIME', 'ISO_OFFSET_DATE_TIME', 'ISO_DATE']
 
 const special: Record<string, Reader> = {
   ISO8601: (text, zone, year) => {
-    const own = text.replace(/^(\d{4}-\d{2}-\d{2}) (?=\d)/, '$1T').replace(/,(\d+)/, '.$1')
+    const isoText = text.replace(/^(\d{4}-\d{2}-\d{2}) (?=\d)/, '$1T').replace(/,(\d+)/, '.$1')
     for (const name of isoNames) {
-      const found = parseLenient(namedFormatters[name]!, own, zone, year)
+      const found = parseLenient(namedFormatters[name]!, isoText, zone, year)
       if (found) return found
     }
-    return parseLenient(formatterOf('yyyy[-MM]'), own, zone, year)
+    return parseLenient(formatterOf('yyyy[-MM]'), isoText, zone, year)
   },
   UNIX: (text, zone) => unix(text, zone, 1),
   UNIX_MS: (text, zone) => unix(text, zone, 1000),
@@ -146,10 +146,10 @@ export const date: ProcessorDefinition = {
       const value = getField(document, field, parts)
       if (value === null) throw illegalArgument(`field [${field}] is null, cannot parse date`)
       const text = textOf(value)
-      const own = zone(document)
+      const zoneName = zone(document)
       const year = yearOf(document)
       for (const reader of readers) {
-        const found = tryReader(reader, text, own, year)
+        const found = tryReader(reader, text, zoneName, year)
         if (found) return setField(document, target, formatTemporal(output, found), targetParts)
       }
       throw illegalArgument(`unable to parse date [${text}]`)

@@ -125,20 +125,20 @@ export const pipeline: ProcessorDefinition = {
     const name = compileTemplate(requiredText(config, 'name'))
     const ignoreMissing = flag(config, 'ignore_missing_pipeline', false)
     return (document) => {
-      const own = name(document)
-      if (document.pipelines.includes(own))
-        throw new ProcessorError('illegal_state_exception', `Cycle detected for pipeline: ${own}`)
+      const pipelineName = name(document)
+      if (document.pipelines.includes(pipelineName))
+        throw new ProcessorError('illegal_state_exception', `Cycle detected for pipeline: ${pipelineName}`)
       if (document.pipelines.length >= nestingMax)
         throw new ProcessorError('illegal_state_exception', `More than ${nestingMax} pipelines run inside each other.`)
-      const found = lookup(own)
+      const found = lookup(pipelineName)
       if (!found) {
         if (ignoreMissing) return
         throw new ProcessorError(
           'illegal_state_exception',
-          `Pipeline processor configured for non-existent pipeline [${own}]`,
+          `Pipeline processor configured for non-existent pipeline [${pipelineName}]`,
         )
       }
-      document.pipelines.push(own)
+      document.pipelines.push(pipelineName)
       try {
         runPipeline(found, document)
       } finally {

@@ -78,8 +78,8 @@ async function insertPart(
 ) {
   const at = kit.now()
   const type = part.table === 'rules' ? {} : { type: part.type }
-  const own = { id, tenantId: ctx.tenantId, ...type, alertSettingId: settingId, createdAt: at, updatedAt: at }
-  await insertRow(sql, part.table, { ...own, ...columns })
+  const commonColumns = { id, tenantId: ctx.tenantId, ...type, alertSettingId: settingId, createdAt: at, updatedAt: at }
+  await insertRow(sql, part.table, { ...commonColumns, ...columns })
   if (part.table === 'rules') await addVersion(sql, ctx, { id, version: 1, fields: part.columns, updatedAt: at })
 }
 
