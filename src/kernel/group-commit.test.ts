@@ -105,33 +105,97 @@ suite('group commit', () => {
     await add(4)
   })
 
-  test('a group that is ordered waits until the one before it is written, with all retries; others do not wait', async () => {
+  test('rows of a key wait until those before them are written, with all retries; rows of other keys do not wait', async () => {
     const written: number[][] = []
-    let isBroken = true
-    const { add, commit } = aCommit({
+    let [isBroken, attempts] = [true, 0]
+    const { commit } = aCommit({
       concurrentWrites: 3,
-      // Odd numbers are ordered.
-      create() {
-        const group = create()
-        Object.defineProperty(group, 'isOrdered', { get: () => group.all.some((number) => number % 2 === 1) })
-        return group
-      },
       async write({ all }) {
+        attempts++
         if (all.includes(1) && isBroken) throw new Error('unreachable')
         written.push(all)
       },
     })
-    const first = add(1)
-    await sleep(20)
-    await add(2)
-    await add(4)
-    const third = add(3)
-    assert.equal(await Promise.race([third, sleep(30).then(() => 'waits')]), 'waits')
-    assert.deepEqual(written, [[2], [4]])
+    const add = (key: string, number: number) => {
+      commit.current(key).all.push(number)
+      return commit.committed()
+    }
+    const first = add('a', 1)
+    assert.ok(commit.isPending('a'))
+    await eventually(() => assert.ok(attempts > 0), { everyMs: 1 })
+    const others: Promise<void>[] = []
+    // The second group of the key is full, so it has a follower, too.
+    for (let number = 100; number < 160; number++) others.push(add('a', number))
+    await add('b', 2)
+    await add('c', 3)
+    assert.equal(await Promise.race([others[0], sleep(30).then(() => 'waits')]), 'waits')
+    assert.deepEqual(written, [[2], [3]])
+    assert.ok(!commit.isPending('b'))
     isBroken = false
-    await Promise.all([first, third])
+    await Promise.all([first, ...others])
     await commit.drained()
-    assert.deepEqual(written, [[2], [4], [1], [3]])
+    assert.deepEqual(
+      written.slice(2).map(([number, ...more]) => [number, more.length]),
+      [
+        [1, 0],
+        [100, 49],
+        [150, 9],
+      ],
+    )
+    assert.ok(!commit.isPending('a'))
+  })
+
+  test('a key that always has rows being written does not hold back rows of others', async () => {
+    const written: number[] = []
+    let isEnded = false
+    const { commit } = aCommit({
+      concurrentWrites: 1,
+      everyMs: 1,
+      async write({ all }) {
+        written.push(...all)
+        await sleep(1)
+      },
+    })
+    const add = (key: string, number: number) => {
+      commit.current(key).all.push(number)
+      return commit.committed()
+    }
+    const busy = ['a', 'b'].map(async (key) => {
+      while (!isEnded) await Promise.all([add(key, 0), sleep(0).then(() => add(key, 0))])
+    })
+    for (let number = 1; number <= 20; number++) await add('c', number)
+    isEnded = true
+    await Promise.all(busy)
+    assert.deepEqual(
+      written.filter((number) => number > 0),
+      Array.from({ length: 20 }, (_, index) => index + 1),
+    )
+  })
+
+  test('rows of a key that wait too long fail, and later ones are written', async () => {
+    const end = Promise.withResolvers<void>()
+    const started: number[] = []
+    const { commit } = aCommit({
+      timeoutMs: 100,
+      async write({ all }) {
+        started.push(...all)
+        if (all.includes(1)) await end.promise
+      },
+    })
+    const add = (number: number) => {
+      commit.current('a').all.push(number)
+      return commit.committed()
+    }
+    const first = add(1)
+    await eventually(() => assert.deepEqual(started, [1]), { everyMs: 1 })
+    const second = add(2)
+    await assert.rejects(first, { status: 503 })
+    await assert.rejects(second, { status: 503 })
+    end.resolve()
+    await eventually(() => add(3))
+    await commit.drained()
+    assert.ok(!started.includes(2))
+    assert.ok(!commit.isPending('a'))
   })
 
   test('rows beyond the limit of pending bytes are rejected', async () => {

@@ -1,6 +1,9 @@
 /**
  * Group commit: rows added within the same few milliseconds share one write and one commit. An idle writer writes at once; a busy
  * one starts a write every few milliseconds, with a limit of concurrent writes.
+ *
+ * Rows with a key are written in order: while a group with rows of this key is being written, with all its retries, further rows of the
+ * key go into a group that follows it. Rows of other keys do not wait for it.
  */
 import { monotonicMs, sleep } from './clock.ts'
 import { DatabaseUnavailable } from './errors.ts'
@@ -16,15 +19,20 @@ export interface Group {
   readonly bytes: number
   /** True if it is large enough to be written without waiting for more. */
   readonly isFull: boolean
-  /** True if it is written after all groups of this kind before it, with all their retries. */
-  readonly isOrdered?: boolean
 }
 
 export interface GroupCommit<G extends Group> {
-  /** Returns the group of the next write: add all rows of a message, then call `committed`. Throws 503 if too much is pending. */
-  current(): G
+  /**
+   * Returns the group of the next write: add all rows of a message, then call `committed`. Rows of one key are stored in the order of the
+   * calls. Throws 503 if too much is pending.
+   */
+  current(key?: string): G
   /** Resolves when the rows just added to `current` are durable. */
   committed(): Promise<void>
+  /** Returns whether rows of this key wait or are being written. */
+  isPending(key: string): boolean
+  /** Returns the groups that wait or are being written. */
+  pending(): G[]
   /** Resolves when all rows added before this call are written or given up; unlike `drained`, it does not wait for later ones. */
   settled(): Promise<void>
   /** Resolves when no rows are pending. */
@@ -43,8 +51,8 @@ export interface GroupCommitOptions<G extends Group> {
   abandoned?(group: G): void
   log: Log
   metrics: Metrics
-  /** The time between the starts of two writes. A function gets the next group and the number of rows in the last write. */
-  everyMs: number | ((group: G, lastCount: number) => number)
+  /** The time between the starts of two writes. A function gets the number of rows in the last write. */
+  everyMs: number | ((lastCount: number) => number)
   concurrentWrites: number
   pendingBytesMax: number
   /** Time limit of a write, including retries, while the database is slow or unreachable. */
@@ -55,6 +63,12 @@ interface Batch<G> {
   group: G
   /** The part of the group's size that `pendingBytes` already includes. */
   bytes: number
+  keys: Set<string>
+  /** True once no more rows can be added. */
+  isClosed: boolean
+  /** The batch that is written after this one, with further rows of its keys. */
+  follower: Batch<G> | undefined
+  isFollower: boolean
   promise: Promise<void>
   settle(error?: unknown): void
   /** True once its callers have got a result. */
@@ -68,16 +82,21 @@ const defaultTimeoutMs = 30_000
 interface Writer<G extends Group> extends GroupCommitOptions<G> {
   rowsWritten: ReturnType<Metrics['counter']>
   failures: ReturnType<Metrics['counter']>
+  /** Batches that have not ended, in the order of their creation. */
+  batches: Batch<G>[]
   open: Batch<G> | undefined
-  sealed: Batch<G>[]
+  /** Closed batches that can be written, in the order of their creation. */
+  ready: Batch<G>[]
+  /** The batch of the last call of `current`. */
+  last: Batch<G> | undefined
   /** Writes that are running. */
   flushing: OpenItems<Promise<void>>
   pendingBytes: number
+  /** The start of the last write that is not a follower. */
   lastWriteStartedAt: number
   lastCount: number
-  /** True while a group that is ordered is being written. */
-  isWritingOrdered: boolean
-  scheduled: boolean
+  isStarting: boolean
+  timer: NodeJS.Timeout | undefined
 }
 
 export function createGroupCommit<G extends Group>(options: GroupCommitOptions<G>): GroupCommit<G> {
@@ -86,27 +105,30 @@ export function createGroupCommit<G extends Group>(options: GroupCommitOptions<G
     ...options,
     rowsWritten: metrics.counter(`waypost_${name}_rows_total`, 'Number of rows stored.'),
     failures: metrics.counter(`waypost_${name}_failures_total`, 'Number of failed writes.'),
+    batches: [],
     open: undefined,
-    sealed: [],
+    ready: [],
+    last: undefined,
     flushing: createOpenItems(),
     pendingBytes: 0,
     lastWriteStartedAt: Number.NEGATIVE_INFINITY,
     lastCount: 0,
-    isWritingOrdered: false,
-    scheduled: false,
+    isStarting: false,
+    timer: undefined,
   }
   metrics.gauge(`waypost_${name}_pending_bytes`, 'Number of bytes that wait to be stored.', [], (gauge) =>
     gauge.set(writer.pendingBytes),
   )
   return {
-    current: () => current(writer),
+    current: (key) => current(writer, key),
     committed: () => committed(writer),
+    isPending: (key) => lastOfKey(writer, key) !== undefined,
+    pending: () => writer.batches.map(({ group }) => group),
     async settled() {
-      const waiting = [writer.open, ...writer.sealed].map((batch) => batch?.promise)
-      await Promise.allSettled([...writer.flushing, ...waiting])
+      await Promise.allSettled([...writer.flushing, ...writer.batches.map((batch) => batch.promise)])
     },
     async drained() {
-      while (writer.open || writer.sealed.length > 0 || writer.flushing.size > 0) {
+      while (writer.batches.length > 0) {
         startWrite(writer)
         await Promise.all(writer.flushing)
       }
@@ -114,36 +136,69 @@ export function createGroupCommit<G extends Group>(options: GroupCommitOptions<G
   }
 }
 
-function current<G extends Group>(writer: Writer<G>): G {
+function current<G extends Group>(writer: Writer<G>, key: string | undefined): G {
   if (writer.pendingBytes > writer.pendingBytesMax) throw DatabaseUnavailable()
+  const before = key === undefined ? undefined : lastOfKey(writer, key)
+  const batch = before && before !== writer.open ? batchAfter(writer, before) : openBatch(writer)
+  if (key !== undefined) batch.keys.add(key)
+  writer.last = batch
+  return batch.group
+}
+
+const lastOfKey = <G extends Group>({ batches }: Writer<G>, key: string) =>
+  batches.length === 0 ? undefined : batches.findLast(({ keys }) => keys.has(key))
+
+function openBatch<G extends Group>(writer: Writer<G>): Batch<G> {
   if (writer.open?.settled) {
-    writer.abandoned?.(writer.open.group)
+    const expired = writer.open
     writer.open = undefined
+    writer.abandoned?.(expired.group)
+    end(writer, expired)
   }
-  writer.open ??= newBatch(writer)
-  return writer.open.group
+  writer.open ??= newBatch(writer, false)
+  return writer.open
+}
+
+/** Returns the batch for further rows of a key whose last rows are in `before`. */
+function batchAfter<G extends Group>(writer: Writer<G>, before: Batch<G>): Batch<G> {
+  if (!before.isClosed && !before.settled) return before
+  before.follower ??= newBatch(writer, true)
+  return batchAfter(writer, before.follower)
 }
 
 function committed<G extends Group>(writer: Writer<G>): Promise<void> {
-  const batch = writer.open!
+  const batch = writer.last!
   const { bytes, isFull } = batch.group
   writer.pendingBytes += bytes - batch.bytes
   batch.bytes = bytes
   if (isFull) {
-    writer.sealed.push(batch)
-    writer.open = undefined
+    batch.isClosed = true
+    if (batch === writer.open) {
+      writer.open = undefined
+      makeReady(writer, batch)
+    }
   }
   schedule(writer)
   return batch.promise
 }
 
-function newBatch<G extends Group>(writer: Writer<G>): Batch<G> {
+function makeReady<G extends Group>({ batches, ready }: Writer<G>, batch: Batch<G>) {
+  const no = batches.indexOf(batch)
+  const at = ready.findIndex((other) => batches.indexOf(other) > no)
+  ready.splice(at === -1 ? ready.length : at, 0, batch)
+}
+
+function newBatch<G extends Group>(writer: Writer<G>, isFollower: boolean): Batch<G> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   promise.catch(() => {}) // callers that wait get the error
   const group = writer.create()
   const batch: Batch<G> = {
     group,
     bytes: 0,
+    keys: new Set(),
+    isClosed: false,
+    follower: undefined,
+    isFollower,
     promise,
     settled: false,
     settle(error) {
@@ -159,41 +214,73 @@ function newBatch<G extends Group>(writer: Writer<G>): Batch<G> {
     writeTimedOut(writer.log, { writer: writer.name, rows: group.count })
     batch.settle(DatabaseUnavailable())
   }, writer.timeoutMs ?? defaultTimeoutMs)
+  writer.batches.push(batch)
   return batch
 }
 
 function schedule<G extends Group>(writer: Writer<G>) {
-  const { scheduled, flushing, concurrentWrites, sealed, open, lastWriteStartedAt, lastCount, everyMs } = writer
-  const next = sealed[0] ?? open
-  if (scheduled || flushing.size >= concurrentWrites || !next || mustWait(writer, next)) return
-  writer.scheduled = true
-  const pauseMs = typeof everyMs === 'number' ? everyMs : everyMs(next.group, lastCount)
-  const waitMs = sealed.length > 0 ? 0 : lastWriteStartedAt + pauseMs - monotonicMs()
-  if (waitMs > 0) setTimeout(startWrite, waitMs, writer)
-  else setImmediate(startWrite, writer)
+  if (writer.isStarting || writer.flushing.size >= writer.concurrentWrites) return
+  if (writer.timer && writer.ready.length === 0) return
+  const next = nextBatch(writer)
+  if (!next) return
+  const waitMs = next === writer.open ? msUntilDue(writer) : 0
+  if (waitMs > 0) {
+    writer.timer = setTimeout(timeIsUp, waitMs, writer)
+    return
+  }
+  clearTimeout(writer.timer)
+  writer.timer = undefined
+  writer.isStarting = true
+  setImmediate(startWrite, writer)
 }
 
-const mustWait = <G extends Group>({ isWritingOrdered }: Writer<G>, { group }: Batch<G>) =>
-  isWritingOrdered && group.isOrdered === true
+function timeIsUp<G extends Group>(writer: Writer<G>) {
+  writer.timer = undefined
+  schedule(writer)
+}
+
+/** Returns the oldest batch that can be written. The open one does not hold back others before its time. */
+function nextBatch<G extends Group>(writer: Writer<G>): Batch<G> | undefined {
+  const { batches, open, ready } = writer
+  const first = ready[0]
+  if (!first || !open) return first ?? open
+  return batches.indexOf(open) < batches.indexOf(first) && msUntilDue(writer) <= 0 ? open : first
+}
+
+/** Timers have steps of a millisecond, so a shorter time is over. */
+function msUntilDue<G extends Group>({ everyMs, lastCount, lastWriteStartedAt }: Writer<G>): number {
+  const pauseMs = typeof everyMs === 'number' ? everyMs : everyMs(lastCount)
+  const waitMs = lastWriteStartedAt + pauseMs - monotonicMs()
+  return waitMs < 1 ? 0 : waitMs
+}
 
 function startWrite<G extends Group>(writer: Writer<G>) {
-  writer.scheduled = false
-  const batch = writer.sealed[0] ?? writer.open
-  // The end of the ordered write calls `schedule`.
-  if (!batch || mustWait(writer, batch)) return
+  writer.isStarting = false
+  const batch = nextBatch(writer)
+  if (!batch) return
   if (batch === writer.open) writer.open = undefined
-  else writer.sealed.shift()
-  const { isOrdered = false, count } = batch.group
-  writer.lastWriteStartedAt = monotonicMs()
-  writer.lastCount = count
-  writer.isWritingOrdered ||= isOrdered
+  else writer.ready.shift()
+  batch.isClosed = true
+  if (!batch.isFollower) {
+    writer.lastWriteStartedAt = monotonicMs()
+    writer.lastCount = batch.group.count
+  }
   const flush = write(writer, batch).finally(() => {
     remove()
-    if (isOrdered) writer.isWritingOrdered = false
+    end(writer, batch)
     schedule(writer)
   })
   const remove = writer.flushing.add(flush)
   schedule(writer)
+}
+
+/** Removes a batch that is written or given up, and lets its follower start. */
+function end<G extends Group>(writer: Writer<G>, batch: Batch<G>) {
+  writer.batches.splice(writer.batches.indexOf(batch), 1)
+  const { follower } = batch
+  if (!follower) return
+  follower.isClosed = true
+  makeReady(writer, follower)
 }
 
 /** Writes a batch; retries until it succeeds, the error is permanent, or the time limit is reached. */

@@ -35,10 +35,10 @@ import { publishPoints } from './write/publish-points.ts'
 import { publishReceived } from './write/publish-samples.ts'
 import { createPutPoints } from './write/put-points.ts'
 import { createPlaceReports } from './write/report-places.ts'
-import type { Rows } from './write/rows.ts'
+import type { Origin, Rows } from './write/rows.ts'
 import { createSlots, type Slots } from './write/slots.ts'
 import { createWriteOrder } from './write/write-order.ts'
-import { concurrentWrites, createWriter } from './write/writer.ts'
+import { connectionsMax, createWriter } from './write/writer.ts'
 
 export interface TimeSeriesService {
   /** The contract without those functions that need the device extension. */
@@ -146,7 +146,7 @@ export function createTimeSeries(kit: Kit<TimeSeriesSettings>, services: Service
 
 /** The pools are separate, so that writing, packing and reading do not wait for each other's connections. */
 const openPools = (db: Db) => ({
-  writing: db.open({ max: concurrentWrites * 2, name: 'waypost-series' }),
+  writing: db.open({ max: connectionsMax, name: 'waypost-series' }),
   background: db.open({ max: 2, name: 'waypost-series-packing', statementSeconds: 300 }),
   reading: db.open({ max: readLimits.total * 2, name: 'waypost-series-reading' }),
 })
@@ -170,11 +170,10 @@ function createWritePath(
     isAlone: members.isAlone,
     publishReceived: (sql, { received }) => publishReceived(bus, sql, received),
     duringCommit: {
-      isNeeded: ({ companionRows, origins }) =>
-        companionRows.length > 0 || origins.some((origin) => bus.isWanted(PointsStored, origin)),
+      isNeeded: ({ companionRows, hasPublishedPoints }) => companionRows.length > 0 || hasPublishedPoints,
       async run(sql, rows) {
         if (rows.companionRows.length > 0) await companion?.store(sql, rows.companionRows, rows.isRepeated)
-        await publishPoints(bus, sql, rows, numbers)
+        if (rows.hasPublishedPoints) await publishPoints(bus, sql, rows, numbers)
       },
     },
     stored(rows) {
@@ -190,6 +189,7 @@ function createWritePath(
     log,
     writes: writer,
   })
+  const isPublished = (origin: Origin) => bus.isWanted(PointsStored, origin)
   const onStored = (listener: (rows: Rows) => void) => void listeners.push(listener)
   onStored(latest.stored)
   return {
@@ -197,7 +197,7 @@ function createWritePath(
       plans: createExtractionPlans(applications),
       numbers,
       writer,
-      isPublished: (origin) => bus.isWanted(PointsStored, origin),
+      isPublished,
       companion: () => companion,
       quota: kit.quota,
     }),
@@ -205,7 +205,7 @@ function createWritePath(
       if (companion) throw new Error('samples have a companion already')
       companion = given
     },
-    putPoints: createPutPoints({ numbers, writer }),
+    putPoints: createPutPoints({ numbers, writer, isPublished }),
     latest,
     position: order.position,
     /** Registers a listener for rows that this node has committed. */

@@ -13,7 +13,7 @@ import type { SeriesSet } from '../store/numbers.ts'
 import { type Extracted, extract } from './extract.ts'
 import type { ExtractionPlans, Plan } from './extraction-plan.ts'
 import type { Origin, Rows } from './rows.ts'
-import type { Writer } from './writer.ts'
+import type { Lane, Writer } from './writer.ts'
 
 export interface CollectDeps {
   plans: ExtractionPlans
@@ -39,6 +39,9 @@ function addExtras(rows: Rows, { companionRows, received }: Extras) {
   if (companionRows) rows.addCompanionRows(companionRows)
   if (received) rows.addReceived(received)
 }
+
+const laneOf = ({ messageId }: Origin, { received }: Extras): Lane =>
+  received || messageId !== undefined ? 'published' : 'plain'
 
 function extractAll(plan: Plan, samples: unknown[], sampleTime: number | undefined): Extracted[] {
   const extractedSamples: Extracted[] = []
@@ -75,8 +78,9 @@ export function createCollect({ plans, numbers, writer, isPublished, companion, 
     sampleTime: number | undefined,
   ) {
     const extractedSamples = extractAll(await plans.planOf(origin), samples, sampleTime)
-    if (extractedSamples.length === 0) return { committed: addOnlyExtras(extras) }
+    if (extractedSamples.length === 0) return { committed: addOnlyExtras(origin, extras) }
     const endpointNo = await numbers.endpointNo(origin)
+    if (laneOf(origin, extras) === 'published') await writer.plainRowsSettled(endpointNo)
     const sets = await numbers.allSetsOf(
       origin,
       extractedSamples.map(({ fields }) => fields),
@@ -85,9 +89,9 @@ export function createCollect({ plans, numbers, writer, isPublished, companion, 
   }
 
   /** A sample without values has no row, but its companion rows are stored, and it is published. */
-  function addOnlyExtras(extras: Extras): Promise<void> {
+  function addOnlyExtras(origin: Origin, extras: Extras): Promise<void> {
     if (!extras.companionRows && !extras.received) return resolvedPromise
-    addExtras(writer.current(), extras)
+    addExtras(writer.current(laneOf(origin, extras), origin.endpointId), extras)
     return writer.committed()
   }
 
@@ -99,7 +103,7 @@ export function createCollect({ plans, numbers, writer, isPublished, companion, 
     sets: SeriesSet[][],
     extras: Extras,
   ) {
-    const rows = writer.current()
+    const rows = writer.current(laneOf(origin, extras), origin.endpointId)
     addExtras(rows, extras)
     for (let index = 0; index < all.length; index++) {
       const { at, values } = all[index]!
@@ -121,8 +125,10 @@ export function createCollect({ plans, numbers, writer, isPublished, companion, 
       if (typeof endpointNo !== 'number') endpointNo.catch(() => {})
       return afterLookup(origin, samples, receivedAt, extras, sampleTime)
     }
+    if (laneOf(origin, extras) === 'published' && writer.plainRowsSettled(endpointNo))
+      return afterLookup(origin, samples, receivedAt, extras, sampleTime)
     const extractedSamples = extractAll(plan, samples, sampleTime)
-    if (extractedSamples.length === 0) return addOnlyExtras(extras)
+    if (extractedSamples.length === 0) return addOnlyExtras(origin, extras)
     const sets: SeriesSet[][] = []
     for (let index = 0; index < extractedSamples.length; index++) {
       const sampleSets = numbers.setsOf(origin, extractedSamples[index]!.fields)

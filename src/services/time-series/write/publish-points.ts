@@ -12,7 +12,7 @@ export async function publishPoints(bus: Bus, sql: Sql, rows: Rows, numbers: Num
   const byApplication = new Map<string, { tenantId: string; applicationName: string; points: StoredPoint[] }>()
   for (let row = 0; row < rows.count; row++) {
     const origin = rows.origins[row]!
-    if (!bus.isWanted(PointsStored, origin)) continue
+    if (origin.messageId === undefined) continue
     const { tenantId, applicationName } = origin
     let event = byApplication.get(applicationName)
     if (!event) {

@@ -9,6 +9,7 @@ import { PointRejected } from '../errors.ts'
 import { fieldOf } from '../numbers/field.ts'
 import type { Numbers } from '../numbers/numbers.ts'
 import { autoPrefix, valueProblem } from './extract.ts'
+import type { Origin } from './rows.ts'
 import type { Writer } from './writer.ts'
 
 interface Version {
@@ -18,7 +19,16 @@ interface Version {
   cause?: string
 }
 
-export function createPutPoints({ numbers, writer }: { numbers: Numbers; writer: Writer }) {
+export function createPutPoints({
+  numbers,
+  writer,
+  isPublished,
+}: {
+  numbers: Numbers
+  writer: Writer
+  /** Returns whether a service wants the points of this endpoint. */
+  isPublished(origin: Origin): boolean
+}) {
   return async (version: Version, points: NewPoint[]): Promise<void> => {
     for (const point of points) requireValidPoint(point)
     // Sorting the names results in fewer sets.
@@ -31,12 +41,19 @@ export function createPutPoints({ numbers, writer }: { numbers: Numbers; writer:
       version,
       nonEmpty.map(({ point, valueNames }) => valueNames.map((name) => fieldOf(point.seriesName, name))),
     )
-    const rows = writer.current()
     const message = { messageId: newId(), cause: version.cause ?? currentCause() }
+    const originOf = (endpointId: string): Origin => {
+      const origin = { ...version, endpointId }
+      return isPublished(origin) ? { ...origin, ...message } : origin
+    }
+    const origins = new Map(Array.from(endpointNos.keys(), (endpointId) => [endpointId, originOf(endpointId)]))
+    const isAnyPublished = [...origins.values()].some(({ messageId }) => messageId !== undefined)
+    // Concurrent requests have no order, so no key is needed.
+    const rows = writer.current(isAnyPublished ? 'published' : 'plain')
     for (const [index, { point, valueNames }] of nonEmpty.entries()) {
       const { endpointId, timestamp: at } = point
       const values = valueNames.map((name) => point.values[name]!)
-      rows.add(endpointNos.get(endpointId)!, at, false, sets[index]!, values, { ...version, endpointId, ...message })
+      rows.add(endpointNos.get(endpointId)!, at, false, sets[index]!, values, origins.get(endpointId)!)
     }
     await writer.committed()
   }

@@ -18,7 +18,7 @@ export interface Origin {
   endpointId: string
   /** The run of a rule that made the sample. */
   cause?: string | undefined
-  /** The message of the sample, known if a service wants its points. */
+  /** The message of the sample. It is known if the points are published. */
   messageId?: string
 }
 
@@ -34,8 +34,8 @@ export interface Rows extends Group {
   readonly companionRows: CompanionRows[]
   /** Samples to publish in the same commit. */
   readonly received: ReceivedMessage[]
-  /** True if rows or samples are published: event handlers get those of an endpoint in the order of its messages. */
-  readonly isOrdered: boolean
+  /** True if points of these rows are published in the same commit. */
+  readonly hasPublishedPoints: boolean
   /** True once a write was tried, which may have succeeded without an answer. */
   isRepeated: boolean
   /** The group's first number in the order of writes, once it is known. */
@@ -92,7 +92,7 @@ export function createRows(valuesMax: number): Rows {
   const companionRows: CompanionRows[] = []
   const received: ReceivedMessage[] = []
   let [sampleCount, valueCount, textLength, companionBytes, receivedBytes] = [0, 0, 0, 0, 0]
-  let isOrdered = false
+  let hasPublishedPoints = false
 
   function addRow(
     endpointNo: number,
@@ -117,7 +117,7 @@ export function createRows(valuesMax: number): Rows {
     sets.push(set)
     values.push(rowValues)
     origins.push(origin)
-    if (origin.messageId !== undefined) isOrdered = true
+    if (origin.messageId !== undefined) hasPublishedPoints = true
     valueCount += rowValues.length
   }
 
@@ -138,8 +138,8 @@ export function createRows(valuesMax: number): Rows {
     get bytes() {
       return times.length * 150 + valueCount * 16 + textLength * 2 + companionBytes + receivedBytes * 4
     },
-    get isOrdered() {
-      return isOrdered
+    get hasPublishedPoints() {
+      return hasPublishedPoints
     },
     get isFull() {
       return valueCount >= valuesMax || textLength + receivedBytes > 4_000_000 || companionBytes > 8_000_000
@@ -167,7 +167,6 @@ export function createRows(valuesMax: number): Rows {
     },
     addReceived(added) {
       received.push(added)
-      isOrdered = true
       receivedBytes += added.bytes
     },
     stamped: () => stampedOf(rows, timeOrigins),

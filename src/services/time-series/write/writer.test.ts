@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eventually } from '../../../../test/harness/eventually.ts'
-import { openTimeSeries } from '../../../../test/harness/time-series.ts'
+import { messageOf, openTimeSeries } from '../../../../test/harness/time-series.ts'
 import { createLog } from '../../../kernel/log.ts'
 import { createMetrics } from '../../../kernel/metrics.ts'
+import { Applications } from '../../applications/contract.ts'
 import { nextWritten } from '../store/latest-marks.ts'
+import { createCollect } from './collect.ts'
+import { createExtractionPlans } from './extraction-plan.ts'
 import type { Rows } from './rows.ts'
 import { createWriteOrder } from './write-order.ts'
 import { createWriter, type WriterOptions } from './writer.ts'
@@ -135,4 +138,108 @@ test('callers get an error while the database is unavailable, and later ones are
   assert.deepEqual(await points(endpoint.endpointId), { 'auto~a/value': [[1, 6]] })
   const before = await order.position()
   await eventually(async () => assert.ok((await writer.storedUpTo()) > before, 'no write must count as unfinished'))
+})
+
+const unreachable = () => Object.assign(new Error('unreachable'), { code: 'ECONNREFUSED' })
+
+/** Creates a function that collects samples and publishes them if the last parameter is true. */
+function aCollect(writer: ReturnType<typeof aWriter>) {
+  let isPublished = false
+  const send = createCollect({
+    plans: createExtractionPlans(waypost.ask(Applications)),
+    numbers: service.numbers,
+    writer,
+    isPublished: () => isPublished,
+    quota: { requireSamples() {} },
+  })
+  return (endpoint: Awaited<ReturnType<typeof unregisteredEndpoint>>, samples: unknown[], published: boolean) => {
+    const message = messageOf(endpoint)
+    isPublished = published
+    return send(message, samples, published ? { message, samples, cause: undefined, bytes: 100 } : undefined)
+  }
+}
+
+test('endpoints do not wait for the failing or hanging event of another endpoint, whose own messages keep their order', async () => {
+  const [published, attempts]: [unknown[], number[]] = [[], []]
+  let isBroken = true
+  const hanging = Promise.withResolvers<void>()
+  const writer = aWriter({
+    async publishReceived(_, { received }) {
+      const samples = received.flatMap((one) => one.samples) as { a: number }[]
+      for (const { a } of samples) attempts.push(a)
+      if (isBroken && samples.some(({ a }) => a === 1)) throw unreachable()
+      if (samples.some(({ a }) => a === 2)) await hanging.promise
+      published.push(...samples.map(({ a }) => a))
+    },
+  })
+  const send = aCollect(writer)
+  const [failing, slow, withRules, without] = await Promise.all([0, 1, 2, 3].map(() => unregisteredEndpoint()))
+  for (const endpoint of [failing, slow, withRules, without]) await collect(endpoint!, [{ timestamp: 1, a: 0 }])
+  const sample = (a: number) => [{ timestamp: 1, a }]
+  const first = send(failing!, sample(1), true)
+  await eventually(() => assert.ok(attempts.includes(1)), { everyMs: 1 })
+  const second = send(slow!, sample(2), true)
+  await eventually(() => assert.ok(attempts.includes(2)), { everyMs: 1 })
+  // This one is not published any more, but it is stored after the published one.
+  const later = [send(failing!, sample(11), true), send(failing!, sample(12), true), send(slow!, sample(21), false)]
+  await send(without!, sample(3), false)
+  await send(withRules!, sample(4), true)
+  await send(without!, sample(5), true)
+  assert.deepEqual(published, [4, 5])
+  assert.ok(!attempts.includes(11))
+  isBroken = false
+  hanging.resolve()
+  await Promise.all([first, second, ...later])
+  assert.deepEqual(
+    published.filter((a) => a === 1 || a === 11 || a === 12),
+    [1, 11, 12],
+  )
+  const stored = await Promise.all([failing, slow, withRules, without].map((one) => points(one!.endpointId)))
+  assert.deepEqual(
+    stored.map((series) => series['auto~a/value']),
+    [[[1, 12]], [[1, 21]], [[1, 4]], [[1, 5]]],
+  )
+})
+
+test('the last of many samples with the same time counts, whether they are published or not, also in another slot', async () => {
+  const published = new Map<string, number[]>()
+  let failures = 0
+  const writer = aWriter({
+    async publishReceived(sql, { received }) {
+      if (failures < 5 && Math.random() < 0.2) {
+        failures++
+        throw unreachable()
+      }
+      waypost.kit.db.afterCommit(sql, () => {
+        for (const { message, samples } of received)
+          published.set(message.endpoint.endpointId, [
+            ...(published.get(message.endpoint.endpointId) ?? []),
+            (samples[0] as { a: number }).a,
+          ])
+      })
+    },
+  })
+  const send = aCollect(writer)
+  const sent = new Map<string, number[]>()
+  const devices = Array.from({ length: 4 }, async () => {
+    const endpoint = await unregisteredEndpoint()
+    const own: number[] = []
+    sent.set(endpoint.endpointId, own)
+    let open: Promise<void>[] = []
+    for (let a = 1; a <= 60; a++) {
+      const isPublished = Math.random() < 0.5
+      open.push(send(endpoint, [{ timestamp: 1, a }], isPublished))
+      if (isPublished) own.push(a)
+      if (Math.random() > 0.3) continue
+      await Promise.all(open)
+      open = []
+      assert.deepEqual(await points(endpoint.endpointId), { 'auto~a/value': [[1, a]] })
+    }
+    await Promise.all(open)
+    assert.deepEqual(await points(endpoint.endpointId), { 'auto~a/value': [[1, 60]] })
+  })
+  await service.slots.rotate(true)
+  await Promise.all(devices)
+  assert.deepEqual(Object.fromEntries(published), Object.fromEntries(sent))
+  assert.ok(writer.isIdle())
 })

@@ -1,6 +1,8 @@
 /**
  * Writes samples into the open slot, many in one commit. Rows are only appended: a write with an unknown outcome is
  * repeated, and of equal times the later number wins.
+ *
+ * Rows that are published have groups of their own (lanes), so that other tenants do not wait for the events of a tenant with rules.
  */
 import type { Db, Sql } from '../../../kernel/db.ts'
 import { createGroupCommit, type GroupCommit } from '../../../kernel/group-commit.ts'
@@ -8,13 +10,31 @@ import type { Log } from '../../../kernel/log.ts'
 import type { Metrics } from '../../../kernel/metrics.ts'
 import { copyRows, copySamples, holdAndCopyRows, holdOpenSlot, isSlotClosed, isTimeTaken } from '../store/samples.ts'
 import { createArrivalTimes } from './arrival-times.ts'
+import { createGroupNumbers } from './group-numbers.ts'
 import { createOutOfOrderWrites } from './out-of-order-writes.ts'
 import { createRows, numbersOfGroup, type Rows } from './rows.ts'
 import type { Slots } from './slots.ts'
 import { createTimeConflicts } from './time-conflicts.ts'
 import type { WriteOrder } from './write-order.ts'
 
-export interface Writer extends GroupCommit<Rows> {
+/** In the lane `published`, the messages of an endpoint are written one after the other, so that event handlers get them in this order. */
+export type Lane = 'plain' | 'published'
+
+export interface Writer {
+  /**
+   * Returns the group for a message: add its rows, then call `committed`. A message of an endpoint that still has rows in the lane
+   * `published` goes there, too. Throws 503 if too much is pending.
+   */
+  current(lane?: Lane, endpointId?: string): Rows
+  /** Resolves when the rows just added to `current` are durable. */
+  committed(): Promise<void>
+  /**
+   * Returns undefined if the endpoint has no pending rows in the lane `plain`; otherwise a promise for the end of their writes. A message
+   * for the lane `published` waits for it, because it could be written before them.
+   */
+  plainRowsSettled(endpointNo: number): Promise<void> | undefined
+  /** Resolves when no rows are pending. */
+  drained(): Promise<void>
   /** Returns the time for a sample without a timestamp. */
   timeOfArrival(endpointNo: number, arrivedAt: number): number
   /** Returns the number up to which everything that this node wrote is stored. */
@@ -45,9 +65,11 @@ export interface WriterOptions {
 const valuesMax = 5000
 const everyMs = 15
 /** Rules wait for the commit of their samples, so it starts earlier while the writes are small. */
-const rulesEveryMs = 5
-export const concurrentWrites = 4
-const pendingBytesMax = 192 * 1024 * 1024
+const publishedEveryMs = (lastCount: number) => Math.min(everyMs, 5 + lastCount / 20)
+const concurrentWrites = { plain: 4, published: 3 }
+/** Connections for all writes, for numbers and for latest values. */
+export const connectionsMax = concurrentWrites.plain + concurrentWrites.published + 4
+const pendingBytesMax = { plain: 192 * 1024 * 1024, published: 96 * 1024 * 1024 }
 /** Maximum number of retries for closed slots and conflicting times. */
 const retriesMax = 10
 
@@ -57,9 +79,6 @@ const dataErrors = /^(22|54)/
 /** The partition was dropped: its slot was packed, or the database was restored. */
 const undefinedTable = '42P01'
 
-const pauseBefore = ({ isOrdered }: Rows, lastCount: number) =>
-  isOrdered ? Math.min(everyMs, rulesEveryMs + lastCount / 20) : everyMs
-
 export function createWriter(options: WriterOptions): Writer {
   const { db, order, slots, duringCommit } = options
   const arrivals = createArrivalTimes()
@@ -68,22 +87,10 @@ export function createWriter(options: WriterOptions): Writer {
     isAlone: options.isAlone ?? (() => false),
   })
   const outOfOrder = createOutOfOrderWrites()
-  const numbers = new WeakMap<Rows, Promise<number>>()
-  let lastResolved: Promise<unknown> = Promise.resolve()
-
-  async function assignFirstNumber(rows: Rows) {
-    const requested = numbers.get(rows) ?? order.next()
-    numbers.set(rows, requested)
-    try {
-      rows.first = await requested
-    } catch (error) {
-      numbers.delete(rows)
-      throw error
-    }
-  }
+  const numbers = createGroupNumbers(order)
 
   async function writeInTransaction(rows: Rows, rewritten: Rows[], slot: number, hasConflict: boolean) {
-    for (const group of rewritten) group.first = await order.next()
+    for (const group of rewritten) await numbers.renew(group)
     await db.tx(async (sql) => {
       if (rows.received.length > 0) await options.publishReceived?.(sql, rows)
       if (hasConflict) await holdOpenSlot(sql, slot).then(() => conflicts.resolve(sql, rows, slot))
@@ -98,7 +105,7 @@ export function createWriter(options: WriterOptions): Writer {
     for (const one of rewritten) outOfOrder.stored(one, slot)
   }
 
-  async function writeInto(slot: number, rows: Rows) {
+  async function writeInto(slot: number, rows: Rows, lookups: { last: Promise<unknown> }) {
     const rewritten = outOfOrder.storedTooEarly(rows, slot)
     const hasConflict = conflicts.needLookup(rows, slot)
     if (rewritten.length === 0 && !hasConflict && rows.received.length === 0 && !duringCommit?.isNeeded(rows))
@@ -106,16 +113,16 @@ export function createWriter(options: WriterOptions): Writer {
     if (!hasConflict) return await writeInTransaction(rows, rewritten, slot, false)
     // These writes are serialized, so that the times of such an endpoint increase from write to write.
     const work = () => writeInTransaction(rows, rewritten, slot, true)
-    const resolved = lastResolved.then(work, work)
-    lastResolved = resolved.catch(() => {})
+    const resolved = lookups.last.then(work, work)
+    lookups.last = resolved.catch(() => {})
     await resolved
   }
 
-  async function write(rows: Rows) {
+  async function write(rows: Rows, lookups: { last: Promise<unknown> }) {
     for (let retries = 0; ; retries++) {
-      const [slot] = await Promise.all([slots.current(), assignFirstNumber(rows)])
+      const [slot] = await Promise.all([slots.current(), numbers.assign(rows)])
       try {
-        await writeInto(slot, rows)
+        await writeInto(slot, rows, lookups)
       } catch (error) {
         rows.isRepeated = true
         const isTaken = isTimeTaken(error)
@@ -130,32 +137,55 @@ export function createWriter(options: WriterOptions): Writer {
     }
   }
 
-  const commit = createGroupCommit<Rows>({
-    name: 'time_series',
-    create() {
-      const rows = createRows(valuesMax)
-      outOfOrder.started(rows)
-      numbers.set(rows, order.next())
-      return rows
-    },
-    write,
-    abandoned: outOfOrder.abandoned,
-    isTemporary: (error) => !dataErrors.test(codeOf(error) ?? ''),
-    log: options.log,
-    metrics: options.metrics,
-    everyMs: pauseBefore,
-    concurrentWrites,
-    pendingBytesMax,
-    ...(options.timeoutMs !== undefined && { timeoutMs: options.timeoutMs }),
-  })
+  function openLane(lane: Lane): GroupCommit<Rows> {
+    const lookups = { last: Promise.resolve() as Promise<unknown> }
+    return createGroupCommit<Rows>({
+      name: lane === 'plain' ? 'time_series' : 'time_series_published',
+      create() {
+        const rows = createRows(valuesMax)
+        numbers.opened(rows)
+        return rows
+      },
+      async write(rows, attempt) {
+        if (attempt === 0) outOfOrder.started(rows)
+        await write(rows, lookups)
+      },
+      abandoned(rows) {
+        numbers.abandoned(rows)
+        outOfOrder.abandoned(rows)
+      },
+      isTemporary: (error) => !dataErrors.test(codeOf(error) ?? ''),
+      log: options.log,
+      metrics: options.metrics,
+      everyMs: lane === 'plain' ? everyMs : publishedEveryMs,
+      concurrentWrites: concurrentWrites[lane],
+      pendingBytesMax: pendingBytesMax[lane],
+      ...(options.timeoutMs !== undefined && { timeoutMs: options.timeoutMs }),
+    })
+  }
+
+  const lanes = { plain: openLane('plain'), published: openLane('published') }
+  let last = lanes.plain
 
   return {
-    ...commit,
+    current(lane = 'plain', endpointId) {
+      const isPlain = lane === 'plain' && (endpointId === undefined || !lanes.published.isPending(endpointId))
+      last = isPlain ? lanes.plain : lanes.published
+      return last.current(isPlain ? undefined : endpointId)
+    },
+    committed: () => last.committed(),
+    plainRowsSettled: (endpointNo) =>
+      lanes.plain.pending().some(({ endpointNos }) => endpointNos.includes(endpointNo))
+        ? lanes.plain.settled()
+        : undefined,
+    async drained() {
+      await Promise.all([lanes.plain.drained(), lanes.published.drained()])
+    },
     timeOfArrival: arrivals.next,
     async storedUpTo() {
       const now = (await order.position()) + numbersOfGroup - 1
-      return Math.min(now, ...outOfOrder.pending().map((first) => first - 1))
+      return Math.min(now, ...[...outOfOrder.pending(), ...numbers.pending()].map((first) => first - 1))
     },
-    isIdle: outOfOrder.isEmpty,
+    isIdle: () => outOfOrder.isEmpty() && numbers.isEmpty(),
   }
 }
