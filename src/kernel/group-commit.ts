@@ -1,9 +1,7 @@
 /**
  * Group commit: rows added within the same few milliseconds share one write and one commit. An idle writer writes at once; a busy
- * one starts a write every few milliseconds, with a limit of concurrent writes.
- *
- * Rows with a key are written in order: while a group with rows of this key is being written, with all its retries, further rows of the
- * key go into a group that follows it. Rows of other keys do not wait for it.
+ * one starts a write every few milliseconds, with a limit of concurrent writes. While a group with rows of a key is being written, with all
+ * its retries, further rows of this key go into a group that follows it. Rows of other keys do not wait for it.
  */
 import { monotonicMs, sleep } from './clock.ts'
 import { DatabaseUnavailable } from './errors.ts'

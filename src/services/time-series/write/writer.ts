@@ -10,8 +10,8 @@ import type { Log } from '../../../kernel/log.ts'
 import type { Metrics } from '../../../kernel/metrics.ts'
 import { copyRows, copySamples, holdAndCopyRows, holdOpenSlot, isSlotClosed, isTimeTaken } from '../store/samples.ts'
 import { createArrivalTimes } from './arrival-times.ts'
-import { createGroupNumbers } from './group-numbers.ts'
-import { createOutOfOrderWrites } from './out-of-order-writes.ts'
+import { createGroupNumbers, type GroupNumbers } from './group-numbers.ts'
+import { createOutOfOrderWrites, type OutOfOrderWrites } from './out-of-order-writes.ts'
 import { createRows, numbersOfGroup, type Rows } from './rows.ts'
 import type { Slots } from './slots.ts'
 import { createTimeConflicts } from './time-conflicts.ts'
@@ -137,34 +137,8 @@ export function createWriter(options: WriterOptions): Writer {
     }
   }
 
-  function openLane(lane: Lane): GroupCommit<Rows> {
-    const lookups = { last: Promise.resolve() as Promise<unknown> }
-    return createGroupCommit<Rows>({
-      name: lane === 'plain' ? 'time_series' : 'time_series_published',
-      create() {
-        const rows = createRows(valuesMax)
-        numbers.opened(rows)
-        return rows
-      },
-      async write(rows, attempt) {
-        if (attempt === 0) outOfOrder.started(rows)
-        await write(rows, lookups)
-      },
-      abandoned(rows) {
-        numbers.abandoned(rows)
-        outOfOrder.abandoned(rows)
-      },
-      isTemporary: (error) => !dataErrors.test(codeOf(error) ?? ''),
-      log: options.log,
-      metrics: options.metrics,
-      everyMs: lane === 'plain' ? everyMs : publishedEveryMs,
-      concurrentWrites: concurrentWrites[lane],
-      pendingBytesMax: pendingBytesMax[lane],
-      ...(options.timeoutMs !== undefined && { timeoutMs: options.timeoutMs }),
-    })
-  }
-
-  const lanes = { plain: openLane('plain'), published: openLane('published') }
+  const parts = { options, numbers, outOfOrder, write }
+  const lanes = { plain: openLane('plain', parts), published: openLane('published', parts) }
   let last = lanes.plain
 
   return {
@@ -188,4 +162,38 @@ export function createWriter(options: WriterOptions): Writer {
     },
     isIdle: () => outOfOrder.isEmpty() && numbers.isEmpty(),
   }
+}
+
+interface LaneParts {
+  options: WriterOptions
+  numbers: GroupNumbers
+  outOfOrder: OutOfOrderWrites
+  write(rows: Rows, lookups: { last: Promise<unknown> }): Promise<void>
+}
+
+function openLane(lane: Lane, { options, numbers, outOfOrder, write }: LaneParts): GroupCommit<Rows> {
+  const lookups = { last: Promise.resolve() as Promise<unknown> }
+  return createGroupCommit<Rows>({
+    name: lane === 'plain' ? 'time_series' : 'time_series_published',
+    create() {
+      const rows = createRows(valuesMax)
+      numbers.opened(rows)
+      return rows
+    },
+    async write(rows, attempt) {
+      if (attempt === 0) outOfOrder.started(rows)
+      await write(rows, lookups)
+    },
+    abandoned(rows) {
+      numbers.abandoned(rows)
+      outOfOrder.abandoned(rows)
+    },
+    isTemporary: (error) => !dataErrors.test(codeOf(error) ?? ''),
+    log: options.log,
+    metrics: options.metrics,
+    everyMs: lane === 'plain' ? everyMs : publishedEveryMs,
+    concurrentWrites: concurrentWrites[lane],
+    pendingBytesMax: pendingBytesMax[lane],
+    ...(options.timeoutMs !== undefined && { timeoutMs: options.timeoutMs }),
+  })
 }
