@@ -174,6 +174,8 @@ suite('answers', () => {
   const strange: Record<string, Answer> = {
     'HTML instead of JSON': (_, response) =>
       response.writeHead(502, { 'content-type': 'text/html' }).end('<html>\u001b[31m'),
+    'a web page with the status 200': (_, response) =>
+      response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end('<html>\u001b[31m'),
     'half of a JSON': (_, response) => response.writeHead(200, { 'content-type': 'application/json' }).end('{"a":'),
     'another shape': json(200, { items: 5 }),
     'a field name that is not encoded well': json(400, { message: 'x' }, { 'x-waypost-field': '%E0%A4%A' }),

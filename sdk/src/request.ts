@@ -175,23 +175,28 @@ async function bodyOf(running: Running, response: Response, limit: Limit): Promi
   const text = await response.text()
   limit.end()
   if (text === '') return undefined
-  if (!response.headers.get('content-type')?.includes('json')) return text
-  return parse(running, response, text)
+  const type = response.headers.get('content-type') ?? ''
+  if (type.includes('html')) throw unreadable(running, response, 'a web page: is this the address of the platform?')
+  return type.includes('json') ? parse(running, response, text) : text
 }
 
-function parse({ operation, attempts }: Running, response: Response, text: string): unknown {
+function parse(running: Running, response: Response, text: string): unknown {
   try {
     return JSON.parse(text)
   } catch (cause) {
-    throw new WaypostError(`The answer to ${operation.name} is not JSON: ${excerptOf(text)}`, {
-      code: 'unreadable',
-      status: response.status,
-      operation: operation.name,
-      correlationId: response.headers.get('x-correlation-id') ?? undefined,
-      attempts,
-      cause,
-    })
+    throw unreadable(running, response, `not JSON: ${excerptOf(text)}`, cause)
   }
+}
+
+function unreadable({ operation, attempts }: Running, response: Response, problem: string, cause?: unknown) {
+  return new WaypostError(`The answer to ${operation.name} is ${problem}`, {
+    code: 'unreadable',
+    status: response.status,
+    operation: operation.name,
+    correlationId: response.headers.get('x-correlation-id') ?? undefined,
+    attempts,
+    cause,
+  })
 }
 
 async function pause(ms: number, signal: AbortSignal | undefined, running: Running) {

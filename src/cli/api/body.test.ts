@@ -6,6 +6,7 @@ import { test } from 'node:test'
 import { describe } from '../../../sdk/src/descriptions.ts'
 import { temporaryDirectory } from '../../../test/harness/database.ts'
 import { parseDocument, readBody, readDocument } from './body.ts'
+import { boundedBuffer } from './bounded-buffer.ts'
 import { parseCommand } from './flags.ts'
 
 const aFile = (content: string | Buffer) => {
@@ -41,6 +42,22 @@ test('a file that cannot be read is reported', async () => {
   await assert.rejects(readDocument(aFile('')), /is empty/)
 })
 
+test('a stream that never ends is refused, and closed', async () => {
+  let isClosed = false
+  async function* endless() {
+    try {
+      for (;;) yield Buffer.alloc(1000)
+    } finally {
+      isClosed = true
+    }
+  }
+  await assert.rejects(
+    boundedBuffer(endless(), 100_000, () => new Error('too large')),
+    /too large/,
+  )
+  assert.ok(isClosed)
+})
+
 const bomb = [
   'a: &a [x,x,x,x,x,x,x,x,x,x]',
   ...'bcdefghi'.split('').map((letter, index) => {
@@ -54,6 +71,7 @@ const hostile: [name: string, text: string, expected: RegExp][] = [
   ['two documents', 'a: 1\n---\nb: 2', /multiple documents|document/i],
   ['duplicate keys', 'a: 1\na: 2', /unique/i],
   ['half of a JSON text', '{"a": ', /./],
+  ['9 MiB of YAML', `a: ${'x'.repeat(9 * 1024 * 1024)}`, /file is larger than 8 MiB/],
 ]
 for (const [name, text, expected] of hostile)
   test(`the command line refuses ${name} in one sentence`, async () => {

@@ -1,9 +1,12 @@
 /** Reads text and YAML documents from files or standard input, with limits that hostile ones cannot pass. */
-import { readFileSync, statSync } from 'node:fs'
+import { createReadStream, statSync } from 'node:fs'
+import { boundedBuffer, largerThan } from './bounded-buffer.ts'
 import { CommandError, exitCodes } from './errors.ts'
 
 /** Maximum size of a file; larger ones are refused before they are parsed. */
 const bytesMax = 50 * 1024 * 1024
+/** Maximum size of YAML, whose parser takes up to 40 times its size in memory. */
+const yamlBytesMax = 8 * 1024 * 1024
 const aliasesMax = 100
 
 /** Names a source in messages; `-` is standard input. */
@@ -20,13 +23,9 @@ export function requireFile(file: string) {
 
 /** Returns the text of a file, or of standard input for `-`. */
 export async function readText(file: string): Promise<string> {
-  const tooLarge = () => new CommandError(`${sourceName(file)} is larger than ${bytesMax} bytes`)
-  if (file !== '-') {
-    requireFile(file)
-    if (statSync(file).size > bytesMax) throw tooLarge()
-  }
-  const bytes = file === '-' ? await standardInput() : readFileSync(file)
-  if (bytes.length > bytesMax) throw tooLarge()
+  if (file !== '-') requireFile(file)
+  const input = file === '-' ? process.stdin : createReadStream(file)
+  const bytes = await boundedBuffer(input, bytesMax, () => new CommandError(largerThan(sourceName(file), bytesMax)))
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {
@@ -34,14 +33,10 @@ export async function readText(file: string): Promise<string> {
   }
 }
 
-async function standardInput(): Promise<Buffer> {
-  const { buffer } = await import('node:stream/consumers')
-  return await buffer(process.stdin)
-}
-
 /** Parses the YAML documents of a text. Unknown tags, duplicate keys and too many aliases are refused. */
 export async function parseYaml(text: string, name: string, exitCode: number = exitCodes.failed): Promise<unknown[]> {
   const refused = (source: string, problem: string) => new CommandError(`${source}: ${problem}`, exitCode)
+  if (Buffer.byteLength(text) > yamlBytesMax) throw new CommandError(largerThan(name, yamlBytesMax), exitCode)
   const { parseAllDocuments } = await import('yaml')
   // The core schema has no tags that create other objects; unknown tags are warnings.
   const documents = parseAllDocuments(text, { schema: 'core', uniqueKeys: true })

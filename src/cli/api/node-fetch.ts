@@ -4,6 +4,13 @@
  */
 import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http'
 import type { Readable } from 'node:stream'
+import { WaypostError } from '../../../sdk/src/errors.ts'
+import { boundedBuffer, largerThan } from './bounded-buffer.ts'
+
+/** Maximum size of an answer that is kept in memory; pages of lists are smaller, and files and CSV are streamed. */
+const textBytesMax = 200 * 1024 * 1024
+
+const answerTooLarge = () => new WaypostError(largerThan('The answer', textBytesMax), { code: 'unreadable' })
 
 type Encoding = 'gzip' | 'br'
 
@@ -73,9 +80,7 @@ function responseOf(response: IncomingMessage): NodeResponse {
       return web
     },
     async text() {
-      const chunks: Buffer[] = []
-      for await (const chunk of bytes) chunks.push(chunk)
-      return Buffer.concat(chunks).toString()
+      return (await boundedBuffer(bytes, textBytesMax, answerTooLarge)).toString()
     },
   }
 }

@@ -1,0 +1,20 @@
+const MiB = 1024 * 1024
+
+/** Reads a stream to its end. A stream that is larger, or never ends, is refused before it fills the memory. */
+export async function boundedBuffer(
+  stream: AsyncIterable<Buffer>,
+  bytesMax: number,
+  tooLarge: () => Error,
+): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of stream) {
+    bytes += chunk.length
+    if (bytes > bytesMax) throw tooLarge()
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+/** Names a limit that was passed. */
+export const largerThan = (name: string, bytesMax: number) => `${name} is larger than ${bytesMax / MiB} MiB`
