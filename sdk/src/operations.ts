@@ -6331,12 +6331,16 @@ export interface TokenForm {
 /** `active` says whether the token is valid; the claims of a valid one are beside it. */
 export type TokenIntrospection = Record<string, unknown>
 
-/** A token. */
+/** A token, and the client that asks about it. */
 export interface TokenParameter {
   /** Access token or refresh token. */
   token: string
   /** Kind of the token: `access_token` or `refresh_token`. Default: both are tried. */
   token_type_hint?: string
+  /** Id of the client. Not needed with HTTP Basic authentication. */
+  client_id?: string
+  /** Secret of a confidential client. Not needed with HTTP Basic authentication. */
+  client_secret?: string
 }
 
 /** The tokens of a login. */

@@ -1,7 +1,10 @@
 import { parseArgs } from 'node:util'
+import type { Session } from '../../sdk/src/auth.ts'
 import { createClient } from '../../sdk/src/index.ts'
 import { readContexts, withLock, writeContexts } from './api/contexts.ts'
-import { usageError } from './api/errors.ts'
+import { CommandError, usageError } from './api/errors.ts'
+import { nodeFetch } from './api/node-fetch.ts'
+import { visible } from './api/visible.ts'
 import { print } from './output.ts'
 
 export const usage = `usage: waypost logout [--context <name>]
@@ -20,12 +23,21 @@ export async function run(args: string[]): Promise<number> {
     // The login is forgotten even if the platform is unreachable, because the user wants it gone from this machine.
     const { [name]: _, ...others } = contexts
     writeContexts({ ...(current !== name && current !== undefined && { current }), contexts: others })
-    if (login && 'session' in login && login.session.refreshToken !== undefined)
-      await createClient({ url }).openid.tokens.revoke({
-        tenant_id: tenant,
-        body: { token: login.session.refreshToken, token_type_hint: 'refresh_token' },
-      } as never)
+    if (login && 'session' in login) await revoke(url, tenant, login.session)
     print(`Logged out of ${name}.`)
     return 0
   })
+}
+
+async function revoke(url: string, tenant: string, { clientId, refreshToken }: Session) {
+  if (refreshToken === undefined) return
+  const body = { token: refreshToken, token_type_hint: 'refresh_token', client_id: clientId }
+  try {
+    await createClient({ url, fetch: nodeFetch }).openid.tokens.revoke({ tenant_id: tenant, body })
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new CommandError(
+      `The login is gone from this machine, but its session could not be ended: ${visible(reason)}`,
+    )
+  }
 }

@@ -205,6 +205,16 @@ test('a login with the browser is renewed once by commands that run at the same 
     [0, 0, 0],
     answers.map((answer) => answer.stderr).join(),
   )
+  const { clientId, tenant, refreshToken } = JSON.parse(readFileSync(contextsFile, 'utf8')).contexts.person.login
+    .session
+  const logout = await runCommand(['logout', '--context', 'person'], { environment: userFolder })
+  assert.deepEqual([logout.code, logout.stdout], [0, 'Logged out of person.\n'], logout.stderr)
+  assert.doesNotMatch(readFileSync(contextsFile, 'utf8'), /person/)
+  const again = await fetch(`${baseUrl}/auth/realms/${tenant}/protocol/openid-connect/token`, {
+    method: 'POST',
+    body: new URLSearchParams({ grant_type: 'refresh_token', client_id: clientId, refresh_token: refreshToken }),
+  })
+  assert.equal(again.status, 400, 'the platform has ended the session')
 })
 
 /** Follows the login page with its form and cookies, as a browser does. */

@@ -23,6 +23,11 @@ const noRealm = failure('There is no tenant with this id.')
 const notAvailable = failure('The tenant is not AVAILABLE.')
 const badRequest = failure('A parameter is missing or malformed, or the client may not use it.')
 
+const clientFields = {
+  client_id: optional('Id of the client. Not needed with HTTP Basic authentication.'),
+  client_secret: optional('Secret of a confidential client. Not needed with HTTP Basic authentication.'),
+}
+
 const tokenForm = Type.Object(
   {
     grant_type: Type.Enum(['client_credentials', 'password', 'refresh_token', 'authorization_code'], {
@@ -30,8 +35,7 @@ const tokenForm = Type.Object(
         'client_credentials: a service account. password: username and password of a user. refresh_token: a new access token. ' +
         'authorization_code: the end of a login with a browser.',
     }),
-    client_id: optional('Id of the client. Not needed with HTTP Basic authentication.'),
-    client_secret: optional('Secret of a confidential client. Not needed with HTTP Basic authentication.'),
+    ...clientFields,
     username: optional('Username; required with grant_type password.'),
     password: optional('Password; required with grant_type password.'),
     totp: optional('Code of the authenticator app, with grant_type password, for a user who has a second factor.'),
@@ -67,8 +71,9 @@ const tokenParameter = Type.Object(
   {
     token: Text({ maxLength: 8192, description: 'Access token or refresh token.' }),
     token_type_hint: optional('Kind of the token: `access_token` or `refresh_token`. Default: both are tried.'),
+    ...clientFields,
   },
-  { title: 'TokenParameter', description: 'A token.' },
+  { title: 'TokenParameter', description: 'A token, and the client that asks about it.' },
 )
 
 type Row = Pick<Operation, 'method' | 'path' | 'schema'>
