@@ -11,6 +11,24 @@ export const isFinal = (error: unknown) =>
     error.code === 'login_failed' ||
     (error.status !== undefined && error.status >= 400 && error.status < 500 && ![408, 429].includes(error.status)))
 
+/** Items that are remembered as delivered. The platform repeats those of the last seconds when a stream resumes. */
+const knownMax = 20_000
+
+/** Returns a function that says whether it gets a key for the first time; it forgets the oldest keys. */
+export function createMemory(): (key: string) => boolean {
+  const known = new Set<string>()
+  return (key) => {
+    if (known.has(key)) return false
+    known.add(key)
+    if (known.size > knownMax) known.delete(known.values().next().value!)
+    return true
+  }
+}
+
+/** Points have no id. One with the same time and the same values is the same point. */
+export const pointKeyOf = (endpointId: string, seriesName: string, timestamp: string, values: unknown) =>
+  `${endpointId}\n${seriesName}\n${timestamp}\n${JSON.stringify(values)}`
+
 export function reasonOf(data: string): string {
   try {
     const { reason } = JSON.parse(data) as { reason?: unknown }

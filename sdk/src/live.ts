@@ -1,5 +1,5 @@
-/** Watches topics over the streams of the platform: one async iterator that reconnects and resumes. */
-import { isFinal, reasonOf, sleep } from './following.ts'
+/** Watches topics over the streams of the platform: one async iterator that reconnects, resumes, and leaves out what it has delivered before. */
+import { createMemory, isFinal, pointKeyOf, reasonOf, sleep } from './following.ts'
 import { readOperation } from './operation.ts'
 import { delayMsOf } from './retry.ts'
 import { createStream, type LiveStream, type LiveSubscription } from './stream.ts'
@@ -58,12 +58,15 @@ export function createLive(call: Call): Live {
 /** Merges the streams of the topics. */
 async function* merge(topics: readonly Topic[], call: Call, signal: AbortSignal | undefined) {
   const controller = new AbortController()
-  const stop = () => controller.abort()
-  if (signal?.aborted) return
-  signal?.addEventListener('abort', stop, { once: true })
   const waiting: LiveEvent[] = []
   let [failure, running]: [unknown, number] = [undefined, topics.length]
   let [wakeReader, wakeStreams] = [() => {}, [] as (() => void)[]]
+  const stop = () => {
+    controller.abort()
+    wakeReader()
+  }
+  if (signal?.aborted) return
+  signal?.addEventListener('abort', stop, { once: true })
   const push = async (event: LiveEvent) => {
     waiting.push(event)
     wakeReader()
@@ -90,7 +93,6 @@ async function* merge(topics: readonly Topic[], call: Call, signal: AbortSignal 
       else
         await new Promise<void>((resolve) => {
           wakeReader = resolve
-          signal?.addEventListener('abort', () => resolve(), { once: true })
         })
     }
   } finally {
@@ -104,6 +106,7 @@ async function* merge(topics: readonly Topic[], call: Call, signal: AbortSignal 
 async function follow(topic: Topic, call: Call, signal: AbortSignal, push: (event: LiveEvent) => Promise<void>) {
   let [lastId, failures, opened]: [string | undefined, number, boolean] = [undefined, 0, false]
   const { initial, ...watched } = topic
+  const isNew = createMemory()
   while (!signal.aborted) {
     let reason = 'the connection ended'
     try {
@@ -116,8 +119,10 @@ async function follow(topic: Topic, call: Call, signal: AbortSignal, push: (even
         }
         failures = 0
         if (event.event === 'open') await push({ type: 'open', topic, resumed: opened })
-        else if (event.event === 'points') await push({ type: 'points', topic, points: JSON.parse(event.data) })
-        else if (event.event === 'gap') await push({ type: 'gap', topic, reason: reasonOf(event.data) })
+        else if (event.event === 'points') {
+          const points = newPoints(JSON.parse(event.data), isNew)
+          if (Object.keys(points).length > 0) await push({ type: 'points', topic, points })
+        } else if (event.event === 'gap') await push({ type: 'gap', topic, reason: reasonOf(event.data) })
         opened = true
         // The id is stored after the reader has the event, because a reconnection before that would lose the event.
         lastId = event.id ?? lastId
@@ -134,4 +139,15 @@ async function follow(topic: Topic, call: Call, signal: AbortSignal, push: (even
     failures++
     await sleep(delayMsOf(failures, undefined, Math.random), signal)
   }
+}
+
+function newPoints(points: LivePoints, isNew: (key: string) => boolean): LivePoints {
+  const endpoints = Object.entries(points).map(([endpointId, bySeries]) => {
+    const series = Object.entries(bySeries).map(([name, list]) => [
+      name,
+      list.filter(({ timestamp, values }) => isNew(pointKeyOf(endpointId, name, timestamp, values))),
+    ])
+    return [endpointId, Object.fromEntries(series.filter(([, list]) => list!.length > 0))] as const
+  })
+  return Object.fromEntries(endpoints.filter(([, series]) => Object.keys(series).length > 0))
 }

@@ -47,6 +47,33 @@ const items = (ids: string[], id?: string) =>
   event('traffic', { subscription: 'all', items: ids.map((one) => ({ id: one })) }, id)
 const all: LiveSubscription[] = [{ id: 'all', topic: 'traffic' }]
 
+test('points of a stream are delivered once, unless their values have changed', async () => {
+  const series = (values: number[]) =>
+    event(
+      'series',
+      {
+        subscription: 'all',
+        items: values.map((value, at) => ({
+          endpointId: 'e',
+          seriesName: 's',
+          timestamp: `t${at}`,
+          values: { value },
+        })),
+      },
+      '10',
+    )
+  const { client } = await aServer((number, send, response) => {
+    send(opened() + series(number === 1 ? [1, 2] : [1, 20, 3]))
+    if (number === 1) setTimeout(() => response.destroy(), 20)
+  })
+  const seen: unknown[] = []
+  for await (const one of client.live.stream([{ id: 'all', topic: 'series' }])) {
+    if (one.type === 'items') seen.push(...one.items.map(({ values }) => (values as { value: number }).value))
+    if (seen.length >= 4) break
+  }
+  assert.deepEqual(seen, [1, 2, 20, 3])
+})
+
 test('a stream resumes after its last id and leaves out what it has delivered', async () => {
   const { client, requests } = await aServer((number, send, response) => {
     if (number === 1) {

@@ -1,6 +1,6 @@
 /** One stream for many topics: an async iterator that reconnects, resumes, and leaves out what it has delivered before. */
 import { WaypostError } from './errors.ts'
-import { isFinal, reasonOf, sleep } from './following.ts'
+import { createMemory, isFinal, pointKeyOf, reasonOf, sleep } from './following.ts'
 import { readOperation } from './operation.ts'
 import { delayMsOf } from './retry.ts'
 import type { Answer, Arguments, Operation, Options, ServerEvent } from './types.ts'
@@ -42,9 +42,6 @@ type Call = (operation: Operation, args: Arguments, options: Options) => Promise
 const watch = readOperation('streams', 'watch POST /live/api/v1/streams r ae hlast-event-id')
 const update = readOperation('streams', 'update PUT /live/api/v1/streams/{streamId} r')
 
-/** Ids of items that were delivered. The platform repeats those of the last seconds when a stream resumes. */
-const knownMax = 20_000
-
 interface State {
   call: Call
   signal: AbortSignal | undefined
@@ -57,7 +54,9 @@ interface State {
   /** Breaks the present connection. */
   connection: AbortController
   lastId: string | undefined
-  known: Set<string>
+  isNewId: (key: string) => boolean
+  /** Points have a memory of their own, because many of them would displace the ids of other items. */
+  isNewPoint: (key: string) => boolean
 }
 
 export function createStream(
@@ -74,7 +73,8 @@ export function createStream(
     streamId: undefined,
     connection: new AbortController(),
     lastId: undefined,
-    known: new Set(),
+    isNewId: createMemory(),
+    isNewPoint: createMemory(),
   }
   return {
     [Symbol.asyncIterator]: () => follow(state, signal),
@@ -181,15 +181,17 @@ function readEvent(state: State, { event, data }: ServerEvent, isOpen: boolean):
   if (event === 'permissions') return { type: event }
   if (event === 'subscribed' || event === 'gap' || event === 'ended') return { type: event, ...content }
   if (!Array.isArray(content.items)) return undefined
-  const items = content.items.filter((item: { id?: unknown }) => isNew(state, content.subscription, item.id))
+  const items = content.items.filter((item: Item) => isNew(state, content.subscription, event, item))
   return items.length > 0 ? { type: 'items', subscription: content.subscription, topic: event, items } : undefined
 }
 
-function isNew({ known }: State, subscription: string, id: unknown): boolean {
-  if (typeof id !== 'string') return true
-  const key = `${subscription}\n${id}`
-  if (known.has(key)) return false
-  known.add(key)
-  if (known.size > knownMax) known.delete(known.values().next().value!)
-  return true
+type Item = Record<string, unknown>
+
+function isNew(state: State, subscription: string, topic: string, item: Item): boolean {
+  if (typeof item.id === 'string') return state.isNewId(`${subscription}\n${item.id}`)
+  if (topic !== 'series') return true
+  const { endpointId, seriesName, timestamp, values } = item
+  return state.isNewPoint(
+    `${subscription}\n${pointKeyOf(String(endpointId), String(seriesName), String(timestamp), values)}`,
+  )
 }

@@ -1,9 +1,10 @@
 /** Bytes and events that arrive in pieces, break and continue. */
 import assert from 'node:assert/strict'
+import { getEventListeners } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { suite, test } from 'node:test'
 import { afterAllTests } from '../../test/harness/database.ts'
-import { createClient, type ServerEvent, WaypostError } from './index.ts'
+import { createClient, type LiveEvent, type ServerEvent, WaypostError } from './index.ts'
 
 async function aServer(handle: (request: IncomingMessage, response: ServerResponse) => unknown) {
   const server = createServer(handle)
@@ -121,5 +122,41 @@ suite('events', () => {
       { event: 'message', data: 'x', id: '7' },
       { event: 'end', data: 'é', id: '7' },
     ])
+  })
+  test('points that are repeated after an interruption are delivered once, and waiting adds no listeners', async () => {
+    const points = (count: number) => {
+      const list = Array.from({ length: count }, (_, index) => ({ timestamp: `t${index}`, values: { value: index } }))
+      return `event: points\nid: ${count}\ndata: ${JSON.stringify({ ['__proto__']: { s: list.slice(-1) }, e: { s: list } })}\n\n`
+    }
+    let count = 0
+    const client = await aServer(async (_, response) => {
+      count++
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      response.write('event: open\ndata: {}\n\n')
+      // Each event arrives while the reader waits.
+      for (let length = 1; length <= (count === 1 ? 20 : 21); length++) {
+        response.write(points(length))
+        await new Promise((done) => setImmediate(done))
+      }
+      if (count === 1) response.end()
+    })
+    const controller = new AbortController()
+    const events: LiveEvent[] = []
+    for await (const event of client.live({ applicationName: 'a' }, controller)) {
+      events.push(event)
+      assert.ok(getEventListeners(controller.signal, 'abort').length <= 2)
+      if (event.type === 'points' && 's' in event.points.e! && event.points.e.s!.at(-1)!.timestamp === 't20')
+        controller.abort()
+    }
+    const delivered = events.flatMap((event) => (event.type === 'points' ? event.points.e!.s! : []))
+    assert.deepEqual(
+      delivered.map(({ values }) => values.value),
+      Array.from({ length: 21 }, (_, index) => index),
+    )
+    assert.equal(({} as { s?: unknown }).s, undefined)
+    assert.deepEqual(
+      events.filter(({ type }) => type !== 'points').map(({ type }) => type),
+      ['open', 'interrupted', 'open'],
+    )
   })
 })

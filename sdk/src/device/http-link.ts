@@ -5,7 +5,10 @@ import { send } from '../request.ts'
 import type { Transport } from '../running.ts'
 import { isTemporary, type Link, rejectionOf } from './link.ts'
 
-const message = readOperation('devices', 'messages.send POST /kp1/{appVersionName}/{extension}/{token}/{+resource} n')
+const address = 'messages.send POST /kp1/{appVersionName}/{extension}/{token}'
+const message = readOperation('devices', `${address}/{+resource} n`)
+/** Some extensions have a resource without a name, such as `tsx`. */
+const messageWithoutResource = readOperation('devices', `${address} n`)
 
 export function openHttpLink(transport: Transport, version: string, token: string): Link {
   const stop = new AbortController()
@@ -13,9 +16,10 @@ export function openHttpLink(transport: Transport, version: string, token: strin
     concurrency: 1,
     pushes: false,
     async request({ extension, resource, payload }) {
-      const args = { appVersionName: version, extension, token, resource, body: JSON.parse(payload) }
+      const args = { appVersionName: version, extension, token, body: JSON.parse(payload) }
       try {
-        const { body } = await send(transport, message, args, { attempts: 1, signal: stop.signal })
+        const [operation, named] = resource === '' ? [messageWithoutResource, args] : [message, { ...args, resource }]
+        const { body } = await send(transport, operation, named, { attempts: 1, signal: stop.signal })
         return body === undefined ? '' : typeof body === 'string' ? body : JSON.stringify(body)
       } catch (error) {
         const isRejection = error instanceof WaypostError && !isTemporary(error) && typeof error.body === 'object'

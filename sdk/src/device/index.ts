@@ -81,7 +81,7 @@ const isHttp = (url: string) => /^https?:/.test(url)
 export async function connect(options: DeviceOptions): Promise<Device> {
   const transport = httpOf(options)
   let [link, closed, failures]: [Link | undefined, boolean, number] = [undefined, false, 0]
-  let timer: ReturnType<typeof setTimeout> | undefined
+  let [timer, polling]: [ReturnType<typeof setTimeout> | undefined, boolean] = [undefined, false]
   const { onError = () => {} } = options
   const queue = createQueue({
     queueMax: options.queueMax ?? 1000,
@@ -114,8 +114,14 @@ export async function connect(options: DeviceOptions): Promise<Device> {
     }
   }
 
+  /** One poll runs at a time: one that waits for a connection is sent with the next connection, which needs no other. */
   async function poll() {
-    await work.poll().catch(onError)
+    if (polling) return
+    polling = true
+    await work.poll().catch((error) => {
+      if (!closed) onError(error)
+    })
+    polling = false
     if (!closed && link?.pushes === false) timer = setTimeout(poll, options.pollMs ?? 5000)
   }
 

@@ -26,8 +26,12 @@ export interface LinkEvents {
   onLost(error: WaypostError): void
 }
 
-/** Errors after which a message is sent again: it got no answer, or the platform could not store it. */
-export const isTemporary = ({ status }: WaypostError) => status === undefined || status === 429 || status >= 500
+/**
+ * Errors after which a message is sent again: it got no answer, or the platform could not store it. A message that cannot be
+ * sent at all would otherwise keep all others waiting.
+ */
+export const isTemporary = ({ status, code }: WaypostError) =>
+  status === undefined ? code !== 'invalid_argument' : status === 429 || status >= 500
 
 /** Returns the error that the platform sent to a device: `{"statusCode": 400, "reasonPhrase": "…"}`. */
 export function rejectionOf(payload: string, { extension, resource }: Pick<Message, 'extension' | 'resource'>) {

@@ -29,7 +29,12 @@ export interface MqttOptions {
 const connectTimeoutMs = 20_000
 const responseTimeoutMs = 20_000
 const requestIdMax = 2_000_000_000
+/** The platform ends the connection when a packet is larger; the device would send it again and again. */
+const packetBytesMax = 1_048_576
+const headerBytesMax = 16
 const decoder = new TextDecoder()
+
+const bytesOf = (text: string) => (text.length * 3 < packetBytesMax ? 0 : new TextEncoder().encode(text).length)
 
 async function loadModule(): Promise<MqttModule> {
   // The name is a variable, so that bundlers do not need the package.
@@ -41,6 +46,12 @@ async function loadModule(): Promise<MqttModule> {
     throw new WaypostError('MQTT needs the package mqtt: npm install mqtt', { code: 'invalid_argument', cause })
   }
 }
+
+const tooLarge = ({ extension, resource }: Message) =>
+  new WaypostError(`The message is larger than ${packetBytesMax} bytes`, {
+    status: 413,
+    operation: `${extension}/${resource}`,
+  })
 
 interface Waiting {
   resolve(payload: string): void
@@ -117,11 +128,14 @@ export async function openMqttLink(options: MqttOptions, { onPush, onLost }: Lin
     request: (message) =>
       new Promise((resolve, reject) => {
         requestId = (requestId % requestIdMax) + 1
-        const key = `${message.extension}/${message.resource}/${requestId}`
+        // Some extensions have a resource without a name, such as `tsx`.
+        const path = message.resource === '' ? `${requestId}` : `${message.resource}/${requestId}`
+        const key = `${message.extension}/${path}`
+        const topic = topicOf(message.extension, path)
+        if (bytesOf(message.payload) + topic.length + headerBytesMax > packetBytesMax) return reject(tooLarge(message))
         // A connection that answers nothing is closed; the next one sends the message again.
         const timer = setTimeout(() => client.end(true, {}), responseTimeoutMs)
         waiting.set(key, { resolve, reject, timer, message })
-        const topic = topicOf(message.extension, `${message.resource}/${requestId}`)
         client.publish(topic, message.payload, { qos: 1 }, (error) => {
           if (!error || !waiting.delete(key)) return
           clearTimeout(timer)

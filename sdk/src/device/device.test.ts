@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict'
+import { EventEmitter } from 'node:events'
+import { test } from 'node:test'
+import { connect, WaypostError } from './index.ts'
+
+/** A device over HTTP whose first two requests for commands fail. */
+async function aDevice(onError: (error: unknown) => void) {
+  const paths: string[] = []
+  const requested = () => paths.filter((path) => path.endsWith('/command')).length
+  const device = await connect({
+    url: 'http://127.0.0.1:9',
+    version: 'v',
+    token: 't',
+    pollMs: 100_000,
+    fetch: async (address) => {
+      const { pathname } = new URL(String(address))
+      paths.push(pathname)
+      if (pathname.endsWith('/command') && requested() < 3) throw new TypeError('fetch failed')
+      return Response.json([])
+    },
+    onCommand: () => {},
+    onError,
+  })
+  return { device, paths }
+}
+
+test('a device over HTTP polls once at a time, however often it reconnects, and closing it is no error', async () => {
+  const errors: unknown[] = []
+  const { device, paths } = await aDevice((error) => void errors.push(error))
+  // Messages are sent in their order: the first of these waits for the requests of all connections before it.
+  await device.request('dcx', 'json')
+  await device.request('dcx', 'json')
+  assert.deepEqual(paths, [...Array(3).fill('/kp1/v/cex/t/command'), ...Array(2).fill('/kp1/v/dcx/t/json')])
+  await device.close()
+  assert.deepEqual(errors, [])
+})
+
+test('a resource without a name is requested, and a message that cannot be sent does not keep the others waiting', async () => {
+  const { device, paths } = await aDevice((error) => assert.fail(String(error)))
+  assert.deepEqual(await device.request('tsx', ''), [])
+  assert.equal(paths.at(-1), '/kp1/v/tsx/t')
+  await assert.rejects(
+    device.request('', 'json'),
+    (error) => error instanceof WaypostError && error.code === 'invalid_argument',
+  )
+  assert.deepEqual(await device.request('dcx', 'json'), [])
+  await device.close()
+})
+
+/** A device over MQTT, and the topics on which it publishes. The platform answers every message. */
+async function anMqttDevice() {
+  const topics: string[] = []
+  const client = Object.assign(new EventEmitter(), {
+    publish(topic: string, _payload: string, _options: object, done: () => void) {
+      topics.push(topic)
+      done()
+      client.emit('message', `${topic}/status`, new Uint8Array())
+    },
+    end: (_force: boolean, _options: object, done?: () => void) => done?.(),
+  })
+  const mqtt = {
+    connect: () => {
+      setImmediate(() => client.emit('connect'))
+      return client
+    },
+  }
+  return { device: await connect({ url: 'mqtt://127.0.0.1:9', version: 'v', token: 't', mqtt }), topics }
+}
+
+test('a message that is too large for MQTT is rejected, and the others are sent', async () => {
+  const { device, topics } = await anMqttDevice()
+  const large = device.sample({ photo: 'é'.repeat(600_000) })
+  await assert.rejects(large, (error) => error instanceof WaypostError && error.status === 413)
+  await device.sample({ photo: 'e'.repeat(1_000_000) })
+  await device.request('tsx', '')
+  assert.deepEqual(topics, ['kp1/v/dcx/t/json/2', 'kp1/v/tsx/t/3'])
+  await device.close()
+})
