@@ -1,8 +1,9 @@
 /** Prints completion scripts of shells. They ask this program for the words, so they fit every version. */
+import { readContexts } from './api/contexts.ts'
 import { dashed } from './api/dashed.ts'
 import { descriptionOf } from './api/descriptions.ts'
 import { usageError } from './api/errors.ts'
-import { flagsOf } from './api/flags.ts'
+import { flagsOf, formats } from './api/flags.ts'
 import { findOperation, operationsBelow } from './api/names.ts'
 import { nouns } from './api/nouns.ts'
 import { commands } from './commands.ts'
@@ -15,24 +16,29 @@ export const usage = `usage: waypost completion bash|zsh|fish
   fish   waypost completion fish | source
 `
 
+// The words follow --, because a --help among them is not for this command. A word that is a value of the user, such as the name of
+// a context, is compared and never evaluated. Without words, the shells complete file names.
 const scripts: Record<string, string> = {
   bash: `_waypost() {
-  local IFS=$'\\n'
-  COMPREPLY=($(compgen -W "$(waypost completion words "\${COMP_WORDS[@]:1:COMP_CWORD-1}" 2>/dev/null)" -- "\${COMP_WORDS[COMP_CWORD]}"))
+  local word
+  COMPREPLY=()
+  while IFS= read -r word; do
+    [[ $word == "\${COMP_WORDS[COMP_CWORD]}"* ]] && COMPREPLY+=("$word")
+  done < <(waypost completion words -- "\${COMP_WORDS[@]:1:COMP_CWORD-1}" 2>/dev/null)
 }
 complete -o default -F _waypost waypost`,
   zsh: `_waypost() {
   local -a found
-  found=("\${(@f)$(waypost completion words "\${words[@]:1:CURRENT-2}" 2>/dev/null)}")
-  compadd -a found
+  found=("\${(@f)$(waypost completion words -- "\${words[@]:1:CURRENT-2}" 2>/dev/null)}")
+  if [[ -n "$found" ]]; then compadd -a found; else _files; fi
 }
 compdef _waypost waypost`,
-  fish: `complete -c waypost -f -a '(waypost completion words (commandline -opc)[2..] 2>/dev/null)'`,
+  fish: `complete -c waypost -a '(waypost completion words -- (commandline -opc)[2..] 2>/dev/null)'`,
 }
 
 export async function run([shell = '', ...words]: string[]): Promise<number> {
   if (shell === 'words') {
-    for (const word of await nextWords(words)) print(word)
+    for (const word of await nextWords(words[0] === '--' ? words.slice(1) : words)) print(word)
     return 0
   }
   const script = scripts[shell]
@@ -41,17 +47,64 @@ export async function run([shell = '', ...words]: string[]): Promise<number> {
   return 0
 }
 
-const commonFlags = ['--output', '--columns', '--file', '--dry-run', '--context', '--help']
-
-/** Returns the words that can follow. */
+/** Returns the words that can follow; none if a file name or a value of the user does. */
 export async function nextWords(words: string[]): Promise<string[]> {
-  if (words.length === 0) return [...Object.keys(commands), ...nouns()]
+  const [name, ...rest] = words
+  if (name === undefined) return [...Object.keys(commands), ...nouns(), 'help']
+  if (name === 'help') return rest.length === 0 ? [...Object.keys(commands), ...nouns()] : await verbsBelow(rest)
+  if (words.at(-1) === '--context') return contextNames()
   const operation = findOperation(words)
-  if (operation) {
-    const flags = flagsOf((await descriptionOf(operation.name))!).map(({ flag }) => `--${flag}`)
-    return [...flags, ...commonFlags]
-  }
+  if (operation) return await wordsOfOperation(operation.name, operation.rest.at(-1))
+  const verbs = await verbsBelow(words)
+  if (!Object.hasOwn(commands, name)) return verbs
+  return [...new Set([...(await wordsOfCommand(name, rest)), ...verbs])]
+}
+
+async function verbsBelow(words: string[]): Promise<string[]> {
   const names = words.map(dashed)
-  const next = (await operationsBelow(names)).map(({ words: text }) => text.split(' ')[names.length]!)
+  const next = (await operationsBelow(names)).flatMap(({ words: text }) => text.split(' ')[names.length] ?? [])
   return [...new Set(next)]
+}
+
+const contextNames = () => Object.keys(readContexts().contexts)
+
+/** Returns the flags of an operation, or the values of its last word if that is a flag with values. */
+async function wordsOfOperation(name: string, last = ''): Promise<string[]> {
+  const description = (await descriptionOf(name))!
+  const flags = flagsOf(description)
+  if (last === '-o' || last === '--output') return [...formats]
+  const own = flags.find(({ flag }) => `--${flag}` === last)
+  if (own && own.described.kind !== 'boolean') return (own.described.choices ?? []).map(String)
+  if (['-f', '--file', '--save', '--columns', '--limit', '--page-size', '--if-match', '--url'].includes(last)) return []
+  return [
+    ...flags.map(({ flag }) => `--${flag}`),
+    ...(description.body ? ['--file'] : []),
+    ...(description.paged ? ['--limit', '--page-size'] : []),
+    ...(description.conditions.includes('ifMatch') ? ['--if-match'] : []),
+    ...(isFile(description.answer.type) ? ['--save', '--force'] : []),
+    ...['--output', '--columns', '--dry-run', '--context', '--help'],
+  ]
+}
+
+const isFile = (type: string | undefined) => type === 'application/octet-stream'
+
+/** Returns the actions and flags that the usage of a command names. */
+async function wordsOfCommand(name: string, words: string[]): Promise<string[]> {
+  const command = commands[name]!
+  if (!command.takesArguments) return []
+  const text = (await command.load()).usage ?? ''
+  const [last] = words.slice(-1)
+  if (name === 'context' && (last === 'use' || last === 'delete')) return contextNames()
+  if (last === '-o' || last === '--output') return /-o (\w+(?:\|\w+)+)/.exec(text)?.[1]?.split('|') ?? []
+  if (last?.startsWith('-') && text.includes(`${last} <`)) return []
+  const flags = [...text.matchAll(/(?<![\w-])--[a-z][a-z-]*/g)].map(([flag]) => flag)
+  return words.length === 0 ? [...(await actionsOf(name, text)), ...flags] : flags
+}
+
+async function actionsOf(name: string, text: string): Promise<string[]> {
+  if (name === 'open') return Object.keys((await import('./open.ts')).pages)
+  // Lines of actions are indented by two spaces: `  use <name>     use another login`.
+  const listed = [...text.matchAll(/^ {2}(?:vpn )?([a-z]+)(?= {2,}| [<[]| --)/gm)].map(([, action]) => action!)
+  const inUsage = new RegExp(`^usage: waypost ${name} ([a-z]+) `).exec(text)?.[1]
+  return [...listed, ...(inUsage === undefined ? [] : [inUsage])].filter((action) => action !== name)
 }

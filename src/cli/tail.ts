@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util'
 import type { Client, StreamEvent } from '../../sdk/src/index.ts'
 import { connect } from './api/connection.ts'
 import { CommandError, usageError } from './api/errors.ts'
+import { createInterruptionNotice } from './api/interruptions.ts'
 import { write } from './api/print.ts'
 import { visible } from './api/visible.ts'
 
@@ -43,7 +44,11 @@ export async function run(args: string[]): Promise<number> {
     for (const entry of await entriesSince(client, endpointId, since)) await print(entry, isJson)
     return 0
   }
-  for await (const event of client.live.stream(topicsOf(endpointId, since))) await show(event, isJson)
+  const noticeInterruption = createInterruptionNotice()
+  for await (const event of client.live.stream(topicsOf(endpointId, since))) {
+    noticeInterruption(event)
+    await show(event, isJson)
+  }
   return 0
 }
 
@@ -52,8 +57,7 @@ const topicsOf = (endpointId: string, since: string) =>
 
 async function show(event: StreamEvent, isJson: boolean) {
   const printNotice = (text: string) => process.stderr.write(`waypost: ${visible(text)}\n`)
-  if (event.type === 'interrupted') printNotice(`interrupted: ${event.reason}; reconnecting`)
-  else if (event.type === 'gap') printNotice(`some ${event.topic} was left out: ${event.reason}`)
+  if (event.type === 'gap') printNotice(`some ${event.topic} was left out: ${event.reason}`)
   else if (event.type === 'ended' && event.topic === 'traffic') throw new CommandError(event.message)
   else if (event.type === 'ended') printNotice(`refusals are not shown: ${event.message}`)
   else if (event.type === 'items')

@@ -2,6 +2,7 @@
 import { parseArgs } from 'node:util'
 import { connect } from './api/connection.ts'
 import { usageError } from './api/errors.ts'
+import { createInterruptionNotice } from './api/interruptions.ts'
 import { write } from './api/print.ts'
 import { visible } from './api/visible.ts'
 
@@ -29,10 +30,10 @@ export async function run(args: string[]): Promise<number> {
   if (!['text', 'json'].includes(values.output)) throw usageError('--output: expected text or json')
   const { client } = await connect({ context: values.context })
   const topic = { applicationName, endpointId: values.endpoint, timeSeriesName: values.series, initial: values.initial }
+  const noticeInterruption = createInterruptionNotice()
   for await (const event of client.live(topic)) {
-    if (event.type === 'interrupted')
-      process.stderr.write(`waypost: interrupted: ${visible(event.reason)}; reconnecting\n`)
-    else if (event.type === 'gap') process.stderr.write(`waypost: points were left out: ${visible(event.reason)}\n`)
+    noticeInterruption(event)
+    if (event.type === 'gap') process.stderr.write(`waypost: points were left out: ${visible(event.reason)}\n`)
     else if (event.type === 'points')
       for (const line of linesOf(event.points, values.output === 'json')) await write(`${line}\n`)
   }

@@ -106,9 +106,16 @@ test('a dry run prints curl without secrets and sends nothing', async () => {
   const curl = await output('users', 'create', '--username', 'ghost', '--password', 'correct horse', '--dry-run')
   assert.match(
     curl,
-    /^curl -X POST 'http:\/\/127\.0\.0\.1:\d+\/iam\/api\/v1\/users' -H "authorization: Bearer \$WAYPOST_TOKEN"/,
+    /^curl -X POST 'http:\/\/127\.0\.0\.1:\d+\/iam\/api\/v1\/users' -H "authorization: Bearer \$TOKEN"/,
   )
   assert.ok(!curl.includes('correct horse'))
+  const secret = await output('secrets', 'create', '--name', 's', '--value', 'battery staple', '--dry-run')
+  assert.match(secret, /"name":"s","value":"\*{8}"/)
+  const upload = ['files', 'upload', 'f', '--x-auth-token', 'upload-token', '--file', import.meta.filename, '--dry-run']
+  assert.match(
+    await output(...upload),
+    new RegExp(`'x-auth-token: \\*{8}' .*--data-binary '@${import.meta.filename}'\\n$`, 'i'),
+  )
   assert.ok(!(await output('users', 'list', '-o', 'csv')).includes('ghost'))
 })
 
@@ -175,8 +182,17 @@ test('the login of a backend client is kept for this user only, and is used for 
   const readable = await withoutBootstrap(list)
   assert.deepEqual([readable.code, /chmod 600/.test(readable.stderr)], [1, true])
   chmodSync(contextsFile, 0o600)
+  // Another login that stays is not used by itself, and the message names it.
+  const kept = JSON.parse(readFileSync(contextsFile, 'utf8'))
+  kept.contexts.barn = { url: baseUrl, tenant: 'default' }
+  writeFileSync(contextsFile, JSON.stringify(kept), { mode: 0o600 })
+  assert.equal((await withoutBootstrap(['completion', 'words', '--', 'context', 'use'])).stdout, 'field\nbarn\n')
   assert.equal((await withoutBootstrap(['logout'])).code, 0)
   assert.ok(!readFileSync(contextsFile, 'utf8').includes(secret))
+  const unchosen = await withoutBootstrap(list)
+  assert.equal(unchosen.stderr, 'waypost: no login is chosen: run waypost context use <name>, with one of barn\n')
+  assert.equal(unchosen.code, 4)
+  assert.equal((await withoutBootstrap(['context', 'delete', 'barn'])).code, 0)
   assert.equal((await withoutBootstrap(list)).code, 4)
 })
 

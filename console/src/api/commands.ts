@@ -37,7 +37,7 @@ export async function commandTexts(name: string, args: Arguments): Promise<Comma
   const address = `${baseUrl}${path}${query === '' ? '' : `?${query}`}`
   const curl = [
     `curl ${operation.method === 'GET' ? '' : `-X ${operation.method} `}${quote(address)}`,
-    `-H "Authorization: Bearer $WAYPOST_TOKEN"`,
+    `-H "Authorization: Bearer $TOKEN"`,
     ...(body === undefined
       ? []
       : [`-H 'Content-Type: ${operation.body?.type ?? 'application/json'}'`, `-d ${quote(JSON.stringify(body))}`]),

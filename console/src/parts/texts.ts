@@ -66,7 +66,7 @@ export const texts = {
   asCommand: 'As a command',
   asCommandTitle: 'The same as a command',
   asCommandScopes: 'Needs the scope',
-  asCommandToken: 'WAYPOST_TOKEN holds an access token; an API key in the header X-Identity-API-Key works too.',
+  asCommandToken: 'TOKEN holds an access token; an API key in the header X-Identity-API-Key works too.',
   deleteTitle: (objectName: string) => `Delete ${objectName}?`,
   deleteForever: 'This cannot be undone.',
   deleteAlso: 'This is deleted with it:',

@@ -16,7 +16,7 @@ export async function callOperation(description: Description, argv: string[]): P
   const { flags } = parsed
   if (flags.dryRun) {
     const { curlOf } = await import('./dry-run.ts')
-    await write(`${await curlOf((await choose(flags)).url, name, args, flags.ifMatch)}\n`)
+    await write(`${await curlOf((await choose(flags)).url, name, args, flags)}\n`)
     return
   }
   const { client } = await connect(flags)

@@ -39,6 +39,9 @@ export async function choose({ context, url }: Choice): Promise<Chosen> {
     return ofContext(name, found, url ?? commandLine.url)
   }
   if (existsSync(join(dataDirectory, 'bootstrap.json'))) return ofBootstrap(dataDirectory, url, commandLine)
+  const known = Object.keys(contexts)
+  if (known.length > 0)
+    throw new CommandError(`no login is chosen: run waypost context use <name>, with one of ${known.join(', ')}`, 4)
   throw new CommandError('there is no login: run waypost login --url <address of the platform>', 4)
 }
 

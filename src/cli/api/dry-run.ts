@@ -3,23 +3,32 @@ import { createClient } from '../../../sdk/src/index.ts'
 import type { Arguments } from '../../../sdk/src/types.ts'
 
 const secretName = /password|secret|token|apikey|keyid/i
+const mask = '********'
+/** Not a name that begins with `WAYPOST_`: such variables are settings, and commands refuse unknown ones. */
+const tokenVariable = '$TOKEN'
 
 class NotSent extends Error {
   override readonly name = 'NotSent'
 }
 
-export async function curlOf(url: string, name: string, args: Arguments, ifMatch: string | undefined): Promise<string> {
+export async function curlOf(
+  url: string,
+  name: string,
+  args: Arguments,
+  { ifMatch, file = '-' }: { ifMatch?: string | undefined; file?: string | undefined } = {},
+): Promise<string> {
   let curl = ''
   const client = createClient({
     url,
-    auth: () => '$WAYPOST_TOKEN',
+    auth: () => tokenVariable,
     attempts: 1,
     fetch: (address, { method = 'GET', headers, body } = {}) => {
-      curl = commandOf(String(address), method, headers as Record<string, string>, body)
+      curl = commandOf(String(address), method, headers as Record<string, string>, body, file)
       return Promise.reject(new NotSent())
     },
   })
-  const shown = isUpload(args.body) ? { ...args, body: '@upload' } : { ...args, body: masked(args.body) }
+  const isSecret = (key: string) => secretName.test(key) || (name.startsWith('secrets.') && key === 'value')
+  const shown = isUpload(args.body) ? { ...args, body: '@upload' } : { ...args, body: masked(args.body, isSecret) }
   try {
     await client.call(name, shown, ifMatch === undefined ? {} : { ifMatch })
   } catch (error) {
@@ -30,11 +39,18 @@ export async function curlOf(url: string, name: string, args: Arguments, ifMatch
 
 const isUpload = (body: unknown) => typeof body === 'function' || body instanceof ReadableStream
 
-function commandOf(address: string, method: string, headers: Record<string, string>, body: unknown): string {
+function commandOf(
+  address: string,
+  method: string,
+  headers: Record<string, string>,
+  body: unknown,
+  file: string,
+): string {
   const parts = ['curl', ...(method === 'GET' ? [] : ['-X', method]), quoted(address)]
   for (const [name, value] of Object.entries(headers))
-    parts.push('-H', value.includes('$WAYPOST_TOKEN') ? `"${name}: ${value}"` : quoted(`${name}: ${value}`))
-  if (body === '@upload') parts.push('--data-binary', '@file')
+    if (name.toLowerCase() === 'authorization') parts.push('-H', `"${name}: ${value}"`)
+    else parts.push('-H', quoted(`${name}: ${secretName.test(name) ? mask : value}`))
+  if (body === '@upload') parts.push('--data-binary', quoted(`@${file}`))
   else if (typeof body === 'string') parts.push('--data-raw', quoted(body))
   return parts.join(' ')
 }
@@ -42,13 +58,13 @@ function commandOf(address: string, method: string, headers: Record<string, stri
 const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`
 
 /** Replaces the values of fields that hold secrets. */
-function masked(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(masked)
+function masked(value: unknown, isSecret: (key: string) => boolean): unknown {
+  if (Array.isArray(value)) return value.map((item) => masked(item, isSecret))
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(
     Object.entries(value).map(([key, inner]) => [
       key,
-      secretName.test(key) && typeof inner === 'string' ? '********' : masked(inner),
+      isSecret(key) && typeof inner === 'string' ? mask : masked(inner, isSecret),
     ]),
   )
 }

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { describe, operationNames } from '../../../sdk/src/descriptions.ts'
 import { nextWords } from '../completion.ts'
 import { dashed } from './dashed.ts'
-import { flagsOf, parseCommand } from './flags.ts'
+import { flagsOf, formats, parseCommand } from './flags.ts'
 import { helpOfOperation } from './help.ts'
 import { findOperation } from './names.ts'
 import { nouns } from './nouns.ts'
@@ -78,4 +78,28 @@ test('completion offers nouns, then verbs, then flags', async () => {
   assert.ok((await nextWords(['endpoints'])).includes('metadata'))
   assert.deepEqual(await nextWords(['endpoints', 'metadata']), ['get', 'update', 'patch', 'values', 'keys'])
   assert.ok((await nextWords(['endpoints', 'list'])).includes('--application-name'))
+  assert.ok((await nextWords(['endpoints', 'list'])).includes('--limit'))
+  assert.deepEqual(await nextWords(['help', 'endpoints', 'metadata']), ['get', 'update', 'patch', 'values', 'keys'])
+})
+
+test('completion offers the values of a flag, and leaves files and values of the user to the shell', async () => {
+  const list = ['endpoints', 'list']
+  assert.deepEqual(await nextWords([...list, '-o']), [...formats])
+  assert.deepEqual(await nextWords(['traffic', 'list', '--sort-order']), ['asc', 'desc'])
+  for (const flag of ['--application-name', '--limit', '--columns'])
+    assert.deepEqual(await nextWords([...list, flag]), [], flag)
+  assert.deepEqual(await nextWords(['endpoints', 'create', '-f']), [])
+})
+
+test('completion offers actions and flags of commands that are no operations', async () => {
+  assert.deepEqual(await nextWords(['context']), ['list', 'show', 'use', 'delete'])
+  assert.deepEqual(await nextWords(['completion']), ['bash', 'zsh', 'fish'])
+  assert.deepEqual(await nextWords(['tail', 'meter-1']), ['--since', '--once'])
+  assert.deepEqual(await nextWords(['tail', '-o']), ['text', 'json'])
+  assert.deepEqual(await nextWords(['tail', '--since']), [])
+  assert.deepEqual(await nextWords(['vpn']), ['config'])
+  assert.deepEqual(await nextWords(['start']), [])
+  assert.ok((await nextWords(['open'])).includes('endpoints'))
+  // A noun of the API that is also a command has the words of both.
+  for (const action of ['rotate', 'create']) assert.ok((await nextWords(['secrets'])).includes(action))
 })

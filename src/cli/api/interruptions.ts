@@ -1,0 +1,17 @@
+/** Says on standard error when a stream is interrupted and when it continues, once each, however many attempts that takes. */
+import { visible } from './visible.ts'
+
+type StreamEvent = { type: 'open' } | { type: 'interrupted'; reason: string } | { type: string }
+
+export function createInterruptionNotice(write: (text: string) => unknown = (text) => process.stderr.write(text)) {
+  let isInterrupted = false
+  return (event: StreamEvent) => {
+    if (event.type === 'interrupted' && !isInterrupted) {
+      isInterrupted = true
+      write(`waypost: interrupted: ${visible((event as { reason: string }).reason)}; reconnecting\n`)
+    } else if (event.type === 'open' && isInterrupted) {
+      isInterrupted = false
+      write('waypost: connected again\n')
+    }
+  }
+}
