@@ -26,10 +26,12 @@ export async function bootstrap(
   platformServices: BuiltServices,
   onCreate: (tenantId: string) => void = () => {},
 ): Promise<Bootstrap> {
-  return {
-    platform: await ensureRealm(platformServices, 'platform', ['platform-admin', 'tenant-admin'], onCreate),
-    default: await ensureRealm(platformServices, 'default', ['tenant-admin'], onCreate),
-  }
+  // At the same time, because generating keys and hashing passwords take most of the time, on threads of their own.
+  const [platform, defaultRealm] = await Promise.all([
+    ensureRealm(platformServices, 'platform', ['platform-admin', 'tenant-admin'], onCreate),
+    ensureRealm(platformServices, 'default', ['tenant-admin'], onCreate),
+  ])
+  return { platform, default: defaultRealm }
 }
 
 async function ensureRealm(
@@ -64,7 +66,7 @@ async function ensureAdmin(
     let known = await read(sql)
     if (!known) {
       // If several nodes start on an empty database, the first creates the administrator; the others read the password.
-      await sql`select pg_advisory_xact_lock(hashtextextended('waypost.bootstrap', 0))`
+      await sql`select pg_advisory_xact_lock(hashtextextended(${`waypost.bootstrap ${tenantId}`}, 0))`
       known = await read(sql)
     }
     if (known) return { password: kit.secrets.open(known.sealed) || undefined, isNew: false }
