@@ -46,7 +46,7 @@ async function apiKeyOf({ ask }: BenchPlatform): Promise<string> {
   return createdKey.body.key
 }
 
-/** Measures commands in turns, so that all see the same machine. */
+/** Measures the commands alternately, so that all run under the same load of the machine. */
 async function durations(platform: BenchPlatform, environment: Environment): Promise<Figure[]> {
   const path = `/epr/api/v1/endpoints/${idOf(1)}`
   const request = async () => {

@@ -109,7 +109,7 @@ async function measureLatency(bench: BenchPlatform, network: NetworkServer): Pro
     while (network.pending() > 0) await sleep(10)
     const latencies = network.takeLatencies()
     const own = await deviceLatencies(device, topic, sample)
-    // The first turn fills caches.
+    // The first round fills caches.
     if (round === 0) continue
     uplinks.push(latencies)
     messages.push(own)

@@ -123,7 +123,7 @@ ensureTools()
 // With --sources, errors of the program show positions in the sources.
 const isBundled = !options.includes('--sources') && files.some((file) => relative(root, file).startsWith('test/'))
 const program = isBundled ? await bundleProgram() : undefined
-// Once, so that no platform of the tests builds it.
+// The console is built once, so that no platform of the tests builds it.
 if (files.some((file) => relative(root, file).startsWith('test/'))) await buildConsole()
 const directory = temporaryDirectory('waypost-tests-')
 const postgres = await startTestServer(join(directory, 'postgres'))

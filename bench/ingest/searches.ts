@@ -21,7 +21,7 @@ interface Comparison {
   body(round: number): object
   /** Runs the plain statement; returns the result that the search must have too. */
   plain(round: number): Promise<string>
-  /** Returns the same result from the answer of a search. */
+  /** Returns the result in the answer of a search, to compare it with that of `plain`. */
   found(answer: Answer): string
 }
 

@@ -7,7 +7,7 @@ export interface Kind {
   name: string
   /** The part of the path after the directory; each round requests another one. */
   path(round: number): string
-  /** Reads the same rows. */
+  /** Reads the same rows with a plain SQL statement. */
   plain?: (round: number) => Pending
   token?: (() => Promise<string>) | undefined
   /** Number of endpoints that the response must have. */

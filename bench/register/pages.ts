@@ -21,7 +21,7 @@ export const oneColumns = withMetadata
 /** Returns numbers far apart, below the size of the smaller register. */
 const numberOf = (round: number) => 1 + ((round * 6151) % 5000)
 
-/** Returns a number of the version that the round requests. */
+/** Returns the number of an endpoint of the version that the round requests; every third endpoint has the same version. */
 const inVersion = (round: number) => numberOf(round) - (numberOf(round) % 3) + 3 + (round % 3)
 
 interface Readable {

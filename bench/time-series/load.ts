@@ -28,7 +28,7 @@ export interface Pace {
   seconds: number
   /** Messages per second; without it as fast as possible. */
   rate?: number
-  /** Reports each such period. */
+  /** Reports the figures of each period of this length. */
   periodSeconds?: number
 }
 

@@ -1,4 +1,4 @@
-/** The one error of the SDK. */
+/** The error that the SDK throws. */
 
 /** Codes of failures that have no answer of the platform; other codes are the platform's own. */
 export type LocalCode =

@@ -7,7 +7,7 @@ import type { Answer, Arguments, Operation, Options, ServerEvent } from './types
 
 /** A topic with filters. `topics.list` lists the topics and their filters. */
 export interface LiveSubscription {
-  /** Your name for it; its events carry it. */
+  /** Your name for the subscription; its events contain it. */
   id: string
   topic: string
   applicationName?: string | undefined

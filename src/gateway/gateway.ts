@@ -319,7 +319,7 @@ function createOpen(
   }
 }
 
-/** Existing devices connect to a name of its own for MQTT. */
+/** Existing devices connect to a separate host name for MQTT. */
 const namesForMqtt = (publicHost: string) =>
   isIP(publicHost) || publicHost === 'localhost' ? [] : [`mqtt.${publicHost}`]
 

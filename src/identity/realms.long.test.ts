@@ -286,7 +286,7 @@ test('10,000 unused realms have no signing keys and no instances of the library'
     select 'many-' || n, 'AVAILABLE', 'f', 'b', ${waypost.kit.secrets.seal('x'.repeat(43))} from generate_series(1, 10000) n`
   const undisturbedMs = startUndisturbedTime()
   const other = await openIdentity({ connection, environment })
-  // SigningKeys for all of them would take minutes.
+  // Creating the signing keys of all realms would take minutes.
   assert.ok(undisturbedMs() < 5000, `${undisturbedMs()} ms`)
   assert.equal((await other.kit.db.sql`select kid from identity.signing_keys where tenant_id like 'many-%'`).length, 0)
   const found = await call(`${other.baseUrl}/auth/realms/many-9999/protocol/openid-connect/certs`)

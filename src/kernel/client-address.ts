@@ -5,7 +5,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { BlockList } from 'node:net'
 
-// Every command reads the settings, and few use a block list: an import would load it, which takes 5 ms.
+// An import would load the module at every command, which takes 5 ms; few commands use a block list.
 const net = process.getBuiltinModule('node:net')
 
 /** Returns whether the address is a trusted proxy. `distance` counts hops; the peer of the connection has distance 0. */

@@ -116,7 +116,7 @@ function startBody(state: State, head: string) {
   if (status < 200 && status !== 101) return
   state.status = status
   if (isClosing || (minor === '0' && !isKept) || status === 101) state.isReusable = false
-  // A response with both headers may be an attack on one who reads the other header.
+  // A response with both headers may be an attack on a reader that obeys the other header.
   if (codings.length > 0 && (length !== undefined || minor === '0')) state.isReusable = false
   const hasBody = status !== 204 && status !== 304 && status !== 101
   if (!hasBody) state.isComplete = true

@@ -25,7 +25,7 @@ import {
 
 export type Convert = (value: never) => unknown
 
-/** The cast between types whose values are held alike. */
+/** The cast between types whose values have the same representation. */
 export const unchanged: Convert = (value: unknown) => value
 
 /** Types to which a number widens without a cast. */

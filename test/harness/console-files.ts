@@ -5,17 +5,17 @@ import { gzipSync } from 'node:zlib'
 import type { Manifest } from '../../src/assembly/console/manifest.ts'
 
 export interface ConsoleSizes {
-  /** Script with all that it imports, and the style sheet. */
+  /** Kilobytes of the first script with all that it imports, and of the style sheet. */
   first: number
-  /** Files that most pages share. */
+  /** Kilobytes of the files that most pages share. */
   common: number
-  /** Files of each page beside those of the first load and the shared ones. */
+  /** Kilobytes of the further files of each page. */
   pages: Map<string, number>
-  /** All files without the data of the map. */
+  /** Kilobytes of all files without the data of the map. */
   all: number
 }
 
-/** Budgets of the design. */
+/** Maximum sizes in kilobytes. */
 export const budgets = { first: 180, common: 60, page: 60, all: 900 }
 
 export function sizesOf(directory: string, manifest: Manifest): ConsoleSizes {

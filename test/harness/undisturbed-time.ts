@@ -14,7 +14,7 @@ function waitedMs(resource: 'cpu' | 'io'): number | undefined {
     const microseconds = /^some .*total=(\d+)/m.exec(readFileSync(`/proc/pressure/${resource}`, 'utf8'))?.[1]
     return microseconds === undefined ? undefined : Number(microseconds) / 1000
   } catch (error) {
-    // Not every kernel counts it.
+    // Not every kernel counts the time in which programs wait.
     if (['ENOENT', 'EOPNOTSUPP'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined
     throw error
   }

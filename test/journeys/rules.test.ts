@@ -92,7 +92,7 @@ test('a hot room opens an alert with an e-mail and a webhook, and the alert is r
   }
   const hook = await prepare(expectStatus, askTwo, receiver.url)
 
-  // Each sample goes to the other node.
+  // The samples alternate between the nodes.
   const devices = [await aDevice(one.mqttUrl), await aDevice(two.mqttUrl)]
   const send = async (temperature: number, n: number) => {
     const topic = `kp1/house-v1/dcx/room-1-token/json/${n}`

@@ -4,7 +4,7 @@ import type { LiveStream, LiveSubscription, StreamEvent } from '../../../sdk/src
 
 export type { LiveSubscription, StreamEvent }
 
-/** A tab. */
+/** A tab of the browser. */
 export interface Listener {
   /** Returns an access token. `rejected` is the token that the platform has rejected, if any. */
   token(rejected: string | undefined): Promise<string>

@@ -18,7 +18,7 @@ export type LiveState =
 
 export interface LiveHandlers {
   onItems(items: Record<string, unknown>[], topic: string): void
-  /** Something was left out: read the list again. */
+  /** Called when events were left out: read the list again. */
   onGap?(topic: string): void
 }
 

@@ -21,7 +21,7 @@ export interface PageEntry {
   scope?: string | readonly string[]
   /** The page exists only in this realm. */
   realm?: 'platform'
-  /** Found by these words in the palette too. */
+  /** Further words by which the palette finds the page. */
   keywords?: string
 }
 

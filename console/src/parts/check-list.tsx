@@ -13,7 +13,7 @@ export interface CheckOption {
   /** Default: the value itself. */
   label?: string
   description?: string
-  /** A problem with this choice, so it cannot be changed. */
+  /** True if users cannot change this choice. */
   isDisabled?: boolean
 }
 

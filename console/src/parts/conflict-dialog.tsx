@@ -23,7 +23,7 @@ const textOf = (value: unknown) => (value === undefined || value === null ? '' :
 /** Texts of several lines are compared line by line. */
 const isLong = (value: unknown) => typeof value === 'string' && value.includes('\n')
 const isSame = (theirs: unknown, yours: unknown) => theirs === yours || JSON.stringify(theirs) === JSON.stringify(yours)
-/** A list of names is read without quotes and brackets. */
+/** Shows a list of names without quotes and brackets. */
 const shownOf = (value: unknown) =>
   Array.isArray(value) && value.every((item) => typeof item === 'string') ? value.join(', ') : value
 

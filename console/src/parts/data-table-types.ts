@@ -33,7 +33,7 @@ export interface DataTableProps<T> {
   rowId(row: T): string
   /** Name of a row for screen readers. Default: its id. */
   rowName?(row: T): string
-  /** Address of the page of a row; its first cell is the link. */
+  /** Opens the page of a row; the first cell is the link. */
   onOpen?(row: T): void
   /** Column, with `-` in front for descending order. */
   sort?: string

@@ -5,9 +5,9 @@ import { filterMatches } from '../topic.ts'
 /** The subscriptions of a connection. Gateways of devices have thousands, so filters are compared only where it matters. */
 export interface Subscribed {
   byFilter: Map<string, { qos: Qos; identifier: number | undefined }>
-  /** Whether one was ever granted QoS 0. */
+  /** Whether a subscription was ever granted QoS 0. */
   hasQos0: boolean
-  /** Whether one ever had an identifier (MQTT 5). */
+  /** Whether a subscription ever had an identifier (MQTT 5). */
   hasIdentifiers: boolean
 }
 

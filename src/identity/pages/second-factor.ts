@@ -91,7 +91,7 @@ export interface FactorsView {
   recoveryCodes: number
 }
 
-/** The part of the account page. */
+/** Builds the part of the account page that lists second factors. */
 export function factorsPart({ account, factors, recoveryCodes }: FactorsView): string {
   const at = escapeHtml(account)
   const rows = factors.map(

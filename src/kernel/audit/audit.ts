@@ -68,7 +68,7 @@ const batchMax = 500
 const partSize = 1000
 const dayMs = 86_400_000
 
-/** Returns whether a response is recorded: also 403 and 5xx. Other errors change nothing and do not concern permissions. */
+/** Returns whether a response is recorded: successes, 403 and 5xx. Other errors change nothing and do not concern permissions. */
 const isRecorded = (status: number) => status < 400 || status === 403 || status >= 500
 
 export function createAudit(deps: { db: Db; now: Clock; log: Log; days: number }): Audit {
@@ -148,7 +148,7 @@ interface EntryDeps {
 }
 
 interface Entry extends AuditEntry, CommitCompanion {
-  /** See claim-record.ts. */
+  /** Takes the record for a statement that several requests share, see claim-record.ts. */
   claim(status: number): ClaimedRecord | undefined
 }
 

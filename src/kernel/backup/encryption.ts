@@ -12,7 +12,7 @@ const prefixLength = 7
 const checkLength = 32
 const tagLength = 16
 const chunkLength = 64 * 1024
-/** First line, salt, three bytes of cost, beginning of the nonces, check of the passphrase. */
+/** The header has the first line, salt, three bytes of cost, beginning of the nonces and check of the passphrase. */
 const headerLength = encryptedLine.length + saltLength + 3 + prefixLength + checkLength
 /** With this cost, scrypt needs 128 MiB and about half a second for each guess. */
 const cost = { logN: 17, r: 8, p: 1 }

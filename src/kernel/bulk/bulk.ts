@@ -33,7 +33,7 @@ export interface TaskQuery {
   data?: { field: string; value: string } | undefined
 }
 
-/** A task with what its type declares. */
+/** A task of any type, with the declarations of its type. */
 export interface AnyTask extends Task {
   title: string
   cancelable: boolean

@@ -9,7 +9,7 @@ export interface Listening {
   unlisten(): Promise<void>
 }
 
-/** Gets the process of the server for the connection. */
+/** Called with the process id of the server for the connection. */
 export type OnListen = (processId: number | undefined) => void
 
 export interface Listener {

@@ -73,7 +73,7 @@ test('the first hand-over and the result of a command are published once, with t
   const blink = { ...ofCommand, commandId: 1, commandType: 'blink', requestPayload: { times: 3 } }
   const reboot = { ...ofCommand, commandId: 2, commandType: 'reboot' }
   await eventually(() => assert.deepEqual(dispatched, [blink, reboot]))
-  // A poll hands them over again, which is not published.
+  // A poll hands the commands over again; this is not published.
   await sensor.publish(`${topic}/command/7`)
   await sensor.receives(`${topic}/command/7/status`)
   const answer = { id: 1, statusCode: 503, reasonPhrase: 'no bulb', payload: [null] }

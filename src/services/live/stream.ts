@@ -244,7 +244,7 @@ async function setCaller(state: State, caller: Caller) {
   for (const entry of [...entries.values()])
     try {
       entry.admission = await admit(deps, ctx, entry.topic, entry.request)
-      // A value may be another one with other permissions.
+      // The value may differ with other permissions.
       if (entry.topic.value) restart.push(entry)
     } catch (error) {
       if (!(error instanceof PlatformError) || error.status >= 500) throw error

@@ -63,7 +63,7 @@ export default function AssetTypePage({ params: { assetTypeId } }: PageProps) {
   )
 }
 
-/** An example to begin with. */
+/** The schema that the form of a new type shows first. */
 const firstSchema = {
   type: 'object',
   required: ['name'],

@@ -20,7 +20,7 @@ export const addressOf = (dashboardId: string) => `/dashboards/${encodeURICompon
 
 /** Creates a dashboard and opens it; `open` returns why it could not. */
 export function useCreateDashboard() {
-  // The creator gets permissions on it.
+  // The creator of a dashboard gets permissions on it.
   const create = useChange('dashboards.create', { also: ['me'] })
   const [, navigate] = useLocation()
   return {

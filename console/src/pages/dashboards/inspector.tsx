@@ -89,7 +89,7 @@ function PlaceFields({ widget: { x, y, width, height }, onPlace }: InspectorProp
 
 type Of<K extends Widget['kind']> = InspectorProps<WidgetOf<K>>
 
-/** A choice of time matters only if there are several. */
+/** Chooses the time variable of a widget; shown only if the dashboard has several. */
 function TimeField({ widget, variables, onChange }: Of<'chart'> | Of<'value'>) {
   const times = variables.filter(({ kind }) => kind === 'time')
   if (times.length < 2) return null

@@ -38,7 +38,7 @@ export function Settings({ contents, onChange, nameProblem }: SettingsProps) {
       variables.map((old, index) => (index === at ? one : old)),
       `variable ${at} ${field}`,
     )
-  /** Widgets that use the variable follow. */
+  /** Widgets that use the variable get its new name. */
   const rename = (at: number, to: string) =>
     onChange(({ definition, ...rest }) => {
       const from = definition.variables?.[at]?.name ?? ''

@@ -101,7 +101,7 @@ export function fieldOf(root: unknown, part: unknown): Field {
   return field
 }
 
-/** `hops` ends alternatives that name themselves. */
+/** `hops` counts nested alternatives, so that one that refers to itself ends. */
 function readField(root: unknown, part: unknown, hops: number): Field {
   const schema = hops > hopsMax ? undefined : resolve(root, part, { left: mergesMax })
   if (!schema) return { control: { kind: 'text' }, schema: isObject(part) ? part : {}, isNullable: false }
@@ -205,7 +205,7 @@ export function newValueOf(root: unknown, part: unknown, depth = 0, budget = { l
         control.properties.flatMap(([name, property]): [string, unknown][] => {
           if (!control.required.has(name) || budget.left <= 0) return []
           const { control: inner } = fieldOf(root, property)
-          // People fill in plain fields themselves.
+          // Plain fields stay absent: users fill them in.
           const isPlain = inner.kind === 'string' || inner.kind === 'number' || inner.kind === 'enum'
           const value = isPlain ? undefined : newValueOf(root, property, depth + 1, budget)
           return value === undefined ? [] : [[name, value]]

@@ -1,4 +1,4 @@
-/** Configurations that endpoints have of their own. */
+/** Configurations of single endpoints, which replace the defaults of their version. */
 import type { Ctx } from '../../../kernel/contract.ts'
 import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'

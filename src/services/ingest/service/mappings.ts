@@ -88,7 +88,7 @@ function propertiesOf(fields: Field[]): Properties {
 const define = (target: Properties, key: string, value: unknown) =>
   Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true })
 
-/** Fields of the template win. */
+/** Merges the fields of documents and of the template, which has precedence. */
 function merged(seen: Properties, declared: Properties): Properties {
   const result: Properties = { ...seen }
   for (const [key, field] of Object.entries(declared)) {

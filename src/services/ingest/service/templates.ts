@@ -126,7 +126,7 @@ function retentionDays(value: unknown): number | null {
 
 /** Returns the id of an existing pipeline. The name may have the tenant ID in front, as the keys of answers have. */
 function pipelineName(pipelineSetting: unknown, tenantId: string, pipelines: Record<string, string>): string | null {
-  // The search engine calls having none `_none`.
+  // The search engine uses `_none` for "no pipeline".
   if (pipelineSetting === undefined || pipelineSetting === null || pipelineSetting === '_none') return null
   const name = pipelineSetting as string
   if (Object.hasOwn(pipelines, name)) return name

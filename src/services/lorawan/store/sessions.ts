@@ -18,7 +18,7 @@ const columns = (sql: Sql) => sql`
   s.app_integration_id, s.claim::float8 as claim, s.starts_clean, i.tenant_id, i.client_id, i.net_username, i.net_api_key,
   i.net_plain_mqtt_server_url`
 
-/** Integrations that are to have a session. */
+/** Returns the condition for integrations that need a session. */
 const isWanted = (sql: Sql) => sql`i.status = 'ACTIVE' and i.net_mqtt_integration_enabled`
 
 /** Takes up to `limit` sessions that no node has. */

@@ -24,7 +24,7 @@ export interface Singles {
   endpointIds: string[]
   /** Undefined for all applications. */
   requestedNames: string[] | undefined
-  /** Applications whose endpoints are listed as a whole. */
+  /** Applications that the caller may read as a whole, so that their endpoints are not selected one by one. */
   exceptNames: string[]
 }
 

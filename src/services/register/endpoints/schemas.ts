@@ -32,7 +32,7 @@ const VersionName = Type.Object(
   { title: 'VersionName', description: 'An application version by its name.', examples: [{ name: 'greenhouse-v2' }] },
 )
 
-// ── one
+// ── one endpoint
 
 const NewRelation = Type.Object(
   {
@@ -123,7 +123,7 @@ export const updateVersion = {
   fails: { 400: 'The version does not exist or belongs to another application.', 404: noEndpoint },
 }
 
-// ── several
+// ── several endpoints
 
 const cursor = Type.Optional(
   Type.String({

@@ -170,7 +170,7 @@ async function masked({ maskOf }: State, tenantId: string, outcome: EndedOutcome
 async function waitForNext(state: State, entry: Entry, last: AttemptOutcome) {
   const waitMs = waitAfter(entry, entry.attempts.length)
   if (isUnstored(entry) && !(await storeForRetry(state, entry))) return await end(state, entry, last)
-  // Another node has it.
+  // Another node has taken over the delivery.
   if (!state.entries.has(entry.id)) return
   const isOwn = await state.writes.failed({ id: entry.id, attempts: JSON.stringify(entry.attempts), waitMs })
   if (!isOwn) return forget(state, entry)

@@ -27,7 +27,7 @@ export function createEmailSender(mailer: Mailer): EmailSender {
       try {
         const { rejected } = await mailer.send(messageOf(id, mailer.from(), JSON.parse(content)))
         if (rejected.length === 0) return { ok: true, status: 250 }
-        // The others have got the e-mail, so it is not sent again.
+        // The other recipients have got the e-mail, so it is not sent again.
         return { ok: false, reason: `the mail server refused ${rejected.map(String).join(', ')}`, isFinal: true }
       } catch (error) {
         return outcomeOfError(error)

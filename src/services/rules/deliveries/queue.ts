@@ -21,7 +21,7 @@ export interface DeliveryQueue<T extends Queued> {
   push(item: T): void
   /** Removes the items that wait and match. */
   remove(matches: (item: T) => boolean): T[]
-  /** Starts nothing any more. */
+  /** Prevents further starts. */
   stop(): void
   readonly underWay: number
   readonly waiting: number

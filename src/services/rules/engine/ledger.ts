@@ -155,7 +155,7 @@ function createPages(): Pages {
   }
 }
 
-/** Returns the day of a time; the day of the last call is known. */
+/** Returns the day of a time; the day of the last call is cached. */
 const dayOf = (() => {
   let [number, text] = [-1, '']
   return (micros: number) => {

@@ -96,7 +96,7 @@ const valueLength = 10_000
 export interface RunState {
   data: unknown
   mayHaveSecrets: boolean
-  /** The array of the result. */
+  /** The same array as `unsettled` of the run's result. */
   unsettled: Promise<void>[]
 }
 

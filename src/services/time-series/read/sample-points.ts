@@ -12,7 +12,7 @@ import { isAscending, orderOf, reorder } from './time-order.ts'
 export interface SampleFormat {
   sets: SeriesSet[]
   /** The selected series. */
-  wanted: number[]
+  selectedSeries: number[]
   bySet: Map<number, SelectedOfSet>
   /** True if only the selected values of a sample are read. */
   isNarrow: boolean
@@ -21,8 +21,8 @@ export interface SampleFormat {
 }
 
 interface SelectedOfSet {
-  /** Indexes in `wanted`. */
-  wanted: number[]
+  /** Indexes in `selectedSeries`. */
+  selectedIndexes: number[]
   /** Index of each selected value in the sample. */
   valueIndexes: number[]
   /** Index of each selected value in the record. */
@@ -46,19 +46,19 @@ export function sampleFormat(all: SeriesSet[], selectedSeries: number[]): Sample
   const bySet = new Map<number, SelectedOfSet>()
   for (const { setId, seriesIds } of sets) {
     const indexOf = new Map(seriesIds.map((seriesId, index) => [seriesId, index]))
-    const selected: SelectedOfSet = { wanted: [], valueIndexes: [], positions: [], length: 0 }
+    const selected: SelectedOfSet = { selectedIndexes: [], valueIndexes: [], positions: [], length: 0 }
     for (const [index, seriesId] of selectedSeries.entries()) {
       const valueIndex = indexOf.get(seriesId)
       if (valueIndex === undefined) continue
-      selected.positions.push(recordHead + (isNarrow ? selected.wanted.length : valueIndex))
-      selected.wanted.push(index)
+      selected.positions.push(recordHead + (isNarrow ? selected.selectedIndexes.length : valueIndex))
+      selected.selectedIndexes.push(index)
       selected.valueIndexes.push(valueIndex)
     }
-    selected.length = recordHead + (isNarrow ? selected.wanted : seriesIds).length
+    selected.length = recordHead + (isNarrow ? selected.selectedIndexes : seriesIds).length
     bySet.set(setId, selected)
   }
   const width = Math.max(1, ...[...bySet.values()].map(({ length }) => length - recordHead))
-  return { sets, wanted: selectedSeries, bySet, isNarrow, width }
+  return { sets, selectedSeries: selectedSeries, bySet, isNarrow, width }
 }
 
 type Other = Exclude<Value, number>
@@ -191,7 +191,7 @@ function othersByRow({ records, offsets, others }: Samples): OthersByRow {
 
 function pointsOfEndpoint(
   samples: Samples,
-  { sets, wanted, bySet }: SampleFormat,
+  { sets, selectedSeries, bySet }: SampleFormat,
   all: TimedRows,
   others: OthersByRow,
 ): Map<number, RecentPoints> | undefined {
@@ -203,16 +203,16 @@ function pointsOfEndpoint(
   if (!setIds || rows.every((row) => setIds[row] === setIds[rows[0]!])) {
     const ordered = orderRows(samples, all)
     if (!ordered) return undefined
-    for (const [index, column] of first.wanted.entries())
-      points.set(wanted[column]!, recentPoints(samples, ordered, others, locationOf(first, index)))
+    for (const [index, column] of first.selectedIndexes.entries())
+      points.set(selectedSeries[column]!, recentPoints(samples, ordered, others, locationOf(first, index)))
     return points
   }
-  for (const [column, seriesId] of wanted.entries()) {
-    const having = rows.filter((row) => setOf(row).wanted.includes(column))
+  for (const [column, seriesId] of selectedSeries.entries()) {
+    const having = rows.filter((row) => setOf(row).selectedIndexes.includes(column))
     if (having.length === 0) continue
     const ordered = orderRows(samples, { rows: having, times: Float64Array.from(having, timeIn(samples)) })
     if (!ordered) return undefined
-    const location = (row: number) => locationOf(setOf(row), setOf(row).wanted.indexOf(column))
+    const location = (row: number) => locationOf(setOf(row), setOf(row).selectedIndexes.indexOf(column))
     points.set(seriesId, recentPoints(samples, ordered, others, location))
   }
   return points

@@ -281,7 +281,7 @@ export const putPoints = {
   },
 }
 
-// ── watching
+// ── live streams
 
 export const watch = {
   name: 'timeSeries.live.watch',
@@ -332,4 +332,4 @@ export const watch = {
   },
 }
 
-// ── keeping
+// ── retention

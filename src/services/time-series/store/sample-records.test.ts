@@ -59,7 +59,7 @@ test('some values of wide samples are read with texts among them, before and aft
 })
 
 test('a statement contains whole numbers only', async () => {
-  const part = { endpointNos: [1], sets: [{ setId: 1, seriesIds: [1] }], wanted: [1], isNarrow: false, from: 0 }
+  const part = { endpointNos: [1], sets: [{ setId: 1, seriesIds: [1] }], selectedSeries: [1], isNarrow: false, from: 0 }
   const options = { limit: 10, withOrder: false, texts: 'none' } as const
   for (const to of [0.5, Number.NaN, Number.POSITIVE_INFINITY, '0; drop table x' as unknown as number])
     await assert.rejects(findSamples(db, { ...part, to }, options), /is not a whole number/)

@@ -10,8 +10,8 @@ import { floatsIn, type Part, type Size } from './reading.ts'
 /** Endpoints, sets and series of samples, and a time range. */
 export interface SamplePart extends Omit<Part, 'seriesIds'> {
   sets: SeriesSet[]
-  wanted: number[]
-  /** True if records have only the values of the wanted series, in the order of `wanted`. */
+  selectedSeries: number[]
+  /** True if records have only the values of the selected series, in their order. */
   isNarrow: boolean
 }
 
@@ -114,14 +114,14 @@ const separator = '\n'
 
 async function readRows(
   db: Db,
-  { sets, wanted, isNarrow }: SamplePart,
+  { sets, selectedSeries, isNarrow }: SamplePart,
   { withOrder, texts }: ColumnOptions,
   rows: string,
   before?: string,
 ): Promise<SampleRows | undefined> {
-  const hasOther = isNarrow ? `(${bySet(sets, wanted, isAnyOther)})` : 'true'
+  const hasOther = isNarrow ? `(${bySet(sets, selectedSeries, isAnyOther)})` : 'true'
   const columns = {
-    records: `string_agg(${isNarrow ? bySet(sets, wanted, narrowRecord) : 'record'}, '')`,
+    records: `string_agg(${isNarrow ? bySet(sets, selectedSeries, narrowRecord) : 'record'}, '')`,
     ...(sets.length > 1 && { setIds: `string_agg(float8send(set_id), '')` }),
     ...(withOrder && {
       slots: `string_agg(float8send(slot), '')`,
@@ -153,7 +153,7 @@ async function readRows(
   }
 }
 
-/** Returns an expression that depends on the set of a sample; `positions` are those of the wanted values in the record. */
+/** Returns an expression that depends on the set of a sample; `positions` are those of the selected values in the record. */
 function bySet(sets: SeriesSet[], selectedSeries: number[], expression: (positions: number[]) => string): string {
   const cases = sets.map(({ setId, seriesIds }) => {
     const indexes = selectedSeries.map((seriesId) => seriesIds.indexOf(seriesId)).filter((index) => index >= 0)

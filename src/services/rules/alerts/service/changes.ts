@@ -154,7 +154,7 @@ function applyTo(row: store.AlertRow, change: Change, at: Date): Changed['change
   const { severityLevel, message = row.message, metadata = row.metadata } = change.activation
   const severity = rankOf(severityLevel)
   const isUpdated = severity !== row.severity || message !== row.message
-  // A node whose clock is behind must not move it back.
+  // A node whose clock is behind must not move `lastActiveAt` back.
   const lastActiveAt = at > row.lastActiveAt ? at : row.lastActiveAt
   Object.assign(row, { severity, message, metadata, lastActiveAt })
   return isUpdated ? 'UPDATED' : 'RENEWED'
