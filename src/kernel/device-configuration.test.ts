@@ -106,7 +106,7 @@ suite('a report', () => {
     assert.deepEqual(await nothing('/applied/json', { configId: 'c1' }), {})
   })
 
-  test('a report is recorded in the order of arrival', async () => {
+  test('reports are recorded in the order of their arrival', async () => {
     const { send, reports } = aDevice()
     const ids = Array.from({ length: 20 }, (_, n) => `c${n}`)
     await Promise.all(ids.map((configId) => send('/applied/json', { configId })))

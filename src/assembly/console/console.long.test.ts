@@ -63,7 +63,7 @@ suite('serving the console', async () => {
   const log = await createLog({ level: 'silent', format: 'json' })
   const options = { watch: false, fallbackDirectory: '', log }
 
-  test('serving the console answers the shell at every path, with a policy for scripts of the platform only', async () => {
+  test('serving the console: every path returns the page of the console, with a policy that allows only scripts of the platform', async () => {
     const console = createConsole({ ...options, directory })
     const app = await serve(console)
     const building = await app.inject('/console/default')
@@ -82,7 +82,7 @@ suite('serving the console', async () => {
     }
   })
 
-  test('serving the console serves files compressed and for ever, and no other file of the folder', async () => {
+  test('serving the console: files of the build are compressed and cacheable for ever, and no other file of the folder is served', async () => {
     const console = createConsole({ ...options, directory })
     await console.prepare()
     const app = await serve(console)

@@ -231,7 +231,7 @@ test('an error of the host for one connection does not affect others', async () 
   }
 })
 
-test('a host that sends without limit within one turn does not fill the memory', async () => {
+test('a host that sends without limit within one turn of the event loop does not exhaust the memory', async () => {
   const { connection, waypost, client } = await withClient({}, { limits: { unsentBytesMax: 200_000 } })
   client.socket.pause()
   const payload = Buffer.alloc(50_000)

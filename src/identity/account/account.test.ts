@@ -44,7 +44,7 @@ async function signedIn(username: string) {
 const logIn = (username: string, secret: string) => client.logIn(username, { password: secret })
 
 suite('the page of the account', () => {
-  test('the page of the account asks for user name and password, and shows the account then', async () => {
+  test('the page of the account asks for user name and password, and then shows the account', async () => {
     const { browser, account, answer } = await signedIn('ann')
     const cookie = answer.headers.getSetCookie()[0]!
     assert.match(cookie, /path=\/auth\/realms\/acme\/account; max-age=900; httponly; samesite=strict$/)
@@ -179,7 +179,7 @@ suite('a forgotten password', () => {
   const set = (token: string, secret: string, again = secret) =>
     aBrowser().go(at('new-password'), { token, new: secret, again })
 
-  test('a forgotten password is replaced by a link in an e-mail, which works once', async () => {
+  test('a forgotten password is reset with a link in an e-mail, which works once', async () => {
     await waypost.addUser('acme', 'gina')
     assert.match((await aBrowser().go(client.authUrl(pkce().challenge))).location, /login/)
     assert.match((await aBrowser().go(at('reset'))).text, /Send me a link/)
@@ -203,7 +203,7 @@ suite('a forgotten password', () => {
     assert.match((await aBrowser().go(at(`new-password?token=${token}`))).text, /expired, or it was used/)
   })
 
-  test('a forgotten password has a link that expires after 30 minutes, and with a change of the password', async () => {
+  test('the link to reset a forgotten password expires after 30 minutes, and with a change of the password', async () => {
     await waypost.addUser('acme', 'hana')
     await ask('HANA@example.org')
     const late = await tokenFor('hana@example.org')
@@ -221,7 +221,7 @@ suite('a forgotten password', () => {
     assert.equal((await set(overtaken, 'a third good phrase')).status, 400)
   })
 
-  test('a forgotten password gets the same answer for users that do not exist, are disabled or have no e-mail address', async () => {
+  test('a request to reset a password gets the same answer for users that do not exist, are disabled or have no e-mail address', async () => {
     await waypost.addUser('acme', 'ida')
     const { id } = await waypost.addUser('acme', 'jana')
     await waypost.kit.db.sql`update identity.users set enabled = false where id = ${id}`
@@ -241,7 +241,7 @@ suite('a forgotten password', () => {
     assert.equal(server.mails.length, count + 2)
   })
 
-  test('a forgotten password leads to at most three e-mails for a user', async () => {
+  test('a user gets at most three e-mails to reset a forgotten password', async () => {
     time += 31 * 60_000
     await waypost.addUser('acme', 'lea')
     await waypost.addUser('acme', 'mia')
@@ -256,7 +256,7 @@ suite('a forgotten password', () => {
     assert.equal(server.mails.filter(({ to }) => to.includes('lea@example.org')).length, 3)
   })
 
-  test('a forgotten password cannot be requested without end from one address', async () => {
+  test('the number of requests to reset a password is limited for each address', async () => {
     time += 60 * 60_000
     const statuses: number[] = []
     for (let n = 0; n < 22; n++) statuses.push((await ask(`nobody ${n}`)).status)
@@ -268,7 +268,7 @@ suite('a forgotten password', () => {
     assert.equal((await ask('nobody')).status, 200)
   })
 
-  test('a forgotten password is refused for bad input', async () => {
+  test('a request to reset a password with bad input is refused', async () => {
     time += 60 * 60_000
     assert.equal((await aBrowser().go(at('reset'), {})).status, 400)
     assert.equal((await ask('x'.repeat(300))).status, 400)

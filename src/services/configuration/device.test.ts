@@ -20,7 +20,7 @@ const {
 const none = { configId: '', config: null, statusCode: 200, reasonPhrase: 'ok' }
 const status = '/config/json/status'
 
-suite('a device asks', () => {
+suite('a device requests its configuration', () => {
   test('a device that requests its configuration gets its own, else the default, else none', async () => {
     const { defaults, put, post, path } = await aTestEndpoint()
     assert.deepEqual(await post('/config/json'), { status: 200, body: none })

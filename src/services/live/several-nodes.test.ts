@@ -131,7 +131,7 @@ test('a stream that resumes at another node misses nothing', async () => {
   second.close()
 })
 
-test('a node that stops gives no gap; one that vanishes does', async () => {
+test('a node that stops causes no gap in streams; a node that vanishes does', async () => {
   const third = await openStreams(options)
   const source = await streams.stream([{ id: 'all', topic: 'traffic' }])
   await source.active('all')

@@ -435,7 +435,7 @@ suite('resuming', () => {
     second.close()
   })
 
-  test('since begins with stored events; unknown and old positions give gaps', async () => {
+  test('a stream with `since` begins with stored events; an unknown or old position results in a gap', async () => {
     const endpoint = await anEndpoint()
     await send(endpoint, { timestamp: 1, n: 1 })
     const since = await stream([

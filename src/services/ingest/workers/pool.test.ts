@@ -22,7 +22,7 @@ suite('a node that cannot run pipelines', () => {
     return createPipelineOperations(deps).put(ctx, 'new', '{"processors":[]}')
   }
 
-  test('a node that cannot run pipelines answers 503 when its threads do not start', async () => {
+  test('a node that cannot run pipelines, because its threads do not start, answers 503', async () => {
     const pool = newPool(0)
     await assert.rejects(put(pool), { status: 503, code: 'pipelines_not_run', message: /cannot start/ })
     await pool.stop()

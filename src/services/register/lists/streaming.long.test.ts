@@ -174,7 +174,7 @@ suite('a list that is read by cursors', () => {
     assert.deepEqual(ids(searched), ['small-2', 'small-3'])
   })
 
-  test('a cursor of another list, and what is not a cursor, are rejected', async () => {
+  test('a cursor of another list, and a text that is no cursor, are rejected', async () => {
     const sorted = { multiFilter: { and: [], sort: 'number' } }
     const { nextCursor: ofSorted } = (await admin(`GET ${url({ ...sorted, cursor: '', limit: 1 })}`)).body
     const { nextCursor: ofAll } = (await admin(`GET ${url({ cursor: '', limit: 1 })}`)).body

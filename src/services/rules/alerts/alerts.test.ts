@@ -315,7 +315,7 @@ suite('deletion of alerts', () => {
     assert.equal((await get(stays.alertId)).state, 'OPEN')
   })
 
-  test('alerts are deleted when they were resolved more than the days of the setting ago', async () => {
+  test('resolved alerts are deleted after the number of days in the setting', async () => {
     const endpoint = await anEndpoint()
     const [old, recent] = [
       await activate(endpoint, { alertType: 'OLD' }),

@@ -41,7 +41,7 @@ suite('packing', () => {
     assert.equal(hot!.count, 0)
   })
 
-  test('long texts are packed in small chunks, late ones in further chunks', async () => {
+  test('long texts are packed in small chunks, and texts that arrive late in further chunks', async () => {
     const endpoint = await unregisteredEndpoint({
       'time-series': { 'auto-extract': false, names: { log: { values: [{ path: 'log' }] } } },
     })
