@@ -90,7 +90,7 @@ const influx = (name: string, { url }: Peer, statement: string, options = ''): C
   totalsOf: rowsOf,
 })
 
-/** Queries every point with its time: by series as the platform returns them, the same chunked, and as columns with fewer times. */
+/** Queries every point with its time in three formats: by series as the platform returns them, by series in chunks, and as columns, where points share times. */
 export function influxReading(peer: Peer, dataset: Dataset, points: number): Contender[] {
   const within = `from bench where time < ${timeOf(dataset, points)}ms group by endpoint`
   const bySeries = fields.map((field) => `select ${field} ${within}`).join(';')

@@ -33,8 +33,8 @@ export default defineService({
   ],
   settings: gatewaySettings,
   instances: gatewayInstances,
-  build(kit, given) {
-    const gateway = createGateway(kit, given)
+  build(kit, services) {
+    const gateway = createGateway(kit, services)
     defineTopic(kit)
     return {
       api: gateway.api,

@@ -88,7 +88,7 @@ async function eventually(holds: () => boolean, seconds = 5): Promise<void> {
   }
 }
 
-test('a start in an empty directory creates a database, which keeps its data over a restart', async () => {
+test('a start in an empty directory creates a database, which keeps its data after a restart', async () => {
   const first = await start()
   await query(first.connection, `create table kept as select 'ä' as letter`)
   const [locale] = await query(

@@ -149,7 +149,7 @@ export default function WorldMap({ label, places, view, onView, onOpen }: WorldM
     return () => {
       theme.disconnect()
       resize.disconnect()
-      // A movement that is still running ends later, when the map has no panes.
+      // An animation that is still running would end after the map was removed, and then fail.
       leafletMap.off('moveend', moved)
       leafletMap.remove()
       map.current = undefined

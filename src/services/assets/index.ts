@@ -23,8 +23,8 @@ export default defineService({
     'asset-type:asset:create': heldBy.tenantAdmins,
     ...scopes('asset', existing, heldBy.tenantAdmins),
   },
-  build(kit, given) {
-    const service = createAssets(kit, given)
+  build(kit, services) {
+    const service = createAssets(kit, services)
     registerEventHandlers(kit.bus, service)
     return {
       api: {},

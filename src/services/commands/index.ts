@@ -21,12 +21,12 @@ export default defineService({
   instances: [defineInstance({ name: 'cex', group: 'Command invocation', description: 'Commands', urlPrefix: '/cex' })],
   scopeNouns: { 'endpoint-command': 'commands to endpoints' },
   scopes: { [applicationScope]: heldBy.endpointReaders },
-  build(kit, given) {
-    const service = createCommands(kit, given)
+  build(kit, services) {
+    const service = createCommands(kit, services)
     registerEventHandlers(kit.bus, service.deletions)
     return {
       api: service.api,
-      device: [commandExtension(service.device, given.gateway)],
+      device: [commandExtension(service.device, services.gateway)],
       http: [
         {
           name: 'command',

@@ -23,7 +23,7 @@ import { type ApplicationQuery, findStates, type PageQuery } from './store/comma
 import { findOutstanding, findPositions, type OutstandingRow } from './store/outstanding.ts'
 import type { TaskQuery } from './store/tasks.ts'
 
-export interface Given {
+export interface NeededServices {
   gateway: Gateway
   applications: Applications
   register: Register
@@ -63,7 +63,7 @@ export interface CommandsService {
 
 const defaultTtlMs = 60_000
 
-export function createCommands(kit: Kit<CommandsSettings>, services: Given): CommandsService {
+export function createCommands(kit: Kit<CommandsSettings>, services: NeededServices): CommandsService {
   const { db, bus, waits, metrics } = kit
   const { register, applications } = services
   const invocations = metrics.counter(

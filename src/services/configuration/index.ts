@@ -21,12 +21,12 @@ export default defineService({
     'application:endpoint-config:read': heldBy.applicationReaders,
     ...scopes('application:endpoint-config', ['update', 'delete'], heldBy.applicationAdmins),
   },
-  build(kit, given) {
-    const service = createConfiguration(kit, given)
+  build(kit, services) {
+    const service = createConfiguration(kit, services)
     registerEventHandlers(kit.bus, service)
     return {
       api: service.api,
-      device: [endpointConfigurations(service.device, given.gateway)],
+      device: [endpointConfigurations(service.device, services.gateway)],
       http: [
         {
           name: 'configuration',

@@ -33,7 +33,7 @@ export interface ConfigurationService {
   stop(): Promise<void>
 }
 
-interface Given {
+interface NeededServices {
   identity: Identity
   applications: Applications
   register: Register
@@ -42,7 +42,7 @@ interface Given {
 
 export function createConfiguration(
   kit: Kit,
-  { identity, applications, register, gateway }: Given,
+  { identity, applications, register, gateway }: NeededServices,
 ): ConfigurationService {
   const contents = createContents(kit)
   const pushes = createPushes({ kit, gateway, register, contents })

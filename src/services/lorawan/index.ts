@@ -53,10 +53,10 @@ export default defineService({
     'net-account-integration:net-gateway-integration:create': heldBy.tenantAdmins,
     ...scopes('net-gateway-integration', existing, heldBy.tenantAdmins),
   },
-  build(kit, given) {
+  build(kit, services) {
     const codecs = createCodecs((error) => sandboxFailed(kit.log, { err: error }))
-    const service = createLorawan({ kit, ...given, codecs })
-    const connector = createConnector({ kit, ...given, codecs })
+    const service = createLorawan({ kit, ...services, codecs })
+    const connector = createConnector({ kit, ...services, codecs })
     registerEventHandlers(kit.bus, service.deletions)
     return {
       api: {},

@@ -41,18 +41,18 @@ export default defineService({
   ],
   settings: rulesSettings,
   scopes: rulesScopes,
-  build(kit, given) {
+  build(kit, services) {
     const sandbox = createSandbox({
       worlds: { rule: ruleWorld },
       onError: (error) => sandboxFailed(kit.log, { err: error }),
     })
-    const definitions = createDefinitions({ kit, ...given, check: sandbox.check })
-    const alerts = createAlerts({ kit, ...given })
-    const engine = createEngine({ kit, ...given, ...definitions.secrets, sandbox, changes: definitions })
+    const definitions = createDefinitions({ kit, ...services, check: sandbox.check })
+    const alerts = createAlerts({ kit, ...services })
+    const engine = createEngine({ kit, ...services, ...definitions.secrets, sandbox, changes: definitions })
     const { traces, executeRule } = engine
     const actions = createActions({
       kit,
-      ...given,
+      ...services,
       ...definitions.secrets,
       alerts: alerts.api,
       executeRule,

@@ -32,8 +32,8 @@ export default defineService({
     'application:software:read': heldBy.applicationReaders,
     ...scopes('application:software', ['update', 'delete'], heldBy.applicationAdmins),
   },
-  build(kit, given) {
-    const service = createSoftware(kit, given)
+  build(kit, services) {
+    const service = createSoftware(kit, services)
     registerEventHandlers(kit.bus, service)
     return {
       api: {},
@@ -45,7 +45,7 @@ export default defineService({
           routes: (http) => routes(http, service),
         },
       ],
-      device: [softwareExtension(service.devices, given.gateway)],
+      device: [softwareExtension(service.devices, services.gateway)],
       start: service.start,
       stop: service.stop,
     }

@@ -171,7 +171,7 @@ suite('software versions', () => {
     )
   })
 
-  test('a version that an endpoint runs cannot be deleted; others leave the graph', async () => {
+  test('a version that an endpoint runs cannot be deleted; other versions are removed from the upgrade graph', async () => {
     const { software, release, read, anEndpoint } = await aFleet()
     await release('1.0.0')
     await release('2.0.0', { upgradableFrom: ['1.0.0'] })

@@ -24,8 +24,8 @@ export default defineService({
   instances: [defineInstance({ name: 'vpms', group: 'Communication', description: 'VPN clients', urlPrefix: '/vpms' })],
   scopeNouns: { vpnclient: 'VPN clients' },
   scopes: scopes('vpnclient', ['create', 'read', 'update', 'delete'], heldBy.tenantAdmins),
-  build(kit, given) {
-    const service = createVpn(kit, given)
+  build(kit, services) {
+    const service = createVpn(kit, services)
     registerEventHandlers(kit.bus, service)
     return {
       api: service.api,

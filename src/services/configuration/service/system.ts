@@ -44,7 +44,7 @@ export interface SystemOperations {
   delete(owner: store.SystemOwner, configId: string, ifMatch: string | undefined): Promise<void>
 }
 
-interface Given {
+interface SystemDeps {
   identity: Pick<Identity, 'realm'>
   applications: Pick<Applications, 'findVersion' | 'exists'>
   register: Pick<Register, 'find'>
@@ -57,7 +57,7 @@ const itemsPerPage = 50
 
 export function createSystemOperations(
   { db, now, newId }: Pick<Kit, 'db' | 'now' | 'newId'>,
-  given: Given,
+  given: SystemDeps,
 ): SystemOperations {
   async function* walk(owner: store.SystemOwner, name: string | undefined, { offset, limit }: Window) {
     for (let left = limit ?? Number.POSITIVE_INFINITY, at = offset; left > 0; ) {
@@ -111,7 +111,7 @@ export function createSystemOperations(
 
 const rowOf = ({ name, displayName, config }: SystemInput) => ({ name, displayName: displayName ?? null, config })
 
-function ownersOf({ identity, applications, register }: Given): SystemOperations['owners'] {
+function ownersOf({ identity, applications, register }: SystemDeps): SystemOperations['owners'] {
   const scopes = (kind: string, operation: Operation) => ({ read: `${kind}:read`, scope: `${kind}:${operation}` })
   const ofTenant = (tenantId: string): store.SystemOwner[] => [{ tenantId, level: 'TENANT', entityId: tenantId }]
   const ofApplication = (tenantId: string, name: string): store.SystemOwner[] => [

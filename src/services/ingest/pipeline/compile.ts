@@ -155,7 +155,7 @@ function compileCommon(config: Config, position: string, building: Building, dep
       // Processors of the pipeline itself are few; nested pipelines can run many times.
       if (document.pipelines.length > 0) step()
       try {
-        if (test && !test(document)) return note(document, position, undefined)
+        if (test && !test(document)) return recordOutcome(document, position, undefined)
         run(document)
       } catch (error) {
         throw positioned(error, position, type, tag)
@@ -169,8 +169,8 @@ function compileCommon(config: Config, position: string, building: Building, dep
 const positioned = (error: unknown, position: string, type: string, tag: string | undefined): PositionedError =>
   error instanceof PositionedError ? error : new PositionedError(asProcessorError(error), position, type, tag)
 
-/** Notes for a traced run what a processor of the pipeline itself did. */
-function note(document: IngestDocument, position: string, error: ProcessorError | undefined) {
+/** Records for a traced run the outcome of a processor of the pipeline itself. */
+function recordOutcome(document: IngestDocument, position: string, error: ProcessorError | undefined) {
   if (document.notes && document.pipelines.length === 0) document.notes.set(position, error)
 }
 
@@ -181,7 +181,7 @@ const ignoring =
       run(document)
     } catch (error) {
       if (!(error instanceof ProcessorError) || isFatal(error)) throw error
-      note(document, position, error)
+      recordOutcome(document, position, error)
     }
   }
 
@@ -194,7 +194,7 @@ function withHandlers(run: Run, handlers: Run, position?: string): Run {
       run(document)
     } catch (error) {
       if (!(error instanceof PositionedError) || isFatal(error)) throw error
-      if (position !== undefined) note(document, position, error)
+      if (position !== undefined) recordOutcome(document, position, error)
       const ingest = ingestOf(document)
       ingest.set('on_failure_message', error.causedBy ? `${error.message}: ${error.causedBy.reason}` : error.message)
       ingest.set('on_failure_processor_type', error.processorType)

@@ -22,7 +22,7 @@ export interface ActionsPart extends Part {
   executors: Record<ActionType, Executor>
 }
 
-export interface ActionsGiven
+export interface ActionsPartDeps
   extends Pick<ActionDeps, 'register' | 'commands' | 'timeSeries' | 'alerts' | 'secretValue' | 'executeRule'> {
   kit: Kit<RulesSettings>
   traces: EndedActions
@@ -41,7 +41,7 @@ export function createActions({
   limits = defaultLimits,
   emailRetries = defaultEmailRetries,
   ...given
-}: ActionsGiven): ActionsPart {
+}: ActionsPartDeps): ActionsPart {
   const { webhookTimeoutSeconds } = kit.settings
   const connections = createSafeConnections({
     allowPrivate: kit.platform.allowPrivateAddresses,

@@ -12,16 +12,16 @@ import {
 } from './model.ts'
 import type { Criteria, MetadataCriterion } from './service/reading.ts'
 
-type Given = string | string[]
+type Parameter = string | string[]
 
 export interface GivenCriteria {
   entityType?: string
-  entityIds?: Given
+  entityIds?: Parameter
   alertSettingId?: string
-  alertType?: Given
-  state?: Given
-  acknowledgement?: Given
-  severityLevel?: Given
+  alertType?: Parameter
+  state?: Parameter
+  acknowledgement?: Parameter
+  severityLevel?: Parameter
   entityMetadataPath?: string
   entityMetadataValue?: string
   metadataPath?: string
@@ -62,7 +62,11 @@ function wordOf<W extends string>(field: string, text: string, words: readonly W
   return word
 }
 
-function wordsOf<W extends string>(field: string, parameter: Given | undefined, words: readonly W[]): W[] | undefined {
+function wordsOf<W extends string>(
+  field: string,
+  parameter: Parameter | undefined,
+  words: readonly W[],
+): W[] | undefined {
   const list = listOf(parameter)
   return list === undefined || list.length === 0
     ? undefined

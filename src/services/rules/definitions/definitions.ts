@@ -11,7 +11,7 @@ import { triggerRoutes } from './routes/triggers.ts'
 import { createActionOperations } from './service/actions.ts'
 import { createAlertSettingOperations } from './service/alert-settings.ts'
 import { handleTenantDeletion } from './service/deletions.ts'
-import type { DefinitionsGiven, Deps } from './service/deps.ts'
+import type { DefinitionsPartDeps, Deps } from './service/deps.ts'
 import { createLinkOperations } from './service/links.ts'
 import { createRuleOperations } from './service/rules.ts'
 import { createSecretValues, type SecretValues } from './service/secret-values.ts'
@@ -26,7 +26,7 @@ export interface DefinitionsPart extends Part {
   onChange(listener: ChangeListener): void
 }
 
-export function createDefinitions(services: DefinitionsGiven): DefinitionsPart {
+export function createDefinitions(services: DefinitionsPartDeps): DefinitionsPart {
   const changes = createChanges(services.kit)
   const deps: Deps = { ...services, changes }
   handleTenantDeletion(deps)

@@ -39,7 +39,7 @@ import { deleteOldTicks } from './store/ticks.ts'
 import { addUpChanges, changesPerStatement, deleteOfTenant } from './store/traces.ts'
 import type { EndedActions } from './traces.ts'
 
-export interface EngineGiven extends Pick<HostDeps, 'secretValue'>, Pick<RunnerDeps, 'maskOf'> {
+export interface EnginePartDeps extends Pick<HostDeps, 'secretValue'>, Pick<RunnerDeps, 'maskOf'> {
   kit: Kit<RulesSettings>
   identity: Pick<Identity, 'callerNow'>
   register: Register
@@ -72,7 +72,7 @@ async function deleteOld(sql: Sql) {
   await deleteOldReplays(sql)
 }
 
-export function createEngine(services: EngineGiven): EnginePart {
+export function createEngine(services: EnginePartDeps): EnginePart {
   const { kit } = services
   const library = createLibrary({ ...kit, changes: services.changes })
   const ledger = createLedger(kit)

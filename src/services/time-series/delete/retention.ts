@@ -83,7 +83,7 @@ async function enforceAll(deps: Deps, enforced: Map<string, string>, check: () =
       if (await enforce(db, application, { limits, isForAll }, check)) enforced.set(key, state)
     })
   }
-  // Dropping a month saves the deletion of its rows.
+  // Dropping the partition of a month is cheaper than deleting its rows.
   if (Number.isFinite(firstDay)) await dropMonths(db, firstDay)
   for (const work of due) await work()
 }

@@ -5,7 +5,7 @@ import type { Applications } from '../../../applications/contract.ts'
 import type { Register } from '../../../register/contract.ts'
 import type { Changes } from '../changes.ts'
 
-export interface DefinitionsGiven {
+export interface DefinitionsPartDeps {
   kit: Kit
   identity: Identity
   applications: Applications
@@ -14,6 +14,6 @@ export interface DefinitionsGiven {
   check: Sandbox['check']
 }
 
-export interface Deps extends DefinitionsGiven {
+export interface Deps extends DefinitionsPartDeps {
   changes: Changes
 }
