@@ -29,7 +29,7 @@ export function createOperator(
   /** Creates a context with the owner's permissions, so that a key gets only scopes that its owner has. */
   async function contextOfOwner(tenantId: string, subject: { type: 'user' | 'client'; id: string }): Promise<Ctx> {
     const ctx = system(tenantId)
-    const found = await findSubject(db.sql, { tenantId, ...subject }, { evenDisabled: true })
+    const found = await findSubject(db.sql, { tenantId, ...subject }, { includesDisabled: true })
     if (!found) throw NotFound({ what: `${subject.type === 'user' ? 'User' : 'Client'} ${subject.id}` })
     const permissions = permissionsOf(tenantId, found.roles, found.grants)
     return { ...ctx, caller: { ...ctx.caller, subject, permissions } }

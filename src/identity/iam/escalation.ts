@@ -57,7 +57,7 @@ export async function requirePermissionsOfSubject(
   sql: Sql,
   subject: { type: 'user' | 'client'; id: string },
 ) {
-  const found = await findSubject(sql, { tenantId: ctx.tenantId, ...subject }, { evenDisabled: true })
+  const found = await findSubject(sql, { tenantId: ctx.tenantId, ...subject }, { includesDisabled: true })
   if (found) requirePermissions(ctx, permissionsOf(ctx.tenantId, found.roles, found.grants))
 }
 

@@ -29,16 +29,16 @@ const totalKnownMs = 1000
 export function createOpenLogins({ db, now, limits }: Pick<Kit, 'db' | 'now' | 'limits'>): OpenLogins {
   const { total, perAddress } = limits.openLogins
   /** Counting all of them takes milliseconds, so the number is kept for a second. */
-  let known = { count: 0, at: Number.NEGATIVE_INFINITY }
+  let lastCount = { count: 0, at: Number.NEGATIVE_INFINITY }
   return {
     async requireRoom(address) {
       const network = networkOf(address)
       if ((await countOpenLoginsOf(db.sql, network, now(), perAddress)) >= perAddress)
         throw TooManyOpenLoginsHere({}, { headers: { 'retry-after': '60' } })
-      if (monotonicMs() - known.at > totalKnownMs)
-        known = { count: await countOpenLogins(db.sql, now(), total), at: monotonicMs() }
-      if (known.count >= total) throw TooManyOpenLogins({}, { headers: { 'retry-after': '60' } })
-      known.count++
+      if (monotonicMs() - lastCount.at > totalKnownMs)
+        lastCount = { count: await countOpenLogins(db.sql, now(), total), at: monotonicMs() }
+      if (lastCount.count >= total) throw TooManyOpenLogins({}, { headers: { 'retry-after': '60' } })
+      lastCount.count++
       return network
     },
   }

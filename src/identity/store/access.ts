@@ -44,11 +44,11 @@ const baseOf = (sql: Sql, { tenantId, type, id, external }: SubjectKey, includes
 export async function findSubject(
   sql: Sql,
   key: SubjectKey,
-  { evenDisabled = false } = {},
+  { includesDisabled = false } = {},
 ): Promise<SubjectRow | undefined> {
   const { tenantId, type, id } = key
   const [row] = await sql`
-    with subject as (${baseOf(sql, key, evenDisabled)})
+    with subject as (${baseOf(sql, key, includesDisabled)})
     select s.username, s.email,
       coalesce((select jsonb_agg(jsonb_build_object('name', r.name, 'scopes', r.scopes, 'platformScopes', r.platform_scopes)
           order by r.name)

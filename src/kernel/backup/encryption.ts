@@ -32,12 +32,12 @@ export interface Passphrase {
 }
 
 export function createPassphrase(text: string): Passphrase {
-  let known: { id: string; keys: Promise<Keys> } | undefined
+  let lastKeys: { id: string; keys: Promise<Keys> } | undefined
   return {
     keysFor(salt, parameters) {
       const id = `${salt.toString('hex')} ${JSON.stringify(parameters)}`
-      if (known?.id !== id) known = { id, keys: derive(text, salt, parameters) }
-      return known.keys
+      if (lastKeys?.id !== id) lastKeys = { id, keys: derive(text, salt, parameters) }
+      return lastKeys.keys
     },
   }
 }

@@ -94,15 +94,15 @@ function addVary(reply: FastifyReply) {
 }
 
 /** Results for headers that were parsed before, because clients send few different ones. */
-const known = new Map<string, Encoding | undefined>()
+const encodingsByHeader = new Map<string, Encoding | undefined>()
 const knownMax = 100
 
 /** Returns the encoding that the client prefers (RFC 9110, 12.5.3), Brotli if it prefers none; undefined if it accepts neither. */
 export function encodingFor(header: string | undefined): Encoding | undefined {
   if (header === undefined || header === '') return undefined
-  if (known.has(header)) return known.get(header)
+  if (encodingsByHeader.has(header)) return encodingsByHeader.get(header)
   const encoding = parse(header)
-  if (known.size < knownMax && header.length < 200) known.set(header, encoding)
+  if (encodingsByHeader.size < knownMax && header.length < 200) encodingsByHeader.set(header, encoding)
   return encoding
 }
 

@@ -56,10 +56,10 @@ linearRegExp.code = ''
  * the thread in one step, which ends the process.
  */
 const foundMax = 200_000
-let found = 0
+let foundCount = 0
 
 function countViolation() {
-  if (++found > foundMax) throw unusable(`the schema finds more than ${foundMax} violations in this value`)
+  if (++foundCount > foundMax) throw unusable(`the schema finds more than ${foundMax} violations in this value`)
 }
 Object.assign(globalThis, { countViolation })
 
@@ -134,10 +134,10 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
 
 /** Returns a function that validates JSON text. Throws a SchemaError if the schema cannot be used. */
 export function compileSchema(text: string): (data: string) => Violations {
-  found = 0
+  foundCount = 0
   const validate = validatorOf(parsed(text))
   return (data) => {
-    found = 0
+    foundCount = 0
     return validate(JSON.parse(data)) ? { violations: [], more: 0 } : violationsOf(validate.errors)
   }
 }

@@ -122,7 +122,7 @@ const changeFails = {
 }
 
 /** Documents 3 (1.21) and 5 (1.1): unknown fields are refused. */
-const known = { additionalProperties: false }
+const noOtherFields = { additionalProperties: false }
 
 export const createClient = {
   name: 'vpnClients.create',
@@ -140,7 +140,7 @@ export const createClient = {
       protocol: Type.Optional(protocol),
     },
     {
-      ...known,
+      ...noOtherFields,
       title: 'NewVpnClient',
       description: 'A VPN client to create.',
       examples: [{ name: 'pump-7', type: 'device' }],
@@ -202,7 +202,7 @@ export const getProfile = {
 }
 
 const bodyOf = <P extends Parameters<typeof Type.Object>[0]>(properties: P, title: string, example: object) =>
-  Type.Object(properties, { ...known, title, description: 'The new value.', examples: [example] })
+  Type.Object(properties, { ...noOtherFields, title, description: 'The new value.', examples: [example] })
 
 export const setSshKey = {
   name: 'vpnClients.sshKey.update',

@@ -89,13 +89,13 @@ function join(one: Schema, other: Schema): Schema {
 const hasNull = (schema: unknown) => isObject(schema) && schema.type === 'null'
 
 /** Controls of schemas that were read already: a form asks for them at each key press. */
-const known = new WeakMap<object, WeakMap<object, Field>>()
+const fieldsByRoot = new WeakMap<object, WeakMap<object, Field>>()
 
 /** Returns the control for a schema. */
 export function fieldOf(root: unknown, part: unknown): Field {
   if (!isObject(root) || !isObject(part)) return readField(root, part, 0)
-  const fields = known.get(root) ?? new WeakMap<object, Field>()
-  known.set(root, fields)
+  const fields = fieldsByRoot.get(root) ?? new WeakMap<object, Field>()
+  fieldsByRoot.set(root, fields)
   const field = fields.get(part) ?? readField(root, part, 0)
   fields.set(part, field)
   return field

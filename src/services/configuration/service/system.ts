@@ -57,7 +57,7 @@ const itemsPerPage = 50
 
 export function createSystemOperations(
   { db, now, newId }: Pick<Kit, 'db' | 'now' | 'newId'>,
-  given: SystemDeps,
+  services: SystemDeps,
 ): SystemOperations {
   async function* walk(owner: store.SystemOwner, name: string | undefined, { offset, limit }: Window) {
     for (let left = limit ?? Number.POSITIVE_INFINITY, at = offset; left > 0; ) {
@@ -70,7 +70,7 @@ export function createSystemOperations(
   }
 
   return {
-    owners: ownersOf(given),
+    owners: ownersOf(services),
     async create(owner, input) {
       const at = now()
       const row = { configId: newId(), ...rowOf(input), createdDate: at, updatedDate: at }

@@ -40,7 +40,7 @@ export function createActions({
   maskOf,
   limits = defaultLimits,
   emailRetries = defaultEmailRetries,
-  ...given
+  ...deps
 }: ActionsPartDeps): ActionsPart {
   const { webhookTimeoutSeconds } = kit.settings
   const connections = createSafeConnections({
@@ -60,7 +60,7 @@ export function createActions({
   return {
     executors: createExecutors({
       kit,
-      ...given,
+      ...deps,
       deliveries,
       effects: createEffects(kit.db),
       emailRetries,

@@ -56,7 +56,7 @@ export const createRolloutRules = (deps: Deps): RolloutRules => ({
   endpoint: (ctx, query) => endpoint(deps, ctx, query),
 })
 
-async function found(deps: Deps, ctx: Ctx, target: Target) {
+async function findTarget(deps: Deps, ctx: Ctx, target: Target) {
   const notFound = () => NoSoftware({ ...target })
   const { appName, softwareVersion: version } = target
   const application = await accessible(deps, ctx, { appName, scope: readScope }, notFound)
@@ -67,7 +67,7 @@ async function found(deps: Deps, ctx: Ctx, target: Target) {
 }
 
 async function rollout(deps: Deps, ctx: Ctx, target: Target): Promise<Rollout> {
-  const { application, row, plan, at, sql } = await found(deps, ctx, target)
+  const { application, row, plan, at, sql } = await findTarget(deps, ctx, target)
   // Endpoints that wait for a paused rollout are shown as waiting.
   const active = planWith(plan, row.number, { state: 'active' })
   return {
@@ -79,7 +79,7 @@ async function rollout(deps: Deps, ctx: Ctx, target: Target): Promise<Rollout> {
 }
 
 async function preview(deps: Deps, ctx: Ctx, target: Target, strategy: RolloutStrategy | undefined): Promise<Preview> {
-  const { application, row, plan, at, sql } = await found(deps, ctx, target)
+  const { application, row, plan, at, sql } = await findTarget(deps, ctx, target)
   const changed = planWith(plan, row.number, { state: 'active', strategy: strategy ?? row.rolloutStrategy })
   const [groups, sample] = await Promise.all([
     store.countTargets(sql, application, { plan: changed, at }, row.number),
