@@ -157,13 +157,13 @@ async function manyDevices(bench: BenchNodes, sql: Pool, unloadedP99: number): P
 async function commitsPerSecond(sql: Pool): Promise<number> {
   const end = performance.now() + 3000
   let count = 0
-  const lane = async () => {
+  const commitRepeatedly = async () => {
     while (performance.now() < end) {
       await commit(sql)
       count++
     }
   }
-  await Promise.all(Array.from({ length: concurrentCommits }, lane))
+  await Promise.all(Array.from({ length: concurrentCommits }, commitRepeatedly))
   return count / 3
 }
 

@@ -149,14 +149,14 @@ async function startProbe({ platform, token }: BenchPlatform) {
   })
   const answer = () => once(child, 'message').then(([message]) => message)
   await answer()
-  const order = async (message: 'start' | 'stop') => {
+  const sendOrder = async (message: 'start' | 'stop') => {
     const response = answer()
     child.send(message)
     return await response
   }
   const start = async () => {
-    await order('start')
-    return async () => (await order('stop')) as number[]
+    await sendOrder('start')
+    return async () => (await sendOrder('stop')) as number[]
   }
   return {
     start,

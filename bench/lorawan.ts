@@ -37,7 +37,7 @@ export async function lorawan(): Promise<Figure[]> {
   }
 }
 
-async function must(bench: BenchPlatform, status: number, operation: string, body?: unknown) {
+async function expectStatus(bench: BenchPlatform, status: number, operation: string, body?: unknown) {
   const answer = await bench.ask(operation, body)
   if (answer.status !== status) throw new Error(`${operation}: ${answer.status} ${answer.text}`)
   return answer.body
@@ -53,9 +53,12 @@ const connectionOf = (netUsername: string, port: number) => ({
 
 /** Creates an application with an integration and a thousand devices. */
 async function anIntegration(bench: BenchPlatform, appName: string, netUsername: string, port: number) {
-  await must(bench, 201, 'POST /api/v1/applications', { name: appName })
-  await must(bench, 201, `POST /api/v1/applications/${appName}/app-versions`, { nameSuffix: 'v1' })
-  const { id } = await must(bench, 201, 'POST /api/v1/integrations', { appName, ...connectionOf(netUsername, port) })
+  await expectStatus(bench, 201, 'POST /api/v1/applications', { name: appName })
+  await expectStatus(bench, 201, `POST /api/v1/applications/${appName}/app-versions`, { nameSuffix: 'v1' })
+  const { id } = await expectStatus(bench, 201, 'POST /api/v1/integrations', {
+    appName,
+    ...connectionOf(netUsername, port),
+  })
   const path = `/api/v1/integrations/${id}`
   for (let from = 0; from < deviceCount; from += 500) {
     const devices = Array.from({ length: 500 }, (_, n) => ({
@@ -63,9 +66,9 @@ async function anIntegration(bench: BenchPlatform, appName: string, netUsername:
       name: `d${from + n}`,
       formatter: codec,
     }))
-    await must(bench, 201, `POST ${path}/devices`, { appVersionName: `${appName}-v1`, devices })
+    await expectStatus(bench, 201, `POST ${path}/devices`, { appVersionName: `${appName}-v1`, devices })
   }
-  while ((await must(bench, 200, `GET ${path}`)).netConnectionState !== 'CONNECTED') await sleep(100)
+  while ((await expectStatus(bench, 200, `GET ${path}`)).netConnectionState !== 'CONNECTED') await sleep(100)
   return path
 }
 
@@ -94,7 +97,7 @@ async function measureLatency(bench: BenchPlatform, network: NetworkServer): Pro
   await anIntegration(bench, 'latency', username, network.port)
   const token = 'bench-device'
   const endpoint = { appVersion: { name: 'latency-v1' }, endpointId: 'bench-device', endpointToken: token }
-  await must(bench, 201, 'POST /epr/api/v1/endpoints', endpoint)
+  await expectStatus(bench, 201, 'POST /epr/api/v1/endpoints', endpoint)
   const device = await connectAsync(bench.platform.mqttUrl, { protocolVersion: 4 })
   const topic = `kp1/latency-v1/dcx/${token}/json`
   const sample = JSON.stringify({ BatV: 3.062, TempC_SHT: 28.29, Hum_SHT: 88.6, TempC_DS: 27.81 })
@@ -166,7 +169,7 @@ async function measureFleet(bench: BenchPlatform): Promise<Figure[]> {
   await Promise.all(published)
   const publishedAt = performance.now()
   const totals = async () => {
-    const { content } = await must(bench, 200, `GET ${path}/devices?limit=0`)
+    const { content } = await expectStatus(bench, 200, `GET ${path}/devices?limit=0`)
     const sum = { received: 0, stored: 0, duplicates: 0, dropped: 0 }
     for (const { statistics } of content)
       for (const key of Object.keys(sum) as (keyof typeof sum)[]) sum[key] += statistics[key]
@@ -194,7 +197,7 @@ async function measureFleet(bench: BenchPlatform): Promise<Figure[]> {
 async function pointsOf(bench: BenchPlatform, app: string): Promise<number> {
   const dates = 'fromDate=2000-01-01T00:00:00Z&toDate=2100-01-01T00:00:00Z'
   const series = 'auto~TempC_SHT'
-  const body = await must(
+  const body = await expectStatus(
     bench,
     200,
     `GET /epts/api/v1/applications/${app}/time-series/data?timeSeriesName=${series}&${dates}`,
@@ -210,17 +213,17 @@ async function measureIdle(bench: BenchPlatform, network: NetworkServer): Promis
   const ids: number[] = []
   for (let n = 0; n < idleCount; n++) {
     const appName = `idle-${n}`
-    await must(bench, 201, 'POST /api/v1/applications', { name: appName })
-    const { id } = await must(bench, 201, 'POST /api/v1/integrations', {
+    await expectStatus(bench, 201, 'POST /api/v1/applications', { name: appName })
+    const { id } = await expectStatus(bench, 201, 'POST /api/v1/integrations', {
       appName,
       ...connectionOf(`idle-${n}@ttn`, network.port),
     })
-    await must(bench, 204, `PUT /api/v1/integrations/${id}/status`, { status: 'SUSPENDED' })
+    await expectStatus(bench, 204, `PUT /api/v1/integrations/${id}/status`, { status: 'SUSPENDED' })
     ids.push(id)
   }
   while (network.ready() > 1) await sleep(100)
   const before = await settledMemory(bench)
-  for (const id of ids) await must(bench, 204, `PUT /api/v1/integrations/${id}/status`, { status: 'ACTIVE' })
+  for (const id of ids) await expectStatus(bench, 204, `PUT /api/v1/integrations/${id}/status`, { status: 'ACTIVE' })
   while (network.ready() < idleCount) await sleep(100)
   const after = await settledMemory(bench)
   const program = new URL('./lorawan/idle-sessions.ts', import.meta.url).pathname

@@ -26,12 +26,12 @@ export const onCore = (core: number | 'any', command: string[]) => {
 export function startGenerator(core: number | 'any' = loadCore): Generator {
   const [command, ...args] = onCore(core, [process.execPath, join(import.meta.dirname, 'load.ts')])
   const child = spawn(command, args, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
-  const order = async <T>(message: object): Promise<T> => (await requestFrom(child, message)) as T
+  const sendOrder = async <T>(message: object): Promise<T> => (await requestFrom(child, message)) as T
   return {
-    connect: (connect) => order({ connect }),
-    run: (run) => order({ run }),
+    connect: (connect) => sendOrder({ connect }),
+    run: (run) => sendOrder({ run }),
     onPeriod: (listener) => void child.on('message', ({ period }: { period?: Period }) => period && listener(period)),
-    close: () => order({ close: true }),
+    close: () => sendOrder({ close: true }),
     stop: () => child.disconnect(),
   }
 }

@@ -63,11 +63,11 @@ const timeDigits = 13
 function batch(): Payload {
   const clocks = new Map<number, number>()
   const began = Date.now() - 3_600_000
-  const one = (seed: number) => `${timeHead}${began},${valuesText(seed)}}`
-  const stride = one(0).length + 1
+  const sampleText = (seed: number) => `${timeHead}${began},${valuesText(seed)}}`
+  const stride = sampleText(0).length + 1
   return {
     bytesFor: (device, slot) => {
-      const samples = Array.from({ length: samplesOfBatch }, (_, n) => one(device * 31 + slot * 7 + n))
+      const samples = Array.from({ length: samplesOfBatch }, (_, n) => sampleText(device * 31 + slot * 7 + n))
       return Buffer.from(`[${samples.join()}]`)
     },
     renew(bytes, device) {

@@ -101,14 +101,14 @@ function parse(file: string): unknown {
 async function tryScript(expression: string, event: Event, ruleId: string | undefined): Promise<TryResult> {
   const callApi = createCallApi(readBootstrap(loadConfig().dataDirectory))
   const rules = '/re/api/v1/rules'
-  const tried = async (id: string) =>
+  const callTry = async (id: string) =>
     (await callApi('POST', `${rules}/${encodeURIComponent(id)}/try`, { ...event, expression })).body as TryResult
-  if (ruleId !== undefined) return await tried(ruleId)
+  if (ruleId !== undefined) return await callTry(ruleId)
   const body = { name: 'waypost rules try', expression, state: 'DISABLED' }
   const { location } = await callApi('POST', rules, body, [201])
   const id = location!.split('/').at(-1)!
   try {
-    return await tried(id)
+    return await callTry(id)
   } finally {
     await callApi('DELETE', `${rules}/${id}`, undefined, [204])
   }

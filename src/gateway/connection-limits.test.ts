@@ -13,15 +13,16 @@ import type { Accepted } from './mqtt/host.ts'
 describe('connections of one address', () => {
   function someLimits({ max = 100, anonymousPerAddress = 3, perAddress = 0 }) {
     const events: string[] = []
-    const note = (what: string) => (reason: string, address: string) => void events.push(`${what} ${reason} ${address}`)
-    const share = { max, perAddress: max, open: 0, refused: note('refused'), evicted: note('evicted') }
+    const recorderOf = (what: string) => (reason: string, address: string) =>
+      void events.push(`${what} ${reason} ${address}`)
+    const share = { max, perAddress: max, open: 0, refused: recorderOf('refused'), evicted: recorderOf('evicted') }
     let at = 0
     const limits = createConnectionLimits({ share, anonymousPerAddress, perAddress, recordRefusal() {}, now: () => at })
-    const arrive = (address: string) => limits.acquireSlot('mqtt', address, new PassThrough())
-    const later = (ms: number) => {
+    const acquire = (address: string) => limits.acquireSlot('mqtt', address, new PassThrough())
+    const advanceClock = (ms: number) => {
       at += ms
     }
-    return { limits, share, events, arrive, later }
+    return { limits, share, events, arrive: acquire, later: advanceClock }
   }
   const busy = {
     open: false,
@@ -149,7 +150,7 @@ describe('over sockets', async () => {
   const login = { username: `${username}@default`, password }
   const { mqtt } = fixture.waypost.kit.descriptors
   const open = (count: number) => eventually(() => assert.equal(mqtt.open, count))
-  const ended = async (devices: TestDevice[]) => {
+  const endAll = async (devices: TestDevice[]) => {
     for (const device of devices) await device.end()
     await open(0)
   }
@@ -169,7 +170,7 @@ describe('over sockets', async () => {
     // The second endpoint has moved from the third connection to the fourth, so the third is evicted next.
     devices.push(await fixture.device())
     await devices[2]!.closed()
-    await ended(devices)
+    await endAll(devices)
     await eventually(async () => {
       const [row] = await fixture.waypost.kit.db.sql`select count from traffic_log.refusals where reason = 'evicted'`
       assert.ok(Number(row?.count) > 0)
@@ -196,7 +197,7 @@ describe('over sockets', async () => {
     await devices.pop()!.end()
     await open(3)
     devices.push(await fixture.device(login))
-    await ended(devices)
+    await endAll(devices)
     const text = await fixture.waypost.kit.metrics.text()
     assert.match(text, /^waypost_connections_refused_total\{listener="mqtt",reason="total"\} 4$/m)
   })
@@ -207,6 +208,6 @@ describe('over sockets', async () => {
     const devices: TestDevice[] = []
     for (let n = 0; n < 4; n++) devices.push(await fixture.device(login))
     await idle.closed()
-    await ended(devices)
+    await endAll(devices)
   })
 })

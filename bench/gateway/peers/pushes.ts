@@ -38,19 +38,19 @@ async function measure(order: Order) {
   const endpointIds = order.devices.map((token) => `bench-${token}`)
   const { db } = first.waypost.kit
   const gateway = first.waypost.ask(Gateway)
-  const one = async (endpointId: string) => (await gateway.send(db.sql, endpointId, push)).delivery
+  const sendPush = async (endpointId: string) => (await gateway.send(db.sql, endpointId, push)).delivery
   for (;;) {
-    const outcomes = await Promise.all(endpointIds.map(one))
+    const outcomes = await Promise.all(endpointIds.map(sendPush))
     if (outcomes.every((outcome) => outcome === 'delivered')) break
     await sleep(100)
   }
   const before = received()
   const began = monotonicMs()
   let sent = 0
-  const lane = async () => {
-    while (monotonicMs() - began < order.seconds * 1000) await one(endpointIds[sent++ % endpointIds.length]!)
+  const pushRepeatedly = async () => {
+    while (monotonicMs() - began < order.seconds * 1000) await sendPush(endpointIds[sent++ % endpointIds.length]!)
   }
-  await Promise.all(Array.from({ length: order.atOnce }, lane))
+  await Promise.all(Array.from({ length: order.atOnce }, pushRepeatedly))
   for (let waited = 0; waited < 200 && received() - before < sent; waited++) await sleep(10)
   const perSecond = (received() - before) / ((monotonicMs() - began) / 1000)
   const arrived = received() - before

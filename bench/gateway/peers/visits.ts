@@ -34,10 +34,10 @@ const boundEndpoints = async ({ waypost }: Node) => {
 export async function signalsOfVisits(node: Node, other: Node, devices: string[], versionName: string) {
   const [before, bound] = [await receivedBy(other), await boundEndpoints(node)]
   const waiting = devices.entries()
-  const lane = async () => {
+  const visitRepeatedly = async () => {
     for (const [n, token] of waiting) await visit(node.port, `visitor-${n}`, `kp1/${versionName}/cex/${token}/command`)
   }
-  await Promise.all(Array.from({ length: concurrentMax }, lane))
+  await Promise.all(Array.from({ length: concurrentMax }, visitRepeatedly))
   while ((await boundEndpoints(node)) > bound) await sleep(50)
   // Signals are sent in batches a few milliseconds after their commit.
   await sleep(500)

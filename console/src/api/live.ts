@@ -111,7 +111,7 @@ function tabHubOf(session: Session): TabHub {
   const listeners = new Set<() => void>()
   let interruption: string | undefined
   let tab: Tab | undefined
-  const note = (event: StreamEvent) => {
+  const updateInterruption = (event: StreamEvent) => {
     const reason = event.type === 'interrupted' ? event.reason : undefined
     if (reason === interruption) return
     interruption = reason
@@ -119,7 +119,7 @@ function tabHubOf(session: Session): TabHub {
   }
   const apply = () => {
     tab ??= openTab(session, (event) => {
-      note(event)
+      updateInterruption(event)
       const owner = 'subscription' in event ? event.subscription.split('.')[0] : undefined
       for (const [key, { receive }] of parts) if (owner === undefined || owner === key) receive(event)
     })

@@ -56,7 +56,7 @@ export async function openProvider(tenant: string): Promise<Provider> {
     [oauth.clockSkew]: ahead,
   }
   const server = await oauth.processDiscoveryResponse(issuer, found)
-  return { secondsAhead: ahead, ...signIn(server, client, options), ...later(server, client, options) }
+  return { secondsAhead: ahead, ...signIn(server, client, options), ...operationsOfSession(server, client, options) }
 }
 
 type Insecure = { [oauth.allowInsecureRequests]: boolean }
@@ -113,7 +113,7 @@ function signIn(server: oauth.AuthorizationServer, client: oauth.Client, options
   }
 }
 
-function later(server: oauth.AuthorizationServer, client: oauth.Client, options: Insecure) {
+function operationsOfSession(server: oauth.AuthorizationServer, client: oauth.Client, options: Insecure) {
   return {
     async refresh(tokens: Tokens): Promise<Tokens | undefined> {
       if (tokens.refreshToken === undefined) return undefined

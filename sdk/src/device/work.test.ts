@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { createWork } from './work.ts'
 
 const command = JSON.stringify([{ id: 7, type: 'blink', payload: { times: 2 } }])
-const turn = () => new Promise((done) => setImmediate(done))
+const nextTurn = () => new Promise((done) => setImmediate(done))
 
 function workThat(answer: (sent: number) => string) {
   const results: unknown[] = []
@@ -27,7 +27,7 @@ test('a command that is pushed and also the answer of a request is processed and
   work.push('cex', ['command'], command)
   await work.poll()
   work.push('cex', ['command', 'blink'], command)
-  await turn()
+  await nextTurn()
   assert.deepEqual(results, [[{ id: 7, statusCode: 200, payload: 1 }]])
   assert.deepEqual([runs(), errors], [1, []])
 })
@@ -38,10 +38,10 @@ test('a result that could not be sent is sent again when the command arrives aga
     return ''
   })
   work.push('cex', ['command'], command)
-  await turn()
+  await nextTurn()
   assert.deepEqual(errors, [new Error('connection lost')])
   work.push('cex', ['command'], command)
-  await turn()
+  await nextTurn()
   assert.equal(results.length, 2)
   assert.deepEqual(results[1], results[0])
   assert.equal(runs(), 1)

@@ -82,7 +82,7 @@ export async function printObject(value: unknown, printing: Printing): Promise<v
   if (output === 'json') return write(`${JSON.stringify(value, null, 2)}\n`)
   if (output === 'yaml') return write(await yamlOf(value))
   if (output === 'id') return write(`${idOf(value, printing.known)}\n`)
-  if (output === 'csv') return printCsv(only(value), printing)
+  if (output === 'csv') return printCsv(single(value), printing)
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     return Array.isArray(value) ? printTable(values(value), printing) : write(`${cellOf(value)}\n`)
   const rows = (printing.columns ?? Object.keys(value)).map((key) => [key, cellOf(valueAt(value, key))] as const)
@@ -90,7 +90,7 @@ export async function printObject(value: unknown, printing: Printing): Promise<v
   for (const [key, text] of rows) await write(`${visible(key).padEnd(width)}  ${text}\n`)
 }
 
-async function* only(value: unknown) {
+async function* single(value: unknown) {
   yield value
 }
 async function* values(list: unknown[]) {

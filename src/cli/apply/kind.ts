@@ -94,7 +94,7 @@ export function kindOf(described: Described): Kind {
     keyOf,
     ...(described.endpoints && { endpoints: described.endpoints }),
     async *list(client) {
-      for await (const parent of described.parents?.(client) ?? only({}))
+      for await (const parent of described.parents?.(client) ?? single({}))
         for await (const item of client.list<Fields>(`${noun}.list`, parent)) {
           if (!isOwn(item)) continue
           const args = { ...parent, [idArgument]: item[idField] }
@@ -133,6 +133,6 @@ const articleOf = (word: string) => (/^[aeiou]/.test(word) ? 'an' : 'a')
 export const changedSincePlan = (kind: string, key: string) =>
   new CommandError(`${kind} ${key} was changed since the plan was made; run plan again`, 5)
 
-async function* only(fields: Fields) {
+async function* single(fields: Fields) {
   yield fields
 }

@@ -79,9 +79,9 @@ test('a large content is backed up and restored in little memory', async () => {
 })
 
 /** Moves amounts between two tables, alternating the order in which it locks them. */
-async function moveAmounts(pool: Pool, going: () => boolean): Promise<number> {
+async function moveAmounts(pool: Pool, isRunning: () => boolean): Promise<number> {
   let moved = 0
-  for (let round = 0; going(); round++) {
+  for (let round = 0; isRunning(); round++) {
     const [from, to] = round % 2 ? ['left', 'right'] : ['right', 'left']
     try {
       await pool.begin(async (sql) => {

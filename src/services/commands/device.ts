@@ -74,7 +74,7 @@ export function commandExtension(commands: DeviceCommands, gateway: Pick<Gateway
         const known =
           possible.length === 0 ? 0 : await storeResults.add(endpoint, { type, results: possible }, payload.length)
         if (results.length > 0 && known === 0 && requestId !== undefined)
-          throw InvalidRequest({ problem: `id: no command of type ${type} waits for ${one(results)}` })
+          throw InvalidRequest({ problem: `id: no command of type ${type} waits for ${resultsText(results)}` })
         return {}
       },
     }),
@@ -92,7 +92,7 @@ export function commandExtension(commands: DeviceCommands, gateway: Pick<Gateway
   }
 }
 
-const one = (results: unknown[]) => (results.length === 1 ? 'this result' : 'any of these results')
+const resultsText = (results: unknown[]) => (results.length === 1 ? 'this result' : 'any of these results')
 
 /** Returns whether the first character after white space is `character`. */
 function startsWith(payload: Buffer, character: string): boolean {

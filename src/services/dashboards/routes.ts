@@ -8,7 +8,7 @@ import { type DashboardsService, etagOfDashboard } from './service.ts'
 import { etagOfTemplate, type Templates } from './templates.ts'
 import type { DashboardRow, SummaryRow, TemplateRow, VersionRow, VersionSummaryRow } from './types.ts'
 
-const on = (scope: string) => ({ scope, on: 'resource' }) as const
+const onDashboard = (scope: string) => ({ scope, on: 'resource' }) as const
 /** The payload of a command button is any JSON. */
 const withContents = { anyJson: 'inside', bodyBytesMax } as const
 
@@ -56,7 +56,7 @@ function dashboardRoutes(http: Http, service: DashboardsService) {
 
   http.get(
     '/dashboards',
-    { schema: schemas.listDashboards, config: on(dashboardScopes.read) },
+    { schema: schemas.listDashboards, config: onDashboard(dashboardScopes.read) },
     async ({ ctx, query }) => {
       const { total, rows } = await service.list(ctx, query)
       return { totalElements: total, content: rows.map(summaryOf) }
@@ -75,7 +75,7 @@ function dashboardRoutes(http: Http, service: DashboardsService) {
     },
   )
 
-  http.get(one, { schema: schemas.getDashboard, config: on(dashboardScopes.read) }, async (request, reply) => {
+  http.get(one, { schema: schemas.getDashboard, config: onDashboard(dashboardScopes.read) }, async (request, reply) => {
     const row = await service.get(request.ctx, request.params.dashboardId)
     const etag = etagOfDashboard(row)
     return notModified(request.headers, etag) ? reply.header('etag', etag).code(304).send() : sendDashboard(reply, row)
@@ -83,14 +83,14 @@ function dashboardRoutes(http: Http, service: DashboardsService) {
 
   http.put(
     one,
-    { schema: schemas.updateDashboard, config: { ...on(dashboardScopes.update), ...withContents } },
+    { schema: schemas.updateDashboard, config: { ...onDashboard(dashboardScopes.update), ...withContents } },
     async ({ ctx, params, body, headers }, reply) =>
       sendDashboard(reply, await service.update(ctx, params.dashboardId, body, headers['if-match'])),
   )
 
   http.delete(
     one,
-    { schema: schemas.deleteDashboard, config: on(dashboardScopes.delete) },
+    { schema: schemas.deleteDashboard, config: onDashboard(dashboardScopes.delete) },
     async ({ ctx, params, headers }, reply) => {
       await service.delete(ctx, params.dashboardId, headers['if-match'])
       return reply.code(204).send()
@@ -101,13 +101,17 @@ function dashboardRoutes(http: Http, service: DashboardsService) {
 function versionRoutes(http: Http, service: DashboardsService) {
   const all = '/dashboards/:dashboardId/versions'
 
-  http.get(all, { schema: schemas.listVersions, config: on(dashboardScopes.read) }, async ({ ctx, params }) => ({
-    content: (await service.versions(ctx, params.dashboardId)).map(versionOf),
-  }))
+  http.get(
+    all,
+    { schema: schemas.listVersions, config: onDashboard(dashboardScopes.read) },
+    async ({ ctx, params }) => ({
+      content: (await service.versions(ctx, params.dashboardId)).map(versionOf),
+    }),
+  )
 
   http.get(
     `${all}/:version`,
-    { schema: schemas.getVersion, config: on(dashboardScopes.read) },
+    { schema: schemas.getVersion, config: onDashboard(dashboardScopes.read) },
     async ({ ctx, params }, reply) => {
       const row: VersionRow = await service.version(ctx, params.dashboardId, params.version)
       return sendText(reply, withDefinition(versionOf(row), row.definition))
@@ -116,7 +120,7 @@ function versionRoutes(http: Http, service: DashboardsService) {
 
   http.post(
     `${all}/:version/restore`,
-    { schema: schemas.restoreVersion, config: on(dashboardScopes.update) },
+    { schema: schemas.restoreVersion, config: onDashboard(dashboardScopes.update) },
     async ({ ctx, params, headers }, reply) =>
       sendDashboard(reply, await service.restore(ctx, params.dashboardId, params.version, headers['if-match'])),
   )
@@ -125,7 +129,7 @@ function versionRoutes(http: Http, service: DashboardsService) {
 function templateRoutes(http: Http, templates: Templates) {
   const path = '/app-versions/:appVersionName/template'
 
-  http.get(path, { schema: schemas.getTemplate, config: on('application:read') }, async (request, reply) => {
+  http.get(path, { schema: schemas.getTemplate, config: onDashboard('application:read') }, async (request, reply) => {
     const row = await templates.get(request.ctx, request.params.appVersionName)
     const etag = etagOfTemplate(row)
     return notModified(request.headers, etag) ? reply.header('etag', etag).code(304).send() : sendTemplate(reply, row)
@@ -133,14 +137,14 @@ function templateRoutes(http: Http, templates: Templates) {
 
   http.put(
     path,
-    { schema: schemas.updateTemplate, config: { ...on('application:update'), ...withContents } },
+    { schema: schemas.updateTemplate, config: { ...onDashboard('application:update'), ...withContents } },
     async ({ ctx, params, body, headers }, reply) =>
       sendTemplate(reply, await templates.put(ctx, params.appVersionName, body, headers['if-match'])),
   )
 
   http.delete(
     path,
-    { schema: schemas.deleteTemplate, config: on('application:update') },
+    { schema: schemas.deleteTemplate, config: onDashboard('application:update') },
     async ({ ctx, params, headers }, reply) => {
       await templates.delete(ctx, params.appVersionName, headers['if-match'])
       return reply.code(204).send()

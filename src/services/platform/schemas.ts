@@ -3,7 +3,7 @@ import { DateTime, type TSchema, Type } from '../../kernel/schema.ts'
 const text = (description: string) => Type.String({ description })
 const integer = (description: string) => Type.Integer({ description })
 const number = (description: string) => Type.Unsafe<number>({ type: 'number', description })
-const yes = (description: string) => Type.Boolean({ description })
+const flag = (description: string) => Type.Boolean({ description })
 const optional = <T extends TSchema>(shape: T) => Type.Optional(shape)
 const list = <T extends TSchema>(item: T, title: string, description: string) =>
   Type.Object({ content: Type.Array(item, { description }) }, { title, description })
@@ -19,7 +19,7 @@ export const readPlatform = {
         baseUrl: text('Public address of the platform.'),
         nodes: integer('Number of nodes that are alive.'),
         versions: Type.Array(text('A version.'), { description: 'Versions of all nodes; several during an upgrade.' }),
-        diskLow: yes('true: changes are refused, because a disk of the node that answers has too little space.'),
+        diskLow: flag('true: changes are refused, because a disk of the node that answers has too little space.'),
         lastBackupAt: optional(DateTime({ description: 'End of the last successful backup. Absent: none is known.' })),
       },
       { title: 'PlatformSummary', description: 'The platform at a glance.' },
@@ -59,7 +59,7 @@ const Usage = Type.Object(
           name: text('Which directory: data, blobs or database.'),
           freeBytes: number('Free space.'),
           totalBytes: number('Size of the disk.'),
-          low: yes('true: less space than the minimum (`WAYPOST_DISK_FREE_MIN_MB`).'),
+          low: flag('true: less space than the minimum (`WAYPOST_DISK_FREE_MIN_MB`).'),
         },
         { title: 'NodeDisk', description: 'The disk of a directory.' },
       ),
@@ -73,7 +73,7 @@ const Node = Type.Object(
     id: text('Id of the node; a new one with each start.'),
     version: text('Version of the program.'),
     state: Type.Enum(['alive', 'gone'], { description: 'gone: it stopped or has sent no heartbeat for five seconds.' }),
-    current: yes('true: this node answers the request.'),
+    current: flag('true: this node answers the request.'),
     startedAt: DateTime({ description: 'When it started.' }),
     secondsSinceHeartbeat: number('Age of its last heartbeat.'),
     addresses: Type.Record(Type.String(), Type.String(), { description: 'Addresses of its listeners, by name.' }),
@@ -185,8 +185,8 @@ const Run = Type.Object(
     host: text('Machine on which the command ran.'),
     file: text('File that was written or read.'),
     program: text('Version of the program.'),
-    encrypted: yes('true: the file is encrypted with a passphrase.'),
-    withContents: yes('true: contents of files and blobs were included.'),
+    encrypted: flag('true: the file is encrypted with a passphrase.'),
+    withContents: flag('true: contents of files and blobs were included.'),
     tables: optional(integer('Number of tables.')),
     rows: optional(number('Number of rows.')),
     bytes: optional(number('Size of the file.')),
@@ -209,7 +209,7 @@ const Setting = Type.Object(
     value: optional(text('Value in effect; `********` if it is a secret. Absent: not set.')),
     default: optional(text('Default value. Absent: none.')),
     origin: Type.Enum(['default', 'environment', 'file'], { description: 'Where the value comes from.' }),
-    secret: yes('true: the value is never shown.'),
+    secret: flag('true: the value is never shown.'),
     meaning: text('Description of the setting.'),
   },
   { title: 'SettingInEffect', description: 'A setting with its value.' },

@@ -40,7 +40,7 @@ export function titleOfColumn(column: string): string {
   return Object.hasOwn(texts.columns, field) ? texts.columns[field]! : field.replace(metadataMark, '')
 }
 
-const inside = (value: unknown, path: string[]): unknown =>
+const valueAtPath = (value: unknown, path: string[]): unknown =>
   path.reduce<unknown>(
     (inner, name) =>
       typeof inner === 'object' && inner !== null && Object.hasOwn(inner, name)
@@ -51,7 +51,7 @@ const inside = (value: unknown, path: string[]): unknown =>
 
 /** A key of the metadata may itself have dots. */
 function metadataAt(metadata: Record<string, unknown> | undefined, path: string): unknown {
-  return inside(metadata, [path]) ?? inside(metadata, path.split('.'))
+  return valueAtPath(metadata, [path]) ?? valueAtPath(metadata, path.split('.'))
 }
 
 export type NewestValues = Map<string, Point>
@@ -67,7 +67,7 @@ export function valueOfField(endpoint: Endpoint, column: string, newest: NewestV
   if (field === 'application') return endpoint.appName
   if (field === 'version') return (endpoint.appVersion as { name?: string }).name
   if (field.startsWith(metadataMark)) return metadataAt(endpoint.metadata, field.slice(metadataMark.length))
-  return inside(endpoint, [field]) ?? metadataAt(endpoint.metadata, field)
+  return valueAtPath(endpoint, [field]) ?? metadataAt(endpoint.metadata, field)
 }
 
 export function cellOf(endpoint: Endpoint, column: string, newest: NewestValues): ReactNode {

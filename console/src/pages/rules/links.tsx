@@ -79,9 +79,13 @@ export function Actions({ ruleId, mayChange }: Props) {
     change.run({ ruleId, actionType, body: { positiveActionIds: positive, negativeActionIds: negative } })
   async function unlink({ id, type }: Action, isPositive: boolean) {
     const segment = segmentOf(type)
-    const others = (items: Action[], isSide: boolean) =>
+    const remainingIds = (items: Action[], isSide: boolean) =>
       idsOf(items, segment).filter((other) => !isSide || other !== id)
-    const outcome = await save(segment, others(positiveActions, isPositive), others(negativeActions, !isPositive))
+    const outcome = await save(
+      segment,
+      remainingIds(positiveActions, isPositive),
+      remainingIds(negativeActions, !isPositive),
+    )
     if (outcome.kind === 'done') toast(texts.unlinked)
   }
   const sides = [

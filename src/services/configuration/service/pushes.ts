@@ -83,8 +83,8 @@ export function createPushes(deps: Deps): Pushes {
   const { kit, gateway } = deps
   const { signals } = kit
   const parts: Parts = { ...deps, ordered: createKeyedMutex().run, running: new Set(), pushed: new WeakMap() }
-  const here = (change: EndpointChange) => start(parts, () => pushToEndpoint(parts, change))
-  signals.on(EndpointChanged, here)
+  const pushChange = (change: EndpointChange) => start(parts, () => pushToEndpoint(parts, change))
+  signals.on(EndpointChanged, pushChange)
   signals.on(PageWritten, (page) => start(parts, () => pushPage(parts, page)))
   signals.on(BatchWritten, (batch) => start(parts, () => pushBatch(parts, batch)))
   signals.on(DefaultWritten, (written) =>
@@ -95,7 +95,7 @@ export function createPushes(deps: Deps): Pushes {
   return {
     async endpointChanged(sql, change) {
       const { endpointId } = change
-      if (gateway.isConnected(endpointId)) return kit.db.afterCommit(sql, () => here(change))
+      if (gateway.isConnected(endpointId)) return kit.db.afterCommit(sql, () => pushChange(change))
       const node = (await gateway.nodesOf(sql, [endpointId])).get(endpointId)
       if (node !== undefined) return signals.send(sql, `node/${node}`, EndpointChanged, change)
       kit.db.afterCommit(sql, () => start(parts, () => pushIfConnectedLater(parts, change)))
@@ -104,7 +104,7 @@ export function createPushes(deps: Deps): Pushes {
     batchWritten: (sql, batch) => signals.send(sql, 'all', BatchWritten, batch),
     defaultWritten: (sql, written) => signals.send(sql, 'all', DefaultWritten, written),
     handedOver: (endpointId, name, configId) => remember(parts, endpointId, name, configId),
-    pushAgain: here,
+    pushAgain: pushChange,
     async settled() {
       while (parts.running.size > 0) await Promise.all(parts.running)
     },

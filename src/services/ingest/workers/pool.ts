@@ -105,7 +105,7 @@ export function createPipelinePool(options: PoolOptions): PipelinePool {
       const job = { tenantId: set.tenantId, bytes: bytesOf(work), set, work, outcomes: [], stuck: [], resolve }
       if (state.isStopped) return Promise.resolve({ problem: stopped })
       if (!state.queue.add(job)) return Promise.resolve(undefined)
-      pump(state)
+      dispatchWaitingWork(state)
       return promise
     },
     async stop() {
@@ -133,7 +133,7 @@ const noThread: Problem = { type: 'exception', reason: 'the threads of pipelines
 const fail = (job: Job, problem: Problem) => job.resolve({ problem })
 
 /** Gives waiting work to free threads, and starts threads if there are too few. */
-function pump(state: State) {
+function dispatchWaitingWork(state: State) {
   while (state.queue.size > 0 && !state.isStopped) {
     let thread = [...state.threads].find(({ isReady, job, isKilled }) => isReady && !job && !isKilled)
     const isStarting = [...state.threads].some(({ isReady }) => !isReady)
@@ -207,7 +207,7 @@ function handleMessage(state: State, thread: Thread, message: FromThread) {
   if (message.type === 'ready') {
     thread.isReady = true
     thread.worker.unref()
-    return pump(state)
+    return dispatchWaitingWork(state)
   }
   const { job } = thread
   if (!job || thread.isKilled) return
@@ -220,7 +220,7 @@ function handleMessage(state: State, thread: Thread, message: FromThread) {
     if (message.isLast) job.resolve({ outcomes: job.outcomes })
     else state.queue.putBack(job)
   }
-  pump(state)
+  dispatchWaitingWork(state)
 }
 
 /** The document that ran fails; the rest of its job runs again. */
@@ -242,7 +242,7 @@ function handleExit(state: State, thread: Thread, failure: (Error & { code?: str
   } else if (!thread.isReady) {
     for (const waiting of state.queue.removeAll()) fail(waiting, noThread)
   }
-  pump(state)
+  dispatchWaitingWork(state)
 }
 
 function checkThreads(state: State) {

@@ -83,12 +83,12 @@ export function finer({ x0, x1, y0, y1 }: CellRange, from: number, to: number): 
 /** The area of cells in millionths of a degree; the upper ends are excluded, but those of the world are included. */
 export function areaOf({ x0, x1, y0, y1 }: CellRange, level: number) {
   const [cellWidth, cellHeight] = [width / cellsAt(level), height / cellsAt(level)]
-  const ending = (cell: number, size: number, half: number) =>
+  const upperEnd = (cell: number, size: number, half: number) =>
     cell + 1 === cellsAt(level) ? half : Math.ceil((cell + 1) * size - half) - 1
   return {
     west: Math.ceil(x0 * cellWidth - width / 2),
-    east: ending(x1, cellWidth, width / 2),
+    east: upperEnd(x1, cellWidth, width / 2),
     south: Math.ceil(y0 * cellHeight - height / 2),
-    north: ending(y1, cellHeight, height / 2),
+    north: upperEnd(y1, cellHeight, height / 2),
   }
 }

@@ -107,14 +107,14 @@ const endpointOf = (row: candidates.DirectoryRow): DirectoryEndpoint => ({
 async function singlesOf(deps: ListDeps, listing: Listing): Promise<Position[]> {
   const { query, sort } = listing
   const found = await candidates.findSingles(deps.db.sql, { ...query, sort }, deps.filters)
-  return behind(
+  return positionsAfterCursor(
     listing,
     found.map((one) => positionIn(sort, one)),
   )
 }
 
 /** Returns the positions after the cursor, in order. */
-function behind({ sort, after }: Listing, positions: Position[]): Position[] {
+function positionsAfterCursor({ sort, after }: Listing, positions: Position[]): Position[] {
   const nextPositions = after ? positions.filter((one) => comparePositions(one, after, sort.descending) > 0) : positions
   return nextPositions.sort((one, other) => comparePositions(one, other, sort.descending))
 }
@@ -219,7 +219,7 @@ async function byIndex(deps: ListDeps, listing: Listing, part: Part, isOver: () 
       candidatesMax,
     )
     if (examined <= candidatesMax) {
-      const items = behind(
+      const items = positionsAfterCursor(
         listing,
         found.map((one) => positionIn(sort, one)),
       )
@@ -299,7 +299,7 @@ async function sortedInMemory(deps: ListDeps, listing: Listing): Promise<Part> {
       candidatesMax,
     )
     if (examined > candidatesMax) continue
-    const items = behind(
+    const items = positionsAfterCursor(
       listing,
       found.map((one) => positionIn(sort, one)),
     )

@@ -214,18 +214,18 @@ const changeForDevice = (deps: Deps, endpointId: string, change: MetadataChange,
     return true
   })
 
-const without = (metadata: Metadata, keys: string[]) => pick(metadata, (key) => !keys.includes(key))
+const withoutKeys = (metadata: Metadata, keys: string[]) => pick(metadata, (key) => !keys.includes(key))
 
 function applyChange(metadata: Metadata, change: MetadataChange, isReserved: IsReserved): Metadata {
   if ('merge' in change) {
     const { merge, remove = [] } = change
     checkKeyCount(merge)
     for (const key of [...Object.keys(merge), ...remove]) checkWritableKey(key, isReserved)
-    return { ...without(metadata, remove), ...merge }
+    return { ...withoutKeys(metadata, remove), ...merge }
   }
   if ('remove' in change) {
     for (const key of change.remove) checkWritableKey(key, isReserved)
-    return without(metadata, change.remove)
+    return withoutKeys(metadata, change.remove)
   }
   checkKeyCount(change.replace)
   const { keep, only, replace } = change

@@ -15,7 +15,7 @@ export class ActionFailed extends Error {
   }
 }
 
-const wrong = (attribute: string, expected: string) => new ActionFailed(`${attribute}: expected ${expected}`)
+const wrongValue = (attribute: string, expected: string) => new ActionFailed(`${attribute}: expected ${expected}`)
 
 /** Evaluates an attribute; undefined if it is absent. */
 export async function read({ evaluate }: Pick<ActionRun, 'evaluate'>, attribute: string): Promise<unknown> {
@@ -51,12 +51,12 @@ function parsed(text: string): unknown {
 /** Takes an object, or its JSON text. */
 export function objectOf(attribute: string, value: unknown): Record<string, unknown> {
   const object = typeof value === 'string' ? parsed(value) : value
-  if (!isObject(object)) throw wrong(attribute, 'an object, or its JSON text')
+  if (!isObject(object)) throw wrongValue(attribute, 'an object, or its JSON text')
   return object
 }
 
 export function textOf(attribute: string, value: unknown): string {
-  if (typeof value !== 'string') throw wrong(attribute, 'text')
+  if (typeof value !== 'string') throw wrongValue(attribute, 'text')
   return value
 }
 
@@ -127,12 +127,12 @@ const idsMax = 1000
 
 /** Accepts one id, an array of ids, or an array of endpoints. */
 export function endpointIdsOf(attribute: string, value: unknown): string[] {
-  const expected = () => wrong(attribute, `an endpoint id, or an array of ids or endpoints, at most ${idsMax}`)
+  const wrongIds = () => wrongValue(attribute, `an endpoint id, or an array of ids or endpoints, at most ${idsMax}`)
   const list = Array.isArray(value) ? value : [value]
-  if (list.length > idsMax) throw expected()
+  if (list.length > idsMax) throw wrongIds()
   const ids = list.map((item) => {
     const id = isObject(item) ? item.endpointId : item
-    if (typeof id !== 'string' || id === '' || id.length > 255 || id.includes('\0')) throw expected()
+    if (typeof id !== 'string' || id === '' || id.length > 255 || id.includes('\0')) throw wrongIds()
     return id
   })
   return [...new Set(ids)]
@@ -144,6 +144,6 @@ const isoTime = /^\d{4}-\d{2}-\d{2}(?:[Tt ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:[Z
 export function timeOf(attribute: string, value: unknown): number {
   const time = typeof value === 'string' && isoTime.test(value) ? Date.parse(value) : value
   if (typeof time !== 'number' || !Number.isFinite(time))
-    throw wrong(attribute, 'ISO 8601 text, milliseconds or a Date')
+    throw wrongValue(attribute, 'ISO 8601 text, milliseconds or a Date')
   return Math.trunc(time)
 }

@@ -17,7 +17,7 @@ export function createBackground({ log }: { log: Log }): Background {
   const keyed = new Map<string, { again: boolean }>()
   let stopped = false
 
-  function later(work: () => void) {
+  function runLater(work: () => void) {
     const timer = setTimeout(() => {
       timers.delete(timer)
       work()
@@ -30,7 +30,7 @@ export function createBackground({ log }: { log: Log }): Background {
     const attempt = work()
       .catch((error) => {
         pushingTargetsFailed(log, { err: error })
-        if (!stopped) later(() => run(work))
+        if (!stopped) runLater(() => run(work))
       })
       .finally(() => running.delete(attempt))
     running.add(attempt)

@@ -34,7 +34,7 @@ export async function accessible(
   sql?: Sql,
 ): Promise<ApplicationKey> {
   const { tenantId, caller } = ctx
-  const may = holds(caller, scope, onResource(tenantId, applicationResource(appName)))
-  if (!may || !(await applications.exists(ctx, { name: appName }, sql))) throw missing()
+  const hasScope = holds(caller, scope, onResource(tenantId, applicationResource(appName)))
+  if (!hasScope || !(await applications.exists(ctx, { name: appName }, sql))) throw missing()
   return { tenantId, applicationName: appName }
 }

@@ -67,12 +67,12 @@ export function createRolloutDates(
         running = undefined
         if (!mustRepeat) return
         mustRepeat = false
-        soon()
+        checkSoon()
       })
   }
 
   /** Reads the dates again soon. Repeated calls do not postpone it. */
-  function soon() {
+  function checkSoon() {
     // A running check may have read the dates before this change, and sets the timer at its end.
     if (running) mustRepeat = true
     if (running || isSoon) return
@@ -80,8 +80,8 @@ export function createRolloutDates(
     schedule(settleMs)
   }
 
-  bus.subscribe(SoftwareChanged, soon)
-  bus.onReset(soon)
+  bus.subscribe(SoftwareChanged, checkSoon)
+  bus.onReset(checkSoon)
 
   return {
     async start() {

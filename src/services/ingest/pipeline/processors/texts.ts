@@ -29,7 +29,7 @@ export function textProcessor(config: Config, convert: (text: string) => unknown
   const target = optionalText(config, 'target_field') ?? field
   const targetParts = checkedPath(target)
   const ignoreMissing = flag(config, 'ignore_missing', false)
-  const one = (value: unknown): unknown => {
+  const convertItem = (value: unknown): unknown => {
     step()
     if (typeof value === 'string') return convert(value)
     throw illegalArgument(
@@ -41,7 +41,7 @@ export function textProcessor(config: Config, convert: (text: string) => unknown
   return (document) => {
     const value = readField(document, field, parts, ignoreMissing)
     if (value === null && ignoreMissing) return
-    setField(document, target, Array.isArray(value) ? value.map(one) : one(value), targetParts)
+    setField(document, target, Array.isArray(value) ? value.map(convertItem) : convertItem(value), targetParts)
   }
 }
 

@@ -115,20 +115,22 @@ function rangeCondition(sql: Sql, scope: Scope, { field, bounds }: Extract<Claus
   }
   const toText = ({ text, number }: Bound) => sql`${text ?? String(number)}::text`
   if (source.kind === 'text') return compare(sql`${source.column} collate "C"`, toText)
-  const may = (...types: FieldType[]) => !source.types || types.some((type) => source.types!.has(type))
+  const mayHaveType = (...types: FieldType[]) => !source.types || types.some((type) => source.types!.has(type))
   return anyValue(sql, source, (value) => {
-    const ways: Fragment[] = []
-    if (may('long', 'double') && allNumbers(boundValues))
-      ways.push(
+    const alternatives: Fragment[] = []
+    if (mayHaveType('long', 'double') && allNumbers(boundValues))
+      alternatives.push(
         sql`(jsonb_typeof(${value}) = 'number' and ${compare(value, ({ number, date }) => sql`${String(number ?? date)}::text::jsonb`)})`,
       )
-    if (may('date') && allDates(boundValues))
-      ways.push(
+    if (mayHaveType('date') && allDates(boundValues))
+      alternatives.push(
         sql`(jsonb_typeof(${value}) = 'string' and ${compare(sql`ingest.date_of(${value} #>> '{}')`, ({ date }) => sql`${new Date(date!)}::timestamptz`)})`,
       )
-    else if (may('text', 'date') && boundValues.every(({ text }) => text !== undefined))
-      ways.push(sql`(jsonb_typeof(${value}) = 'string' and ${compare(sql`(${value} #>> '{}') collate "C"`, toText)})`)
-    return ways.length === 0 ? sql`false` : sql`(${joined(sql, ways, 'or')})`
+    else if (mayHaveType('text', 'date') && boundValues.every(({ text }) => text !== undefined))
+      alternatives.push(
+        sql`(jsonb_typeof(${value}) = 'string' and ${compare(sql`(${value} #>> '{}') collate "C"`, toText)})`,
+      )
+    return alternatives.length === 0 ? sql`false` : sql`(${joined(sql, alternatives, 'or')})`
   })
 }
 

@@ -90,9 +90,9 @@ export async function deleteAll({ kit }: OperationDeps, ctx: Ctx, alertIds: stri
   const permitted: string[] = []
   for (const alertId of ids) {
     const row = known.get(alertId.toLowerCase())
-    const may = (scope: string) => row !== undefined && holds(ctx.caller, scope, resourceOf(row))
-    if (row && may('alert:delete')) permitted.push(row.id)
-    else if (may('alert:read'))
+    const hasScope = (scope: string) => row !== undefined && holds(ctx.caller, scope, resourceOf(row))
+    if (row && hasScope('alert:delete')) permitted.push(row.id)
+    else if (hasScope('alert:read'))
       failed.push({ alertId, reason: 'The caller does not hold the scope alert:delete on it' })
     else failed.push({ alertId, reason: NoAlert({ alertId }).message })
   }

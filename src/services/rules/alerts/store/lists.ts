@@ -57,21 +57,21 @@ const isAnsweredByCounts = (selection: Visible & Criteria) =>
   ].every((criterion) => criterion === undefined)
 
 function conditionOf(sql: Sql, selection: Visible & Criteria): Fragment {
-  const when = (isGiven: boolean, condition: () => Fragment) => (isGiven ? sql`and ${condition()}` : sql``)
+  const conditionIf = (isGiven: boolean, condition: () => Fragment) => (isGiven ? sql`and ${condition()}` : sql``)
   const { entityType, entityIds, alertTypes, states, isAcknowledged, severities } = selection
   return sql`
     ${visibleOf(sql, selection)}
-    ${when(entityType !== undefined, () => sql`a.entity_type = ${entityType!}`)}
-    ${when(entityIds !== undefined, () => sql`a.entity_id = any(${entityIds!}::text[])`)}
-    ${when(selection.alertSettingId !== undefined, () => sql`a.alert_setting_id = ${selection.alertSettingId!}::uuid`)}
-    ${when(alertTypes !== undefined, () => sql`a.alert_type = any(${alertTypes!}::text[])`)}
-    ${when(states !== undefined, () => stateCondition(sql, states!))}
-    ${when(isAcknowledged !== undefined, () => sql`a.is_acknowledged = ${isAcknowledged!}`)}
-    ${when(severities !== undefined, () => sql`a.severity = any(${severities!}::smallint[])`)}
-    ${when(selection.metadata !== undefined, () => metadataCondition(sql, sql`a.metadata`, selection.metadata!))}
-    ${when(selection.entityMetadata !== undefined, () => metadataCondition(sql, sql`a.entity_metadata`, selection.entityMetadata!))}
-    ${when(selection.fromStartedAt !== undefined, () => sql`a.started_at >= ${selection.fromStartedAt!}`)}
-    ${when(selection.toStartedAt !== undefined, () => sql`a.started_at <= ${selection.toStartedAt!}`)}`
+    ${conditionIf(entityType !== undefined, () => sql`a.entity_type = ${entityType!}`)}
+    ${conditionIf(entityIds !== undefined, () => sql`a.entity_id = any(${entityIds!}::text[])`)}
+    ${conditionIf(selection.alertSettingId !== undefined, () => sql`a.alert_setting_id = ${selection.alertSettingId!}::uuid`)}
+    ${conditionIf(alertTypes !== undefined, () => sql`a.alert_type = any(${alertTypes!}::text[])`)}
+    ${conditionIf(states !== undefined, () => stateCondition(sql, states!))}
+    ${conditionIf(isAcknowledged !== undefined, () => sql`a.is_acknowledged = ${isAcknowledged!}`)}
+    ${conditionIf(severities !== undefined, () => sql`a.severity = any(${severities!}::smallint[])`)}
+    ${conditionIf(selection.metadata !== undefined, () => metadataCondition(sql, sql`a.metadata`, selection.metadata!))}
+    ${conditionIf(selection.entityMetadata !== undefined, () => metadataCondition(sql, sql`a.entity_metadata`, selection.entityMetadata!))}
+    ${conditionIf(selection.fromStartedAt !== undefined, () => sql`a.started_at >= ${selection.fromStartedAt!}`)}
+    ${conditionIf(selection.toStartedAt !== undefined, () => sql`a.started_at <= ${selection.toStartedAt!}`)}`
 }
 
 /** A constant instead of a parameter lets PostgreSQL use the index of open alerts. */

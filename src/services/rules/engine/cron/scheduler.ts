@@ -64,17 +64,17 @@ export function createScheduler(
       plan(one, now().getTime())
     }
     for (const id of planned.keys()) if (!present.has(id)) planned.delete(id)
-    arm()
+    setTimer()
   }
 
-  function arm() {
+  function setTimer() {
     clearTimeout(timer)
     if (!isStarted || heap.first === undefined) return
     const wait = Math.min(timerMaxMs, Math.max(0, heap.first - now().getTime()))
-    timer = setTimeout(fireDue, wait).unref()
+    timer = setTimeout(handleDueTicks, wait).unref()
   }
 
-  function fireDue() {
+  function handleDueTicks() {
     const at = now().getTime()
     const due: Tick[] = []
     for (let next = heap.popUntil(at); next; next = heap.popUntil(at)) {
@@ -85,12 +85,14 @@ export function createScheduler(
     }
     for (let from = 0; from < due.length; from += ticksPerBatch) {
       const ticks = due.slice(from, from + ticksPerBatch)
-      firing = firing.then(() => fire(ticks)).catch((error) => tickFailed(log, { err: error, ticks: ticks.length }))
+      firing = firing
+        .then(() => storeTicks(ticks))
+        .catch((error) => tickFailed(log, { err: error, ticks: ticks.length }))
     }
-    arm()
+    setTimer()
   }
 
-  async function fire(ticks: Tick[]) {
+  async function storeTicks(ticks: Tick[]) {
     await db.tx(async (sql) => {
       const mine = await insertTicks(sql, ticks)
       for (const tick of mine) await storeTick(sql, deps, tick)

@@ -158,10 +158,10 @@ function addRow(state: State, row: StoredRow) {
     tenant.unloaded += row.events.length
     return loadMore(state, tenant)
   }
-  hold(state, tenant, row)
+  keepInMemory(state, tenant, row)
 }
 
-function hold(state: State, tenant: Tenant, row: StoredRow) {
+function keepInMemory(state: State, tenant: Tenant, row: StoredRow) {
   tenant.held.add(row.id)
   tenant.bytes += row.bytes
   tenant.waiting += row.events.length
@@ -172,7 +172,7 @@ function hold(state: State, tenant: Tenant, row: StoredRow) {
   const items = row.events.map((event): Item => ({ row: held, event, isOpen: !isGated }))
   for (const item of items) insertItem(tenant, item)
   if (isGated) void openGates(state, tenant, held, items)
-  else pump(state, tenant)
+  else startReadyEvents(state, tenant)
 }
 
 const laneKeyOf = ({ endpoint, triggerId = '' }: RuleEvent) => endpoint?.endpointId ?? `trigger ${triggerId}`
@@ -208,7 +208,7 @@ async function openGates(state: State, tenant: Tenant, { row }: Held, items: Ite
         if (lane && !lane.isRunning && lane.items[0] === item) tenant.ready.push(lane)
         return false
       })
-      pump(state, tenant)
+      startReadyEvents(state, tenant)
     } catch (error) {
       waitingEventsFailed(log, { err: error, tenantId: tenant.id })
       await sleep(1000)
@@ -218,7 +218,7 @@ async function openGates(state: State, tenant: Tenant, { row }: Held, items: Ite
 }
 
 /** Starts events of lanes that are ready, up to the limit of the tenant. */
-function pump(state: State, tenant: Tenant) {
+function startReadyEvents(state: State, tenant: Tenant) {
   while (tenant.running < runningPerTenant && tenant.ready.length > 0 && !state.isStopped) {
     const lane = tenant.ready.shift()!
     const item = lane.items[0]
@@ -253,7 +253,7 @@ async function runItem(state: State, tenant: Tenant, lane: Lane, { row: held, ev
     })
     const remove = state.written.add(ended)
   }
-  pump(state, tenant)
+  startReadyEvents(state, tenant)
 }
 
 function endEvent(state: State, tenant: Tenant, held: Held) {
@@ -305,7 +305,7 @@ async function readRows(state: State, tenant: Tenant) {
       if (!tenant.held.has(row.id) && !state.isStopped) {
         const events = JSON.parse(content) as RuleEvent[]
         tenant.unloaded = Math.max(0, tenant.unloaded - events.length)
-        hold(state, tenant, { ...row, events, bytes: content.length })
+        keepInMemory(state, tenant, { ...row, events, bytes: content.length })
       }
   } catch (error) {
     if (state.isStopped) return
