@@ -91,7 +91,7 @@ export async function throughput(directory: string, folder: string, ask: Ask): P
     const measureOurs = async () =>
       ours.push(await floodMbit(network, namespace, ipAddress.replace(/\d+\.\d+$/, '0.1'), platformPort))
     const measureManual = async () => byHand.push(await floodMbit(network, namespace, '10.9.0.1', platformPort))
-    // Each goes first in every other round, so that a change of the machine's load favours neither.
+    // The two servers alternate in going first, so that a change of the machine's load favours neither.
     for (let round = 0; round < rounds; round++)
       for (const measure of round % 2 === 0 ? [measureOurs, measureManual] : [measureManual, measureOurs])
         await measure()

@@ -69,7 +69,7 @@ test('nodes share the quota, and exceed it by about a hundredth each at most', a
   }
 })
 
-test('a node that starts again knows the usage of the day after its first write', async () => {
+test('after its first write, a restarted node knows the usage of the present day', async () => {
   const before = aNode(10 * kilobyte)
   before.quota.requireSamples('restarted', 10 * kilobyte)
   await before.quota.flush()

@@ -25,7 +25,7 @@ export type ArgumentsOf<P extends OperationName> = NonNullable<Parameters<Functi
 export type ListName = {
   [P in OperationName]: FunctionOf<P> extends (...args: never[]) => List<infer _> ? P : never
 }[OperationName]
-/** The other operations. */
+/** Operations that do not return a list. */
 export type CallName = {
   [P in OperationName]: FunctionOf<P> extends (...args: never[]) => List<infer _> ? never : P
 }[OperationName]

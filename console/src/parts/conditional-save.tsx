@@ -17,7 +17,7 @@ export interface ConditionalSaveOptions<T> {
   save(ifMatch: string | undefined): Promise<SaveOutcome>
   /** Reads the object again after a conflict. */
   readAgain?: (() => Promise<Version<T>>) | undefined
-  /** Both sides of the fields. */
+  /** Returns the fields that differ, with the values of both sides. */
   compare(theirs: T): ComparedField[]
   /** Replaces what was typed by the version of the other caller. */
   onTake(theirs: T): void

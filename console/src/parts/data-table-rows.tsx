@@ -14,7 +14,7 @@ export interface RowHandlers {
   select(row: number, isRange: boolean): void
 }
 
-/** One cell of the grid is in the order of Tab; the arrow keys move it. */
+/** Tab reaches one cell of the grid; the arrow keys move to the other cells. */
 const cellProps = ({ active, setActive }: RowHandlers, row: number, column: number) => ({
   'data-cell': `${row}:${column}`,
   'aria-colindex': column + 1,

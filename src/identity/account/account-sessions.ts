@@ -40,7 +40,7 @@ export function createAccountSessions({ db, now, baseUrl }: Pick<Kit, 'db' | 'no
       payload,
       grantId: null,
       uid: null,
-      // Ends with the other logins of the user.
+      // With this field, the session ends when the other logins of the user are ended.
       accountId: userId,
       expiresAt: new Date(now().getTime() + minutes * 60_000),
     })

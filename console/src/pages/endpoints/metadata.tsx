@@ -16,7 +16,7 @@ import type { TabProps } from './tab.ts'
 
 type Metadata = Record<string, unknown>
 
-/** These belong to the platform; a replacement leaves them as they are. */
+/** These keys belong to the platform; a replacement leaves them as they are. */
 const ofPlatform = new Set(['connected', 'connectivity_ts'])
 const formKeysMax = 100
 const shownKeysMax = 500

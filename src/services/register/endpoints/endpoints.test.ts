@@ -233,7 +233,7 @@ suite('deleting endpoints', () => {
     assert.equal(list.body.totalElements, 0)
   })
 
-  test('deleting endpoints reports an outcome for each of a list', async () => {
+  test('deleting a list of endpoints reports an outcome for each endpoint', async () => {
     const { version } = await anApplication()
     const foreign = await anEndpoint((await anApplication(other)).version, {}, other)
     const [updatable, readable] = [await anEndpoint(version), await anEndpoint(version)]

@@ -33,7 +33,7 @@ export const set: ProcessorDefinition = {
     value: 'Value; texts in it are templates. This or `copy_from`.',
     copy_from: 'Field whose value is copied.',
     override: 'Whether a field that already has a value other than null is set, default true.',
-    ignore_empty_value: 'Whether a value that is null or an empty text changes nothing, default false.',
+    ignore_empty_value: 'If true, a value that is null or an empty text changes nothing. Default: false.',
     media_type:
       'How `{{field}}` is escaped: `application/json` (default), `text/plain` or `application/x-www-form-urlencoded`.',
   },
