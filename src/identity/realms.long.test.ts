@@ -140,16 +140,18 @@ test('forged tokens are rejected', async () => {
 
   // The key of another realm is not accepted for this realm.
   const { keys } = (await createCore(waypost.kit).realms.get('stranger'))!
-  const theirs = JSON.parse(waypost.kit.secrets.open(keys[0]!.privateJwkSealed))
-  const key = (await importJWK(theirs, 'RS256')) as never
-  await refused(await signedBy(key, {}, theirs.kid))
+  const otherPrivateKey = JSON.parse(waypost.kit.secrets.open(keys[0]!.privateJwkSealed))
+  const key = (await importJWK(otherPrivateKey, 'RS256')) as never
+  await refused(await signedBy(key, {}, otherPrivateKey.kid))
   const mine = decodeJwt(foreign)
-  await waypost.identity.authenticate(bearer(await signedBy(key, mine, theirs.kid)))
-  await refused(await signedBy(key, { ...mine, iss: `${mine.iss}/` }, theirs.kid))
-  await refused(await signedBy(key, { ...mine, iss: 'https://elsewhere.example/auth/realms/stranger' }, theirs.kid))
-  await refused(await signedBy(key, { ...mine, typ: 'ID' }, theirs.kid))
-  await refused(await signedBy(key, { ...mine, exp: 1 }, theirs.kid))
-  await refused(await signedBy(key, { ...mine, iat: mine.iat! - 301, exp: mine.exp! + 9999 }, theirs.kid))
+  await waypost.identity.authenticate(bearer(await signedBy(key, mine, otherPrivateKey.kid)))
+  await refused(await signedBy(key, { ...mine, iss: `${mine.iss}/` }, otherPrivateKey.kid))
+  await refused(
+    await signedBy(key, { ...mine, iss: 'https://elsewhere.example/auth/realms/stranger' }, otherPrivateKey.kid),
+  )
+  await refused(await signedBy(key, { ...mine, typ: 'ID' }, otherPrivateKey.kid))
+  await refused(await signedBy(key, { ...mine, exp: 1 }, otherPrivateKey.kid))
+  await refused(await signedBy(key, { ...mine, iat: mine.iat! - 301, exp: mine.exp! + 9999 }, otherPrivateKey.kid))
   for (const nonsense of ['', 'x', 'a.b.c', '..', `${token}.`, `${token}x`]) await refused(nonsense || ' ')
 
   assert.equal((await clientOf(realm).introspect(foreign)).body.active, false)

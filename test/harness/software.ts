@@ -67,5 +67,5 @@ export async function openSoftware(options: Partial<TestPlatformOptions> = {}) {
   const requestVersion = async (topic: string, configId?: string): Promise<string | undefined> =>
     (await sendAsDevice(topic, '/config/json', configId === undefined ? {} : { configId })).body.configId
 
-  return { ...at, aFleet, say: sendAsDevice, report, requestVersion }
+  return { ...at, aFleet, sendAsDevice, report, requestVersion }
 }

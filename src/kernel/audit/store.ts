@@ -26,7 +26,7 @@ export interface NumberedRecord {
  * each new object (`new_id`) and the number of its request (`place`). Only requests that created an object get a
  * record; the path of the record ends with the id.
  */
-export const insertRecordsOfMade = (sql: Sql, numbered: NumberedRecord[], made: Fragment): Fragment => sql`
+export const insertRecordsOfCreated = (sql: Sql, numbered: NumberedRecord[], made: Fragment): Fragment => sql`
   insert into kernel.audit_log (${columns(sql)})
   select r.id, r.at, r.tenant_id, r.operation, r.resource || '/' || made.new_id, r.status, r.actor_type, r.actor_id,
     r.actor_name, r.actor_tenant_id, r.address, r.correlation_id, r.fields::text[], r.count

@@ -37,7 +37,7 @@ const pollEntry = (self: JavaMap, key: unknown): Entry | null => {
   removeEntry(self, key)
   return entry
 }
-const some = (key: unknown): unknown => {
+const requireKey = (key: unknown): unknown => {
   if (key === undefined) throw noSuchElement('The collection is empty.')
   return key
 }
@@ -82,8 +82,8 @@ defineClass('java.util.SortedMap', {
       const compare = marksOf(self)?.compare
       return compare === undefined || compare === compareNatural ? null : compare
     },
-    'def firstKey()': (self: JavaMap) => some(keysOf(self)[0]),
-    'def lastKey()': (self: JavaMap) => some(keysOf(self).at(-1)),
+    'def firstKey()': (self: JavaMap) => requireKey(keysOf(self)[0]),
+    'def lastKey()': (self: JavaMap) => requireKey(keysOf(self).at(-1)),
     'SortedMap headMap(def)': (self: JavaMap, key: unknown) => between(self, null, { key, inclusive: false }),
     'SortedMap tailMap(def)': (self: JavaMap, key: unknown) => between(self, { key, inclusive: true }, null),
     'SortedMap subMap(def,def)': (self: JavaMap, from: unknown, to: unknown) =>

@@ -21,29 +21,29 @@ suite('an asset', () => {
     const body = { assetTypeId, definition, uiJsonSchema: '{}', poolIds: ['a', 'b'], id: 'mine', tenantId: 'other' }
     const created = await expect(201, `POST ${assets}?tenantId=any`, body)
     const { id, createdAt, updatedAt, ...rest } = created.body
-    const one = `${assets}/${id}`
-    assert.equal(created.headers.location, `${waypost.baseUrl}${one}`)
+    const assetPath = `${assets}/${id}`
+    assert.equal(created.headers.location, `${waypost.baseUrl}${assetPath}`)
     assert.deepEqual(rest, { assetTypeId, definition, uiJsonSchema: '{}', poolIds: ['a', 'b'], tenantId: 'default' })
     assert.equal(createdAt, updatedAt)
     const etag = created.headers.etag!
-    const read = await admin(`GET ${one}`)
+    const read = await admin(`GET ${assetPath}`)
     assert.deepEqual([read.headers.etag, read.body], [etag, created.body])
-    assert.equal((await admin(`GET ${one}`, undefined, { 'if-none-match': etag })).status, 304)
+    assert.equal((await admin(`GET ${assetPath}`, undefined, { 'if-none-match': etag })).status, 304)
 
     const next = { definition: '{"name":"B"}' }
-    assert.equal((await admin(`PUT ${one}`, next, { 'if-match': '"x"' })).status, 412)
-    const put = await admin(`PUT ${one}`, next, { 'if-match': etag })
+    assert.equal((await admin(`PUT ${assetPath}`, next, { 'if-match': '"x"' })).status, 412)
+    const put = await admin(`PUT ${assetPath}`, next, { 'if-match': etag })
     assert.equal(put.status, 204, put.text)
-    const replaced = await admin(`GET ${one}`)
+    const replaced = await admin(`GET ${assetPath}`)
     assert.equal(replaced.headers.etag, put.headers.etag)
     const { updatedAt: _, ...changed } = replaced.body
     assert.deepEqual(changed, { id, assetTypeId, ...next, tenantId: 'default', poolIds: ['a', 'b'], createdAt })
 
-    assert.equal((await admin(`DELETE ${one}`, undefined, { 'if-match': etag })).status, 412)
-    assert.equal((await admin(`DELETE ${one}`, undefined, { 'if-match': put.headers.etag! })).status, 204)
-    for (const operation of [`GET ${one}`, `DELETE ${one}`]) await expect(404, operation)
-    await expect(404, `PUT ${one}`, next)
-    await expect(404, `PATCH ${one}`, [])
+    assert.equal((await admin(`DELETE ${assetPath}`, undefined, { 'if-match': etag })).status, 412)
+    assert.equal((await admin(`DELETE ${assetPath}`, undefined, { 'if-match': put.headers.etag! })).status, 204)
+    for (const operation of [`GET ${assetPath}`, `DELETE ${assetPath}`]) await expect(404, operation)
+    await expect(404, `PUT ${assetPath}`, next)
+    await expect(404, `PATCH ${assetPath}`, [])
   })
 
   test('an asset conforms to the schema of its type, also to a changed one at its next write', async () => {

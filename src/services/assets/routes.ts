@@ -55,26 +55,30 @@ const orderOf = ({ sort, sortOrder }: { sort?: string | undefined; sortOrder?: s
 })
 
 function typeRoutes(http: Http, types: AssetTypeOperations) {
-  const all = `${v1}/asset-types`
-  const one = `${all}/:assetTypeId`
+  const typesPath = `${v1}/asset-types`
+  const typePath = `${typesPath}/:assetTypeId`
 
   http.post(
-    all,
+    typesPath,
     { schema: schemas.createType, config: { scope: 'tenant:asset-type:create', on: 'tenant', bodyBytesMax } },
     async (request, reply) => {
       const created = await types.create(request.ctx, request.body)
-      reply.code(201).header('location', http.link(request, `${all}/${created.assetTypeId}`))
+      reply.code(201).header('location', http.link(request, `${typesPath}/${created.assetTypeId}`))
       return reply.header('etag', etagOfType(created)).send(typeView(created))
     },
   )
 
-  http.get(all, { schema: schemas.listTypes, config: { scope: 'asset-type:read' } }, async ({ ctx, query }, reply) => {
-    const { total, items } = await types.list(ctx, query, orderOf(query), windowOfPage(query))
-    return sendText(reply, contentPageStream(total, texts(items, typeView)))
-  })
+  http.get(
+    typesPath,
+    { schema: schemas.listTypes, config: { scope: 'asset-type:read' } },
+    async ({ ctx, query }, reply) => {
+      const { total, items } = await types.list(ctx, query, orderOf(query), windowOfPage(query))
+      return sendText(reply, contentPageStream(total, texts(items, typeView)))
+    },
+  )
 
   http.get(
-    one,
+    typePath,
     { schema: schemas.getType, config: { scope: 'asset-type:read' } },
     async ({ ctx, params, headers }, reply) => {
       const found = await types.get(ctx, params.assetTypeId)
@@ -85,7 +89,7 @@ function typeRoutes(http: Http, types: AssetTypeOperations) {
   )
 
   http.put(
-    one,
+    typePath,
     { schema: schemas.updateType, config: { scope: 'asset-type:update', bodyBytesMax } },
     async ({ ctx, params, body, headers }, reply) => {
       const etag = await types.update(ctx, params.assetTypeId, body, headers['if-match'])
@@ -94,7 +98,7 @@ function typeRoutes(http: Http, types: AssetTypeOperations) {
   )
 
   http.delete(
-    one,
+    typePath,
     { schema: schemas.deleteType, config: { scope: 'asset-type:delete' } },
     async ({ ctx, params, headers }, reply) => {
       await types.delete(ctx, params.assetTypeId, headers['if-match'])
@@ -136,8 +140,8 @@ interface ListRequest extends AssetFilter {
 }
 
 function assetRoutes(http: Http, assets: AssetOperations) {
-  const all = `${v1}/assets`
-  const one = `${all}/:assetId`
+  const assetsPath = `${v1}/assets`
+  const assetPath = `${assetsPath}/:assetId`
   const read = { scope: 'asset:read' }
   const list = async (ctx: Parameters<AssetOperations['list']>[0], request: ListRequest) => {
     const { assetIds, assetTypeIds, search, page = 0, size = 100 } = request
@@ -147,28 +151,28 @@ function assetRoutes(http: Http, assets: AssetOperations) {
   }
 
   http.post(
-    all,
+    assetsPath,
     { schema: schemas.createAsset, config: { scope: 'asset-type:asset:create', bodyBytesMax } },
     async (request, reply) => {
       const { assetTypeId, ...input } = withDefinition(request.body)
       const created = await assets.create(request.ctx, assetTypeId, input)
-      reply.code(201).header('location', http.link(request, `${all}/${created.assetId}`))
+      reply.code(201).header('location', http.link(request, `${assetsPath}/${created.assetId}`))
       return reply.header('etag', etagOfAsset(created)).send(assetView(created))
     },
   )
 
-  http.get(all, { schema: schemas.listAssets, config: read }, async ({ ctx, query }, reply) => {
+  http.get(assetsPath, { schema: schemas.listAssets, config: read }, async ({ ctx, query }, reply) => {
     const lists = { assetIds: listOf(query.assetIds), assetTypeIds: listOf(query.assetTypeIds) }
     return sendText(reply, await list(ctx, { ...query, ...lists }))
   })
 
   http.post(
-    `${all}/list`,
+    `${assetsPath}/list`,
     { schema: schemas.searchAssets, config: { ...read, bodyOptional: true, bodyBytesMax } },
     async ({ ctx, body }, reply) => sendText(reply, await list(ctx, body)),
   )
 
-  http.get(one, { schema: schemas.getAsset, config: read }, async ({ ctx, params, headers }, reply) => {
+  http.get(assetPath, { schema: schemas.getAsset, config: read }, async ({ ctx, params, headers }, reply) => {
     const found = await assets.get(ctx, params.assetId)
     const etag = etagOfAsset(found)
     reply.header('etag', etag)
@@ -176,7 +180,7 @@ function assetRoutes(http: Http, assets: AssetOperations) {
   })
 
   http.put(
-    one,
+    assetPath,
     { schema: schemas.updateAsset, config: { scope: 'asset:update', bodyBytesMax } },
     async ({ ctx, params, body, headers }, reply) => {
       const etag = await assets.update(ctx, params.assetId, withDefinition(body), headers['if-match'])
@@ -185,7 +189,7 @@ function assetRoutes(http: Http, assets: AssetOperations) {
   )
 
   http.patch(
-    one,
+    assetPath,
     { schema: schemas.patchAsset, config: { scope: 'asset:update', anyJson: 'inside' } },
     async ({ ctx, params, body, headers }, reply) => {
       const operations = Array.isArray(body) ? body : body.operations
@@ -195,7 +199,7 @@ function assetRoutes(http: Http, assets: AssetOperations) {
   )
 
   http.delete(
-    one,
+    assetPath,
     { schema: schemas.deleteAsset, config: { scope: 'asset:delete' } },
     async ({ ctx, params, headers }, reply) => {
       await assets.delete(ctx, params.assetId, headers['if-match'])

@@ -21,21 +21,21 @@ suite('an asset type', () => {
     })
     const created = await expect(201, `POST ${types}`, body)
     const { id, createdAt, updatedAt, ...rest } = created.body
-    const one = `${types}/${id}`
-    assert.equal(created.headers.location, `${waypost.baseUrl}${one}`)
+    const typePath = `${types}/${id}`
+    assert.equal(created.headers.location, `${waypost.baseUrl}${typePath}`)
     const { unknown: _, id: __, createdAt: ___, ...stored } = body as Record<string, unknown>
     assert.deepEqual(rest, { ...stored, tenantId: 'default' })
     assert.equal(createdAt, updatedAt)
     const etag = created.headers.etag!
-    const read = await admin(`GET ${one}`)
+    const read = await admin(`GET ${typePath}`)
     assert.deepEqual([read.headers.etag, read.body], [etag, created.body])
-    const unchanged = await admin(`GET ${one}`, undefined, { 'if-none-match': etag })
+    const unchanged = await admin(`GET ${typePath}`, undefined, { 'if-none-match': etag })
     assert.deepEqual([unchanged.status, unchanged.text], [304, ''])
 
-    assert.equal((await admin(`PUT ${one}`, input(), { 'if-match': '"x"' })).status, 412)
-    const put = await admin(`PUT ${one}`, input({ displayName: 'Hall' }), { 'if-match': etag })
+    assert.equal((await admin(`PUT ${typePath}`, input(), { 'if-match': '"x"' })).status, 412)
+    const put = await admin(`PUT ${typePath}`, input({ displayName: 'Hall' }), { 'if-match': etag })
     assert.equal(put.status, 204, put.text)
-    const replaced = await admin(`GET ${one}`)
+    const replaced = await admin(`GET ${typePath}`)
     assert.equal(replaced.headers.etag, put.headers.etag)
     assert.notEqual(put.headers.etag, etag)
     const { updatedAt: changedAt, ...changed } = replaced.body
@@ -44,10 +44,10 @@ suite('an asset type', () => {
     assert.deepEqual(changed, { ...expected, tenantId: 'default', createdAt })
     assert.ok(changedAt >= createdAt)
 
-    assert.equal((await admin(`DELETE ${one}`, undefined, { 'if-match': etag })).status, 412)
-    assert.equal((await admin(`DELETE ${one}`, undefined, { 'if-match': '' })).status, 204)
-    for (const method of ['GET', 'DELETE']) assert.equal((await admin(`${method} ${one}`)).status, 404)
-    assert.equal((await admin(`PUT ${one}`, input())).status, 404)
+    assert.equal((await admin(`DELETE ${typePath}`, undefined, { 'if-match': etag })).status, 412)
+    assert.equal((await admin(`DELETE ${typePath}`, undefined, { 'if-match': '' })).status, 204)
+    for (const method of ['GET', 'DELETE']) assert.equal((await admin(`${method} ${typePath}`)).status, 404)
+    assert.equal((await admin(`PUT ${typePath}`, input())).status, 404)
   })
 
   test('an asset type gets a type from its display name, with a number if it is taken', async () => {

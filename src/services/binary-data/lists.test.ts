@@ -8,7 +8,7 @@ let app: string
 let one: Endpoint
 let two: Endpoint
 let clock = new Date('2026-03-01T00:00:00Z')
-const all = 'fromDate=2026-01-01T00:00:00Z&toDate=2027-01-01T00:00:00Z'
+const allDates = 'fromDate=2026-01-01T00:00:00Z&toDate=2027-01-01T00:00:00Z'
 
 before(async () => {
   fixture = await openBinaryData({ now: () => clock })
@@ -25,7 +25,8 @@ before(async () => {
 
 const files = (query = '', ask = fixture.admin) => ask(`GET ${root}/applications/${app}/files${query}`)
 const blobs = (query = '', ask = fixture.admin) => ask(`GET ${root}/applications/${app}/binary-data/list${query}`)
-const groups = (query = `?${all}`, ask = fixture.admin) => ask(`GET ${root}/applications/${app}/binary-data${query}`)
+const groups = (query = `?${allDates}`, ask = fixture.admin) =>
+  ask(`GET ${root}/applications/${app}/binary-data${query}`)
 const names = (answer: { body: { content: { endpointId: string; name: string }[] } }) =>
   answer.body.content.map(({ endpointId, name }) => `${endpointId} ${name}`)
 
@@ -101,7 +102,7 @@ test('the grouped form maps endpoints to their blobs', async () => {
     ['shot-1', 'shot-2', 'shot-3'],
   )
   assert.deepEqual(Object.keys(body[0].one[0]).sort(), ['createdDate', 'id', 'name', 'size', 'url'])
-  const down = await groups(`?${all}&sort=DESC&endpointId=two`)
+  const down = await groups(`?${allDates}&sort=DESC&endpointId=two`)
   assert.deepEqual(
     down.body[0].two.map(({ name }: { name: string }) => name),
     ['shot-3', 'shot-2', 'shot-1'],
@@ -188,7 +189,7 @@ test('long lists are streamed completely and in order', async () => {
   }
   const down = (await get('/list?limit=0&sort=DESC')).body.content
   assert.deepEqual([down.length, down[0].name, down.at(-1).name], [many, `name-${many}`, 'name-1'])
-  const grouped = (await get(`?${all}`)).body as Record<string, { name: string }[]>[]
+  const grouped = (await get(`?${allDates}`)).body as Record<string, { name: string }[]>[]
   const flat = grouped.flatMap((group) =>
     Object.entries(group).flatMap(([id, items]) => items.map(({ name }) => `${id} ${name}`)),
   )

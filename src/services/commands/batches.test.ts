@@ -12,7 +12,7 @@ const { waypost, admin, other, device, anApplication, anEndpoint, httpUrl } = aw
   services: [...services, commandService],
 })
 const { sql } = waypost.kit.db
-const all = '/cex/api/v1/endpoints/commands'
+const commandsPath = '/cex/api/v1/endpoints/commands'
 
 async function aFleet(size: number, existing?: { app: string; version: string }) {
   const { app, version } = existing ?? (await anApplication())
@@ -36,7 +36,7 @@ const start = async (operation: string, body?: unknown) => {
   const answer = await admin(operation, body)
   assert.equal(answer.status, 202, answer.text)
   const { taskId } = answer.body
-  assert.equal(answer.headers.location, `${waypost.baseUrl}${all}/batch/tasks/${taskId}`)
+  assert.equal(answer.headers.location, `${waypost.baseUrl}${commandsPath}/batch/tasks/${taskId}`)
   return taskId as string
 }
 interface Entry {
@@ -44,7 +44,7 @@ interface Entry {
   commandId?: number
 }
 const entriesOf = async (taskId: string, app: string): Promise<Record<string, Entry[]>> =>
-  (await admin(`GET ${all}/batch/tasks/${taskId}?appName=${app}`)).body
+  (await admin(`GET ${commandsPath}/batch/tasks/${taskId}?appName=${app}`)).body
 const waitUntilCreated = (taskId: string, app: string, count: number) =>
   eventually(async () => {
     const entries = await entriesOf(taskId, app)
@@ -53,7 +53,7 @@ const waitUntilCreated = (taskId: string, app: string, count: number) =>
     return entries
   })
 const taskOf = async (taskId: string, app: string) =>
-  (await admin(`GET ${all}/batch/tasks?appName=${app}&limit=0`)).body.content.find(
+  (await admin(`GET ${commandsPath}/batch/tasks?appName=${app}&limit=0`)).body.content.find(
     (task: { taskId: string }) => task.taskId === taskId,
   )
 const report = (version: string, token: string, type: string, id: number) =>
@@ -70,7 +70,9 @@ suite('a batch', () => {
     const [first] = endpoints
     await sensor.publish(`kp1/${version}/cex/${first!.token}/result/none`, [])
     for (const path of ['batch/by-filter', 'batch']) {
-      const taskId = await start(`POST ${all}/blink/${path}?filterId=${filterId}&commandTtl=120000`, { times: 2 })
+      const taskId = await start(`POST ${commandsPath}/blink/${path}?filterId=${filterId}&commandTtl=120000`, {
+        times: 2,
+      })
       const { pending } = await waitUntilCreated(taskId, app, 3)
       assert.deepEqual(
         pending!.map(({ endpointId }) => endpointId),
@@ -98,7 +100,7 @@ suite('a batch', () => {
   test("a batch by endpoints is listed for each application, with the counts of this application's endpoints", async () => {
     const [one, two] = [await aFleet(2), await aFleet(1)]
     const endpointIds = [...one.ids, ...two.ids]
-    const taskId = await start(`POST ${all}/blink/batch/by-endpoints`, { endpointIds })
+    const taskId = await start(`POST ${commandsPath}/blink/batch/by-endpoints`, { endpointIds })
     await waitUntilCreated(taskId, one.app, 2)
     await waitUntilCreated(taskId, two.app, 1)
     const task = await taskOf(taskId, one.app)
@@ -106,7 +108,7 @@ suite('a batch', () => {
     assert.ok(!('filterId' in task) && !('requestPayload' in task))
     assert.equal((await taskOf(taskId, two.app)).pendingCount, 1)
     const third = await aFleet(0)
-    assert.equal((await admin(`GET ${all}/batch/tasks/${taskId}?appName=${third.app}`)).status, 404)
+    assert.equal((await admin(`GET ${commandsPath}/batch/tasks/${taskId}?appName=${third.app}`)).status, 404)
   })
 
   test('a large payload of a batch is stored once, and devices get it', async () => {
@@ -114,14 +116,14 @@ suite('a batch', () => {
     const payload = 'x'.repeat(50_000)
     const endpointIds = endpoints.map(({ endpointId }) => endpointId)
     const body = { endpointIds, payload, payloadContentType: 'text/plain' }
-    const taskId = await start(`POST ${all}/load/batch/by-endpoints`, body)
+    const taskId = await start(`POST ${commandsPath}/load/batch/by-endpoints`, body)
     await waitUntilCreated(taskId, app, 2)
     const stored = await sql`select 1 from commands.commands where task_id = ${taskId} and payload is not null`
     assert.equal(stored.length, 0)
     const url = `${httpUrl}/kp1/${version}/cex/${endpoints[0]!.token}/command/load`
     const commands = (await (await fetch(url, { method: 'POST' })).json()) as { payload: string }[]
     assert.equal(commands[0]!.payload, payload)
-    const page = await admin(`GET ${all}/${app}`)
+    const page = await admin(`GET ${commandsPath}/${app}`)
     assert.equal(page.body.content[0].requestPayload, payload)
   })
 
@@ -135,7 +137,7 @@ suite('a batch', () => {
       select tenant_id, endpoint_id, n, application_name, 'many', size, created_at, ends_at, kept
       from commands.commands, generate_series(2, 1000) n where endpoint_id = ${endpointId!}`
     await sql`update commands.endpoints set last_id = 1000 where endpoint_id = ${endpointId!}`
-    const taskId = await start(`POST ${all}/blink/batch/by-endpoints`, { endpointIds: ids })
+    const taskId = await start(`POST ${commandsPath}/blink/batch/by-endpoints`, { endpointIds: ids })
     const { expired } = await waitUntilCreated(taskId, app, 1)
     assert.deepEqual(expired, [{ endpointId, commandId: 1001 }])
   })
@@ -143,8 +145,8 @@ suite('a batch', () => {
   test('a batch with one bad part is refused as a whole, and makes no command', async () => {
     const [mine, theirs] = [await aFleet(2), await aFleet(1)]
     const filterId = await aFilter(mine.app)
-    const byEndpoints = `POST ${all}/blink/batch/by-endpoints`
-    const byFilter = `POST ${all}/blink/batch/by-filter`
+    const byEndpoints = `POST ${commandsPath}/blink/batch/by-endpoints`
+    const byFilter = `POST ${commandsPath}/blink/batch/by-filter`
     const partly = waypost.as(aCaller({ on: { [`endpoint-${mine.ids[0]}`]: ['endpoint:read', 'endpoint:update'] } }))
     const reader = waypost.as(
       aCaller({
@@ -171,18 +173,18 @@ suite('a batch', () => {
       assert.equal(answer.status, status, `${operation} ${JSON.stringify(body)} ${answer.text}`)
     }
     for (const { app } of [mine, theirs]) {
-      assert.equal((await admin(`GET ${all}/batch/tasks?appName=${app}`)).body.totalElements, 0)
-      assert.equal((await admin(`GET ${all}/${app}`)).body.totalElements, 0)
+      assert.equal((await admin(`GET ${commandsPath}/batch/tasks?appName=${app}`)).body.totalElements, 0)
+      assert.equal((await admin(`GET ${commandsPath}/${app}`)).body.totalElements, 0)
     }
   })
 
   test('batches are listed by application, type and filter, in any order', async () => {
     const { app, ids } = await aFleet(1)
     const filterId = await aFilter(app)
-    const b = await start(`POST ${all}/b/batch/by-endpoints`, { endpointIds: ids })
-    const a = await start(`POST ${all}/a/batch?filterId=${filterId}`)
+    const b = await start(`POST ${commandsPath}/b/batch/by-endpoints`, { endpointIds: ids })
+    const a = await start(`POST ${commandsPath}/a/batch?filterId=${filterId}`)
     const list = async (query: string) =>
-      (await admin(`GET ${all}/batch/tasks?appName=${app}&${query}`)).body.content.map(
+      (await admin(`GET ${commandsPath}/batch/tasks?appName=${app}&${query}`)).body.content.map(
         ({ taskId }: { taskId: string }) => taskId,
       )
     assert.deepEqual(await list(''), [a, b])
@@ -194,15 +196,15 @@ suite('a batch', () => {
     assert.deepEqual(await list('commandType=b'), [b])
     assert.deepEqual(await list(`filterId=${filterId}`), [a])
     for (const query of ['', 'appName=x&sortBy=size', 'appName=x&limit=-1'])
-      assert.equal((await admin(`GET ${all}/batch/tasks?${query}`)).status, 400)
-    assert.equal((await admin(`GET ${all}/batch/tasks?appName=none`)).status, 404)
+      assert.equal((await admin(`GET ${commandsPath}/batch/tasks?${query}`)).status, 400)
+    assert.equal((await admin(`GET ${commandsPath}/batch/tasks?appName=none`)).status, 404)
   })
 })
 
 suite('deletions', () => {
   test('commands of deleted endpoints and tenants are deleted, and old commands with their tasks', async () => {
     const { app, ids } = await aFleet(2)
-    const taskId = await start(`POST ${all}/blink/batch/by-endpoints`, { endpointIds: ids })
+    const taskId = await start(`POST ${commandsPath}/blink/batch/by-endpoints`, { endpointIds: ids })
     await waitUntilCreated(taskId, app, 2)
     assert.equal((await admin(`DELETE /epr/api/v1/endpoints/${ids[0]}`)).status, 204)
     await eventually(async () => assert.equal((await taskOf(taskId, app)).pendingCount, 1))
@@ -213,7 +215,7 @@ suite('deletions', () => {
     await sql`update commands.tasks set created_at = now() - interval '32 days' where task_id = ${taskId}`
     await deleteOld(sql, 30)
     assert.equal(await taskOf(taskId, app), undefined)
-    assert.equal((await admin(`GET ${all}/${app}`)).body.totalElements, 0)
+    assert.equal((await admin(`GET ${commandsPath}/${app}`)).body.totalElements, 0)
 
     await admin(`POST /cex/api/v1/endpoints/${ids[1]}/commands/blink?awaitTimeout=0`)
     await waypost.kit.db.tx((tx) => waypost.kit.bus.publish(tx, TenantDeleted, { tenantId: 'default' }))

@@ -10,7 +10,7 @@ import type { CommandState } from './service/reading.ts'
 import type { CommandsService } from './service.ts'
 
 const ofType = '/endpoints/:endpointId/commands/:commandType'
-const all = '/endpoints/commands'
+const commandsPath = '/endpoints/commands'
 const endpointsMax = 1000
 const typesMax = 100
 
@@ -54,7 +54,7 @@ export function routes(http: Http, commands: CommandsService, awaitSecondsMax: n
     commands.getLast(ctx, params),
   )
 
-  http.get(all, { schema: schemas.listCommands, config: { scope: readScope } }, ({ ctx, query }) =>
+  http.get(commandsPath, { schema: schemas.listCommands, config: { scope: readScope } }, ({ ctx, query }) =>
     commands.listOfEndpoints(ctx, {
       endpointIds: distinct('endpointId', query.endpointId, endpointsMax),
       types: distinct('commandTypes', query.commandTypes, typesMax),
@@ -62,7 +62,7 @@ export function routes(http: Http, commands: CommandsService, awaitSecondsMax: n
   )
 
   http.post(
-    `${all}/last`,
+    `${commandsPath}/last`,
     { schema: schemas.listLastCommands, config: { scope: readScope, bodyBytesMax: bodyLimitBytes } },
     ({ ctx, body }) =>
       commands.listLast(ctx, {
@@ -72,7 +72,7 @@ export function routes(http: Http, commands: CommandsService, awaitSecondsMax: n
   )
 
   http.get(
-    `${all}/:applicationName`,
+    `${commandsPath}/:applicationName`,
     { schema: schemas.listApplicationCommands, config: { scope: applicationScope } },
     async ({ ctx, params, query }) => {
       const { page, size } = query
@@ -100,7 +100,7 @@ export function routes(http: Http, commands: CommandsService, awaitSecondsMax: n
   )
 
   http.get(
-    `${all}/:applicationName/counts`,
+    `${commandsPath}/:applicationName/counts`,
     { schema: schemas.countApplicationCommands, config: { scope: applicationScope } },
     ({ ctx, params, query }) => commands.countOfApplication(ctx, { ...params, types: typesOf(query.commandTypes) }),
   )
@@ -113,12 +113,12 @@ function batchRoutes(http: Http, commands: CommandsService) {
   const accepted = (request: Parameters<Http['link']>[0], reply: Reply, taskId: string) =>
     reply
       .code(202)
-      .header('location', http.link(request, `${all}/batch/tasks/${taskId}`))
+      .header('location', http.link(request, `${commandsPath}/batch/tasks/${taskId}`))
       .send({ taskId })
 
   for (const [path, schema] of [
-    [`${all}/:commandType/batch/by-filter`, schemas.batchByFilter],
-    [`${all}/:commandType/batch`, schemas.batchByFilterOld],
+    [`${commandsPath}/:commandType/batch/by-filter`, schemas.batchByFilter],
+    [`${commandsPath}/:commandType/batch`, schemas.batchByFilterOld],
   ] as const)
     http.post(path, { schema, config: access }, async (request, reply) => {
       const { ctx, params, query, headers } = request
@@ -128,7 +128,7 @@ function batchRoutes(http: Http, commands: CommandsService) {
     })
 
   http.post(
-    `${all}/:commandType/batch/by-endpoints`,
+    `${commandsPath}/:commandType/batch/by-endpoints`,
     { schema: schemas.batchByEndpoints, config: { scope: updateScope, anyJson: 'inside' } },
     async (request, reply) => {
       const { ctx, params, query, body } = request
@@ -143,19 +143,22 @@ function batchRoutes(http: Http, commands: CommandsService) {
     },
   )
 
-  http.get(`${all}/batch/tasks`, { schema: schemas.listTasks, config: { scope: applicationScope } }, ({ ctx, query }) =>
-    commands.listTasks(ctx, {
-      applicationName: query.appName,
-      commandType: query.commandType,
-      filterId: query.filterId,
-      sortBy: query.sortBy,
-      descending: query.sortOrder === 'DESC',
-      ...windowOf(query),
-    }),
+  http.get(
+    `${commandsPath}/batch/tasks`,
+    { schema: schemas.listTasks, config: { scope: applicationScope } },
+    ({ ctx, query }) =>
+      commands.listTasks(ctx, {
+        applicationName: query.appName,
+        commandType: query.commandType,
+        filterId: query.filterId,
+        sortBy: query.sortBy,
+        descending: query.sortOrder === 'DESC',
+        ...windowOf(query),
+      }),
   )
 
   http.get(
-    `${all}/batch/tasks/:id`,
+    `${commandsPath}/batch/tasks/:id`,
     { schema: schemas.getTask, config: { scope: applicationScope } },
     ({ ctx, params, query }) => commands.getTask(ctx, { taskId: params.id, appName: query.appName }),
   )

@@ -58,20 +58,24 @@ export function routes(http: Http, service: ConfigurationService) {
 }
 
 function endpointRoutes(http: Http, { endpoints }: ConfigurationService) {
-  const one = '/endpoints/:endpointId/app-versions/:appVersionName'
+  const configurationPath = '/endpoints/:endpointId/app-versions/:appVersionName'
 
-  http.put(one, { schema: schemas.putEndpointConfig, config: update }, async (request, reply) => {
+  http.put(configurationPath, { schema: schemas.putEndpointConfig, config: update }, async (request, reply) => {
     const { ctx, params, query, headers } = request
     return send(reply, await endpoints.put(ctx, { ...query, ...params }, bodyOf(request), headers['if-match']))
   })
 
-  http.get(one, { schema: schemas.getEndpointConfig, config: { scope: 'endpoint:read' } }, async (request, reply) => {
-    const { ctx, params, query, headers } = request
-    return sendIfChanged(headers, reply, await endpoints.get(ctx, { ...query, ...params }))
-  })
+  http.get(
+    configurationPath,
+    { schema: schemas.getEndpointConfig, config: { scope: 'endpoint:read' } },
+    async (request, reply) => {
+      const { ctx, params, query, headers } = request
+      return sendIfChanged(headers, reply, await endpoints.get(ctx, { ...query, ...params }))
+    },
+  )
 
   http.delete(
-    one,
+    configurationPath,
     { schema: schemas.deleteEndpointConfig, config: { scope: 'endpoint:delete' } },
     async ({ ctx, params, query, headers }, reply) => {
       await endpoints.delete(ctx, { ...query, ...params }, headers['if-match'])
@@ -80,7 +84,7 @@ function endpointRoutes(http: Http, { endpoints }: ConfigurationService) {
   )
 
   http.get(
-    `${one}/configurations`,
+    `${configurationPath}/configurations`,
     { schema: schemas.listEndpointConfigs, config: { scope: 'endpoint:read' } },
     async ({ ctx, params }, reply) => sendText(reply, jsonArray(texts(await endpoints.list(ctx, params)))),
   )
@@ -107,20 +111,20 @@ function batchRoutes(http: Http, { batches }: ConfigurationService) {
 }
 
 function defaultRoutes(http: Http, { defaults }: ConfigurationService) {
-  const one = '/app-versions/:appVersionName'
+  const defaultPath = '/app-versions/:appVersionName'
 
-  http.put(one, { schema: schemas.putDefault, config: ofApplication('update') }, async (request, reply) => {
+  http.put(defaultPath, { schema: schemas.putDefault, config: ofApplication('update') }, async (request, reply) => {
     const { ctx, params, query, headers } = request
     return send(reply, await defaults.put(ctx, { ...query, ...params }, bodyOf(request), headers['if-match']))
   })
 
-  http.get(one, { schema: schemas.getDefault, config: ofApplication('read') }, async (request, reply) => {
+  http.get(defaultPath, { schema: schemas.getDefault, config: ofApplication('read') }, async (request, reply) => {
     const { ctx, params, query, headers } = request
     return sendIfChanged(headers, reply, await defaults.get(ctx, { ...query, ...params }))
   })
 
   http.delete(
-    one,
+    defaultPath,
     { schema: schemas.deleteDefault, config: ofApplication('delete') },
     async ({ ctx, params, query, headers }, reply) => {
       await defaults.delete(ctx, { ...query, ...params }, headers['if-match'])
@@ -129,18 +133,21 @@ function defaultRoutes(http: Http, { defaults }: ConfigurationService) {
   )
 
   http.get(
-    `${one}/configurations`,
+    `${defaultPath}/configurations`,
     { schema: schemas.listDefaults, config: ofApplication('read') },
     async ({ ctx, params }, reply) =>
       sendText(reply, jsonArray(texts(await defaults.list(ctx, params.appVersionName)))),
   )
 
-  http.get(`${one}/schemas`, { schema: schemas.getSchema, config: ofApplication('read') }, async (request, reply) =>
-    sendText(reply, JSON.stringify(await defaults.schema(request.ctx, request.params.appVersionName))),
+  http.get(
+    `${defaultPath}/schemas`,
+    { schema: schemas.getSchema, config: ofApplication('read') },
+    async (request, reply) =>
+      sendText(reply, JSON.stringify(await defaults.schema(request.ctx, request.params.appVersionName))),
   )
 
   http.put(
-    `${one}/schemas/validate`,
+    `${defaultPath}/schemas/validate`,
     { schema: schemas.validateSchema, config: ofApplication('read') },
     async (request, reply) => {
       await defaults.validateSchema(request.ctx, request.params.appVersionName, bodyOf(request))

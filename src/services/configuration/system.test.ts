@@ -30,35 +30,35 @@ suite('a system configuration', () => {
       const { id, etag, answer } = await created(path, name, { a: 1 }, { displayName: 'One' })
       assert.equal(answer.text, '')
       assert.equal(answer.headers.location, `${waypost.baseUrl}${path}/${id}`)
-      const one = `${path}/${id}`
-      const item = await ok(`GET ${one}`)
+      const configPath = `${path}/${id}`
+      const item = await ok(`GET ${configPath}`)
       const { createdAt, updatedAt, ...rest } = item
       assert.deepEqual(rest, { configId: id, name, displayName: 'One', config: '{"a":1}' })
       assert.equal(createdAt, updatedAt)
-      const unchanged = await admin(`GET ${one}`, undefined, { 'if-none-match': etag })
+      const unchanged = await admin(`GET ${configPath}`, undefined, { 'if-none-match': etag })
       assert.deepEqual([unchanged.status, unchanged.headers.etag], [304, etag])
       assert.deepEqual(await ok(`GET ${path}?name=${name}`), { totalElements: 1, content: [item] })
       assert.equal((await admin(`POST ${path}`, { name, config: '1' })).status, 409)
       const next = { name: `${name}2`, config: '[2]' }
-      assert.equal((await admin(`PUT ${one}`, next, { 'if-match': '"x"' })).status, 412)
-      const put = await admin(`PUT ${one}`, next, { 'if-match': etag })
+      assert.equal((await admin(`PUT ${configPath}`, next, { 'if-match': '"x"' })).status, 412)
+      const put = await admin(`PUT ${configPath}`, next, { 'if-match': etag })
       assert.equal(put.status, 204, put.text)
       assert.notEqual(put.headers.etag, etag)
-      const replaced = await admin(`GET ${one}`)
+      const replaced = await admin(`GET ${configPath}`)
       assert.equal(replaced.headers.etag, put.headers.etag)
       assert.equal(replaced.body.config, '[2]')
       assert.ok(!('displayName' in replaced.body))
       assert.equal(replaced.body.createdAt, createdAt)
       const second = await created(path, name, 1)
       assert.equal((await admin(`PUT ${path}/${second.id}`, { ...next, config: '1' })).status, 409)
-      assert.equal((await admin(`DELETE ${one}`, undefined, { 'if-match': etag })).status, 412)
+      assert.equal((await admin(`DELETE ${configPath}`, undefined, { 'if-match': etag })).status, 412)
       for (const [target, tag] of [
-        [one, put.headers.etag!],
+        [configPath, put.headers.etag!],
         [`${path}/${second.id}`, ''],
       ] as const)
         assert.equal((await admin(`DELETE ${target}`, undefined, { 'if-match': tag })).status, 204)
-      for (const method of ['GET', 'DELETE']) assert.equal((await admin(`${method} ${one}`)).status, 404)
-      assert.equal((await admin(`PUT ${one}`, next)).status, 404)
+      for (const method of ['GET', 'DELETE']) assert.equal((await admin(`${method} ${configPath}`)).status, 404)
+      assert.equal((await admin(`PUT ${configPath}`, next)).status, 404)
     }
   })
 
@@ -157,9 +157,9 @@ suite('a system configuration', () => {
       assert.equal((await as('read')(`POST ${path}`, body)).status, 403)
       const created = await as('update')(`POST ${path}`, body)
       assert.equal(created.status, 201, created.text)
-      const one = `${path}/${created.headers.location!.split('/').at(-1)}`
-      assert.equal((await as('read')(`DELETE ${one}`)).status, 403)
-      assert.equal((await as('update')(`DELETE ${one}`)).status, 204)
+      const configPath = `${path}/${created.headers.location!.split('/').at(-1)}`
+      assert.equal((await as('read')(`DELETE ${configPath}`)).status, 403)
+      assert.equal((await as('update')(`DELETE ${configPath}`)).status, 204)
     }
   })
 })

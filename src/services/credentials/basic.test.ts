@@ -266,8 +266,8 @@ suite('permissions', () => {
         assert.deepEqual(answer.body, { message: `The caller does not hold the scope ${needed} on tenant-system` })
       }
       assert.equal((await waypost.as(undefined)(operation, body)).status, 401, operation)
-      const withIt = await waypost.as(aCaller({ on: { 'tenant-system': [needed] } }))(operation, body)
-      assert.ok(withIt.status < 300, `${operation}: ${withIt.status}`)
+      const permitted = await waypost.as(aCaller({ on: { 'tenant-system': [needed] } }))(operation, body)
+      assert.ok(permitted.status < 300, `${operation}: ${permitted.status}`)
     }
   })
 

@@ -363,8 +363,8 @@ suite('the state of certificates', () => {
         { GET: operation.includes(id) ? 404 : 200, POST: 201, PATCH: 404 }[operation.split(' ')[0]!],
       )
       assert.ok(!foreign.text.replaceAll(`credentials ${id}`, '').includes(id))
-      const withIt = await waypost.as(aCaller({ on: { 'tenant-system': [needed] } }))(operation, body)
-      assert.ok(withIt.status < 300, `${operation}: ${withIt.status}`)
+      const permitted = await waypost.as(aCaller({ on: { 'tenant-system': [needed] } }))(operation, body)
+      assert.ok(permitted.status < 300, `${operation}: ${permitted.status}`)
     }
   })
 })

@@ -52,7 +52,7 @@ export function routes(http: Http, service: DashboardsService) {
 }
 
 function dashboardRoutes(http: Http, service: DashboardsService) {
-  const one = '/dashboards/:dashboardId'
+  const dashboardPath = '/dashboards/:dashboardId'
 
   http.get(
     '/dashboards',
@@ -75,21 +75,27 @@ function dashboardRoutes(http: Http, service: DashboardsService) {
     },
   )
 
-  http.get(one, { schema: schemas.getDashboard, config: onDashboard(dashboardScopes.read) }, async (request, reply) => {
-    const row = await service.get(request.ctx, request.params.dashboardId)
-    const etag = etagOfDashboard(row)
-    return notModified(request.headers, etag) ? reply.header('etag', etag).code(304).send() : sendDashboard(reply, row)
-  })
+  http.get(
+    dashboardPath,
+    { schema: schemas.getDashboard, config: onDashboard(dashboardScopes.read) },
+    async (request, reply) => {
+      const row = await service.get(request.ctx, request.params.dashboardId)
+      const etag = etagOfDashboard(row)
+      return notModified(request.headers, etag)
+        ? reply.header('etag', etag).code(304).send()
+        : sendDashboard(reply, row)
+    },
+  )
 
   http.put(
-    one,
+    dashboardPath,
     { schema: schemas.updateDashboard, config: { ...onDashboard(dashboardScopes.update), ...withContents } },
     async ({ ctx, params, body, headers }, reply) =>
       sendDashboard(reply, await service.update(ctx, params.dashboardId, body, headers['if-match'])),
   )
 
   http.delete(
-    one,
+    dashboardPath,
     { schema: schemas.deleteDashboard, config: onDashboard(dashboardScopes.delete) },
     async ({ ctx, params, headers }, reply) => {
       await service.delete(ctx, params.dashboardId, headers['if-match'])
@@ -99,10 +105,10 @@ function dashboardRoutes(http: Http, service: DashboardsService) {
 }
 
 function versionRoutes(http: Http, service: DashboardsService) {
-  const all = '/dashboards/:dashboardId/versions'
+  const versionsPath = '/dashboards/:dashboardId/versions'
 
   http.get(
-    all,
+    versionsPath,
     { schema: schemas.listVersions, config: onDashboard(dashboardScopes.read) },
     async ({ ctx, params }) => ({
       content: (await service.versions(ctx, params.dashboardId)).map(versionOf),
@@ -110,7 +116,7 @@ function versionRoutes(http: Http, service: DashboardsService) {
   )
 
   http.get(
-    `${all}/:version`,
+    `${versionsPath}/:version`,
     { schema: schemas.getVersion, config: onDashboard(dashboardScopes.read) },
     async ({ ctx, params }, reply) => {
       const row: VersionRow = await service.version(ctx, params.dashboardId, params.version)
@@ -119,7 +125,7 @@ function versionRoutes(http: Http, service: DashboardsService) {
   )
 
   http.post(
-    `${all}/:version/restore`,
+    `${versionsPath}/:version/restore`,
     { schema: schemas.restoreVersion, config: onDashboard(dashboardScopes.update) },
     async ({ ctx, params, headers }, reply) =>
       sendDashboard(reply, await service.restore(ctx, params.dashboardId, params.version, headers['if-match'])),

@@ -167,25 +167,25 @@ suite('reading, changing and deleting', () => {
   test('ETag and If-Match guard a device; PATCH checks the formatter and an empty text removes it', async () => {
     const { path, map } = await anIntegration()
     const [device] = await map([{ netDeviceId: 'a', formatter: codec }])
-    const one = `${path}/devices/${device.id}`
-    const { etag } = (await expectStatus(200, `GET ${one}`)).headers
-    assert.equal((await admin(`GET ${one}`, undefined, { 'if-none-match': etag! })).status, 304)
-    assert.equal((await admin(`PATCH ${one}`, { name: 'x' }, { 'if-match': '"old"' })).status, 412)
-    assert.equal((await admin(`DELETE ${one}`, undefined, { 'if-match': '"old"' })).status, 412)
+    const devicePath = `${path}/devices/${device.id}`
+    const { etag } = (await expectStatus(200, `GET ${devicePath}`)).headers
+    assert.equal((await admin(`GET ${devicePath}`, undefined, { 'if-none-match': etag! })).status, 304)
+    assert.equal((await admin(`PATCH ${devicePath}`, { name: 'x' }, { 'if-match': '"old"' })).status, 412)
+    assert.equal((await admin(`DELETE ${devicePath}`, undefined, { 'if-match': '"old"' })).status, 412)
     assert.match(
-      (await expectStatus(400, `PATCH ${one}`, { formatter: 'function (' })).body.message,
+      (await expectStatus(400, `PATCH ${devicePath}`, { formatter: 'function (' })).body.message,
       /formatter: line 1/,
     )
     const changed = await admin(
-      `PATCH ${one}`,
+      `PATCH ${devicePath}`,
       { formatter: '', downlinkFPort: 9, netDeviceId: 'b' },
       { 'if-match': etag! },
     )
     assert.deepEqual([changed.status, changed.body.formatter, changed.body.downlinkFPort], [200, undefined, 9])
     assert.equal(changed.body.netDeviceId, 'a')
-    assert.notEqual((await expectStatus(200, `GET ${one}`)).headers.etag, etag)
-    assert.equal((await other(`GET ${one}`)).status, 404)
-    assert.equal((await other(`PATCH ${one}`, { name: 'x' })).status, 404)
+    assert.notEqual((await expectStatus(200, `GET ${devicePath}`)).headers.etag, etag)
+    assert.equal((await other(`GET ${devicePath}`)).status, 404)
+    assert.equal((await other(`PATCH ${devicePath}`, { name: 'x' })).status, 404)
     const otherIntegration = await anIntegration()
     assert.equal((await admin(`GET ${otherIntegration.path}/devices/${device.id}`)).status, 404)
   })

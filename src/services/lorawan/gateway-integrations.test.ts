@@ -78,19 +78,19 @@ suite('gateway integrations', () => {
     }
     assert.deepEqual([createdCount, failedCount, created], [1, 0, [{ ...gateway, ...fixed, id, endpointId }]])
     assert.equal((await expectStatus(200, `GET ${endpoints}/${endpointId}/metadata`)).body.floor, 5)
-    const one = `${path}/gateways/${id}`
-    const { etag } = (await expectStatus(200, `GET ${one}`)).headers
-    assert.equal((await admin(`GET ${one}`, undefined, { 'if-none-match': etag! })).status, 304)
-    assert.equal((await admin(`PATCH ${one}`, { name: 'x' }, { 'if-match': '"old"' })).status, 412)
-    const changed = await admin(`PATCH ${one}`, { name: 'New', netGatewayId: 'other' }, { 'if-match': etag! })
+    const gatewayPath = `${path}/gateways/${id}`
+    const { etag } = (await expectStatus(200, `GET ${gatewayPath}`)).headers
+    assert.equal((await admin(`GET ${gatewayPath}`, undefined, { 'if-none-match': etag! })).status, 304)
+    assert.equal((await admin(`PATCH ${gatewayPath}`, { name: 'x' }, { 'if-match': '"old"' })).status, 412)
+    const changed = await admin(`PATCH ${gatewayPath}`, { name: 'New', netGatewayId: 'other' }, { 'if-match': etag! })
     assert.deepEqual([changed.status, changed.body.name, changed.body.netGatewayId], [200, 'New', 'roof-1'])
-    assert.equal((await expectStatus(200, `GET ${one}`)).headers.etag, changed.headers.etag)
-    assert.equal((await other(`GET ${one}`)).status, 404)
-    await expectStatus(204, `PUT ${one}/status`, { status: 'SUSPENDED' })
+    assert.equal((await expectStatus(200, `GET ${gatewayPath}`)).headers.etag, changed.headers.etag)
+    assert.equal((await other(`GET ${gatewayPath}`)).status, 404)
+    await expectStatus(204, `PUT ${gatewayPath}/status`, { status: 'SUSPENDED' })
     assert.deepEqual((await expectStatus(200, `GET ${path}/gateways`)).body, { totalElements: 0, content: [] })
     assert.equal((await expectStatus(200, `GET ${path}/gateways?status=SUSPENDED&name=new`)).body.totalElements, 1)
     assert.match((await expectStatus(409, `DELETE ${path}`)).body.message, /gateway/)
-    await expectStatus(204, `DELETE ${one}?deleteEndpoint=true`)
+    await expectStatus(204, `DELETE ${gatewayPath}?deleteEndpoint=true`)
     await expectStatus(404, `GET ${endpoints}/${endpointId}`)
   })
 

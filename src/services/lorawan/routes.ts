@@ -84,7 +84,7 @@ function itemRoutes<P extends TSchema, B extends TSchema>(
 }
 
 function appRoutes(http: Http, { apps: operations }: LorawanService) {
-  const one = '/integrations/:appIntegrationId'
+  const integrationPath = '/integrations/:appIntegrationId'
   const create = { schema: apps.createAppIntegration, config: scope('application:net-app-integration:create') }
   http.post('/integrations', create, async (request, reply) => {
     const { etag, ...view } = await operations.create(request.ctx, request.body)
@@ -102,21 +102,21 @@ function appRoutes(http: Http, { apps: operations }: LorawanService) {
     delete: apps.deleteAppIntegration,
     status: apps.updateAppIntegrationStatus,
   }
-  itemRoutes(http, one, 'net-app-integration', schemas, {
+  itemRoutes(http, integrationPath, 'net-app-integration', schemas, {
     get: (ctx, { appIntegrationId }) => operations.get(ctx, appIntegrationId),
     patch: (ctx, { appIntegrationId }, body, ifMatch) => operations.patch(ctx, appIntegrationId, body, ifMatch),
     delete: (ctx, { appIntegrationId }, _query, ifMatch) => operations.delete(ctx, appIntegrationId, ifMatch),
     setStatus: (ctx, { appIntegrationId }, status) => operations.setStatus(ctx, appIntegrationId, status),
   })
   http.get(
-    `${one}/net-devices`,
+    `${integrationPath}/net-devices`,
     { schema: apps.listNetDevices, config: scope('net-app-integration:read') },
     ({ ctx, params }) => operations.netDevices(ctx, params.appIntegrationId),
   )
 }
 
 function deviceRoutes(http: Http, { devices: operations }: LorawanService) {
-  const all = '/integrations/:appIntegrationId/devices'
+  const devicesPath = '/integrations/:appIntegrationId/devices'
   const create = {
     schema: devices.createDevices,
     config: {
@@ -124,11 +124,11 @@ function deviceRoutes(http: Http, { devices: operations }: LorawanService) {
       anyJson: 'inside' as const,
     },
   }
-  http.post(all, create, async ({ ctx, params, body }, reply) =>
+  http.post(devicesPath, create, async ({ ctx, params, body }, reply) =>
     reply.code(201).send(await operations.create(ctx, params.appIntegrationId, body)),
   )
   http.get(
-    all,
+    devicesPath,
     { schema: devices.listDevices, config: scope('net-device-integration:read') },
     ({ ctx, params, query }) => operations.list(ctx, params.appIntegrationId, query),
   )
@@ -138,7 +138,7 @@ function deviceRoutes(http: Http, { devices: operations }: LorawanService) {
     delete: devices.deleteDevice,
     status: devices.updateDeviceStatus,
   }
-  itemRoutes(http, `${all}/:deviceIntegrationId`, 'net-device-integration', schemas, {
+  itemRoutes(http, `${devicesPath}/:deviceIntegrationId`, 'net-device-integration', schemas, {
     ...operations,
     delete: (ctx, params, { deleteEndpoint }, ifMatch) =>
       operations.delete(ctx, params, deleteEndpoint === true, ifMatch),
@@ -175,7 +175,7 @@ function accountRoutes(http: Http, { accounts: operations }: LorawanService) {
 }
 
 function gatewayRoutes(http: Http, { gateways: operations }: LorawanService) {
-  const all = '/account-integrations/:accountIntegrationId/gateways'
+  const gatewaysPath = '/account-integrations/:accountIntegrationId/gateways'
   const create = {
     schema: gateways.createGateways,
     config: {
@@ -183,11 +183,11 @@ function gatewayRoutes(http: Http, { gateways: operations }: LorawanService) {
       anyJson: 'inside' as const,
     },
   }
-  http.post(all, create, async ({ ctx, params, body }, reply) =>
+  http.post(gatewaysPath, create, async ({ ctx, params, body }, reply) =>
     reply.code(201).send(await operations.create(ctx, params.accountIntegrationId, body)),
   )
   http.get(
-    all,
+    gatewaysPath,
     { schema: gateways.listGateways, config: scope('net-gateway-integration:read') },
     ({ ctx, params, query }) => operations.list(ctx, params.accountIntegrationId, query),
   )
@@ -197,7 +197,7 @@ function gatewayRoutes(http: Http, { gateways: operations }: LorawanService) {
     delete: gateways.deleteGateway,
     status: gateways.updateGatewayStatus,
   }
-  itemRoutes(http, `${all}/:gatewayIntegrationId`, 'net-gateway-integration', schemas, {
+  itemRoutes(http, `${gatewaysPath}/:gatewayIntegrationId`, 'net-gateway-integration', schemas, {
     ...operations,
     delete: (ctx, params, { deleteEndpoint, deregisterOnNet }, ifMatch) =>
       operations.delete(

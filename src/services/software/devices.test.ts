@@ -5,7 +5,7 @@ import { openSoftware } from '../../../test/harness/software.ts'
 import { RolloutHalted, SoftwareOffered, SoftwareReported } from './events.ts'
 
 const at = await openSoftware()
-const { admin, device, waypost, aFleet, say, report, requestVersion } = at
+const { admin, device, waypost, aFleet, sendAsDevice, report, requestVersion } = at
 const { sql } = waypost.kit.db
 
 /** A fleet with 1.0.0 as starting point and 2.0.0 for all of it. */
@@ -20,18 +20,18 @@ suite('a device that polls', () => {
   test('a device gets its target version until it has applied it, then {}', async () => {
     const { anEndpoint, read } = await aSimpleFleet()
     const { topic, endpointId } = await anEndpoint()
-    assert.deepEqual((await say(topic, '/config/json')).body, {})
+    assert.deepEqual((await sendAsDevice(topic, '/config/json')).body, {})
     assert.equal((await admin(`GET /otao/api/v1/applications/x/software/endpoints/${endpointId}`)).status, 404)
     await report(topic, '1.0.0')
     assert.equal((await read(`/endpoints/${endpointId}`)).state, 'waiting')
-    const offered = await say(topic, '/config/json')
+    const offered = await sendAsDevice(topic, '/config/json')
     assert.deepEqual(offered.body, {
       configId: '2.0.0',
       config: { board: 'esp32' },
       statusCode: 200,
       reasonPhrase: 'ok',
     })
-    assert.deepEqual((await say(topic, '/config/json', { configId: '2.0.0' })).body, {})
+    assert.deepEqual((await sendAsDevice(topic, '/config/json', { configId: '2.0.0' })).body, {})
     const { state, offeredVersion, targetVersion, attempts } = await read(`/endpoints/${endpointId}`)
     assert.deepEqual([state, offeredVersion, targetVersion, attempts.length], ['offered', '2.0.0', '2.0.0', 1])
     await requestVersion(topic)
@@ -65,8 +65,8 @@ suite('a device that polls', () => {
     await report(topic, '1.0.0')
     await report(topic, 'some-configuration-id')
     await report(topic, '2.0.0+other')
-    assert.equal((await say(topic, '/applied/json/other', { configId: '2.0.0' })).status, 200)
-    assert.deepEqual((await say(topic, '/config/json/other')).body, {})
+    assert.equal((await sendAsDevice(topic, '/applied/json/other', { configId: '2.0.0' })).status, 200)
+    assert.deepEqual((await sendAsDevice(topic, '/config/json/other')).body, {})
     assert.equal((await read(`/endpoints/${endpointId}`)).currentVersion, '1.0.0')
     const sensor = await device()
     await sensor.publish(`${topic}/applied/json/5`, { configId: 'none' })

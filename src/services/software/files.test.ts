@@ -21,7 +21,7 @@ const at = await openSoftware({
   environment: { WAYPOST_BLOB_QUOTA_MB: '3', WAYPOST_SOFTWARE_LINK_TTL_SECONDS: '60' },
   now: () => new Date(Date.now() + now),
 })
-const { admin, device, waypost, httpUrl, aFleet, say, report, requestVersion } = at
+const { admin, device, waypost, httpUrl, aFleet, sendAsDevice, report, requestVersion } = at
 const { sql } = waypost.kit.db
 
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
@@ -98,7 +98,7 @@ suite('a software file', () => {
   test('links are for one content, until they expire; a changed link is refused', async () => {
     const { software, file, topic } = await aFleetWithFile()
     assert.equal((await put(`${file}?filename=a`, Buffer.from('first'))).status, 204)
-    const linked = async () => pathOf((await say(topic, '/config/json')).body.config.link)
+    const linked = async () => pathOf((await sendAsDevice(topic, '/config/json')).body.config.link)
     const link = await linked()
     assert.notEqual(link, await linked())
     const [path, query] = link.split('?') as [string, string]

@@ -22,12 +22,12 @@ async function* textsOf(values: AsyncIterable<object>) {
 }
 
 export function routes(http: Http, service: SoftwareService) {
-  const all = '/applications/:appName/software'
-  const one = `${all}/:softwareVersion`
-  versionRoutes(http, service, { all, one })
-  fileRoutes(http, service, `${one}/file`)
-  rolloutRoutes(http, service, one)
-  endpointRoutes(http, service, `${all}/endpoints`)
+  const versionsPath = '/applications/:appName/software'
+  const versionPath = `${versionsPath}/:softwareVersion`
+  versionRoutes(http, service, { all: versionsPath, one: versionPath })
+  fileRoutes(http, service, `${versionPath}/file`)
+  rolloutRoutes(http, service, versionPath)
+  endpointRoutes(http, service, `${versionsPath}/endpoints`)
 }
 
 function versionRoutes(http: Http, { versions }: SoftwareService, { all, one }: { all: string; one: string }) {

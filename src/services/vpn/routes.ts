@@ -4,7 +4,7 @@ import { listOf } from '../../kernel/schema.ts'
 import * as schemas from './schemas.ts'
 import { type ClientOperations, createScope, deleteScope, readScope, updateScope } from './service/clients.ts'
 
-const one = '/vpnclient/:vpnclientID'
+const clientPath = '/vpnclient/:vpnclientID'
 
 export function routes(http: Http, clients: ClientOperations) {
   http.post(
@@ -35,17 +35,21 @@ export function routes(http: Http, clients: ClientOperations) {
     return { data, count, page, pageSize, server }
   })
 
-  http.get(one, { schema: schemas.getClient, config: { scope: readScope } }, async ({ ctx, params }) => ({
+  http.get(clientPath, { schema: schemas.getClient, config: { scope: readScope } }, async ({ ctx, params }) => ({
     data: await clients.get(ctx, params.vpnclientID),
   }))
 
-  http.delete(one, { schema: schemas.deleteClient, config: { scope: deleteScope } }, async ({ ctx, params }, reply) => {
-    await clients.delete(ctx, params.vpnclientID)
-    return reply.code(204).send()
-  })
+  http.delete(
+    clientPath,
+    { schema: schemas.deleteClient, config: { scope: deleteScope } },
+    async ({ ctx, params }, reply) => {
+      await clients.delete(ctx, params.vpnclientID)
+      return reply.code(204).send()
+    },
+  )
 
   http.get(
-    `${one}/config`,
+    `${clientPath}/config`,
     { schema: schemas.getProfile, config: { scope: readScope } },
     async ({ ctx, params }, reply) => {
       const { filename, text } = await clients.profile(ctx, params.vpnclientID)
@@ -62,7 +66,7 @@ export function routes(http: Http, clients: ClientOperations) {
   )
 
   http.put(
-    `${one}/ssh-key`,
+    `${clientPath}/ssh-key`,
     { schema: schemas.setSshKey, config: { scope: updateScope } },
     async ({ ctx, params, body }, reply) => {
       await clients.setSshKey(ctx, params.vpnclientID, body.sshKey)
@@ -71,7 +75,7 @@ export function routes(http: Http, clients: ClientOperations) {
   )
 
   http.put(
-    `${one}/username`,
+    `${clientPath}/username`,
     { schema: schemas.setUsername, config: { scope: updateScope } },
     async ({ ctx, params, body }, reply) => {
       await clients.setUsername(ctx, params.vpnclientID, body.username)
@@ -80,7 +84,7 @@ export function routes(http: Http, clients: ClientOperations) {
   )
 
   http.put(
-    `${one}/description`,
+    `${clientPath}/description`,
     { schema: schemas.setDescription, config: { scope: updateScope } },
     async ({ ctx, params, body }, reply) => {
       await clients.setDescription(ctx, params.vpnclientID, body.description)

@@ -1,6 +1,6 @@
 /** SQL of the two writes of a command: its invocation and its result. Both take many commands at once. */
 import type { ClaimedRecord } from '../../../kernel/audit/record.ts'
-import { insertRecordsOfMade } from '../../../kernel/audit/store.ts'
+import { insertRecordsOfCreated } from '../../../kernel/audit/store.ts'
 import type { Sql } from '../../../kernel/db.ts'
 
 export interface NewCommand {
@@ -44,7 +44,7 @@ export async function insertCommands(
         ${column('applicationName')}::text[], ${column('type')}::text[], ${column('payload')}::text[],
         ${column('size')}::integer[], ${column('lifetimeMs').map(String)}::text[]::bigint[], ${column('kept')}::boolean[],
         ${column('waitingNode')}::text[], ${column('taskId')}::text[], ${outstandingMax}::integer))
-    ${records.length === 0 ? sql`` : sql`, recorded as (${insertRecordsOfMade(sql, records, sql`made`)})`}
+    ${records.length === 0 ? sql`` : sql`, recorded as (${insertRecordsOfCreated(sql, records, sql`made`)})`}
     select new_id as command_id, new_at as created_at from made order by place`
   return rows.map(({ commandId, createdAt }) => (commandId === null ? undefined : { commandId, createdAt }))
 }

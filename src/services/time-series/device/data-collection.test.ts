@@ -43,7 +43,7 @@ const unchangedSamples = async (_endpoint: unknown, samples: unknown[]) => sampl
 
 function aDevice(own = receiver()) {
   const parts = { ...whole, enriched: unchangedSamples, bus: busWithoutSubscribers }
-  return { ...own, say: sendTo(dataCollection({ ...parts, timeSeries: own.behind })) }
+  return { ...own, sendMessage: sendTo(dataCollection({ ...parts, timeSeries: own.behind })) }
 }
 
 suite('/json', () => {
@@ -64,21 +64,22 @@ suite('/json', () => {
   ]
   for (const [payload, samples] of cases)
     test(`${payload} is ${samples.length} samples`, async () => {
-      const { say, collected } = aDevice()
-      assert.deepEqual(await say('/json', payload, { requestId: 5 }), {})
+      const { sendMessage, collected } = aDevice()
+      assert.deepEqual(await sendMessage('/json', payload, { requestId: 5 }), {})
       assert.deepEqual(collected, samples)
     })
 
   test('/json accepts any text after the path', async () => {
-    const { say, collected } = aDevice()
-    for (const path of ['/json/abc', '/json/', '/json/a/b', '/json/json']) assert.deepEqual(await say(path, '1'), {})
+    const { sendMessage, collected } = aDevice()
+    for (const path of ['/json/abc', '/json/', '/json/a/b', '/json/json'])
+      assert.deepEqual(await sendMessage(path, '1'), {})
     assert.deepEqual(collected, [1, 1, 1, 1])
   })
 
   test('/json keeps the time of arrival and the endpoint', async () => {
-    const { say, messages } = aDevice()
+    const { sendMessage, messages } = aDevice()
     const receivedAt = new Date('2026-05-05T05:05:05.005Z')
-    await say('/json', '[1,2]', { receivedAt })
+    await sendMessage('/json', '[1,2]', { receivedAt })
     assert.deepEqual(
       messages.map((message) => [message.receivedAt, message.endpoint.endpointId]),
       [[receivedAt, 'ep-1']],
@@ -90,8 +91,8 @@ suite('/json', () => {
       fc.asyncProperty(fc.jsonValue({ maxDepth: 4 }), async (value) => {
         const text = JSON.stringify(value)
         if (text.includes('\\u')) return
-        const { say, collected } = aDevice()
-        await say('/json', text)
+        const { sendMessage, collected } = aDevice()
+        await sendMessage('/json', text)
         assert.deepEqual(collected, Array.isArray(value) ? JSON.parse(text) : [JSON.parse(text)])
       }),
     ))
@@ -110,15 +111,15 @@ suite('/json', () => {
   ]
   for (const [payload, problem] of bad)
     test(`/json rejects ${JSON.stringify(payload).slice(0, 40)} completely`, async () => {
-      const { say, messages } = aDevice()
-      const error = await rejectsWith(say('/json', payload), 400)
+      const { sendMessage, messages } = aDevice()
+      const error = await rejectsWith(sendMessage('/json', payload), 400)
       assert.match(error.message, problem)
       assert.deepEqual(messages, [])
     })
 
   test('/json accepts ten thousand samples', async () => {
-    const { say, collected } = aDevice()
-    await say('/json', JSON.stringify(Array.from({ length: 10_000 }, (_, n) => n)))
+    const { sendMessage, collected } = aDevice()
+    await sendMessage('/json', JSON.stringify(Array.from({ length: 10_000 }, (_, n) => n)))
     assert.equal(collected.length, 10_000)
   })
 })
@@ -144,24 +145,24 @@ suite('/plain', () => {
   ]
   for (const [payload, value, unit] of cases)
     test(`${JSON.stringify(payload)} is ${value} ${unit}`, async () => {
-      const { say, collected } = aDevice()
-      assert.deepEqual(await say('/plain/altitude', payload), {})
+      const { sendMessage, collected } = aDevice()
+      assert.deepEqual(await sendMessage('/plain/altitude', payload), {})
       assert.deepEqual(collected, [{ 'altitude-value': value, 'altitude-unit': unit }])
     })
 
   const bad = ['', ' ', 'm', 'abc47', '--5', '%47', 'NaN', 'Infinity', '1e999', '{"a":1}', '5\0', '-']
   for (const payload of [...bad, `1${' '.repeat(300)}`, '9'.repeat(1_000_000), Buffer.from([0x35, 0xb0])])
     test(`/plain rejects ${JSON.stringify(payload).slice(0, 30)}`, async () => {
-      const { say, messages } = aDevice()
-      await rejectsWith(say('/plain/altitude', payload), 400)
+      const { sendMessage, messages } = aDevice()
+      await rejectsWith(sendMessage('/plain/altitude', payload), 400)
       assert.deepEqual(messages, [])
     })
 
   test('/plain has a metric of one level', async () => {
-    const { say } = aDevice()
-    for (const path of ['/plain', '/plain/', '/plain/a/b']) await rejectsWith(say(path, '5'), 404)
-    await rejectsWith(say(`/plain/${'x'.repeat(256)}`, '5'), 400)
-    await rejectsWith(say('/plain/a\0b', '5'), 400)
+    const { sendMessage } = aDevice()
+    for (const path of ['/plain', '/plain/', '/plain/a/b']) await rejectsWith(sendMessage(path, '5'), 404)
+    await rejectsWith(sendMessage(`/plain/${'x'.repeat(256)}`, '5'), 400)
+    await rejectsWith(sendMessage('/plain/a\0b', '5'), 400)
     assert.deepEqual(plainSample('__proto__', Buffer.from('1')), { '__proto__-value': 1, '__proto__-unit': 'number' })
   })
 
@@ -184,9 +185,9 @@ suite('a message', () => {
     const commitGate = new Promise<void>((resolve) => {
       release = resolve
     })
-    const { say, messages, collected } = aDevice(receiver(() => commitGate))
+    const { sendMessage, messages, collected } = aDevice(receiver(() => commitGate))
     let isDone = false
-    const work = say('/json', '[1]').then(() => {
+    const work = sendMessage('/json', '[1]').then(() => {
       isDone = true
     })
     await eventually(async () => assert.equal(messages.length, 1))
@@ -200,12 +201,12 @@ suite('a message', () => {
     const failing = receiver(async () => {
       throw DatabaseUnavailable()
     })
-    await rejectsWith(aDevice(failing).say('/json', '[1]'), 503)
+    await rejectsWith(aDevice(failing).sendMessage('/json', '[1]'), 503)
   })
 
   test('a message to another resource is a 404', async () => {
-    const { say } = aDevice()
-    for (const path of ['', '/', '/jsonx', '/data', '/JSON']) await rejectsWith(say(path, '1'), 404)
+    const { sendMessage } = aDevice()
+    for (const path of ['', '/', '/jsonx', '/data', '/JSON']) await rejectsWith(sendMessage(path, '1'), 404)
   })
 })
 
@@ -226,12 +227,12 @@ suite('enrichment', () => {
     if (ofVersion) assert.equal((await configure(app, ofVersion, version)).status, 204)
     const endpointId = await anEndpoint(version, { metadata })
     const endpoint = aDeviceEndpoint({ endpointId, applicationName: app, versionName: version })
-    const say = sendTo(extension, endpoint)
+    const sendMessage = sendTo(extension, endpoint)
     return {
       endpointId,
       async send(payload: unknown) {
         recorder.collected.splice(0)
-        await say('/json', payload)
+        await sendMessage('/json', payload)
         return recorder.collected
       },
     }
@@ -325,23 +326,23 @@ suite('a service that handles samples', () => {
       app,
       version,
       endpointId,
-      say: sendTo(extension, aDeviceEndpoint({ endpointId, applicationName: app, versionName: version })),
+      sendMessage: sendTo(extension, aDeviceEndpoint({ endpointId, applicationName: app, versionName: version })),
     }
   }
   const rows = async () =>
     (await waypost.kit.db.sql`select count(*)::int as n from kernel.outbox where event = ${SamplesReceived.name}`)[0]!.n
 
   test('without a service that handles samples no event is built', async () => {
-    const { say } = await aSendingEndpoint()
-    await say('/json', '[1]')
+    const { sendMessage } = await aSendingEndpoint()
+    await sendMessage('/json', '[1]')
     assert.equal(await rows(), 0)
     listen()
   })
 
   test('a service that handles samples gets the samples as stored, before the device gets its acknowledgement', async () => {
-    const { say, app, version, endpointId } = await aSendingEndpoint()
+    const { sendMessage, app, version, endpointId } = await aSendingEndpoint()
     const receivedAt = new Date('2026-05-05T05:05:05.005Z')
-    await say('/json', '[{"t": 1}, "text"]', { receivedAt, correlationId: 'c-7' })
+    await sendMessage('/json', '[{"t": 1}, "text"]', { receivedAt, correlationId: 'c-7' })
     const message = { endpointId, versionName: version, receivedAt: receivedAt.toISOString(), correlationId: 'c-7' }
     await eventually(() =>
       assert.deepEqual(publishedSamples.splice(0), [
@@ -351,19 +352,19 @@ suite('a service that handles samples', () => {
   })
 
   test('a service that handles samples does not get rejected messages', async () => {
-    const { say } = await aSendingEndpoint()
-    await rejectsWith(say('/json', '["bad"]'), 503)
-    await rejectsWith(say('/json', '['), 400)
-    await say('/json', '["good"]')
+    const { sendMessage } = await aSendingEndpoint()
+    await rejectsWith(sendMessage('/json', '["bad"]'), 503)
+    await rejectsWith(sendMessage('/json', '['), 400)
+    await sendMessage('/json', '["good"]')
     await eventually(() => assert.equal(publishedSamples.length, 1))
     assert.deepEqual(publishedSamples.splice(0)[0]!.messages[0]!.samples, ['good'])
   })
 
   test('a service that handles samples gets many samples in a few events of limited size', async () => {
     const many = await aSendingEndpoint()
-    await Promise.all(Array.from({ length: 700 }, (_, n) => many.say('/json', `[${n}]`)))
+    await Promise.all(Array.from({ length: 700 }, (_, n) => many.sendMessage('/json', `[${n}]`)))
     const rich = await aSendingEndpoint({ enabled: true })
-    await rich.say('/json', JSON.stringify(Array.from({ length: 100 }, (_, n) => ({ n }))))
+    await rich.sendMessage('/json', JSON.stringify(Array.from({ length: 100 }, (_, n) => ({ n }))))
     const eventsOf = (app: string) => publishedSamples.filter(({ applicationName }) => applicationName === app)
     const samplesOf = (app: string) =>
       eventsOf(app).flatMap(({ messages }) => messages.flatMap(({ samples }) => samples))

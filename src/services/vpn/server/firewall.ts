@@ -11,7 +11,7 @@ export function firewallRules({ network, platformPorts }: { network: Network; pl
   const devicesOf = (start: number) => `${addressText(start + 2)}-${addressText(adminStartOf(start) - 1)}`
   const adminsOf = (start: number) => `${addressText(adminStartOf(start))}-${addressText(start + rangeSize - 1)}`
   const interfaces = `{ ${protocols.map((protocol) => `"${interfaceOf(protocol)}"`).join(', ')} }`
-  const all = `${addressText(network.first)}/${network.prefix}`
+  const wholeNetwork = `${addressText(network.first)}/${network.prefix}`
   const pairs = (name: string, pairOf: (start: number) => string) => `
   set ${name} {
     type ipv4_addr . ipv4_addr
@@ -42,7 +42,7 @@ ${pairs('device_to_platform', (start) => `${devicesOf(start)} . ${addressText(st
   chain input {
     type filter hook input priority filter - 10; policy accept;
     iifname ${interfaces} jump to_platform
-    iifname != "lo" ip daddr ${all} iifname != ${interfaces} drop
+    iifname != "lo" ip daddr ${wholeNetwork} iifname != ${interfaces} drop
   }
   # Packets of a connection that was accepted have its addresses, so they need no look-up of ranges.
   chain to_platform {

@@ -4,8 +4,10 @@ import type { LeaseRow } from '../store/server.ts'
 import type { ServerData } from './data.ts'
 
 export interface LeaseWatch {
-  /** Reads the lease, and takes it if its holder is silent. Returns the host that has it, or `mine`. */
-  check(data: Pick<ServerData, 'findLease' | 'takeLease'>): Promise<{ mine: true } | { mine: false; host: string }>
+  /** Reads the lease, and takes it if its holder is silent. Returns the host that has it, unless this process is the holder. */
+  check(
+    data: Pick<ServerData, 'findLease' | 'takeLease'>,
+  ): Promise<{ isHolder: true } | { isHolder: false; host: string }>
 }
 
 /** A holder without a heartbeat for this long counts as dead. The lease is read every second, so another process takes over within 10 seconds. */
@@ -30,8 +32,8 @@ export function createLeaseWatch(
       seen = row
       checkedMs = nowMs
       const isFree = row === undefined || row.holder === '' || nowMs - sinceMs >= silentMs
-      if (isFree && (await data.takeLease({ holder, host, seen: row }))) return { mine: true }
-      return { mine: false, host: row?.host ?? 'another host' }
+      if (isFree && (await data.takeLease({ holder, host, seen: row }))) return { isHolder: true }
+      return { isHolder: false, host: row?.host ?? 'another host' }
     },
   }
 }

@@ -41,7 +41,7 @@ interface Run extends ServeOptions {
   holder: string
   data: ServerData | undefined
   answeredMs: number
-  mine: boolean
+  isHolder: boolean
   served: Served | undefined
   problem: string | undefined
   /** Why the revocation lists are not written. */
@@ -65,7 +65,7 @@ export async function serveVpn(options: ServeOptions): Promise<void> {
     holder: newId(),
     data: undefined,
     answeredMs: monotonicMs(),
-    mine: false,
+    isHolder: false,
     served: undefined,
     problem: undefined,
     listProblem: undefined,
@@ -91,17 +91,17 @@ async function tick(run: Run, watch: ReturnType<typeof createLeaseWatch>, progra
       if (run.reported !== '') run.report('the database is reachable')
       run.reported = ''
     }
-    if (!run.mine) {
+    if (!run.isHolder) {
       const lease = await watch.check(run.data)
-      run.mine = lease.mine
-      if (!lease.mine)
+      run.isHolder = lease.isHolder
+      if (!lease.isHolder)
         reportOnce(run, `another process runs the VPN server (${lease.host}); this one takes over when it stops`)
     }
     if (missing.length > 0) {
       run.problem = missing.join('. ')
       throw new CannotServe(missing.join('\n'))
     }
-    if (run.mine) await hold(run, programs)
+    if (run.isHolder) await hold(run, programs)
     run.answeredMs = monotonicMs()
   } catch (error) {
     if (error instanceof CannotServe) throw error
@@ -132,7 +132,7 @@ async function hold(run: Run, programs: Programs) {
     !(await data.writeHeartbeat(run.holder, { running, ...(run.problem !== undefined && { problem: run.problem }) }))
   ) {
     run.report('another process has taken over the VPN server; closing all tunnels')
-    run.mine = false
+    run.isHolder = false
     await stopServing(run)
     return
   }
@@ -216,7 +216,7 @@ async function stopServing(run: Run) {
 
 async function end(run: Run) {
   await stopServing(run)
-  if (run.mine) await run.data?.releaseLease(run.holder, run.problem).catch(() => {})
+  if (run.isHolder) await run.data?.releaseLease(run.holder, run.problem).catch(() => {})
   await run.data?.close().catch(() => {})
 }
 

@@ -151,13 +151,13 @@ suite('the lease', () => {
     const [first, second, third] = ['one', 'two', 'three'].map((holder) =>
       createLeaseWatch({ holder, host: `host-${holder}` }, () => nowMs),
     )
-    const looks = await Promise.all([first!.check(data), second!.check(data)])
-    assert.equal(looks.filter(({ mine }) => mine).length, 1)
-    const [holder, other, waiting] = looks[0]!.mine ? ['one', 'two', second!] : ['two', 'one', first!]
+    const checks = await Promise.all([first!.check(data), second!.check(data)])
+    assert.equal(checks.filter(({ isHolder }) => isHolder).length, 1)
+    const [holder, other, waiting] = checks[0]!.isHolder ? ['one', 'two', second!] : ['two', 'one', first!]
     const stepTo = async (end: number, beats: boolean) => {
       for (; nowMs < end; nowMs += 1000) {
         if (beats) assert.ok(await store.writeHeartbeat(sql, holder!, { running: true }))
-        assert.deepEqual(await waiting.check(data), { mine: false, host: `host-${holder}` })
+        assert.deepEqual(await waiting.check(data), { isHolder: false, host: `host-${holder}` })
       }
     }
     await stepTo(20_000, true)
@@ -166,11 +166,11 @@ suite('the lease', () => {
     nowMs += 15_000 // the database was unreachable for both
     await stepTo(nowMs + silentMs - 1000, false)
     await stepTo(nowMs + 1000, false)
-    assert.deepEqual(await waiting.check(data), { mine: true })
+    assert.deepEqual(await waiting.check(data), { isHolder: true })
     assert.equal(await store.writeHeartbeat(sql, holder!, { running: true }), false)
     await store.releaseLease(sql, other!, 'Port 1194 is in use')
     assert.deepEqual(await store.findServerState(sql), { running: false, problem: 'Port 1194 is in use' })
-    assert.deepEqual(await third!.check(data), { mine: true })
+    assert.deepEqual(await third!.check(data), { isHolder: true })
   })
 })
 
