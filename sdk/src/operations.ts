@@ -2237,7 +2237,7 @@ export type DocumentSearchResult = Record<string, unknown>
 export interface DocumentSearchResults {
   /** Milliseconds. */
   took: number
-  /** For each search its answer with `status`, or `{error, status}`. */
+  /** The answer of each search with `status`, or `{error, status}`. */
   responses: unknown[]
 }
 
@@ -3479,7 +3479,7 @@ export interface Me {
 /** Metadata of an endpoint: any JSON value for each key. Keys have 1 to 128 letters, digits and `_`; at most 500 keys and 65536 bytes of JSON. */
 export type Metadata = Record<string, unknown>
 
-/** By name of the application version: the metadata keys that its endpoints have. */
+/** Maps the name of each application version to the metadata keys that its endpoints have. */
 export type MetadataKeysByVersion = Record<string, string[]>
 
 /** Changes the metadata of endpoints. */
@@ -8043,7 +8043,7 @@ export interface Nouns {
       appName: string
       body: Naming
     }, { 204: undefined }>
-    /** Delete an application. Also deletes its versions and configurations. An application with endpoints cannot be deleted. */
+    /** Delete an application. Deletes its versions and configurations too. An application with endpoints cannot be deleted. */
     delete: Call<{
       /** Name of the application. */
       appName: string
@@ -8084,7 +8084,7 @@ export interface Nouns {
         appVersionName: string
         body: Naming
       }, { 204: undefined }>
-      /** Delete a version of an application. Also deletes its configurations. A version with endpoints cannot be deleted. */
+      /** Delete a version of an application. Deletes its configurations too. A version with endpoints cannot be deleted. */
       delete: Call<{
         /** Name of the application. */
         appName: string
@@ -8139,7 +8139,7 @@ export interface Nouns {
       }
     }
     configurations: {
-      /** Load configurations into a platform that has none. For the initial load only. Use PUT and PATCH of an application afterwards. */
+      /** Load configurations into a platform that has none. This operation is for the initial load only. Use PUT and PATCH of an application afterwards. */
       import: Call<{
         body: Configurations
       }, { 201: Configurations }>
@@ -8355,7 +8355,7 @@ export interface Nouns {
       /** Id of the tenant. A tenant other than the caller's requires the scope on platform-system. Default: the caller's tenant. */
       tenantId?: string | undefined
     }, { 200: Endpoint }>
-    /** Unregister an endpoint. Also deletes its tokens, metadata, relations, time series, files and blobs. */
+    /** Unregister an endpoint. Deletes its tokens, metadata, relations, time series, files and blobs too. */
     delete: Call<{
       /** Id of the endpoint. */
       endpointId: string
@@ -9851,7 +9851,7 @@ export interface Nouns {
       ruleId: string
     }, { 204: undefined }>
     versions: {
-      /** List the versions of a rule. Newest first. The last 100 versions are kept. */
+      /** List the versions of a rule. The newest version comes first. The last 100 versions are kept. */
       list: ListCall<{
         /** Id of the rule. */
         ruleId: string
@@ -9869,7 +9869,7 @@ export interface Nouns {
       }, { 200: RuleVersion }>
     }
     triggers: {
-      /** List the triggers of a rule. In the order in which they were attached. */
+      /** List the triggers of a rule. The triggers are listed in the order in which they were attached. */
       list: ListCall<{
         /** Id of the rule. */
         ruleId: string
@@ -9890,7 +9890,7 @@ export interface Nouns {
       }, { 204: undefined }>
     }
     actions: {
-      /** List the actions of a rule. In the order in which they were attached, in which they are run. */
+      /** List the actions of a rule. The actions are listed in the order in which they were attached; they run in the same order. */
       list: Call<{
         /** Id of the rule. */
         ruleId: string
@@ -9917,7 +9917,7 @@ export interface Nouns {
       }, { 200: unknown }>
     }
     traces: {
-      /** List traces. Newest first. Numbers above 100,000 are exact only without filters or for one rule or action. */
+      /** List traces. The newest trace comes first. Numbers above 100,000 are exact only without filters or for one rule or action. */
       list: BareListCall<{
         /** Number of the page, counted from 0. Default: 0. */
         page?: number | undefined
@@ -9961,7 +9961,7 @@ export interface Nouns {
         ruleId: string
         body: ReplayRequest
       }, { 202: ReplayStarted }>
-      /** List the replays of a rule. Newest first. Replays are kept for 7 days. */
+      /** List the replays of a rule. The newest replay comes first. Replays are kept for 7 days. */
       list: ListCall<{
         /** Id of the rule. */
         ruleId: string
@@ -9986,7 +9986,7 @@ export interface Nouns {
       }, { 200: Replay }>
     }
     deadLetters: {
-      /** List dead letters. Newest first. */
+      /** List dead letters. The newest dead letter comes first. */
       list: BareListCall<{
         /** Number of the page, counted from 0. Default: 0. */
         page?: number | undefined
@@ -11236,7 +11236,7 @@ export interface Nouns {
       jobId: string
     }, { 200: JobDetails }>
     items: {
-      /** List the items of a job with their results. In the order of processing. After a cancellation, `pending` items were not touched, and all others are done. */
+      /** List the items of a job with their results. The items are in the order of processing. After a cancellation, `pending` items were not touched, and all others are done. */
       list: ListCall<{
         /** Id of the job. */
         jobId: string
@@ -11259,7 +11259,7 @@ export interface Nouns {
       jobId: string
     }, { 200: JobDetails }>
     endpointExports: {
-      /** Export endpoints with their metadata by a job. In the order of their registration; endpoints that are registered meanwhile may be included. The job writes a file, which its creator can download for three days after its end. Texts that a spreadsheet would read as a formula get an apostrophe in front in CSV. The export reads with the present permissions of its creator, and ends if they are withdrawn. */
+      /** Export endpoints with their metadata by a job. The endpoints are in the order of their registration; those that are registered meanwhile may be included. The job writes a file, which its creator can download for three days after its end. Texts that a spreadsheet would read as a formula get an apostrophe in front in CSV. The export reads with the present permissions of its creator, and ends if they are withdrawn. */
       create: Call<{
         body: NewEndpointExport
       }, { 201: JobDetails }>
@@ -11277,7 +11277,7 @@ export interface Nouns {
       }, { 201: JobDetails }>
     }
     file: {
-      /** Download the file of an export. Only for the caller who created the export. Supports ranges. `links.create` makes a link that needs no header. */
+      /** Download the file of an export. Only the caller who created the export can download it. Supports ranges. `links.create` makes a link that needs no header. */
       download: Call<{
         /** Id of the job. */
         jobId: string

@@ -167,7 +167,7 @@ async function reportToServices(deps: ReportDeps, numbered: Numbered[]) {
   }
 }
 
-/** Reports changes to one extension, with retries. Not awaited by the batch: an extension that fails must not delay the others. */
+/** Reports changes to one extension, with retries. The batch does not await it: an extension that fails must not delay the others. */
 async function reportToExtension({ kit, isStopping }: ReportDeps, extension: Extension, changes: ConnectivityChange[]) {
   const fields = { extension: extension.name, changes: changes.length }
   for (const pauseMs of [...retryDelaysMs, undefined])

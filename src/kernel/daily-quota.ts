@@ -211,7 +211,7 @@ const createCounters = (metrics: Metrics) => ({
   ),
 })
 
-/** Adds counts to the rows of the tenants and returns the stored bytes of each. Sorted, so that nodes cannot deadlock. */
+/** Adds counts to the rows of the tenants and returns the stored bytes of each. The rows are sorted, so that nodes cannot deadlock. */
 async function addCounts(sql: Sql, rows: ({ tenantId: string; day: string } & Counts)[]): Promise<Map<string, number>> {
   const column = <K extends keyof (typeof rows)[number]>(key: K) => rows.map((row) => row[key])
   const totals = await sql<{ tenantId: string; total: number }[]>`

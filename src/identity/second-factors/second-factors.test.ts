@@ -197,7 +197,7 @@ suite('a code', () => {
     await complete(await post({ username, password }).then(() => post({ step: 'code', code: codeOf(secret) })))
   })
 
-  test('a recovery code works once, in any spelling, and leaves the others', async () => {
+  test('a recovery code works once, in any spelling, and the other codes stay valid', async () => {
     const { username, codes, secret } = await withApp('optional')
     const first = await aSignIn('optional')
     await first.post({ username, password })

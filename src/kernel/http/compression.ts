@@ -8,7 +8,7 @@ type Encoding = 'br' | 'gzip'
 type Done = (error: Error | null, payload?: unknown) => void
 
 export interface Compression {
-  /** Hook for `onSend` of routes. With a callback, because most responses are small and a promise for each is measurable. */
+  /** Hook for `onSend` of routes. It uses a callback, because most responses are small and a promise for each is measurable. */
   onSend(request: FastifyRequest, reply: FastifyReply, payload: unknown, done: Done): void
 }
 

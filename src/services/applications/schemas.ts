@@ -177,7 +177,7 @@ export const updateApplication = {
 export const deleteApplication = {
   name: 'applications.delete',
   summary: 'Delete an application',
-  description: 'Also deletes its versions and configurations. An application with endpoints cannot be deleted.',
+  description: 'Deletes its versions and configurations too. An application with endpoints cannot be deleted.',
   params: ofApplication,
   response: none,
   fails: {
@@ -236,7 +236,7 @@ export const updateVersion = {
 export const deleteVersion = {
   name: 'applications.versions.delete',
   summary: 'Delete a version of an application',
-  description: 'Also deletes its configurations. A version with endpoints cannot be deleted.',
+  description: 'Deletes its configurations too. A version with endpoints cannot be deleted.',
   params: ofVersion,
   response: none,
   fails: {
@@ -256,7 +256,7 @@ const patch = AnyJson({
 export const loadConfigurations = {
   name: 'applications.configurations.import',
   summary: 'Load configurations into a platform that has none',
-  description: 'For the initial load only. Use PUT and PATCH of an application afterwards.',
+  description: 'This operation is for the initial load only. Use PUT and PATCH of an application afterwards.',
   body: Envelope,
   response: { 201: describedAs(Envelope, 'The configurations that were stored.') },
   fails: { 409: 'At least one application already has a configuration.' },

@@ -270,7 +270,7 @@ export const listItems = {
   name: 'jobs.items.list',
   summary: 'List the items of a job with their results',
   description:
-    'In the order of processing. After a cancellation, `pending` items were not touched, and all others are done.',
+    'The items are in the order of processing. After a cancellation, `pending` items were not touched, and all others are done.',
   params: ofJob,
   query: Type.Object({
     state: Type.Optional(

@@ -278,7 +278,7 @@ export const multiSearch = {
       {
         took: Type.Integer({ description: 'Milliseconds.' }),
         responses: Type.Array(AnyJson(), {
-          description: 'For each search its answer with `status`, or `{error, status}`.',
+          description: 'The answer of each search with `status`, or `{error, status}`.',
         }),
       },
       { title: 'DocumentSearchResults', description: 'The answers in the order of the searches.' },

@@ -23,7 +23,7 @@ const fileText =
 export const exportEndpoints = {
   name: 'jobs.endpointExports.create',
   summary: 'Export endpoints with their metadata by a job',
-  description: `In the order of their registration; endpoints that are registered meanwhile may be included. ${fileText}`,
+  description: `The endpoints are in the order of their registration; those that are registered meanwhile may be included. ${fileText}`,
   body: Type.Object(
     {
       select: describedAs(Selection, 'The endpoints to export, among those that the caller may read.'),
@@ -155,7 +155,7 @@ export const downloadFile = {
   name: 'jobs.file.download',
   summary: 'Download the file of an export',
   description:
-    'Only for the caller who created the export. Supports ranges. `links.create` makes a link that needs no header.',
+    'Only the caller who created the export can download it. Supports ranges. `links.create` makes a link that needs no header.',
   params: ofJob,
   response: {
     200: Bytes({ description: 'The file.' }),

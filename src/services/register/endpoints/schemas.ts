@@ -102,7 +102,7 @@ export const readEndpoint = {
 export const deleteEndpoint = {
   name: 'endpoints.delete',
   summary: 'Unregister an endpoint',
-  description: 'Also deletes its tokens, metadata, relations, time series, files and blobs.',
+  description: 'Deletes its tokens, metadata, relations, time series, files and blobs too.',
   params: ofEndpoint,
   response: none,
   fails: { 404: noEndpoint },

@@ -87,7 +87,7 @@ export const listApplicationKeys = {
       title: 'MetadataKeysByVersion',
       type: 'object',
       additionalProperties: { type: 'array', items: { type: 'string' } },
-      description: 'By name of the application version: the metadata keys that its endpoints have.',
+      description: 'Maps the name of each application version to the metadata keys that its endpoints have.',
     }),
   },
   fails: { 404: 'The application does not exist, or the caller may not read it.' },

@@ -94,7 +94,8 @@ const date = (description: string) =>
 export const listTraces = {
   name: 'rules.traces.list',
   summary: 'List traces',
-  description: 'Newest first. Numbers above 100,000 are exact only without filters or for one rule or action.',
+  description:
+    'The newest trace comes first. Numbers above 100,000 are exact only without filters or for one rule or action.',
   query: Type.Object({
     ...pageQuery(100),
     traceId: filterText('Only this chain.'),
@@ -256,7 +257,7 @@ export const getReplay = {
 export const listReplays = {
   name: 'rules.replays.list',
   summary: 'List the replays of a rule',
-  description: 'Newest first. Replays are kept for 7 days.',
+  description: 'The newest replay comes first. Replays are kept for 7 days.',
   params: ofRule,
   query: Type.Object(pageQuery(100)),
   response: { 200: contentPage(ListedReplay) },
@@ -293,7 +294,7 @@ const missingDeadLetter = 'The dead letter does not exist, or the caller may not
 export const listDeadLetters = {
   name: 'rules.deadLetters.list',
   summary: 'List dead letters',
-  description: 'Newest first.',
+  description: 'The newest dead letter comes first.',
   query: Type.Object(pageQuery(100)),
   response: { 200: contentPage(DeadLetter) },
   fails: { 400: invalid },

@@ -36,7 +36,7 @@ const triggerIds = Type.Union(
 export const listTriggers = {
   name: 'rules.triggers.list',
   summary: 'List the triggers of a rule',
-  description: 'In the order in which they were attached.',
+  description: 'The triggers are listed in the order in which they were attached.',
   params: ofRule,
   response: {
     200: Type.Array(Linked('trigger', 'TriggerOfRule'), { description: 'The triggers of the rule.' }),
@@ -46,7 +46,7 @@ export const listTriggers = {
 export const listActions = {
   name: 'rules.actions.list',
   summary: 'List the actions of a rule',
-  description: 'In the order in which they were attached, in which they are run.',
+  description: 'The actions are listed in the order in which they were attached; they run in the same order.',
   params: ofRule,
   response: {
     200: Type.Object(

@@ -112,7 +112,7 @@ const RuleVersion = Type.Object(
 export const listVersions = {
   name: 'rules.versions.list',
   summary: 'List the versions of a rule',
-  description: 'Newest first. The last 100 versions are kept.',
+  description: 'The newest version comes first. The last 100 versions are kept.',
   params: ofRule,
   query: Type.Object(pageQuery(100)),
   response: { 200: contentPage(RuleVersion) },

@@ -6,7 +6,7 @@ interface Tick {
   plannedAt: Date
 }
 
-/** Inserts ticks and returns those that no other node has inserted. In the order of their keys, so that nodes cannot deadlock. */
+/** Inserts ticks and returns those that no other node has inserted. It inserts them in the order of their keys, so that nodes cannot deadlock. */
 export async function insertTicks<T extends Tick>(sql: Sql, ticks: T[]): Promise<T[]> {
   const rows = await sql<{ triggerId: string; plannedAt: Date }[]>`
     insert into rules.cron_ticks (trigger_id, planned_at)
