@@ -180,7 +180,7 @@ export async function findApplications(sql: Sql, tenantId: string): Promise<stri
   return rows.map(({ applicationName }) => applicationName)
 }
 
-/** Reads searchable texts at equal distances, and about the number of all. */
+/** Reads searchable texts at equal distances, and estimates the number of all texts. */
 export async function findTextSample(
   sql: Sql,
   scope: Scope,
