@@ -3,6 +3,7 @@
  * request, and neither the event loop nor the requests of others.
  */
 import { Worker } from 'node:worker_threads'
+import { threadCpuMs } from '../thread-time.ts'
 import type { Violations } from './compile.ts'
 
 export interface SchemaRequest {
@@ -30,8 +31,13 @@ export interface SchemaThreads {
   run(requests: SchemaRequest[]): Promise<(SchemaAnswer | Error | undefined)[]>
 }
 
-/** Limits of one request, from its start on the thread. A schema of 64 KiB compiles within 100 ms. */
+/**
+ * Limit of the processor time of one request, from its start on the thread: elapsed time would fail innocent requests on a busy node. A
+ * schema of 64 KiB compiles within 100 ms. Where the system does not tell the processor time, elapsed time counts.
+ */
 const timeLimitMs = 2000
+/** Limit of the elapsed time of one request, in case its thread hardly gets a processor. */
+const elapsedLimitMs = 30_000
 const resourceLimits = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 16, stackSizeMb: 4 }
 /** Time limit for the start of a thread, which loads Ajv. */
 const startLimitMs = 30_000
@@ -42,14 +48,31 @@ const checkMs = 250
 /** The value of `progress` before the thread begins with the first request. */
 export const notBegun = -1
 
+/** Cells of the memory that a thread shares: the index of the request that it works on, and its id in Linux, or 0. */
+export const cells = { progress: 0, nativeId: 1 }
+
 interface Thread {
   worker: Worker
-  /** The index of the request that the thread works on. */
-  progress: Int32Array
+  /** Memory with `cells`. */
+  shared: Int32Array
   /** Ends the thread if it exceeds a limit, or has no request for a while. */
   timer: NodeJS.Timeout | undefined
   /** Resolves the current batch with its answers. */
   give: ((answers: (SchemaAnswer | Error | undefined)[]) => void) | undefined
+}
+
+/** A request that a thread works on, since the first check that saw it. */
+interface Watched {
+  index: number
+  /** Processor time of the thread at that check. */
+  cpuMs: number | undefined
+  elapsedMs: number
+}
+
+function isTooSlow({ index, cpuMs: before, elapsedMs }: Watched, cpuMs: number | undefined): boolean {
+  if (index === notBegun) return elapsedMs >= startLimitMs
+  const usedMs = cpuMs === undefined || before === undefined ? elapsedMs : cpuMs - before
+  return usedMs >= timeLimitMs || elapsedMs >= elapsedLimitMs
 }
 
 const exceeded = (message: string): SchemaAnswer => ({ unusable: { violations: [{ path: '', message }], more: 0 } })
@@ -69,31 +92,33 @@ export function createSchemaThreads(): SchemaThreads {
     if (index >= 0) free.splice(index, 1)
     if (answer !== undefined && thread.give) {
       const answers: (SchemaAnswer | Error | undefined)[] = []
-      answers[Math.max(0, Atomics.load(thread.progress, 0))] = answer
+      answers[Math.max(0, Atomics.load(thread.shared, cells.progress))] = answer
       thread.give(answers)
     }
     thread.give = undefined
     void thread.worker.terminate()
   }
 
-  /** Checks that the thread proceeds to the next request in time. */
-  function watch(thread: Thread, seen = notBegun, ms = 0) {
+  /** Checks that the thread proceeds to the next request in time. `seen` is the request at the last check. */
+  function watch(thread: Thread, seen: Watched = { index: notBegun, cpuMs: undefined, elapsedMs: 0 }) {
     thread.timer = setTimeout(() => {
-      const current = Atomics.load(thread.progress, 0)
-      const sinceMs = current === seen ? ms + checkMs : 0
-      if (sinceMs >= (current === notBegun ? startLimitMs : timeLimitMs)) end(thread, tooSlow())
-      else watch(thread, current, sinceMs)
+      const index = Atomics.load(thread.shared, cells.progress)
+      const cpuMs = threadCpuMs(Atomics.load(thread.shared, cells.nativeId))
+      const current = index === seen.index ? seen : { index, cpuMs, elapsedMs: -checkMs }
+      current.elapsedMs += checkMs
+      if (isTooSlow(current, cpuMs)) end(thread, tooSlow())
+      else watch(thread, current)
     }, checkMs)
   }
 
   function newThread(): Thread {
-    const progress = new Int32Array(new SharedArrayBuffer(4))
+    const shared = new Int32Array(new SharedArrayBuffer(8))
     // The thread gets neither the environment nor the arguments of the process, because a schema must never reach them.
     const worker = new Worker(new URL('./worker-thread.ts', import.meta.url), {
       ...{ env: {}, argv: [], resourceLimits },
-      workerData: { progress },
+      workerData: { shared },
     })
-    const thread: Thread = { worker, progress, timer: undefined, give: undefined }
+    const thread: Thread = { worker, shared, timer: undefined, give: undefined }
     worker.on('message', (answers: ThreadAnswer[]) => {
       thread.give?.(answers.map((answer) => answer ?? { violations: [], more: 0 }))
       release(thread)
@@ -118,7 +143,7 @@ export function createSchemaThreads(): SchemaThreads {
       new Promise((resolve) => {
         const thread = free.pop() ?? newThread()
         clearTimeout(thread.timer)
-        Atomics.store(thread.progress, 0, notBegun)
+        Atomics.store(thread.shared, cells.progress, notBegun)
         thread.give = resolve
         thread.worker.ref()
         watch(thread)

@@ -1,8 +1,9 @@
 /** Entry point of a thread that compiles and applies JSON schemas, one request at a time. */
 import { parentPort, workerData } from 'node:worker_threads'
 import { LRUCache } from 'lru-cache'
+import { nativeThreadId } from '../thread-time.ts'
 import { compileSchema, SchemaError, type Violations } from './compile.ts'
-import type { SchemaAnswer, SchemaRequest, ThreadAnswer, ThreadMessage } from './threads.ts'
+import { cells, type SchemaAnswer, type SchemaRequest, type ThreadAnswer, type ThreadMessage } from './threads.ts'
 
 /** Compiled schemas by their text; a validator takes several times the memory of its text. */
 const compiled = new LRUCache<string, (data: string) => Violations>({ maxSize: 1024 * 1024, sizeCalculation: () => 1 })
@@ -26,12 +27,13 @@ function answerTo({ schema, data }: SchemaRequest): SchemaAnswer {
   }
 }
 
-const { progress } = workerData as { progress: Int32Array }
+const { shared } = workerData as { shared: Int32Array }
+Atomics.store(shared, cells.nativeId, nativeThreadId())
 
 parentPort?.on('message', ({ schemas, requests }: ThreadMessage) => {
   const answers = requests.map(({ schema, data }, index): ThreadAnswer => {
     // The time limit of a request starts here: it does not include the start of the thread.
-    Atomics.store(progress, 0, index)
+    Atomics.store(shared, cells.progress, index)
     const answer = answerTo({ schema: schemas[schema]!, data })
     return 'violations' in answer && answer.violations.length === 0 ? null : answer
   })
