@@ -172,6 +172,35 @@ suite('group commit', () => {
     )
   })
 
+  test('while all connections are busy, rows join the groups that wait for one', async () => {
+    const written: number[][] = []
+    const ends = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const { commit } = aCommit({
+      concurrentWrites: 2,
+      everyMs: 0,
+      async write({ all }) {
+        written.push(all)
+        await ends[all[0]!]?.promise
+      },
+    })
+    const add = (key: string, number: number) => {
+      commit.current(key).all.push(number)
+      return commit.committed()
+    }
+    const first = add('a', 0)
+    await eventually(() => assert.equal(written.length, 1), { everyMs: 1 })
+    const second = add('b', 1)
+    await eventually(() => assert.equal(written.length, 2), { everyMs: 1 })
+    const [afterFirst, free] = [add('a', 10), add('c', 20)]
+    ends[0]!.resolve()
+    await first
+    // Both groups are ready now, and one of them starts in the next turn of the event loop.
+    const later = [add('a', 11), add('d', 21)]
+    ends[1]!.resolve()
+    await Promise.all([second, afterFirst, free, ...later])
+    assert.deepEqual(written, [[0], [1], [10, 11], [20, 21]])
+  })
+
   test('rows of a key that wait too long fail, and later ones are written', async () => {
     const end = Promise.withResolvers<void>()
     const started: number[] = []

@@ -83,7 +83,7 @@ interface Writer<G extends Group> extends GroupCommitOptions<G> {
   /** Batches that have not ended, in the order of their creation. */
   batches: Batch<G>[]
   open: Batch<G> | undefined
-  /** Closed batches that can be written, in the order of their creation. */
+  /** Batches that are to be written at once, in the order of their creation. */
   ready: Batch<G>[]
   /** The batch of the last call of `current`. */
   last: Batch<G> | undefined
@@ -153,8 +153,14 @@ function openBatch<G extends Group>(writer: Writer<G>): Batch<G> {
     writer.abandoned?.(expired.group)
     end(writer, expired)
   }
-  writer.open ??= newBatch(writer, false)
+  writer.open ??= takeReady(writer) ?? newBatch(writer, false)
   return writer.open
+}
+
+/** Takes a batch that waits for a free connection, so that there are few large writes while the database is slow. */
+function takeReady<G extends Group>({ ready }: Writer<G>): Batch<G> | undefined {
+  const index = ready.findIndex(({ isClosed, settled }) => !isClosed && !settled)
+  return index === -1 ? undefined : ready.splice(index, 1)[0]
 }
 
 /** Returns the batch for further rows of a key whose last rows are in `before`. */
@@ -246,7 +252,9 @@ function nextBatch<G extends Group>(writer: Writer<G>): Batch<G> | undefined {
 }
 
 /** Timers have steps of a millisecond, so a shorter time is over. */
-function msUntilDue<G extends Group>({ everyMs, lastCount, lastWriteStartedAt }: Writer<G>): number {
+function msUntilDue<G extends Group>({ open, everyMs, lastCount, lastWriteStartedAt }: Writer<G>): number {
+  // Its rows have waited for the batch before it.
+  if (open?.isFollower) return 0
   const pauseMs = typeof everyMs === 'number' ? everyMs : everyMs(lastCount)
   const waitMs = lastWriteStartedAt + pauseMs - monotonicMs()
   return waitMs < 1 ? 0 : waitMs
@@ -276,9 +284,7 @@ function startWrite<G extends Group>(writer: Writer<G>) {
 function end<G extends Group>(writer: Writer<G>, batch: Batch<G>) {
   writer.batches.splice(writer.batches.indexOf(batch), 1)
   const { follower } = batch
-  if (!follower) return
-  follower.isClosed = true
-  makeReady(writer, follower)
+  if (follower) makeReady(writer, follower)
 }
 
 /** Writes a batch; retries until it succeeds, the error is permanent, or the time limit is reached. */
