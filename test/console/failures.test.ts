@@ -103,10 +103,6 @@ test('permissions that are taken away end open pages and live topics at once, wi
   await live.getByText('Live', { exact: true }).waitFor()
   const people = await openTab('/users')
   await people.getByRole('link', { name: 'ada' }).waitFor()
-  const setRoles = async (roles: string[]) => {
-    const { status, text } = await opened.api(`PUT /iam/api/v1/users/${adaId}/roles`, roles)
-    assert.ok(status < 300, text)
-  }
   const began = performance.now()
   await setRoles([])
   for (const [page, scope] of [
@@ -123,6 +119,102 @@ test('permissions that are taken away end open pages and live topics at once, wi
   await live.getByText('Live', { exact: true }).waitFor()
   await live.close()
   await people.close()
+})
+
+const setRoles = async (roles: string[]) => {
+  const { status, text } = await opened.api(`PUT /iam/api/v1/users/${adaId}/roles`, roles)
+  assert.ok(status < 300, text)
+}
+
+test('a form keeps what was typed when the permissions for it are taken away; saving is refused with the reason', async () => {
+  const made = await opened.api('POST /re/api/v1/rules', { name: 'watch', expression: 'return 1' })
+  const page = await openTab(`/rules/${made.headers.get('location')!.split('/').at(-1)}/edit`)
+  const description = page.getByRole('textbox', { name: /^Description/ })
+  await description.fill('a long explanation')
+  const metadata = await openTab('/endpoints/meter-1?tab=metadata')
+  await metadata.getByRole('button', { name: 'Add a key' }).first().click()
+  await metadata.getByRole('textbox', { name: /^New key/ }).fill('site')
+  await metadata.getByRole('button', { name: 'Add a key' }).click()
+  await metadata.getByRole('textbox', { name: /site/ }).fill('north gate')
+  await setRoles([])
+  try {
+    await page.getByText('You no longer have the permission for this page: it needs the scope rule:update').waitFor()
+    await metadata.getByText('You no longer have the permission for this page').waitFor()
+    assert.equal(await description.inputValue(), 'a long explanation')
+    assert.ok(await description.isEditable())
+    await page.getByRole('button', { name: 'Save' }).click()
+    const refused = page.locator('form').getByRole('alert')
+    await refused.filter({ hasText: /There is no rule .* or the caller may not read it/ }).waitFor()
+    await opened.api('POST /iam/api/v1/roles', { name: 'rule-reader', scopes: ['rule:read'] })
+    await setRoles(['rule-reader'])
+    await page.getByRole('button', { name: 'Save' }).click()
+    await refused.filter({ hasText: /Nothing was changed.*It needs the scope rule:update/ }).waitFor()
+    assert.equal(await description.inputValue(), 'a long explanation')
+    assert.equal(await metadata.getByRole('textbox', { name: /site/ }).inputValue(), 'north gate')
+
+    await page.getByRole('link', { name: 'Overview' }).click()
+    const ask = page.getByRole('alertdialog', { name: 'Leave without saving?' })
+    await ask.getByRole('button', { name: 'Leave the page' }).click()
+    await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
+    await page.goBack()
+    await page.getByText('It needs the scope rule:update').waitFor()
+  } finally {
+    await setRoles(['tenant-admin'])
+  }
+  await metadata.getByText('You no longer have').waitFor({ state: 'detached' })
+  await metadata.getByRole('button', { name: 'Save' }).click()
+  await metadata.getByText('north gate').waitFor()
+  assert.equal((await opened.api('GET /epr/api/v1/endpoints/meter-1/metadata')).body.site, 'north gate')
+  assert.deepEqual(opened.problems, [])
+  await page.close()
+  await metadata.close()
+})
+
+test('links, tabs, keys and the back button ask before they discard what was typed', async () => {
+  const page = await openTab('/endpoints')
+  const ask = page.getByRole('alertdialog', { name: 'Leave without saving?' })
+  const stay = async () => {
+    await ask.getByRole('button', { name: 'Cancel' }).click()
+    await ask.waitFor({ state: 'detached' })
+  }
+  await page.getByRole('link', { name: 'meter-1' }).click()
+  await page.locator('.tabs').getByRole('link', { name: 'Commands' }).click()
+  const payload = page.getByRole('textbox', { name: /^Payload/ })
+  await payload.fill('{"level": 3}')
+  await page.getByRole('link', { name: 'Metadata' }).click()
+  await stay()
+  await page.getByRole('link', { name: 'Alerts', exact: true }).click()
+  await stay()
+  await page.goBack()
+  await stay()
+  await page.locator('#page-title').focus()
+  await page.keyboard.press('g')
+  await page.keyboard.press('e')
+  await stay()
+  assert.match(page.url(), /meter-1\?tab=commands$/)
+  assert.equal(await payload.textContent(), '{"level": 3}')
+  const unloads: string[] = []
+  page.once('dialog', (dialog) => {
+    unloads.push(dialog.type())
+    void dialog.dismiss()
+  })
+  await page.close({ runBeforeUnload: true })
+  await page.getByRole('link', { name: 'Metadata' }).click()
+  await ask.getByRole('button', { name: 'Leave the page' }).click()
+  await payload.waitFor({ state: 'detached' })
+  assert.match(page.url(), /tab=metadata$/)
+  assert.deepEqual(unloads, ['beforeunload'])
+  // Without something typed, nothing asks.
+  await page.goBack()
+  await page.getByRole('heading', { name: 'Endpoints', level: 1 }).waitFor()
+  await page.goForward()
+  await page.locator('.tabs').getByRole('link', { name: 'Commands' }).click()
+  await payload.fill('{}')
+  await page.goBack()
+  await ask.getByRole('button', { name: 'Leave the page' }).click()
+  await page.getByRole('heading', { name: 'Endpoints', level: 1 }).waitFor()
+  assert.deepEqual(opened.problems, [])
+  await page.close()
 })
 
 test('while the database is unreachable, pages say so and keep what was typed; they recover when it is reachable again', async () => {

@@ -6,11 +6,16 @@ import { openConsole, settled, signIn, type TestConsole } from '../harness/conso
 import { keyboardOf } from '../harness/keyboard.ts'
 
 let opened: TestConsole
+const gracesPassword = 'seven green lamps'
 
 before(async () => {
   opened = await openConsole()
   // A browser logs every refusal.
   opened.expect(/status of (40[014]|503)/)
+  const { api } = opened
+  const grace = await api('POST /iam/api/v1/users', { username: 'grace', roles: ['tenant-admin'] })
+  const given = await api(`PUT /iam/api/v1/users/${grace.body.id}/password`, { password: gracesPassword })
+  assert.ok(given.status < 300, given.text)
 })
 
 test('a person signs in, a reload and a new tab need no password, and sign-out ends all tabs', async () => {
@@ -118,6 +123,38 @@ test('when the session ends at the provider, the page says so and keeps what was
   await page.getByRole('button', { name: 'Create' }).click()
   await page.getByRole('heading', { name: 'half-typed', level: 1 }).waitFor()
   assert.deepEqual(opened.problems, [])
+})
+
+test('a sign-out in another tab hides what was typed; the same user gets it back, another user does not', async () => {
+  const { browser, platform } = opened
+  const { username, password = '' } = platform.bootstrap.default.admin
+  const page = await opened.open('/applications/new')
+  await page.getByLabel(/^Name/).fill('half-typed-again')
+  const other = await opened.open('/')
+  const signOut = async () => {
+    await other.getByRole('button', { name: /your account/i }).click()
+    await other.getByRole('menuitem', { name: 'Sign out' }).click()
+    await page.getByRole('alertdialog', { name: 'You are signed out' }).waitFor()
+    assert.equal(await page.locator('.frame').isVisible(), false)
+  }
+  const signInAs = async (name: string, secret: string) => {
+    await other.getByRole('button', { name: 'Sign in' }).click()
+    await signIn(other, name, secret)
+  }
+  await signOut()
+  await signInAs(username, password)
+  await page.getByRole('alertdialog').waitFor({ state: 'detached' })
+  assert.equal(await page.getByLabel(/^Name/).inputValue(), 'half-typed-again')
+
+  await signOut()
+  await signInAs('grace', gracesPassword)
+  await page.getByRole('alertdialog').waitFor({ state: 'detached' })
+  await settled(page)
+  assert.equal(await page.getByLabel(/^Name/).inputValue(), '')
+  assert.deepEqual(opened.problems, [])
+  await other.close()
+  await browser.clearCookies()
+  await page.close()
 })
 
 /** Longer than the life of an access token. */

@@ -1,10 +1,21 @@
 /** The caller and what it may do. The platform checks every request itself; pages only avoid offering what it would refuse. */
+import { createContext, use } from 'react'
 import type { BodyOf } from './operation-types.ts'
 import { useGet } from './query.ts'
 
 export type Me = BodyOf<'me.get'>
 
 export const useMe = () => useGet('me.get', {}, { refreshMs: 60_000 })
+
+/** Permissions that the page keeps using while it has something typed, although they were taken away; undefined: the present ones. */
+export const HeldMe = createContext<Me | undefined>(undefined)
+
+/** Returns whether something of the permissions before is not permitted now. */
+export const isReduced = (before: Me, now: Me) =>
+  before.permissions.some(({ resource, scopes }) => {
+    const left = now.permissions.filter((one) => one.resource === resource).flatMap((one) => one.scopes)
+    return scopes.some((scope) => !holds(left, scope))
+  })
 
 const holds = (scopes: readonly string[], scope: string) => scopes.includes('*') || scopes.includes(scope)
 
@@ -17,7 +28,8 @@ export const maySomewhere = (me: Me | undefined, scope: string) =>
  * tenant or on one of these resources.
  */
 export function useMay(): (scope: string, ...resources: string[]) => boolean {
-  const { data: me } = useMe()
+  const { data: present } = useMe()
+  const me = use(HeldMe) ?? present
   return (scope, ...resources) => {
     if (resources.length === 0) return maySomewhere(me, scope)
     const above = ['platform-system', 'tenant-system', ...resources]

@@ -12,6 +12,8 @@ export interface Tokens {
   refreshToken: string | undefined
   /** Identifies the login at sign-out (`id_token_hint`). */
   idToken: string
+  /** The subject of the ID token. */
+  userId: string
   /** Milliseconds since 1970, by the clock of the browser. */
   expiresAt: number
 }
@@ -163,6 +165,7 @@ function tokensOf(result: oauth.TokenEndpointResponse, before: Tokens | undefine
     accessToken: result.access_token,
     refreshToken: result.refresh_token ?? before?.refreshToken,
     idToken: result.id_token ?? before?.idToken ?? '',
+    userId: oauth.getValidatedIdTokenClaims(result)?.sub ?? before?.userId ?? '',
     expiresAt: Date.now() + (result.expires_in ?? 60) * 1000,
   }
 }

@@ -182,6 +182,8 @@ export function useGets<P extends CallName>(
   }
 }
 
+const problemOfChange = (error: unknown): Problem => ({ ...problemOf(error), isOfChange: true })
+
 /** A change ended: it was made, it failed, or another caller changed the object meanwhile. */
 export type Outcome<T> =
   | { kind: 'done'; body: T; location: string | undefined }
@@ -217,7 +219,7 @@ export function useChange<P extends CallName>(name: P, { also = [] }: { also?: s
       try {
         answer = await mutation.mutateAsync({ args, ifMatch })
       } catch (error) {
-        return { kind: 'failed', problem: problemOf(error) }
+        return { kind: 'failed', problem: problemOfChange(error) }
       }
       const isGone = (key: readonly unknown[]) => name.endsWith('.delete') && readsDeleted(key, args)
       const predicate = ({ queryKey }: { queryKey: readonly unknown[] }) => !isGone(queryKey)
@@ -227,7 +229,7 @@ export function useChange<P extends CallName>(name: P, { also = [] }: { also?: s
       return { kind: 'done', body: answer.body as BodyOf<P>, location: answer.location }
     },
     isRunning: mutation.isPending,
-    problem: mutation.error ? problemOf(mutation.error) : undefined,
+    problem: mutation.error ? problemOfChange(mutation.error) : undefined,
     reset: mutation.reset,
   }
 }

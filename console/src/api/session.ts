@@ -20,6 +20,8 @@ export interface Session {
   tenant: string
   state(): SessionState
   subscribe(listener: () => void): () => void
+  /** Id of the user who signed in last on this page. */
+  user(): string | undefined
   /**
    * Signs in: silently, or by the sign-in page. `returned`: the browser comes from there. `silent`: without a session the state becomes
    * signed-out, and the sign-in page is not opened.
@@ -58,7 +60,10 @@ interface Keeper {
   forget(): void
 }
 
-function createKeeper(connect: () => Promise<Provider>, on: { kept(): unknown; ended(): unknown }): Keeper {
+function createKeeper(
+  connect: () => Promise<Provider>,
+  on: { kept(fresh: Tokens): unknown; ended(): unknown },
+): Keeper {
   let tokens: Tokens | undefined
   let renewal: Promise<Tokens> | undefined
   let timer: ReturnType<typeof setTimeout> | undefined
@@ -68,7 +73,7 @@ function createKeeper(connect: () => Promise<Provider>, on: { kept(): unknown; e
     clearTimeout(timer)
     const lifetimeMs = fresh.expiresAt - Date.now()
     timer = setTimeout(renewInBackground, Math.max(1000, lifetimeMs - marginMs(lifetimeMs)))
-    on.kept()
+    on.kept(fresh)
     return fresh
   }
 
@@ -120,13 +125,19 @@ export function createSession(tenant: string): Session {
   const channel = openChannel()
   let state: SessionState = { kind: 'starting' }
   let secondsAhead = 0
+  let user: string | undefined
   const connect = retried(async () => {
     const provider = await openProvider(tenant)
     secondsAhead = provider.secondsAhead
     return provider
   })
   const tokens = createKeeper(connect, {
-    kept: () => canContinue(state) && setState({ kind: 'signed-in' }),
+    kept({ userId }) {
+      const isOtherUser = state.kind === 'signed-in' && userId !== user
+      if (!isOtherUser && !canContinue(state)) return
+      user = userId
+      setState({ kind: 'signed-in' })
+    },
     ended: () => state.kind === 'signed-in' && setState({ kind: 'expired' }),
   })
 
@@ -169,6 +180,7 @@ export function createSession(tenant: string): Session {
   return {
     tenant,
     state: () => state,
+    user: () => user,
     subscribe(listener) {
       listeners.add(listener)
       return () => listeners.delete(listener)

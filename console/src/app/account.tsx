@@ -10,6 +10,7 @@ import { Icon } from '../parts/icons.tsx'
 import { Menu, type MenuEntry } from '../parts/menu.tsx'
 import { Text } from '../parts/text.tsx'
 import { chooseTheme, type Theme } from '../parts/theme.ts'
+import { leave } from '../parts/unsaved.ts'
 import { texts } from './texts.ts'
 import { readTheme } from './theme.ts'
 
@@ -52,14 +53,14 @@ export default function Account({ onShortcuts }: { onShortcuts(): void }) {
       onAction: () => void window.open(`${baseUrl}/status`),
     },
     'line',
-    { id: 'account', icon: 'user', label: texts.account, onAction: () => navigate('/account') },
+    { id: 'account', icon: 'user', label: texts.account, onAction: () => leave(() => navigate('/account')) },
     {
       id: 'switch',
       icon: 'building',
       label: texts.switchTenant,
       onAction: () => location.assign(`${consolePath}?choose`),
     },
-    { id: 'sign-out', icon: 'logOut', label: texts.signOut, onAction: () => void session.signOut() },
+    { id: 'sign-out', icon: 'logOut', label: texts.signOut, onAction: () => leave(() => void session.signOut()) },
   ]
   return (
     <Menu

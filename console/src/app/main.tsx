@@ -1,9 +1,11 @@
 /** Entry of the console: waits for the public address, then shows the app. */
 import { createRoot } from 'react-dom/client'
 import { moveToPublicAddress } from '../api/platform.ts'
+import { guardNavigation } from '../parts/unsaved.ts'
 import { App } from './app.tsx'
 import { applyTheme, followSystem, readTheme } from './theme.ts'
 
 applyTheme(readTheme())
 followSystem()
+guardNavigation()
 if (!moveToPublicAddress()) createRoot(document.getElementById('app')!).render(<App />)

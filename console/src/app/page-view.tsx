@@ -2,13 +2,14 @@
 import { type ComponentType, Suspense, useEffect, useRef, useState } from 'react'
 import { useLocation } from 'wouter'
 import { useSession } from '../api/client.ts'
-import { useMe } from '../api/me.ts'
+import { HeldMe, isReduced, type Me, useMe } from '../api/me.ts'
 import type { PageEntry, PageProps } from '../pages/registry.ts'
 import { Loading } from '../parts/card.tsx'
 import { isMissingFile } from '../parts/lazy-file.tsx'
 import { LinkButton } from '../parts/link.tsx'
-import { EmptyState, ErrorNote, PermissionNote } from '../parts/notes.tsx'
+import { EmptyState, ErrorNote, Note, PermissionNote } from '../parts/notes.tsx'
 import { PageHeader } from '../parts/page-header.tsx'
+import { useHasUnsaved } from '../parts/unsaved.ts'
 import { ErrorBoundary } from './error-boundary.tsx'
 import { findPage, mayOpen } from './routes.ts'
 import { texts } from './texts.ts'
@@ -52,25 +53,44 @@ export function PageView() {
   const { session } = useSession()
   const me = useMe()
   const found = findPage(path)
+  const held = useHeldMe(path, me.data)
   useFocusOnNavigation(path)
   if (!found) return <NoPage />
   if (me.problem && !me.data) return <ErrorNote problem={me.problem} onRetry={() => void me.reload()} />
   if (!me.data) return <Loading label={texts.loading} />
   const { page, params } = found
-  if (!mayOpen(me.data, session.tenant, page)) return <Forbidden page={page} />
+  const isPermitted = mayOpen(me.data, session.tenant, page)
+  if (!mayOpen(held ?? me.data, session.tenant, page)) return <Forbidden page={page} />
   return (
-    <ErrorBoundary key={path} title={page.title} onReset={() => loaded.delete(page)}>
-      <Suspense fallback={<Loading label={texts.loading} />}>
-        <LoadedPage page={page} params={params} key={path} />
-      </Suspense>
-    </ErrorBoundary>
+    <>
+      {held && isReduced(held, me.data) && (
+        <Note tone="warn">{isPermitted ? texts.permissionsReduced : texts.permissionLost(scopeOf(page)!)}</Note>
+      )}
+      <HeldMe value={held}>
+        <ErrorBoundary key={path} title={page.title} onReset={() => loaded.delete(page)}>
+          <Suspense fallback={<Loading label={texts.loading} />}>
+            <LoadedPage page={page} params={params} key={path} />
+          </Suspense>
+        </ErrorBoundary>
+      </HeldMe>
+    </>
   )
 }
 
-const Forbidden = ({ page: { title, scope } }: { page: PageEntry }) => (
+/** Returns the permissions that the caller had when typing began on this page; undefined while nothing typed is unsaved. */
+function useHeldMe(path: string, me: Me | undefined): Me | undefined {
+  const isUnsaved = useHasUnsaved()
+  const held = useRef({ path, me })
+  if (!isUnsaved || held.current.path !== path || !held.current.me) held.current = { path, me }
+  return isUnsaved ? held.current.me : undefined
+}
+
+const scopeOf = ({ scope }: PageEntry) => [scope].flat()[0]
+
+const Forbidden = ({ page }: { page: PageEntry }) => (
   <>
-    <PageHeader title={title} />
-    <PermissionNote scope={[scope].flat()[0]} />
+    <PageHeader title={page.title} />
+    <PermissionNote scope={scopeOf(page)} />
   </>
 )
 

@@ -14,6 +14,7 @@ import { useList } from '../api/query.ts'
 import { pages } from '../pages/registry.ts'
 import { Icon, type IconName } from '../parts/icons.tsx'
 import { Text } from '../parts/text.tsx'
+import { leave } from '../parts/unsaved.ts'
 import { mayOpen } from './routes.ts'
 import { texts } from './texts.ts'
 
@@ -47,7 +48,7 @@ function PaletteBody({ onClose }: { onClose(): void }) {
   const sections = useEntries(searchText)
   const open = (to: string) => {
     onClose()
-    navigate(to)
+    leave(() => navigate(to))
   }
   /** The list marks its first entry half a second after the last letter; Enter opens the first entry also before. */
   const openFirst = (event: KeyboardEvent<HTMLInputElement>) => {

@@ -9,6 +9,7 @@ import { createSession, type Session, type SessionState } from '../api/session.t
 import { Button } from '../parts/button.tsx'
 import { lazyFile } from '../parts/lazy-file.tsx'
 import { ErrorNote } from '../parts/notes.tsx'
+import { useHasUnsaved } from '../parts/unsaved.ts'
 import { preloadPage } from './page-view.tsx'
 import { StoredPreferences } from './preferences.tsx'
 import { Shell } from './shell.tsx'
@@ -22,12 +23,18 @@ const ExpiredDialog = lazyFile(() => import('./expired-dialog.tsx'))
 const pathInTenant = (pathname: string) => `/${pathname.slice(consolePath.length).split('/').slice(2).join('/')}`
 
 export function SessionGate({ tenant, returned, closes }: { tenant: string; returned: boolean; closes: boolean }) {
-  const { session, client, queries } = useMemo(() => {
+  const context = useMemo(() => {
     const session = createSession(tenant)
-    return { session, client: clientOf(session), queries: createQueryClient() }
+    return { session, client: clientOf(session) }
   }, [tenant])
-  const context = useMemo(() => ({ session, client }), [session, client])
+  const { session } = context
   const state = useSyncExternalStore(session.subscribe, session.state)
+  const user = useSyncExternalStore(session.subscribe, session.user)
+  // A user who signs in after another one sees nothing of what the other one read or typed.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: see above
+  const queries = useMemo(createQueryClient, [user])
+  const hasUnsaved = useHasUnsaved()
+  const isSignedOut = state.kind === 'signed-out'
   useEffect(() => {
     if (!closes) preloadPage(pathInTenant(location.pathname))
   }, [closes])
@@ -38,17 +45,20 @@ export function SessionGate({ tenant, returned, closes }: { tenant: string; retu
   useEffect(() => {
     if (state.kind === 'signed-in') rememberTenant(tenant)
     if (state.kind === 'signed-in' && closes) window.close()
-    if (state.kind === 'signed-out') queries.clear()
-  }, [state, tenant, closes, queries])
+    if (isSignedOut && !hasUnsaved) queries.clear()
+  }, [state, tenant, closes, queries, isSignedOut, hasUnsaved])
 
   if (state.kind === 'signed-in' && closes) return <StandAlone title={texts.closeTab} />
-  if (state.kind !== 'signed-in' && state.kind !== 'expired') return <NoSession state={state} session={session} />
+  if (state.kind !== 'signed-in' && state.kind !== 'expired' && !(isSignedOut && hasUnsaved))
+    return <NoSession state={state} session={session} />
   return (
     <ClientContext value={context}>
-      <QueryClientProvider client={queries}>
+      <QueryClientProvider client={queries} key={user}>
         <StoredPreferences />
-        <Shell />
-        <Suspense>{state.kind === 'expired' && <ExpiredDialog session={session} />}</Suspense>
+        <Shell isHidden={isSignedOut} />
+        <Suspense>
+          {state.kind !== 'signed-in' && <ExpiredDialog session={session} isSignedOut={isSignedOut} />}
+        </Suspense>
       </QueryClientProvider>
     </ClientContext>
   )

@@ -10,6 +10,7 @@ import { consolePath } from '../api/platform.ts'
 import { Button, IconButton } from '../parts/button.tsx'
 import { isMissingFile, lazyFile } from '../parts/lazy-file.tsx'
 import { ServicesContext } from '../parts/services.tsx'
+import { usePendingLeave } from '../parts/unsaved.ts'
 import { Banners } from './banners.tsx'
 import { Brand } from './brand.tsx'
 import { Navigation } from './navigation.tsx'
@@ -21,11 +22,13 @@ import { useShortcuts } from './use-shortcuts.ts'
 // Menus and dialogs are a third of the code of the frame, so the first page does not wait for them.
 const Account = lazyFile(() => import('./account.tsx'))
 const Drawer = lazyFile(() => import('./drawer.tsx'))
+const LeaveDialog = lazyFile(() => import('./leave-dialog.tsx'))
 const Shortcuts = lazyFile(() => import('./shortcuts.tsx'))
 const loadPalette = () => import('./palette.tsx')
 const Palette = lazyFile(loadPalette)
 
-export function Shell() {
+/** `isHidden`: what was typed is kept, but nothing of the page is shown. */
+export function Shell({ isHidden }: { isHidden: boolean }) {
   const { session } = useSession()
   const base = `${consolePath}/${encodeURIComponent(session.tenant)}`
   const me = useMe().data
@@ -39,7 +42,7 @@ export function Shell() {
   return (
     <Router base={base}>
       <ServicesContext value={services}>
-        <Frame />
+        <Frame isHidden={isHidden} />
       </ServicesContext>
     </Router>
   )
@@ -61,7 +64,8 @@ function preloadPalette() {
   })
 }
 
-function Frame() {
+function Frame({ isHidden }: { isHidden: boolean }) {
+  const isLeaving = usePendingLeave() !== undefined
   usePresentPermissions()
   const [isNavigationOpen, setNavigationOpen] = useState(false)
   const [open, setOpen] = useState<'palette' | 'shortcuts'>()
@@ -71,7 +75,7 @@ function Frame() {
   }, [])
   useShortcuts({ onPalette: () => setOpen('palette'), onShortcuts: () => setOpen('shortcuts') })
   return (
-    <div className="frame">
+    <div className="frame" hidden={isHidden}>
       <a className="skip" href="#content">
         {texts.skip}
       </a>
@@ -100,6 +104,7 @@ function Frame() {
           </div>
         </main>
       </div>
+      <Suspense>{isLeaving && <LeaveDialog />}</Suspense>
       <Suspense>{isNavigationOpen && <Drawer onClose={() => setNavigationOpen(false)} />}</Suspense>
       <Suspense>{open === 'palette' && <Palette onClose={() => setOpen(undefined)} />}</Suspense>
       <Suspense>{open === 'shortcuts' && <Shortcuts onClose={() => setOpen(undefined)} />}</Suspense>

@@ -11,6 +11,16 @@ export const texts = {
   keepSession: 'Stay signed in',
   signedOut: 'You are signed out',
   signedOutText: 'All tabs of this tenant are signed out too.',
+  signedOutTyped:
+    'You signed out in another tab. Sign in again as the same user in another tab: this page continues and keeps what you typed.',
+  discard: 'Discard what was typed',
+  leaveTitle: 'Leave without saving?',
+  leaveText: 'What you typed on this page is not saved and will be lost.',
+  leave: 'Leave the page',
+  permissionLost: (scope: string) =>
+    `You no longer have the permission for this page: it needs the scope ${scope}. Saving will be refused. What you typed stays here until you leave the page, so that you can copy it.`,
+  permissionsReduced:
+    'Some of your permissions were taken away, so saving may be refused. What you typed stays here until you leave the page, so that you can copy it.',
   signIn: 'Sign in',
   expired: 'Your session has ended',
   expiredText: 'Sign in again in another tab: this page continues and keeps what you typed.',

@@ -2,6 +2,7 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef } from 'react'
 import { useLocation } from 'wouter'
+import { leave } from '../parts/unsaved.ts'
 
 const isTyping = (target: EventTarget | null) =>
   target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
@@ -31,7 +32,7 @@ export function useShortcuts({ onPalette, onShortcuts }: { onPalette(): void; on
       if (document.querySelector('[role="dialog"], [role="alertdialog"], [role="menu"]')) return
       if (event.timeStamp - sequenceStartedAt.current < sequenceMs && jumps[key]) {
         sequenceStartedAt.current = 0
-        return navigate(jumps[key]!)
+        return leave(() => navigate(jumps[key]!))
       }
       if (key === 'g') sequenceStartedAt.current = event.timeStamp
       if (!act[key]) return

@@ -60,6 +60,7 @@ export function EditForm<V extends object, T, O extends { kind: SaveOutcome }>(p
     },
     onDone: () => {
       toast(props.saved)
+      form.markSaved()
       const { next } = props
       const to = typeof next === 'string' ? next : next(outcome.current as Done<O>)
       if (to !== undefined) navigate(to)

@@ -1,6 +1,7 @@
 /** State of a form: what was typed stays when a request fails, and a problem is shown at the field that the API names. */
 import { useState } from 'react'
 import type { Problem } from './problem.ts'
+import { useUnsaved } from './unsaved.ts'
 
 export interface FieldState<T> {
   /** Name of the field in the API. */
@@ -13,25 +14,34 @@ export interface FieldState<T> {
 
 export interface Form<V extends object> {
   values: V
-  /** Whether something differs from the first values. */
+  /** Whether something differs from the values when the form opened, or was saved. */
   isChanged: boolean
   set(values: Partial<V>): void
+  /** The values are saved, so they may be left. A form that is not shown any more after it was saved need not say so. */
+  markSaved(): void
   /** `<TextField label="Name" {...form.field('name')} />` */
   field<K extends keyof V & string>(name: K): FieldState<V[K]>
   /** The problem of the last request, if it concerns none of the fields on the page. */
   otherProblem: Problem | undefined
 }
 
+/** Values of fields are texts, numbers, switches, and lists of them. */
+const isSame = (a: unknown, b: unknown) => a === b || JSON.stringify(a) === JSON.stringify(b)
+
 const lastPart = (field: string) => field.split(/[./]/).at(-1)
 
 export function useForm<V extends object>(initial: V, problem?: Problem | undefined): Form<V> {
   const [values, setValues] = useState(initial)
+  const [saved, setSaved] = useState(initial)
   const set = (changed: Partial<V>) => setValues((now) => ({ ...now, ...changed }))
+  const isChanged = (Object.keys(values) as (keyof V)[]).some((key) => !isSame(values[key], saved[key]))
+  useUnsaved(isChanged)
   const wrong = problem?.field === undefined ? undefined : lastPart(problem.field)
   return {
     values,
-    isChanged: (Object.keys(values) as (keyof V)[]).some((key) => values[key] !== initial[key]),
+    isChanged,
     set,
+    markSaved: () => setSaved(values),
     field: (name) => ({
       name,
       value: values[name],

@@ -6,6 +6,7 @@ import { useLocation } from 'wouter'
 import { IconButton } from './button.tsx'
 import { Icon, type IconName } from './icons.tsx'
 import { texts } from './texts.ts'
+import { leave } from './unsaved.ts'
 
 export type MenuEntry =
   | 'line'
@@ -46,7 +47,7 @@ export function Menu({
                 className={`menu-item${entry.isDanger ? ' menu-item-danger' : ''}`}
                 isDisabled={entry.isDisabled ?? false}
                 textValue={entry.label}
-                onAction={() => (entry.to === undefined ? entry.onAction?.() : navigate(entry.to))}
+                onAction={() => (entry.to === undefined ? entry.onAction?.() : leave(() => navigate(entry.to!)))}
               >
                 {entry.icon && <Icon name={entry.icon} size={16} />}
                 <span>{entry.label}</span>

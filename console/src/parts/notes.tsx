@@ -9,7 +9,10 @@ import { texts } from './texts.ts'
 /** Says what went wrong: message, code and correlation id. */
 export function ErrorNote({ problem, onRetry }: { problem: Problem; onRetry?: (() => void) | undefined }) {
   const { message, code, correlationId, retryAfterSeconds, field } = problem
-  if (problem.status === 403) return <PermissionNote scope={problem.missingScope} />
+  if (problem.status === 403) {
+    const { isOfChange, missingScope } = problem
+    return isOfChange ? <RefusedChange scope={missingScope} /> : <PermissionNote scope={missingScope} />
+  }
   return (
     <div className="note note-bad" role="alert">
       <Icon name="alert" />
@@ -52,14 +55,25 @@ export function ErrorNote({ problem, onRetry }: { problem: Problem; onRetry?: ((
   )
 }
 
+const permissionText = (scope: string | undefined) =>
+  scope ? texts.noPermissionText(scope) : texts.noPermissionUnknown
+
 /** Says which scope is missing. */
-export function PermissionNote({ scope }: { scope?: string | undefined }) {
-  return (
-    <EmptyState icon="lock" title={texts.noPermission}>
-      {scope ? texts.noPermissionText(scope) : texts.noPermissionUnknown}
-    </EmptyState>
-  )
-}
+export const PermissionNote = ({ scope }: { scope?: string | undefined }) => (
+  <EmptyState icon="lock" title={texts.noPermission}>
+    {permissionText(scope)}
+  </EmptyState>
+)
+
+/** Says that a change was refused; the form stays beside it. */
+const RefusedChange = ({ scope }: { scope: string | undefined }) => (
+  <div className="note note-bad" role="alert">
+    <Icon name="lock" />
+    <p className="note-body">
+      {texts.changeRefused} {permissionText(scope)}
+    </p>
+  </div>
+)
 
 /** Says what to do where there is nothing yet. */
 export function EmptyState({

@@ -12,6 +12,8 @@ export interface Problem {
   /** Finds the request in the log of the platform. */
   correlationId?: string | undefined
   retryAfterSeconds?: number | undefined
+  /** True if the request was a change, false or absent if it read something. */
+  isOfChange?: boolean
   /** Scope that the caller would need. */
   missingScope?: string | undefined
 }

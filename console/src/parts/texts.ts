@@ -41,6 +41,7 @@ export const texts = {
   problemId: 'Correlation id',
   waitSeconds: (seconds: number) => `Try again in ${count(Math.ceil(seconds))} s.`,
   noPermission: 'You may not see this',
+  changeRefused: 'The platform refused this because a permission is missing. Nothing was changed.',
   noPermissionText: (scope: string) => `It needs the scope ${scope}. An administrator of the tenant can grant it.`,
   noPermissionUnknown: 'An administrator of the tenant can grant the permission.',
   selectRow: (name: string) => `Select ${name}`,

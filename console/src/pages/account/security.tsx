@@ -25,6 +25,7 @@ export function Password() {
     event.preventDefault()
     const outcome = await change.run({ body: form.values })
     if (outcome.kind !== 'done') return
+    form.markSaved()
     toast(texts.passwordChanged)
     await session.signInAgain('here')
   }

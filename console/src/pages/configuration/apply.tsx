@@ -27,7 +27,7 @@ type Applied = BodyOf<'configurations.filters.update'>
 export function Apply(props: Props) {
   const list = useList('configurations.defaults.list', { appVersionName: props.appVersionName })
   if (list.isLoading) return <Loading label={texts.loading} />
-  if (list.problem) return <ErrorNote problem={list.problem} onRetry={list.reload} />
+  if (list.problem && !list.isRead) return <ErrorNote problem={list.problem} onRetry={list.reload} />
   const start = list.items.find(({ name }) => name === 'default')?.config
   return <ApplyForm {...props} start={start === undefined ? '' : prettyJson(start)} />
 }
@@ -65,6 +65,7 @@ function ApplyForm({ appName, appVersionName, start }: Props & { start: string }
     setAsking(false)
     if (outcome.kind !== 'done') return
     setApplied(outcome.body)
+    draft.markSaved()
     toast(texts.applied(outcome.body.endpointsCount))
   }
   return (

@@ -30,7 +30,7 @@ export function Defaults(props: Props) {
   const { appVersionName, name, onName } = props
   const list = useList('configurations.defaults.list', { appVersionName })
   if (list.isLoading) return <Loading label={texts.loading} />
-  if (list.problem) return <ErrorNote problem={list.problem} onRetry={list.reload} />
+  if (list.problem && !list.isRead) return <ErrorNote problem={list.problem} onRetry={list.reload} />
   const current = list.items.find((configuration) => configuration.name === name)
   const names = [...new Set(['default', name, ...list.items.map((configuration) => configuration.name)])]
   return (

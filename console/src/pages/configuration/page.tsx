@@ -9,6 +9,7 @@ import { LinkButton } from '../../parts/link.tsx'
 import { EmptyState, ErrorNote } from '../../parts/notes.tsx'
 import { PageHeader } from '../../parts/page-header.tsx'
 import { Tabs } from '../../parts/tabs.tsx'
+import { leave } from '../../parts/unsaved.ts'
 import { Apply } from './apply.tsx'
 import { Defaults } from './defaults.tsx'
 import { Statuses, statuses } from './statuses.tsx'
@@ -58,14 +59,14 @@ export default function ConfigurationPage() {
           <SelectField
             label={texts.application}
             value={choice.application}
-            onChange={(application) => address.set({ application, version: '' })}
+            onChange={(application) => leave(() => address.set({ application, version: '' }))}
             options={choice.options}
             isCompact
           />
           <SelectField
             label={texts.version}
             value={appVersionName}
-            onChange={(version) => address.set({ version })}
+            onChange={(version) => leave(() => address.set({ version }))}
             options={versionOptions(choice.versions, appVersionName)}
             isCompact
           />
@@ -85,7 +86,7 @@ export default function ConfigurationPage() {
             appName={choice.application}
             appVersionName={appVersionName}
             name={name}
-            onName={(name) => address.set({ name })}
+            onName={(name) => leave(() => address.set({ name }))}
           />
         )}
         {appVersionName !== '' && tab === 'apply' && mayChange && (

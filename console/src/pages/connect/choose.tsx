@@ -39,7 +39,8 @@ export function ChooseForm({ onMade: onRegistered }: { onMade(endpoint: Made): v
   const applications = useList('applications.list', {})
   const may = useMay()
   if (applications.isLoading) return <Loading label={texts.loading} />
-  if (applications.problem) return <ErrorNote problem={applications.problem} onRetry={applications.reload} />
+  if (applications.problem && !applications.isRead)
+    return <ErrorNote problem={applications.problem} onRetry={applications.reload} />
   const mayCreate = may('tenant:application:create') || may('platform:application:create')
   const options = optionsOf(applications.items, mayCreate)
   if (options.length === 0)

@@ -7,6 +7,7 @@ import { Menu } from '../../parts/menu.tsx'
 import { EmptyState, ErrorNote, Note } from '../../parts/notes.tsx'
 import { PageHeader, type PageHeaderProps } from '../../parts/page-header.tsx'
 import type { Problem } from '../../parts/problem.ts'
+import { useUnsaved } from '../../parts/unsaved.ts'
 import { DashboardProvider } from './context.tsx'
 import {
   type Contents,
@@ -40,16 +41,6 @@ export interface EditorProps {
   isSaving: boolean
   problem: Problem | undefined
   cancelTo: string
-}
-
-/** Asks before the browser leaves the page with something that is not saved. */
-function useUnsavedWarning(isChanged: boolean) {
-  useEffect(() => {
-    if (!isChanged) return
-    const ask = (event: BeforeUnloadEvent) => event.preventDefault()
-    addEventListener('beforeunload', ask)
-    return () => removeEventListener('beforeunload', ask)
-  }, [isChanged])
 }
 
 /** Handles Ctrl-Z, Ctrl-Shift-Z and Ctrl-Y, but not while the focus is in a field, which has an undo of its own. */
@@ -134,7 +125,7 @@ export function Editor(props: EditorProps) {
   const [isPreview, setPreview] = useState(false)
   const [wasRefused, setRefused] = useState(false)
   const panel = useRef<HTMLElement>(null)
-  useUnsavedWarning(props.isChanged)
+  useUnsaved(props.isChanged)
   useUndoKeys(changes.undo, changes.redo)
   const widget = definition.widgets.find(({ id }) => id === changes.chosen)
   const unfinished = definition.widgets.filter((one) => incompleteOf(one) !== undefined)

@@ -13,6 +13,7 @@ import { NumberField } from '../../parts/number-field.tsx'
 import { Text } from '../../parts/text.tsx'
 import { nowMs, Time } from '../../parts/time.tsx'
 import { useToast } from '../../parts/toast.tsx'
+import { useUnsaved } from '../../parts/unsaved.ts'
 import { commandTexts as texts } from './command-texts.ts'
 import type { TabProps } from './tab.ts'
 import { useCommands } from './use-commands.ts'
@@ -43,12 +44,14 @@ const waitSecondsDefault = 10
 function TryOut({ endpoint: { endpointId }, entry, commands, onSent }: TryOutProps) {
   const [commandType, setType] = useState('')
   const [payload, setPayload] = useState('')
+  const [sentPayload, setSentPayload] = useState('')
   const [awaitTimeout, setWait] = useState(waitSecondsDefault)
   const [wrong, setWrong] = useState<string>()
   const [sentAt, setSentAt] = useState<number>()
   const [result, setResult] = useState<{ body: unknown; ms: number }>()
   const send = useChange('commands.send')
   const body = payload.trim() === '' ? undefined : parseJson(payload).value
+  useUnsaved(payload !== sentPayload)
   async function run() {
     const problem = payload.trim() === '' ? undefined : parseJson(payload).problem
     setWrong(problem)
@@ -59,7 +62,9 @@ function TryOut({ endpoint: { endpointId }, entry, commands, onSent }: TryOutPro
     onSent(commandType)
     const outcome = await send.run({ endpointId, commandType, awaitTimeout, commandTtl: 3_600_000, body })
     commands.reload()
-    if (outcome.kind === 'done') setResult({ body: outcome.body, ms: nowMs() - from })
+    if (outcome.kind !== 'done') return
+    setSentPayload(payload)
+    setResult({ body: outcome.body, ms: nowMs() - from })
   }
   return (
     <Card title={texts.tryOut}>

@@ -11,6 +11,7 @@ import { EmptyState, ErrorNote, Note } from '../../parts/notes.tsx'
 import { Segments } from '../../parts/segments.tsx'
 import { cut, Text } from '../../parts/text.tsx'
 import { useToast } from '../../parts/toast.tsx'
+import { useUnsaved } from '../../parts/unsaved.ts'
 import { texts } from './detail-texts.ts'
 import type { TabProps } from './tab.ts'
 
@@ -96,7 +97,9 @@ interface EditorProps {
 
 function Editor({ endpointId, initial, etag, read, onClose }: EditorProps) {
   const [view, setView] = useState<'form' | 'json'>(Object.keys(initial).length > formKeysMax ? 'json' : 'form')
-  const [typed, setTyped] = useState(() => JSON.stringify(initial, null, 2))
+  const [first] = useState(() => JSON.stringify(initial, null, 2))
+  const [typed, setTyped] = useState(first)
+  useUnsaved(typed !== first)
   const [wrong, setWrong] = useState<string>()
   const change = useChange('endpoints.metadata.update')
   const toast = useToast()

@@ -43,7 +43,9 @@ function ReplayForm({ rule, onStarted }: { rule: Rule; onStarted(id: string): vo
   async function submit(event: FormEvent) {
     event.preventDefault()
     const outcome = await create.run({ ruleId: rule.id, body })
-    if (outcome.kind === 'done') onStarted(outcome.body.replayId)
+    if (outcome.kind !== 'done') return
+    form.markSaved()
+    onStarted(outcome.body.replayId)
   }
   return (
     <Card title={texts.title}>

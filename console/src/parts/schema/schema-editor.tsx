@@ -4,6 +4,7 @@ import { Difference } from '../difference.tsx'
 import { JsonField, parseJson } from '../json-field.tsx'
 import { Note } from '../notes.tsx'
 import { Segments } from '../segments.tsx'
+import { useUnsaved } from '../unsaved.ts'
 import { atField, fieldOf, isObject, newValueOf, type Violation } from './schema.ts'
 import { SchemaField } from './schema-field.tsx'
 import { schemaTexts as texts } from './schema-texts.ts'
@@ -22,6 +23,8 @@ export interface JsonDraft {
   setValue(value: unknown): void
   /** A text within the form is not valid; undefined: it is again. */
   setBroken(path: string, problem: string | undefined): void
+  /** What was typed is saved, so it may be left; it stays in the editor. */
+  markSaved(): void
   /** Forgets what was typed. */
   reset(): void
 }
@@ -35,11 +38,12 @@ export function prettyJson(text: string): string {
 /** `before` is what the platform has; while nothing was typed, the draft follows it. */
 export function useJsonDraft(before: string): JsonDraft {
   const [typed, setTyped] = useState<{ text: string } | { value: unknown }>()
+  const [savedText, setSavedText] = useState<string>()
   const [broken, setAllBroken] = useState<Record<string, string>>({})
   const setBroken = useCallback((path: string, problem: string | undefined) => {
     setAllBroken(({ [path]: _, ...others }) => (problem === undefined ? others : { ...others, [path]: problem }))
   }, [])
-  return useMemo(() => {
+  const draft = useMemo(() => {
     const text = !typed ? before : 'text' in typed ? typed.text : (JSON.stringify(typed.value, null, 2) ?? '')
     const parsed = typed && 'value' in typed ? { value: typed.value, problem: undefined } : parseJson(text)
     return {
@@ -48,12 +52,15 @@ export function useJsonDraft(before: string): JsonDraft {
       problem: parsed.problem ?? Object.values(broken)[0],
       textProblem: parsed.problem,
       isChanged: typed !== undefined && text !== before,
-      setText: (text) => setTyped({ text }),
-      setValue: (value) => setTyped({ value }),
+      setText: (text: string) => setTyped({ text }),
+      setValue: (value: unknown) => setTyped({ value }),
       setBroken,
+      markSaved: () => setSavedText(text),
       reset: () => setTyped(undefined),
     }
   }, [typed, before, broken, setBroken])
+  useUnsaved(draft.isChanged && draft.text !== savedText)
+  return draft
 }
 
 type View = 'form' | 'text' | 'difference'
