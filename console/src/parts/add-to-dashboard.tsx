@@ -8,6 +8,7 @@ import { ErrorNote, Note } from './notes.tsx'
 import type { Problem } from './problem.ts'
 import { SearchSelect } from './search-select.tsx'
 import { Segments } from './segments.tsx'
+import { isTooLong } from './text-length.ts'
 import { texts } from './texts.ts'
 
 export interface AddToDashboardProps {
@@ -41,6 +42,9 @@ export function AddToDashboardButton({ onOpen, ...props }: AddToDashboardProps) 
   )
 }
 
+/** Maximum length of the name of a dashboard, and of the title of a widget. */
+const namesMax = 200
+
 type DialogProps = Omit<AddToDashboardProps, 'onOpen'> & { onClose(): void }
 
 function AddDialog({ mayCreate, dashboards, search, onSearch, isBusy, problem, onAdd, onClose }: DialogProps) {
@@ -50,7 +54,8 @@ function AddDialog({ mayCreate, dashboards, search, onSearch, isBusy, problem, o
   const [title, setTitle] = useState('')
   const [added, setAdded] = useState<string>()
   const isNew = mayCreate && target === 'new'
-  const isReady = isNew ? name.trim() !== '' : dashboardId !== ''
+  const isChosen = isNew ? name.trim() !== '' && !isTooLong(name.trim(), namesMax) : dashboardId !== ''
+  const isReady = isChosen && !isTooLong(title.trim(), namesMax)
   async function add() {
     setAdded(await onAdd(isNew ? { name: name.trim() } : { dashboardId }, title.trim()))
   }
@@ -97,7 +102,8 @@ function AddDialog({ mayCreate, dashboards, search, onSearch, isBusy, problem, o
               label={texts.dashboardName}
               name="name"
               value={name}
-              onChange={(text) => setName(text.slice(0, 200))}
+              onChange={setName}
+              lengthMax={namesMax}
               isRequired
             />
           ) : (
@@ -111,12 +117,7 @@ function AddDialog({ mayCreate, dashboards, search, onSearch, isBusy, problem, o
               isField
             />
           )}
-          <TextField
-            label={texts.widgetTitle}
-            name="title"
-            value={title}
-            onChange={(text) => setTitle(text.slice(0, 200))}
-          />
+          <TextField label={texts.widgetTitle} name="title" value={title} onChange={setTitle} lengthMax={namesMax} />
           {problem && <ErrorNote problem={problem} />}
         </div>
       )}

@@ -12,6 +12,7 @@ import { Text as SlotText } from 'react-aria-components/Text'
 import { TextArea } from 'react-aria-components/TextArea'
 import { TextField as AriaTextField } from 'react-aria-components/TextField'
 import { Icon } from './icons.tsx'
+import { isTooLong, lengthOf } from './text-length.ts'
 import { texts } from './texts.ts'
 
 export interface Common<T> {
@@ -71,6 +72,8 @@ export interface TextFieldProps extends Common<string> {
   lines?: number
   /** Keyboard that a phone shows. */
   inputMode?: 'decimal'
+  /** Maximum number of characters. A longer text is not cut: the field says so, and the caller does not save it (`isTooLong`). */
+  lengthMax?: number
   type?: 'text' | 'password' | 'email' | 'url' | 'search' | 'datetime-local'
   placeholder?: string
   mono?: boolean
@@ -87,8 +90,11 @@ export function TextField({
   autoComplete = 'off',
   isCompact = false,
   inputMode,
-  ...field
+  lengthMax,
+  ...given
 }: TextFieldProps) {
+  const isLong = lengthMax !== undefined && isTooLong(given.value, lengthMax)
+  const field = isLong ? { ...given, problem: texts.tooLong(lengthOf(given.value), lengthMax) } : given
   const className = mono ? 'input input-mono' : 'input'
   return (
     <AriaTextField

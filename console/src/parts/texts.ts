@@ -34,6 +34,8 @@ export const texts = {
   loadingMore: 'Loading more…',
   working: 'Working…',
   optional: 'optional',
+  tooLong: (length: number, max: number) =>
+    `${count(length)} characters are too many: at most ${count(max)} are possible. Nothing was cut; shorten it before you save.`,
   on: 'On',
   off: 'Off',
   problemCode: 'Code',

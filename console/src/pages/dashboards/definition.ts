@@ -2,6 +2,7 @@
 import type { BodyOf } from '../../api/operation-types.ts'
 import { withoutMark } from '../../parts/chart-series.ts'
 import type { IconName } from '../../parts/icons.tsx'
+import { isTooLong } from '../../parts/text-length.ts'
 import { widgetTexts as texts } from './widget-texts.ts'
 
 export type Dashboard = Extract<BodyOf<'dashboards.get'>, { definition: unknown }>
@@ -24,6 +25,14 @@ export const columnsMax = 24
 export const rowsMax = 2000
 export const heightMax = 200
 export const widgetsMax = 200
+
+/** Maximum lengths of texts, as the service has them. */
+export const lengths = {
+  ...{ name: 200, description: 2000, title: 200, unit: 30, sort: 255, colourBy: 255, commandType: 255 },
+  ...{ confirm: 300, text: 20_000, column: 255, place: 255, label: 100, value: 255, variable: 64 },
+}
+/** Maximum number of columns of a table. */
+export const tableColumnsMax = 30
 
 export const kinds = ['chart', 'value', 'table', 'map', 'alerts', 'command', 'text'] as const satisfies WidgetKind[]
 
@@ -102,5 +111,31 @@ export function incompleteOf(widget: Widget): string | undefined {
   if (seriesOfWidget(widget).some(({ timeSeries }) => timeSeries === '')) return texts.incomplete.series
   if (widget.kind === 'command' && widget.commandType === '') return texts.incomplete.command
   if (widget.kind === 'table' && widget.columns.length === 0) return texts.incomplete.columns
-  return undefined
+  if (widget.kind === 'table' && widget.columns.length > tableColumnsMax)
+    return texts.incomplete.tooManyColumns(tableColumnsMax)
+  return limitedTexts(widget).some(([text, max]) => isTooLong(text, max)) ? texts.incomplete.tooLong : undefined
+}
+
+type LimitedText = [text: string | undefined, max: number]
+
+function limitedTexts(widget: Widget): LimitedText[] {
+  const own = (['title', 'unit', 'sort', 'colourBy', 'commandType', 'confirm', 'text'] as const).map(
+    (name): LimitedText => [(widget as unknown as Record<string, string | undefined>)[name], lengths[name]],
+  )
+  const label: LimitedText[] =
+    widget.kind === 'map'
+      ? [[widget.label, lengths.place]]
+      : widget.kind === 'command'
+        ? [[widget.label, lengths.label]]
+        : []
+  const columns = widget.kind === 'table' ? widget.columns : []
+  return [
+    ...own,
+    ...label,
+    ...columns.map((column): LimitedText => [column, lengths.column]),
+    ...seriesOfWidget(widget).flatMap(({ label, value }): LimitedText[] => [
+      [label, lengths.label],
+      [value, lengths.value],
+    ]),
+  ]
 }

@@ -35,6 +35,7 @@ export const editTexts = {
   emptyText: 'Choose what to show. You can move and resize everything later.',
   incomplete: 'These widgets are not finished:',
   tooMany: (max: number) => `A dashboard has at most ${count(max)} widgets.`,
+  columnTooLong: (max: number) => `A column has at most ${count(max)} characters.`,
   noName: 'A dashboard needs a name.',
   name: 'Name',
   description: 'Description',
@@ -51,6 +52,8 @@ export const editTexts = {
   removeVariable: (name: string) => `Remove the variable ${name}`,
   variableName: 'Name',
   variableNameNote: 'Letters and digits; it begins with a letter.',
+  variableNameWrong: (max: number, name: string) =>
+    `A name has at most ${count(max)} letters and digits, and begins with a letter. Until then the name is ${name}.`,
   variableKind: 'Kind',
   variableKinds: { endpoint: 'Endpoint', application: 'Application', filter: 'Filter', time: 'Time' },
   variableLabel: 'Label',

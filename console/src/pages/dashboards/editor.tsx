@@ -7,6 +7,7 @@ import { Menu } from '../../parts/menu.tsx'
 import { EmptyState, ErrorNote, Note } from '../../parts/notes.tsx'
 import { PageHeader, type PageHeaderProps } from '../../parts/page-header.tsx'
 import type { Problem } from '../../parts/problem.ts'
+import { isTooLong } from '../../parts/text-length.ts'
 import { useUnsaved } from '../../parts/unsaved.ts'
 import { DashboardProvider } from './context.tsx'
 import {
@@ -15,6 +16,7 @@ import {
   iconOf,
   incompleteOf,
   kinds,
+  lengths,
   newWidget,
   sizeOf,
   type Widget,
@@ -118,6 +120,11 @@ function focusHandle(id: string | undefined) {
   })
 }
 
+const hasTooLongSettings = ({ name, description, definition }: Contents) =>
+  isTooLong(name.trim(), lengths.name) ||
+  isTooLong(description, lengths.description) ||
+  (definition.variables ?? []).some(({ label }) => isTooLong(label, lengths.label))
+
 export function Editor(props: EditorProps) {
   const { header, history, onSave, isSaving, problem, cancelTo } = props
   const { definition } = history.now
@@ -131,9 +138,10 @@ export function Editor(props: EditorProps) {
   const unfinished = definition.widgets.filter((one) => incompleteOf(one) !== undefined)
   const nameProblem = history.now.name.trim() === '' ? texts.noName : undefined
   const save = () => {
-    const isRefused = unfinished.length > 0 || nameProblem !== undefined
-    setRefused(isRefused)
-    if (!isRefused) onSave()
+    const isWrong = nameProblem !== undefined || hasTooLongSettings(history.now)
+    setRefused(unfinished.length > 0)
+    if (isWrong) choose(undefined)
+    else if (unfinished.length === 0) onSave()
   }
   const choose = (id: string | undefined) => {
     changes.setChosen(id)

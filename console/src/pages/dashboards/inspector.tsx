@@ -6,14 +6,16 @@ import { SelectField, TextField } from '../../parts/fields.tsx'
 import { JsonField, parseJson } from '../../parts/json-field.tsx'
 import { NumberField } from '../../parts/number-field.tsx'
 import { severityLevels, severityTexts } from '../../parts/severity.tsx'
+import { isTooLong } from '../../parts/text-length.ts'
 import { texts as partTexts } from '../../parts/texts.ts'
 import { useDashboard } from './context.tsx'
-import type { Variable, Widget, WidgetOf } from './definition.ts'
+import { lengths, tableColumnsMax, type Variable, type Widget, type WidgetOf } from './definition.ts'
 import { editTexts as texts } from './edit-texts.ts'
 import { plainColumns, titleOfColumn } from './endpoint-fields.tsx'
 import type { Rectangle } from './layout.ts'
 import { ApplicationReference, EndpointReference, FilterReference } from './reference-fields.tsx'
 import { ChartSeriesFields, SeriesFields, ThresholdFields, withField } from './series-fields.tsx'
+import { widgetTexts } from './widget-texts.ts'
 
 export interface InspectorProps<W extends Widget = Widget> {
   widget: W
@@ -35,7 +37,8 @@ export function Inspector(props: InspectorProps) {
         label={texts.title}
         name="title"
         value={widget.title ?? ''}
-        onChange={(title) => onChange(withField(widget, 'title', title.slice(0, 200)), 'title')}
+        onChange={(title) => onChange(withField(widget, 'title', title), 'title')}
+        lengthMax={lengths.title}
         description={texts.titleNote}
       />
       <KindFields {...props} />
@@ -109,7 +112,8 @@ const UnitField = ({ widget, onChange }: Of<'chart'> | Of<'value'>) => (
     label={texts.unit}
     name="unit"
     value={widget.unit ?? ''}
-    onChange={(unit) => onChange(withField(widget, 'unit', unit.slice(0, 30)), 'unit')}
+    onChange={(unit) => onChange(withField(widget, 'unit', unit), 'unit')}
+    lengthMax={lengths.unit}
   />
 )
 
@@ -220,7 +224,12 @@ const LimitField = ({ widget, onChange }: Of<'table'> | Of<'alerts'>) => (
   />
 )
 
-const columnsMax = 30
+const columnsProblem = (columns: string[]) =>
+  columns.length > tableColumnsMax
+    ? widgetTexts.incomplete.tooManyColumns(tableColumnsMax)
+    : columns.some((column) => isTooLong(column, lengths.column))
+      ? texts.columnTooLong(lengths.column)
+      : undefined
 
 function TableFields(props: Of<'table'>) {
   const { widget, onChange } = props
@@ -228,9 +237,9 @@ function TableFields(props: Of<'table'>) {
   // The typed text stays as it is, also while a line is empty.
   const [typed, setTyped] = useState(metadataColumns.join('\n'))
   const set = (plain: string[], lines: string) => {
-    const more = lines.split('\n').map((line) => line.trim().slice(0, 255))
+    const more = lines.split('\n').map((line) => line.trim())
     const columns = [...plain, ...new Set(more.filter((line) => line !== '' && !plain.includes(line)))]
-    onChange({ ...widget, columns: columns.slice(0, columnsMax) }, 'columns')
+    onChange({ ...widget, columns }, 'columns')
   }
   const plain = widget.columns.filter((column) => plainColumns.includes(column))
   return (
@@ -251,6 +260,7 @@ function TableFields(props: Of<'table'>) {
           set(plain, lines)
         }}
         description={texts.moreColumnsNote}
+        problem={columnsProblem(widget.columns)}
         lines={3}
         mono
       />
@@ -258,7 +268,8 @@ function TableFields(props: Of<'table'>) {
         label={texts.sort}
         name="sort"
         value={widget.sort ?? ''}
-        onChange={(sort) => onChange(withField(widget, 'sort', sort.slice(0, 255)), 'sort')}
+        onChange={(sort) => onChange(withField(widget, 'sort', sort), 'sort')}
+        lengthMax={lengths.sort}
         description={texts.sortNote}
         mono
       />
@@ -276,7 +287,8 @@ function MapFields(props: Of<'map'>) {
         label={texts.mapLabel}
         name="label"
         value={widget.label ?? ''}
-        onChange={(label) => onChange(withField(widget, 'label', label.slice(0, 255)), 'label')}
+        onChange={(label) => onChange(withField(widget, 'label', label), 'label')}
+        lengthMax={lengths.place}
         description={texts.mapLabelNote}
         mono
       />
@@ -284,7 +296,8 @@ function MapFields(props: Of<'map'>) {
         label={texts.colourBy}
         name="colourBy"
         value={widget.colourBy ?? ''}
-        onChange={(colourBy) => onChange(withField(widget, 'colourBy', colourBy.slice(0, 255)), 'colourBy')}
+        onChange={(colourBy) => onChange(withField(widget, 'colourBy', colourBy), 'colourBy')}
+        lengthMax={lengths.colourBy}
         description={texts.colourByNote}
         mono
       />
@@ -348,7 +361,8 @@ function CommandFields({ widget, variables, onChange }: Of<'command'>) {
         label={texts.commandType}
         name="commandType"
         value={widget.commandType}
-        onChange={(commandType) => onChange({ ...widget, commandType: commandType.slice(0, 255) }, 'commandType')}
+        onChange={(commandType) => onChange({ ...widget, commandType }, 'commandType')}
+        lengthMax={lengths.commandType}
         isRequired
         mono
       />
@@ -357,13 +371,15 @@ function CommandFields({ widget, variables, onChange }: Of<'command'>) {
         label={texts.buttonLabel}
         name="label"
         value={widget.label ?? ''}
-        onChange={(label) => onChange(withField(widget, 'label', label.slice(0, 100)), 'label')}
+        onChange={(label) => onChange(withField(widget, 'label', label), 'label')}
+        lengthMax={lengths.label}
       />
       <TextField
         label={texts.confirm}
         name="confirm"
         value={widget.confirm ?? ''}
-        onChange={(confirm) => onChange(withField(widget, 'confirm', confirm.slice(0, 300)), 'confirm')}
+        onChange={(confirm) => onChange(withField(widget, 'confirm', confirm), 'confirm')}
+        lengthMax={lengths.confirm}
         description={texts.confirmNote}
       />
     </>
@@ -375,7 +391,8 @@ const TextFields = ({ widget, onChange }: Of<'text'>) => (
     label={texts.text}
     name="text"
     value={widget.text}
-    onChange={(text) => onChange({ ...widget, text: text.slice(0, 20_000) }, 'text')}
+    onChange={(text) => onChange({ ...widget, text }, 'text')}
+    lengthMax={lengths.text}
     description={texts.textNote}
     lines={14}
     mono

@@ -9,7 +9,7 @@ import { NumberField } from '../../parts/number-field.tsx'
 import { SearchSelect } from '../../parts/search-select.tsx'
 import { cut, Text, withoutInvisible } from '../../parts/text.tsx'
 import { useDashboard } from './context.tsx'
-import { labelOf, type SeriesReference, type Variable, type WidgetOf } from './definition.ts'
+import { labelOf, lengths, type SeriesReference, type Variable, type WidgetOf } from './definition.ts'
 import { editTexts as texts } from './edit-texts.ts'
 import { EndpointReference } from './reference-fields.tsx'
 
@@ -109,14 +109,16 @@ export function SeriesFields({ series, variables, onChange }: SeriesFieldsProps)
         label={texts.valueName}
         name="value"
         value={series.value ?? ''}
-        onChange={(value) => onChange(withField(series, 'value', value.slice(0, 255)))}
+        onChange={(value) => onChange(withField(series, 'value', value))}
+        lengthMax={lengths.value}
         description={texts.valueNameNote}
       />
       <TextField
         label={texts.label}
         name="label"
         value={series.label ?? ''}
-        onChange={(label) => onChange(withField(series, 'label', label.slice(0, 100)))}
+        onChange={(label) => onChange(withField(series, 'label', label))}
+        lengthMax={lengths.label}
       />
     </>
   )

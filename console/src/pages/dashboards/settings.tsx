@@ -1,8 +1,9 @@
 /** The settings of the dashboard itself: name, description and variables. */
+import { useState } from 'react'
 import { Button, IconButton } from '../../parts/button.tsx'
 import { SelectField, TextField } from '../../parts/fields.tsx'
 import { Text } from '../../parts/text.tsx'
-import type { Contents, Variable } from './definition.ts'
+import { type Contents, lengths, type Variable } from './definition.ts'
 import { editTexts as texts } from './edit-texts.ts'
 import { ApplicationReference, EndpointReference } from './reference-fields.tsx'
 import { withRenamedVariable } from './references.ts'
@@ -66,7 +67,8 @@ export function Settings({ contents, onChange, nameProblem }: SettingsProps) {
         label={texts.name}
         name="name"
         value={name}
-        onChange={(name) => onChange((now) => ({ ...now, name: name.slice(0, 200) }), 'name')}
+        onChange={(name) => onChange((now) => ({ ...now, name }), 'name')}
+        lengthMax={lengths.name}
         problem={nameProblem}
         isRequired
       />
@@ -74,7 +76,8 @@ export function Settings({ contents, onChange, nameProblem }: SettingsProps) {
         label={texts.description}
         name="description"
         value={description}
-        onChange={(text) => onChange((now) => ({ ...now, description: text.slice(0, 2000) }), 'description')}
+        onChange={(text) => onChange((now) => ({ ...now, description: text }), 'description')}
+        lengthMax={lengths.description}
         lines={2}
       />
       <fieldset className="inspector-group">
@@ -113,6 +116,34 @@ interface VariableFieldsProps {
   onChange(variable: Variable, field: string): void
 }
 
+/** A name that is not valid stays typed and is explained; the variable keeps its last valid name. */
+function VariableName({ name, isTaken, onRename }: { name: string; isTaken: boolean; onRename(name: string): void }) {
+  const [wrong, setWrong] = useState<string>()
+  const change = (to: string) => {
+    const isValid = namePattern.test(to) && to.length <= lengths.variable
+    setWrong(isValid ? undefined : to)
+    if (isValid) onRename(to)
+  }
+  const problem =
+    wrong === undefined
+      ? isTaken
+        ? texts.variableNameNote
+        : undefined
+      : texts.variableNameWrong(lengths.variable, name)
+  return (
+    <TextField
+      label={texts.variableName}
+      name="name"
+      value={wrong ?? name}
+      onChange={change}
+      description={texts.variableNameNote}
+      problem={problem}
+      isRequired
+      mono
+    />
+  )
+}
+
 function VariableFields({ variable, variables, onRename, onChange }: VariableFieldsProps) {
   const { name, kind, label, value } = variable
   const isTaken = variables.filter((one) => one.name === name).length > 1
@@ -124,16 +155,7 @@ function VariableFields({ variable, variables, onRename, onChange }: VariableFie
         <small>{texts.variableKinds[kind]}</small>
       </summary>
       <div className="inspector-fields">
-        <TextField
-          label={texts.variableName}
-          name="name"
-          value={name}
-          onChange={(to) => namePattern.test(to) && onRename(to.slice(0, 64))}
-          description={texts.variableNameNote}
-          problem={isTaken ? texts.variableNameNote : undefined}
-          isRequired
-          mono
-        />
+        <VariableName name={name} isTaken={isTaken} onRename={onRename} />
         <SelectField
           label={texts.variableKind}
           name="kind"
@@ -146,7 +168,8 @@ function VariableFields({ variable, variables, onRename, onChange }: VariableFie
           label={texts.variableLabel}
           name="label"
           value={label ?? ''}
-          onChange={(label) => onChange(withField(variable, 'label', label.slice(0, 100)), 'label')}
+          onChange={(label) => onChange(withField(variable, 'label', label), 'label')}
+          lengthMax={lengths.label}
         />
         {kind === 'endpoint' ? (
           <EndpointReference label={texts.variableValue} variables={[]} value={value} onChange={setValue} isPlain />

@@ -25,6 +25,8 @@ export const widgetTexts = {
     series: 'Choose a series.',
     command: 'Name the type of the command.',
     columns: 'Choose at least one column.',
+    tooManyColumns: (max: number) => `A table has at most ${max} columns.`,
+    tooLong: 'A text of this widget is too long. Its field says by how much.',
   },
   loading: 'Loading the widget',
   showTable: 'Show as a table',
