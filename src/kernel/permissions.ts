@@ -32,6 +32,18 @@ export const onResource = (tenantId: string, ...below: string[]): Resource => ({
   path: [tenantSystem, ...below],
 })
 
+/** Returns whether two lists have the same permissions in the same order. JSON does not show the members of a set, so it cannot compare them. */
+export const samePermissions = (one: readonly Permission[], other: readonly Permission[]) =>
+  one.length === other.length &&
+  one.every(({ resource, scopes }, index) => {
+    const compared = other[index]!
+    return (
+      resource === compared.resource &&
+      scopes.size === compared.scopes.size &&
+      [...scopes].every((scope) => compared.scopes.has(scope))
+    )
+  })
+
 /** Returns whether the holder has the scope. A permission on platform-system covers all tenants, any other only the holder's own. */
 export function holds(holder: Holder, scope: string, resource: Resource): boolean {
   if (holder.permissions.length > linearSearchMax) return holdsAmongMany(holder, scope, resource)

@@ -4,6 +4,7 @@ import type { ConcurrencyLimit } from '../../kernel/concurrency-limit.ts'
 import type { Caller, Ctx } from '../../kernel/contract.ts'
 import { PlatformError } from '../../kernel/errors.ts'
 import type { GapReason, Live, LiveEvent } from '../../kernel/live/live.ts'
+import { samePermissions } from '../../kernel/permissions.ts'
 import { sameJson } from '../../kernel/same-json.ts'
 import { timeOf } from '../../kernel/times.ts'
 import { type Admission, type AdmissionDeps, admit } from './admission.ts'
@@ -253,7 +254,7 @@ async function setCaller(state: State, caller: Caller) {
   const { caller: before } = state.ctx
   state.ctx = ctx
   // Permissions are compared, unless it is the same object: its list of permissions grows in place.
-  if (caller === before || !sameJson(caller.permissions, before.permissions))
+  if (caller === before || !samePermissions(caller.permissions, before.permissions))
     state.outlet.send('permissions', JSON.stringify({ at: deps.now() }))
   for (const entry of restart) {
     entry.close()

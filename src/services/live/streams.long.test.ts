@@ -302,6 +302,10 @@ suite('permissions', () => {
     assert.equal(status, 404)
     assert.match(message, /no endpoint .* may not read it/)
     await eventually(() => assert.equal(source.events.filter(({ event }) => event === 'permissions').length, 1))
+    // The same resource with other scopes is a change too.
+    const on = { [`endpoint-${second.endpointId}`]: ['endpoint:read', 'endpoint:update'] }
+    replaceWith(aCaller({ id: 'ada', on }))
+    await eventually(() => assert.equal(source.events.filter(({ event }) => event === 'permissions').length, 2))
     await record(first, 'first')
     await record(second, 'second')
     await eventually(() => assert.equal(source.items('any').at(-1)?.payload, 'second'))
