@@ -32,7 +32,7 @@ export const lengths = {
   ...{ confirm: 300, text: 20_000, column: 255, place: 255, label: 100, value: 255, variable: 64 },
 }
 /** Maximum number of columns of a table. */
-export const tableColumnsMax = 30
+const tableColumnsMax = 30
 
 export const kinds = ['chart', 'value', 'table', 'map', 'alerts', 'command', 'text'] as const satisfies WidgetKind[]
 
@@ -115,6 +115,14 @@ export function incompleteOf(widget: Widget): string | undefined {
     return texts.incomplete.tooManyColumns(tableColumnsMax)
   return limitedTexts(widget).some(([text, max]) => isTooLong(text, max)) ? texts.incomplete.tooLong : undefined
 }
+
+/** Returns why the service would refuse the columns of a table; undefined if it accepts them. */
+export const columnsProblem = (columns: string[]) =>
+  columns.length > tableColumnsMax
+    ? texts.incomplete.tooManyColumns(tableColumnsMax)
+    : columns.some((column) => isTooLong(column, lengths.column))
+      ? texts.incomplete.columnTooLong(lengths.column)
+      : undefined
 
 type LimitedText = [text: string | undefined, max: number]
 

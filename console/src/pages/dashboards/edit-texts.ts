@@ -35,7 +35,6 @@ export const editTexts = {
   emptyText: 'Choose what to show. You can move and resize everything later.',
   incomplete: 'These widgets are not finished:',
   tooMany: (max: number) => `A dashboard has at most ${count(max)} widgets.`,
-  columnTooLong: (max: number) => `A column has at most ${count(max)} characters.`,
   noName: 'A dashboard needs a name.',
   name: 'Name',
   description: 'Description',

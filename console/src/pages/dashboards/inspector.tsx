@@ -6,16 +6,14 @@ import { SelectField, TextField } from '../../parts/fields.tsx'
 import { JsonField, parseJson } from '../../parts/json-field.tsx'
 import { NumberField } from '../../parts/number-field.tsx'
 import { severityLevels, severityTexts } from '../../parts/severity.tsx'
-import { isTooLong } from '../../parts/text-length.ts'
 import { texts as partTexts } from '../../parts/texts.ts'
 import { useDashboard } from './context.tsx'
-import { lengths, tableColumnsMax, type Variable, type Widget, type WidgetOf } from './definition.ts'
+import { columnsProblem, lengths, type Variable, type Widget, type WidgetOf } from './definition.ts'
 import { editTexts as texts } from './edit-texts.ts'
 import { plainColumns, titleOfColumn } from './endpoint-fields.tsx'
 import type { Rectangle } from './layout.ts'
 import { ApplicationReference, EndpointReference, FilterReference } from './reference-fields.tsx'
 import { ChartSeriesFields, SeriesFields, ThresholdFields, withField } from './series-fields.tsx'
-import { widgetTexts } from './widget-texts.ts'
 
 export interface InspectorProps<W extends Widget = Widget> {
   widget: W
@@ -223,13 +221,6 @@ const LimitField = ({ widget, onChange }: Of<'table'> | Of<'alerts'>) => (
     max={1000}
   />
 )
-
-const columnsProblem = (columns: string[]) =>
-  columns.length > tableColumnsMax
-    ? widgetTexts.incomplete.tooManyColumns(tableColumnsMax)
-    : columns.some((column) => isTooLong(column, lengths.column))
-      ? texts.columnTooLong(lengths.column)
-      : undefined
 
 function TableFields(props: Of<'table'>) {
   const { widget, onChange } = props

@@ -26,6 +26,7 @@ export const widgetTexts = {
     command: 'Name the type of the command.',
     columns: 'Choose at least one column.',
     tooManyColumns: (max: number) => `A table has at most ${max} columns.`,
+    columnTooLong: (max: number) => `A column has at most ${max} characters.`,
     tooLong: 'A text of this widget is too long. Its field says by how much.',
   },
   loading: 'Loading the widget',

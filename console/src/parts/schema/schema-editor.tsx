@@ -23,7 +23,7 @@ export interface JsonDraft {
   setValue(value: unknown): void
   /** A text within the form is not valid; undefined: it is again. */
   setBroken(path: string, problem: string | undefined): void
-  /** What was typed is saved, so it may be left; it stays in the editor. */
+  /** The draft is saved, so the page may be left without a question; the text stays in the editor. */
   markSaved(): void
   /** Forgets what was typed. */
   reset(): void
