@@ -1,8 +1,6 @@
 /** Hooks of pages: `useList` and `useGet` read, `useChange` changes. console/README.md has examples. */
 import {
-  type InfiniteData,
   keepPreviousData,
-  QueryClient,
   useInfiniteQuery,
   useMutation,
   useQueries,
@@ -15,25 +13,6 @@ import type { Problem } from '../parts/problem.ts'
 import { useSession } from './client.ts'
 import type { ArgumentsOf, BodyOf, CallName, ItemOf, ListName, OperationName } from './operation-types.ts'
 import { isTemporary, problemOf } from './problems.ts'
-
-/** A list with more pages is not kept in memory after it is left, and is not read again as a whole when it is opened. */
-const keptPages = 2
-
-/** The SDK repeats requests itself. */
-export function createQueryClient(): QueryClient {
-  const queries = new QueryClient({
-    defaultOptions: {
-      queries: { retry: false, staleTime: 5_000, gcTime: 300_000, networkMode: 'always' },
-      mutations: { retry: false, networkMode: 'always' },
-    },
-  })
-  queries.getQueryCache().subscribe(({ type, query }) => {
-    if (type !== 'observerRemoved' || query.getObserversCount() > 0) return
-    const { pages = [] } = (query.state.data ?? {}) as Partial<InfiniteData<unknown>>
-    if (pages.length > keptPages) queries.getQueryCache().remove(query)
-  })
-  return queries
-}
 
 const keyOf = (name: string, args: unknown) => [name.split('.')[0], name, args] as const
 /** While the platform does not answer, pages repeat their requests at this interval. */

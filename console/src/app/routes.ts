@@ -1,17 +1,16 @@
 /** Finds the page of a path, and the pages that a caller may open. */
 import { type Me, maySomewhere } from '../api/me.ts'
 import { type PageEntry, pages } from '../pages/registry.ts'
+import { grouped } from '../parts/group.ts'
 
 const isParameter = (segment: string) => segment.startsWith(':')
+const segmentsOf = (path: string) => path.split('/').filter(Boolean)
 
-/** Returns the parameters if the path matches the pattern. Segments are decoded. */
-export function matchPath(pattern: string, path: string): Record<string, string> | undefined {
-  const patternSegments = pattern.split('/').filter(Boolean)
-  const segments = path.split('/').filter(Boolean)
-  if (patternSegments.length !== segments.length) return undefined
+/** Returns the parameters if the segments match those of a pattern, which has as many. */
+function match(patternSegments: string[], segments: string[]): Record<string, string> | undefined {
   const params: Record<string, string> = {}
   for (const [index, segment] of patternSegments.entries()) {
-    const value = decode(segments[index]!)
+    const value = segments[index]!
     if (isParameter(segment)) params[segment.slice(1)] = value
     else if (segment !== value) return undefined
   }
@@ -26,14 +25,22 @@ function decode(segment: string): string {
   }
 }
 
-/** Patterns without parameters come first: `/endpoints/new` is not an endpoint. */
-const byExactness = pages.toSorted(
-  (a, b) => a.path.split('/').filter(isParameter).length - b.path.split('/').filter(isParameter).length,
+/**
+ * Patterns by their number of segments; those without parameters come first: `/endpoints/new` is not an endpoint. They are split once,
+ * because every link is looked up.
+ */
+const byLength = grouped(
+  pages
+    .map((page) => ({ page, segments: segmentsOf(page.path) }))
+    .toSorted((a, b) => a.segments.filter(isParameter).length - b.segments.filter(isParameter).length),
+  ({ segments }) => String(segments.length),
 )
 
+/** Finds the page of a path, with its parameters decoded. */
 export function findPage(path: string): { page: PageEntry; params: Record<string, string> } | undefined {
-  for (const page of byExactness) {
-    const params = matchPath(page.path, path)
+  const given = segmentsOf(path).map(decode)
+  for (const { page, segments } of byLength.get(String(given.length)) ?? []) {
+    const params = match(segments, given)
     if (params) return { page, params }
   }
   return undefined

@@ -1,32 +1,31 @@
 /** Rows of the data table. */
-import type { ReactNode } from 'react'
+import { memo, type ReactNode } from 'react'
 import { Button } from './button.tsx'
 import type { Column, DataTableProps } from './data-table-types.ts'
 import { Icon } from './icons.tsx'
-import { isSelected, nothingSelected, type Selection, selectedCount } from './selection.ts'
+import { nothingSelected, type Selection, selectedCount } from './selection.ts'
 import { texts } from './texts.ts'
 
+/** Functions of the table that stay the same while it is shown, so that rows are not rendered again because of them. */
 export interface RowHandlers {
-  /** Row −1 is the head. */
-  active: { row: number; column: number }
-  moveTo(row: number, column: number): void
   setActive(cell: { row: number; column: number }): void
   select(row: number, isRange: boolean): void
 }
 
-/** Tab reaches one cell of the grid; the arrow keys move to the other cells. */
-const cellProps = ({ active, setActive }: RowHandlers, row: number, column: number) => ({
+/** Tab reaches one cell of the grid; the arrow keys move to the other cells. `active` is its column, if it is in this row; row −1 is the head. */
+const cellProps = (handlers: RowHandlers, active: number | undefined, row: number, column: number) => ({
   'data-cell': `${row}:${column}`,
   'aria-colindex': column + 1,
-  tabIndex: active.row === row && active.column === column ? 0 : -1,
+  tabIndex: active === column ? 0 : -1,
   onFocus: () => {
-    if (active.row !== row || active.column !== column) setActive({ row, column })
+    if (active !== column) handlers.setActive({ row, column })
   },
 })
 
-interface Shared<T> extends DataTableProps<T> {
-  selection: Selection
+interface Shared {
   handlers: RowHandlers
+  /** Column of the active cell, if it is in this row. */
+  active: number | undefined
 }
 
 export function HeadRow<T>({
@@ -36,14 +35,15 @@ export function HeadRow<T>({
   selection,
   onSelect,
   handlers,
+  active,
   ids,
-}: Shared<T> & { ids: string[] }) {
+}: DataTableProps<T> & Shared & { selection: Selection; ids: string[] }) {
   const areAll = selection.kind === 'all' || (ids.length > 0 && ids.every((id) => selection.ids.has(id)))
   return (
     <div role="rowgroup" className="table-head">
       <div role="row" aria-rowindex={1} className="table-row">
         {onSelect && (
-          <div role="columnheader" className="table-cell table-check" {...cellProps(handlers, -1, 0)}>
+          <div role="columnheader" className="table-cell table-check" {...cellProps(handlers, active, -1, 0)}>
             <input
               type="checkbox"
               tabIndex={-1}
@@ -55,7 +55,7 @@ export function HeadRow<T>({
         )}
         {columns.map((column, index) => (
           <HeadCell key={column.id} column={column} sort={sort} onSort={onSort}>
-            {cellProps(handlers, -1, index + (onSelect ? 1 : 0))}
+            {cellProps(handlers, active, -1, index + (onSelect ? 1 : 0))}
           </HeadCell>
         ))}
       </div>
@@ -102,43 +102,36 @@ function HeadCell<T>({
   )
 }
 
-interface RowProps<T> extends Shared<T> {
+interface RowProps<T> extends Shared {
   row: T
+  /** Name for screen readers. */
+  name: string
   index: number
   start: number
+  columns: Column<T>[]
+  /** Undefined if rows cannot be selected. */
+  isOn: boolean | undefined
   measure(element: Element | null): void
 }
 
-export function TableRow<T>({
-  row,
-  index,
-  start,
-  measure,
-  columns,
-  rowId,
-  rowName,
-  selection,
-  onSelect,
-  handlers,
-}: RowProps<T>) {
-  const id = rowId(row)
-  const isOn = isSelected(selection, id)
+function Row<T>({ row, name, index, start, measure, columns, isOn, handlers, active }: RowProps<T>) {
+  const hasCheck = isOn !== undefined
   return (
     <div
       ref={measure}
       data-index={index}
       role="row"
       aria-rowindex={index + 2}
-      aria-selected={onSelect ? isOn : undefined}
+      aria-selected={isOn}
       className={`table-row${isOn ? ' table-selected' : ''}`}
       style={{ transform: `translateY(${start}px)` }}
     >
-      {onSelect && (
-        <div role="gridcell" className="table-cell table-check" {...cellProps(handlers, index, 0)}>
+      {hasCheck && (
+        <div role="gridcell" className="table-cell table-check" {...cellProps(handlers, active, index, 0)}>
           <input
             type="checkbox"
             tabIndex={-1}
-            aria-label={texts.selectRow((rowName ?? rowId)(row))}
+            aria-label={texts.selectRow(name)}
             checked={isOn}
             onChange={(event) => handlers.select(index, (event.nativeEvent as MouseEvent).shiftKey === true)}
           />
@@ -150,7 +143,7 @@ export function TableRow<T>({
           role="gridcell"
           className={`table-cell${column.align ? ' table-end' : ''}`}
           data-title={column.title}
-          {...cellProps(handlers, index, columnIndex + (onSelect ? 1 : 0))}
+          {...cellProps(handlers, active, index, columnIndex + (hasCheck ? 1 : 0))}
         >
           {column.cell(row)}
         </div>
@@ -158,6 +151,9 @@ export function TableRow<T>({
     </div>
   )
 }
+
+/** A row is rendered again only if something of it changed: scrolling renders the new rows only. */
+export const TableRow = memo(Row) as typeof Row
 
 export function SelectionBar({
   selection,

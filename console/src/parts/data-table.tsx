@@ -3,31 +3,41 @@
  *
  *     <DataTable label="Endpoints" list={list} columns={columns} rowId={(row) => row.endpointId} onOpen={(row) => …} />
  */
-import { useVirtualizer } from '@tanstack/react-virtual'
+import { useVirtualizer, type Virtualizer } from '@tanstack/react-virtual'
 import { type KeyboardEvent, useEffect, useRef, useState } from 'react'
 import { Loading } from './card.tsx'
 import { HeadRow, type RowHandlers, SelectionBar, TableRow } from './data-table-rows.tsx'
 import type { DataTableProps } from './data-table-types.ts'
 import { ErrorNote } from './notes.tsx'
-import { extend, nothingSelected, toggle } from './selection.ts'
+import { extend, isSelected, nothingSelected, toggle } from './selection.ts'
 import { texts } from './texts.ts'
 
 const rowHeight = 44
 /** Rows above and below the visible ones. */
 const overscan = 8
+/** Part of the window that the table has in most cases; its height is measured after the first rows are painted. */
+const initialPart = 0.6
 
 export function DataTable<T>(props: DataTableProps<T>) {
   const { label, list, columns, rowId, selection = nothingSelected, onSelect } = props
   const scroller = useRef<HTMLDivElement>(null)
   const [active, setActive] = useState({ row: -1, column: 0 })
   const lastToggled = useRef(0)
+  const selectNow = useRef<RowHandlers['select']>(undefined)
+  const [handlers] = useState<RowHandlers>(() => ({
+    setActive,
+    select: (row, isRange) => selectNow.current?.(row, isRange),
+  }))
   const { items, hasMore, isLoadingMore, loadMore } = list
+  const isPainted = useIsPainted(items.length > 0)
   const rows = useVirtualizer({
     count: items.length,
     getScrollElement: () => scroller.current,
     estimateSize: () => rowHeight,
     getItemKey: (index) => rowId(items[index]!),
-    overscan,
+    overscan: isPainted ? overscan : 0,
+    initialRect: { width: 0, height: globalThis.innerHeight * initialPart },
+    measureElement: measureLater,
   })
   const visible = rows.getVirtualItems()
   const lastVisible = visible.at(-1)?.index ?? -1
@@ -62,7 +72,8 @@ export function DataTable<T>(props: DataTableProps<T>) {
     if (next.row >= 0) rows.scrollToIndex(next.row)
     focusCell(scroller.current, next)
   }
-  const handlers: RowHandlers = { active, moveTo, select, setActive }
+  selectNow.current = select
+  const activeIn = (row: number) => (active.row === row ? active.column : undefined)
   const template = [...(onSelect ? ['2.5rem'] : []), ...columns.map(({ width }) => width ?? 'minmax(8rem, 1fr)')].join(
     ' ',
   )
@@ -89,16 +100,18 @@ export function DataTable<T>(props: DataTableProps<T>) {
           aria-multiselectable={onSelect ? true : undefined}
           aria-busy={list.isOld}
           style={{ ['--columns' as string]: template }}
-          onKeyDown={(event) => handleKey(event, props, handlers, columnCount)}
+          onKeyDown={(event) => handleKey(event, props, { active, moveTo, select }, columnCount)}
         >
-          <HeadRow {...props} selection={selection} handlers={handlers} ids={ids} />
+          <HeadRow {...props} selection={selection} handlers={handlers} active={activeIn(-1)} ids={ids} />
           <div role="rowgroup" className="table-body" style={{ height: rows.getTotalSize() }}>
             {visible.map(({ index, key, start }) => (
               <TableRow
                 key={key}
-                {...props}
-                selection={selection}
+                columns={columns}
+                name={(props.rowName ?? rowId)(items[index]!)}
+                isOn={onSelect && isSelected(selection, ids[index]!)}
                 handlers={handlers}
+                active={activeIn(index)}
                 row={items[index]!}
                 index={index}
                 start={start}
@@ -114,6 +127,31 @@ export function DataTable<T>(props: DataTableProps<T>) {
       </p>
     </div>
   )
+}
+
+/** The rows that are not visible yet are rendered after the first frame with rows, which is painted sooner without them. */
+function useIsPainted(hasRows: boolean): boolean {
+  const [isPainted, setPainted] = useState(false)
+  useEffect(() => {
+    if (!hasRows) return
+    let frame = requestAnimationFrame(() => {
+      frame = requestAnimationFrame(() => setPainted(true))
+    })
+    return () => cancelAnimationFrame(frame)
+  }, [hasRows])
+  return isPainted
+}
+
+/** Takes the height of a row from the observer of sizes: to ask the row itself would compute the layout once more before the first frame. */
+function measureLater<S extends Element, T extends Element>(
+  element: T,
+  entry: ResizeObserverEntry | undefined,
+  table: Virtualizer<S, T>,
+): number {
+  const size = entry?.borderBoxSize[0]
+  if (size) return Math.round(size.blockSize)
+  const index = table.indexFromElement(element)
+  return table.measurementsCache[index]?.size ?? table.options.estimateSize(index)
 }
 
 /** The table ends with its last row if there is room for all of them. */
@@ -137,10 +175,15 @@ function focusCell(scroller: HTMLElement | null, { row, column }: { row: number;
 
 const pageRows = 12
 
+interface Navigation extends Pick<RowHandlers, 'select'> {
+  active: { row: number; column: number }
+  moveTo(row: number, column: number): void
+}
+
 function handleKey<T>(
   event: KeyboardEvent,
   { onOpen, list }: DataTableProps<T>,
-  { active, moveTo, select }: RowHandlers,
+  { active, moveTo, select }: Navigation,
   columnCount: number,
 ) {
   const { row, column } = active

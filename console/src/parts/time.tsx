@@ -1,5 +1,5 @@
 /** Times in the zone of the person, with UTC beside. The only code that formats dates. */
-import { useEffect, useState, useSyncExternalStore } from 'react'
+import { useSyncExternalStore } from 'react'
 import { texts } from './texts.ts'
 
 type Instant = string | number | Date
@@ -95,6 +95,26 @@ export const timeZone = () => formats.absolute.resolvedOptions().timeZone
 const dayMs = 86_400_000
 const refreshMs = 30_000
 
+let clockMs = Date.now()
+let clock: ReturnType<typeof setInterval> | undefined
+const clockListeners = new Set<() => void>()
+
+/** All relative times share one timer: a table has two in each row. */
+function subscribeToClock(listener: () => void) {
+  clockListeners.add(listener)
+  clock ??= setInterval(() => {
+    clockMs = Date.now()
+    for (const each of clockListeners) each()
+  }, refreshMs)
+  return () => {
+    clockListeners.delete(listener)
+    if (clockListeners.size > 0) return
+    clearInterval(clock)
+    clock = undefined
+  }
+}
+const noSubscription = () => () => {}
+
 export function Time({
   value,
   style = 'relative',
@@ -103,13 +123,8 @@ export function Time({
   /** `clock`: the time of day, with the date if it is another day than today. */
   style?: 'relative' | 'full' | 'day' | 'clock'
 }) {
-  const [now, setNow] = useState(Date.now)
   useSyncExternalStore(subscribe, () => formats)
-  useEffect(() => {
-    if (style !== 'relative') return
-    const timer = setInterval(() => setNow(Date.now()), refreshMs)
-    return () => clearInterval(timer)
-  }, [style])
+  const now = useSyncExternalStore(style === 'relative' ? subscribeToClock : noSubscription, () => clockMs)
   if (value === null || value === undefined || value === '') return <span className="text-none">{texts.none}</span>
   const ms = new Date(value).getTime()
   if (Number.isNaN(ms)) return <bdi className="text">{String(value)}</bdi>

@@ -1,5 +1,5 @@
 /** The list of endpoints: search, sort, conditions with their counts, selection and work over many, at any number of endpoints. */
-import { useEffect, useRef, useState } from 'react'
+import { memo, useEffect, useRef, useState } from 'react'
 import { useLocation } from 'wouter'
 import { useMay } from '../../api/me.ts'
 import type { BodyOf, ItemOf } from '../../api/operation-types.ts'
@@ -70,14 +70,18 @@ const valuesOf = (counts: Counts | undefined, by: string) =>
   counts?.counts.find((one) => one.by === by)?.values.map(({ value, count }) => ({ value: String(value), count })) ?? []
 
 /** Counts without the condition that the counts are for, so that each option shows how many endpoints it would list. */
-function useCounts(conditions: Conditions) {
+function useCounts(conditions: Conditions, enabled: boolean) {
   const { connection: _, ...withoutConnection } = conditions
   const { applicationName: __, applicationVersionName: ___, ...withoutVersion } = conditions
-  const byConnection = useGet('endpoints.counts.get', { ...withoutConnection, by: ['connection'] }, { refreshMs })
+  const byConnection = useGet(
+    'endpoints.counts.get',
+    { ...withoutConnection, by: ['connection'] },
+    { refreshMs, enabled },
+  )
   const byVersion = useGet(
     'endpoints.counts.get',
     { ...withoutVersion, by: ['application', 'version'], top: topValues },
-    { refreshMs },
+    { refreshMs, enabled },
   )
   const ofConnection = valuesOf(byConnection.data, 'connection')
   const total = conditions.connection
@@ -102,7 +106,8 @@ export default function EndpointsPage() {
   useEffect(() => {
     if (isSearching) list.loadMore()
   }, [isSearching, list.loadMore])
-  const counts = useCounts(conditions)
+  // The rows are shown first: the counts take longer, and change the conditions above the table.
+  const counts = useCounts(conditions, list.isRead || list.problem !== undefined)
   const isFiltered = Object.keys(conditions).length > 0
   const change = (changed: Partial<Address['values']>) => {
     setSelection(nothingSelected)
@@ -130,7 +135,7 @@ export default function EndpointsPage() {
           </>
         }
       />
-      <Filters address={{ ...address, set: change }} counts={counts} />
+      <Filters address={{ ...address, set: change }} counts={counts} view={address.values} />
       <DataTable
         label={texts.title}
         list={table}
@@ -164,7 +169,23 @@ export default function EndpointsPage() {
   )
 }
 
-function Filters({ address, counts }: { address: Address; counts: ReturnType<typeof useCounts> }) {
+interface FiltersProps {
+  address: Address
+  counts: ReturnType<typeof useCounts>
+  /** The values of the address, which stay the same while it does. */
+  view: Address['values']
+}
+
+/** Choices take longer to render than the rows, so they are rendered only if they change. */
+const Filters = memo(
+  FilterFields,
+  (before, now) =>
+    before.view === now.view &&
+    before.counts.byConnection.data === now.counts.byConnection.data &&
+    before.counts.byVersion.data === now.counts.byVersion.data,
+)
+
+function FilterFields({ address, counts }: FiltersProps) {
   const { q, application, version, connection, activity, filter, where } = address.values
   const { byConnection, byVersion, ofConnection } = counts
   const countOf = (state: string) =>

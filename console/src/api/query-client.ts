@@ -1,0 +1,26 @@
+/** The cache of what pages have read. */
+import { type InfiniteData, QueryClient } from '@tanstack/react-query'
+
+/** A list with more pages is not kept in memory after it is left, and is not read again as a whole when it is opened. */
+const keptPages = 2
+
+/** The SDK repeats requests itself. */
+export function createQueryClient(): QueryClient {
+  const queries = new QueryClient({
+    defaultOptions: {
+      queries: { retry: false, staleTime: 5_000, gcTime: 300_000, networkMode: 'always' },
+      mutations: { retry: false, networkMode: 'always' },
+    },
+  })
+  const cache = queries.getQueryCache()
+  cache.subscribe(({ type, query }) => {
+    if (type !== 'observerRemoved' || query.getObserversCount() > 0) return
+    const { pages = [] } = (query.state.data ?? {}) as Partial<InfiniteData<{ items: unknown[] }>>
+    if (pages.length <= keptPages) return
+    cache.remove(query)
+    // The engine keeps the query alive: a hidden class refers to a getter that the query has made. So its items are released here;
+    // nothing else uses these arrays, because `useList` copies them.
+    for (const page of pages) page.items.length = 0
+  })
+  return queries
+}
