@@ -3,7 +3,7 @@
  *
  *     <DataTable label="Endpoints" list={list} columns={columns} rowId={(row) => row.endpointId} onOpen={(row) => …} />
  */
-import { useVirtualizer, type Virtualizer } from '@tanstack/react-virtual'
+import { type Rect, useVirtualizer, type Virtualizer } from '@tanstack/react-virtual'
 import { type KeyboardEvent, useEffect, useRef, useState } from 'react'
 import { Loading } from './card.tsx'
 import { HeadRow, type RowHandlers, SelectionBar, TableRow } from './data-table-rows.tsx'
@@ -38,6 +38,8 @@ export function DataTable<T>(props: DataTableProps<T>) {
     overscan: isPainted ? overscan : 0,
     initialRect: { width: 0, height: globalThis.innerHeight * initialPart },
     measureElement: measureLater,
+    observeElementRect: observeSize,
+    observeElementOffset: observeScrolling,
   })
   const visible = rows.getVirtualItems()
   const lastVisible = visible.at(-1)?.index ?? -1
@@ -140,6 +142,38 @@ function useIsPainted(hasRows: boolean): boolean {
     return () => cancelAnimationFrame(frame)
   }, [hasRows])
   return isPainted
+}
+
+/** Observes the size of the table without computing the layout at once, as the function of the library does. */
+function observeSize({ scrollElement }: Virtualizer<HTMLDivElement, Element>, onSize: (size: Rect) => void) {
+  if (!scrollElement) return
+  const observer = new ResizeObserver(([entry]) => {
+    const size = entry?.borderBoxSize[0]
+    if (size) onSize({ width: Math.round(size.inlineSize), height: Math.round(size.blockSize) })
+  })
+  observer.observe(scrollElement)
+  return () => observer.disconnect()
+}
+
+const scrollEndMs = 150
+
+/** Observes where the table is scrolled to. A table that was just made is at its begin, which need not be read. */
+function observeScrolling(
+  { scrollElement }: Virtualizer<HTMLDivElement, Element>,
+  onOffset: (offset: number, isScrolling: boolean) => void,
+) {
+  if (!scrollElement) return
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const onScroll = () => {
+    onOffset(scrollElement.scrollTop, true)
+    clearTimeout(timer)
+    timer = setTimeout(() => onOffset(scrollElement.scrollTop, false), scrollEndMs)
+  }
+  scrollElement.addEventListener('scroll', onScroll, { passive: true })
+  return () => {
+    clearTimeout(timer)
+    scrollElement.removeEventListener('scroll', onScroll)
+  }
 }
 
 /** Takes the height of a row from the observer of sizes: to ask the row itself would compute the layout once more before the first frame. */
