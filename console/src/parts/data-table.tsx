@@ -3,7 +3,7 @@
  *
  *     <DataTable label="Endpoints" list={list} columns={columns} rowId={(row) => row.endpointId} onOpen={(row) => …} />
  */
-import { type Rect, useVirtualizer, type Virtualizer } from '@tanstack/react-virtual'
+import { elementScroll, type Rect, useVirtualizer, type Virtualizer } from '@tanstack/react-virtual'
 import { type KeyboardEvent, useEffect, useRef, useState } from 'react'
 import { Loading } from './card.tsx'
 import { HeadRow, type RowHandlers, SelectionBar, TableRow } from './data-table-rows.tsx'
@@ -40,6 +40,7 @@ export function DataTable<T>(props: DataTableProps<T>) {
     measureElement: measureLater,
     observeElementRect: observeSize,
     observeElementOffset: observeScrolling,
+    scrollToFn: scrollIfElsewhere,
   })
   const visible = rows.getVirtualItems()
   const lastVisible = visible.at(-1)?.index ?? -1
@@ -153,6 +154,11 @@ function observeSize({ scrollElement }: Virtualizer<HTMLDivElement, Element>, on
   })
   observer.observe(scrollElement)
   return () => observer.disconnect()
+}
+
+/** Scrolls the table, unless it is there already, as when it was just made: scrolling computes the layout at once. */
+const scrollIfElsewhere: typeof elementScroll = (offset, options, table) => {
+  if (offset + (options.adjustments ?? 0) !== (table.scrollOffset ?? 0)) elementScroll(offset, options, table)
 }
 
 const scrollEndMs = 150

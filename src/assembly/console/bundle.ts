@@ -71,20 +71,28 @@ export async function bundleConsole(directory: string): Promise<Manifest> {
     logLevel: 'silent',
     plugins: [withoutOtherLanguages, allStyles],
   })
-  const nameOf = (entry: RegExp, extension: string) => {
+  const pathOf = (entry: RegExp, extension: string) => {
     const found = Object.entries(metafile.outputs).find(
       ([name, { entryPoint }]) => entryPoint !== undefined && entry.test(entryPoint) && name.endsWith(extension),
     )
     if (!found) throw new Error(`the build has no ${extension} file of ${entry}`)
-    return found[0].split('/').at(-1)!
+    return found[0]
+  }
+  const fileOf = (path: string) => path.split('/').at(-1)!
+  const importsOf = (path: string, seen = new Set<string>()): Set<string> => {
+    for (const { path: imported, kind } of metafile.outputs[path]?.imports ?? [])
+      if (kind === 'import-statement' && !seen.has(imported)) importsOf(imported, seen.add(imported))
+    return seen
   }
   const files: Record<string, BuiltFile> = {}
   for (const name of (await readdir(directory)).sort()) files[name] = await compress(directory, name)
+  const script = pathOf(/main\.tsx$/, '.js')
   const manifest: Manifest = {
-    script: nameOf(/main\.tsx$/, '.js'),
-    style: nameOf(/^console:/, '.css'),
-    worker: nameOf(/live-worker\.ts$/, '.js'),
-    reference: nameOf(/app\/reference\.ts$/, '.js'),
+    script: fileOf(script),
+    imports: [...importsOf(script)].map(fileOf).sort(),
+    style: fileOf(pathOf(/^console:/, '.css')),
+    worker: fileOf(pathOf(/live-worker\.ts$/, '.js')),
+    reference: fileOf(pathOf(/app\/reference\.ts$/, '.js')),
     files,
   }
   await writeFile(join(directory, manifestName), `${JSON.stringify(manifest, null, 1)}\n`)

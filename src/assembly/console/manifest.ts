@@ -11,6 +11,8 @@ export interface BuiltFile {
 export interface Manifest {
   /** Name of the script that the page loads. */
   script: string
+  /** Names of the files that the script imports: the page loads them together with it, not after it. */
+  imports: string[]
   style: string
   /** Name of the worker script; all tabs share this worker. */
   worker: string

@@ -18,13 +18,14 @@ const head = (base: string, title: string) => `<!doctype html>
 <link rel="icon" href="${base}/assets/icon.svg" type="image/svg+xml">`
 
 /** `baseUrl` is the public address: the app calls no other. */
-export function shellPage({ script, style, worker }: Manifest, baseUrl: string, version: string): string {
+export function shellPage({ script, imports, style, worker }: Manifest, baseUrl: string, version: string): string {
   const base = escapeHtml(pathOf(baseUrl))
   return `${head(base, 'Waypost')}
 <meta name="waypost-base" content="${escapeHtml(baseUrl)}">
 <meta name="waypost-version" content="${escapeHtml(version)}">
 <meta name="waypost-worker" content="${base}/console/@/${worker}">
 <link rel="stylesheet" href="${base}/console/@/${style}">
+${imports.map((name) => `<link rel="modulepreload" href="${base}/console/@/${name}">`).join('\n')}
 <script type="module" src="${base}/console/@/${script}"></script>
 </head>
 <body>
