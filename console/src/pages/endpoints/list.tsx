@@ -1,5 +1,5 @@
 /** The list of endpoints: search, sort, conditions with their counts, selection and work over many, at any number of endpoints. */
-import { memo, useEffect, useRef, useState } from 'react'
+import { memo, useDeferredValue, useEffect, useRef, useState } from 'react'
 import { useLocation } from 'wouter'
 import { useMay } from '../../api/me.ts'
 import type { BodyOf, ItemOf } from '../../api/operation-types.ts'
@@ -108,6 +108,8 @@ export default function EndpointsPage() {
   }, [isSearching, list.loadMore])
   // The rows are shown first: the counts take longer, and change the conditions above the table.
   const counts = useCounts(conditions, list.isRead || list.problem !== undefined)
+  // The first render asks for the rows; the conditions, which take longer to render than the rows, follow in pieces.
+  const showsFilters = useDeferredValue(true, false)
   const isFiltered = Object.keys(conditions).length > 0
   const change = (changed: Partial<Address['values']>) => {
     setSelection(nothingSelected)
@@ -135,7 +137,11 @@ export default function EndpointsPage() {
           </>
         }
       />
-      <Filters address={{ ...address, set: change }} counts={counts} view={address.values} />
+      {showsFilters ? (
+        <Filters address={{ ...address, set: change }} counts={counts} view={address.values} />
+      ) : (
+        <div className="endpoint-filters" />
+      )}
       <DataTable
         label={texts.title}
         list={table}
