@@ -1,7 +1,8 @@
-/** Measures how much slower devices are served while 200 web consoles watch them over live streams. */
+/** Measures what 200 open web consoles cost: memory, processor time, and how much slower devices are served while they are watched. */
 import { type ClientRequest, request } from 'node:http'
 import { sleep } from '../src/kernel/clock.ts'
-import { applicationName, prepareData, startBenchPlatform } from './gateway/bench-platform.ts'
+import { cpuSeconds, memoryMb } from '../test/harness/processes.ts'
+import { applicationName, type BenchPlatform, prepareData, startBenchPlatform } from './gateway/bench-platform.ts'
 import { startGenerator } from './gateway/generator.ts'
 import { type LoadFigures, measure } from './gateway/measure.ts'
 import { removeDirectory } from './platform.ts'
@@ -9,8 +10,8 @@ import { type Figure, median } from './report.ts'
 
 /** Duration of one measurement. BENCH_SECONDS sets a shorter one for a quick run. */
 const seconds = Number(process.env.BENCH_SECONDS ?? 9)
-const rounds = 5
-const consoleCount = 200
+const rounds = Number(process.env.BENCH_ROUNDS ?? 5)
+const consoleCount = Number(process.env.BENCH_CONSOLES ?? 200)
 const load = { name: '1,000 connections', connections: 1000, window: 8 }
 
 interface Consoles {
@@ -33,6 +34,7 @@ export async function live(): Promise<Figure[]> {
     const watched: LoadFigures[] = []
     let [bytes, gaps] = [0, 0]
     await measure(generator, bench, load, seconds)
+    const idle = await withoutLoad(bench, prepared.tokens)
     // The two cases alternate, because the load of the machine changes over time.
     for (let round = 0; round < rounds; round++) {
       without.push(await measure(generator, bench, load, seconds))
@@ -42,12 +44,35 @@ export async function live(): Promise<Figure[]> {
       gaps += consoles.gaps()
       await consoles.close()
     }
-    return figuresOf(without, watched, bytes, gaps)
+    return [...idle, ...figuresOf(without, watched, bytes, gaps)]
   } finally {
     generator.stop()
     await bench.stop()
     removeDirectory(prepared.directory)
   }
+}
+
+/** Consoles are opened and closed once before, because the first streams compile code and fill caches. */
+async function withoutLoad(bench: BenchPlatform, tokens: string[]): Promise<Figure[]> {
+  const { pid, baseUrl } = bench.platform
+  const open = async () => await openConsoles(baseUrl, await bench.token(), tokens)
+  /** Milliseconds of processor time in a second. */
+  const measureUse = async () => {
+    const before = cpuSeconds(pid)
+    await sleep(seconds * 1000)
+    return ((cpuSeconds(pid) - before) * 1000) / seconds
+  }
+  await (await open()).close()
+  const [cpuWithout, memoryWithout] = [await measureUse(), memoryMb([pid])]
+  const consoles = await open()
+  const [cpuWith, memoryWith] = [await measureUse(), memoryMb([pid])]
+  await consoles.close()
+  const each = `each of ${consoleCount} open consoles without load`
+  return [
+    { name: `Memory for ${each}`, value: ((memoryWith - memoryWithout) * 1024) / consoleCount, unit: 'KB' },
+    { name: 'Processor time of a node without consoles', value: cpuWithout, unit: 'ms/s' },
+    { name: `Processor time for ${each}`, value: (cpuWith - cpuWithout) / consoleCount, unit: 'ms/s' },
+  ]
 }
 
 function figuresOf(without: LoadFigures[], watched: LoadFigures[], bytes: number, gaps: number): Figure[] {
