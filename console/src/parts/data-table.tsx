@@ -3,20 +3,14 @@
  *
  *     <DataTable label="Endpoints" list={list} columns={columns} rowId={(row) => row.endpointId} onOpen={(row) => …} />
  */
-import { elementScroll, type Rect, useVirtualizer, type Virtualizer } from '@tanstack/react-virtual'
-import { type KeyboardEvent, useEffect, useRef, useState } from 'react'
+import { type KeyboardEvent, type RefObject, useEffect, useRef, useState } from 'react'
 import { Loading } from './card.tsx'
 import { HeadRow, type RowHandlers, SelectionBar, TableRow } from './data-table-rows.tsx'
 import type { DataTableProps } from './data-table-types.ts'
+import { overscan, useVisibleRows } from './data-table-virtual.ts'
 import { ErrorNote } from './notes.tsx'
 import { extend, isSelected, nothingSelected, toggle } from './selection.ts'
 import { texts } from './texts.ts'
-
-const rowHeight = 44
-/** Rows above and below the visible ones. */
-const overscan = 8
-/** Part of the window that the table has in most cases; its height is measured after the first rows are painted. */
-const initialPart = 0.6
 
 export function DataTable<T>(props: DataTableProps<T>) {
   const { label, list, columns, rowId, selection = nothingSelected, onSelect } = props
@@ -29,30 +23,14 @@ export function DataTable<T>(props: DataTableProps<T>) {
     select: (row, isRange) => selectNow.current?.(row, isRange),
   }))
   const { items, hasMore, isLoadingMore, loadMore } = list
-  const isPainted = useIsPainted(items.length > 0)
-  const rows = useVirtualizer({
-    count: items.length,
-    getScrollElement: () => scroller.current,
-    estimateSize: () => rowHeight,
-    getItemKey: (index) => rowId(items[index]!),
-    overscan: isPainted ? overscan : 0,
-    initialRect: { width: 0, height: globalThis.innerHeight * initialPart },
-    measureElement: measureLater,
-    observeElementRect: observeSize,
-    observeElementOffset: observeScrolling,
-    scrollToFn: scrollIfElsewhere,
-  })
+  const rows = useVisibleRows(scroller, items.length, (index) => rowId(items[index]!))
   const visible = rows.getVirtualItems()
   const lastVisible = visible.at(-1)?.index ?? -1
   useEffect(() => {
     if (hasMore && !isLoadingMore && lastVisible >= items.length - 2 * overscan) loadMore()
   }, [hasMore, isLoadingMore, lastVisible, items.length, loadMore])
 
-  // Tab enters the table once; the arrow keys move between its cells.
-  useEffect(() => {
-    for (const control of scroller.current?.querySelectorAll<HTMLElement>('.table-body a, .table-body button') ?? [])
-      control.tabIndex = -1
-  })
+  useOneTabStop(scroller)
 
   // A page can be empty although others follow.
   if (list.isLoading || (items.length === 0 && hasMore)) return <Loading label={texts.loading} lines={8} />
@@ -132,66 +110,12 @@ export function DataTable<T>(props: DataTableProps<T>) {
   )
 }
 
-/** The rows that are not visible yet are rendered after the first frame with rows, which is painted sooner without them. */
-function useIsPainted(hasRows: boolean): boolean {
-  const [isPainted, setPainted] = useState(false)
+/** Tab enters the table once; the arrow keys move between its cells. */
+function useOneTabStop(scroller: RefObject<HTMLDivElement | null>) {
   useEffect(() => {
-    if (!hasRows) return
-    let frame = requestAnimationFrame(() => {
-      frame = requestAnimationFrame(() => setPainted(true))
-    })
-    return () => cancelAnimationFrame(frame)
-  }, [hasRows])
-  return isPainted
-}
-
-/** Observes the size of the table without computing the layout at once, as the function of the library does. */
-function observeSize({ scrollElement }: Virtualizer<HTMLDivElement, Element>, onSize: (size: Rect) => void) {
-  if (!scrollElement) return
-  const observer = new ResizeObserver(([entry]) => {
-    const size = entry?.borderBoxSize[0]
-    if (size) onSize({ width: Math.round(size.inlineSize), height: Math.round(size.blockSize) })
+    for (const control of scroller.current?.querySelectorAll<HTMLElement>('.table-body a, .table-body button') ?? [])
+      control.tabIndex = -1
   })
-  observer.observe(scrollElement)
-  return () => observer.disconnect()
-}
-
-/** Scrolls the table, unless it is there already, as when it was just made: scrolling computes the layout at once. */
-const scrollIfElsewhere: typeof elementScroll = (offset, options, table) => {
-  if (offset + (options.adjustments ?? 0) !== (table.scrollOffset ?? 0)) elementScroll(offset, options, table)
-}
-
-const scrollEndMs = 150
-
-/** Observes where the table is scrolled to. A table that was just made is at its begin, which need not be read. */
-function observeScrolling(
-  { scrollElement }: Virtualizer<HTMLDivElement, Element>,
-  onOffset: (offset: number, isScrolling: boolean) => void,
-) {
-  if (!scrollElement) return
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const onScroll = () => {
-    onOffset(scrollElement.scrollTop, true)
-    clearTimeout(timer)
-    timer = setTimeout(() => onOffset(scrollElement.scrollTop, false), scrollEndMs)
-  }
-  scrollElement.addEventListener('scroll', onScroll, { passive: true })
-  return () => {
-    clearTimeout(timer)
-    scrollElement.removeEventListener('scroll', onScroll)
-  }
-}
-
-/** Takes the height of a row from the observer of sizes: to ask the row itself would compute the layout once more before the first frame. */
-function measureLater<S extends Element, T extends Element>(
-  element: T,
-  entry: ResizeObserverEntry | undefined,
-  table: Virtualizer<S, T>,
-): number {
-  const size = entry?.borderBoxSize[0]
-  if (size) return Math.round(size.blockSize)
-  const index = table.indexFromElement(element)
-  return table.measurementsCache[index]?.size ?? table.options.estimateSize(index)
 }
 
 /** The table ends with its last row if there is room for all of them. */

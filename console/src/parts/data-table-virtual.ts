@@ -1,0 +1,91 @@
+/** The rows of the data table that are in the page: the visible ones, and some above and below. */
+import { elementScroll, type Rect, useVirtualizer, type Virtualizer } from '@tanstack/react-virtual'
+import { type RefObject, useEffect, useState } from 'react'
+
+const rowHeight = 44
+/** Rows above and below the visible ones. */
+export const overscan = 8
+/** Part of the window that the table has in most cases; its height is measured after the first rows are painted. */
+const initialPart = 0.6
+
+export function useVisibleRows(
+  scroller: RefObject<HTMLDivElement | null>,
+  count: number,
+  keyOf: (index: number) => string,
+): Virtualizer<HTMLDivElement, Element> {
+  const isPainted = useIsPainted(count > 0)
+  return useVirtualizer({
+    count,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => rowHeight,
+    getItemKey: keyOf,
+    overscan: isPainted ? overscan : 0,
+    initialRect: { width: 0, height: globalThis.innerHeight * initialPart },
+    measureElement: measureLater,
+    observeElementRect: observeSize,
+    observeElementOffset: observeScrolling,
+    scrollToFn: scrollIfElsewhere,
+  })
+}
+
+/** The rows that are not visible yet are rendered after the first frame with rows, which is painted sooner without them. */
+function useIsPainted(hasRows: boolean): boolean {
+  const [isPainted, setPainted] = useState(false)
+  useEffect(() => {
+    if (!hasRows) return
+    let frame = requestAnimationFrame(() => {
+      frame = requestAnimationFrame(() => setPainted(true))
+    })
+    return () => cancelAnimationFrame(frame)
+  }, [hasRows])
+  return isPainted
+}
+
+/** Observes the size of the table without computing the layout at once, as the function of the library does. */
+function observeSize({ scrollElement }: Virtualizer<HTMLDivElement, Element>, onSize: (size: Rect) => void) {
+  if (!scrollElement) return
+  const observer = new ResizeObserver(([entry]) => {
+    const size = entry?.borderBoxSize[0]
+    if (size) onSize({ width: Math.round(size.inlineSize), height: Math.round(size.blockSize) })
+  })
+  observer.observe(scrollElement)
+  return () => observer.disconnect()
+}
+
+/** Scrolls the table, unless it is there already, as when it was just made: scrolling computes the layout at once. */
+const scrollIfElsewhere: typeof elementScroll = (offset, options, table) => {
+  if (offset + (options.adjustments ?? 0) !== (table.scrollOffset ?? 0)) elementScroll(offset, options, table)
+}
+
+const scrollEndMs = 150
+
+/** Observes where the table is scrolled to. A table that was just made is at its begin, which need not be read. */
+function observeScrolling(
+  { scrollElement }: Virtualizer<HTMLDivElement, Element>,
+  onOffset: (offset: number, isScrolling: boolean) => void,
+) {
+  if (!scrollElement) return
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const onScroll = () => {
+    onOffset(scrollElement.scrollTop, true)
+    clearTimeout(timer)
+    timer = setTimeout(() => onOffset(scrollElement.scrollTop, false), scrollEndMs)
+  }
+  scrollElement.addEventListener('scroll', onScroll, { passive: true })
+  return () => {
+    clearTimeout(timer)
+    scrollElement.removeEventListener('scroll', onScroll)
+  }
+}
+
+/** Takes the height of a row from the observer of sizes: to ask the row itself would compute the layout once more before the first frame. */
+function measureLater<S extends Element, T extends Element>(
+  element: T,
+  entry: ResizeObserverEntry | undefined,
+  table: Virtualizer<S, T>,
+): number {
+  const size = entry?.borderBoxSize[0]
+  if (size) return Math.round(size.blockSize)
+  const index = table.indexFromElement(element)
+  return table.measurementsCache[index]?.size ?? table.options.estimateSize(index)
+}
