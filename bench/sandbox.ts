@@ -31,13 +31,13 @@ export async function sandbox(): Promise<Figure[]> {
 }
 
 async function compareNeighbour(): Promise<Figure[]> {
-  const { calm, withLoops, withFlood } = await measureNeighbour()
+  const { unloaded, withLoops, withFlood } = await measureNeighbour()
   return [
-    { name: 'Short scripts of a tenant, p99', value: calm, unit: 'ms' },
-    { name: 'The same while another tenant loops', value: withLoops / calm, unit: 'times', limit: { max: 2 } },
+    { name: 'Short scripts of a tenant, p99', value: unloaded, unit: 'ms' },
+    { name: 'The same while another tenant loops', value: withLoops / unloaded, unit: 'times', limit: { max: 2 } },
     {
       name: 'The same while another tenant floods its queue',
-      value: withFlood / calm,
+      value: withFlood / unloaded,
       unit: 'times',
       limit: { max: 2 },
     },

@@ -13,7 +13,7 @@ export interface Comment {
 const blockComment = /^([ \t]*)\/\*(\*?)([\s\S]*?)\*\//gm
 const lineComments = /(?:^[ \t]*(?:\/\/|--(?= )).*\n?)+/gm
 
-/** Finds comments that have lines of their own; those behind code on the same line are one line anyway. */
+/** Finds comments on lines of their own. Comments behind code on the same line are not checked. */
 export function commentsOf(text: string): Comment[] {
   const lineAt = (index: number) => text.slice(0, index).split('\n').length
   const plain = (part: string, mark: RegExp) =>

@@ -164,7 +164,7 @@ async function run({ seconds, warmUpSeconds, rate, pids, periodSeconds }: RunOrd
   const cpuBefore = process.cpuUsage()
   const began = performance.now()
   if (periodSeconds !== undefined) inPeriods = startPeriods(periodSeconds)
-  // The last period ends before the run does.
+  // The run is 500 ms longer, so that the timer of the last period fires before its end.
   await sleep(seconds * 1000 + (periodSeconds === undefined ? 0 : 500))
   inPeriods?.stop()
   const taken = (performance.now() - began) / 1000

@@ -11,10 +11,10 @@ export async function measureNeighbour() {
   const withLoops = await during(() => sandbox.run({ ...request, tenantId: 'loops', script: 'for (;;);' }), sandbox, 1)
   const withFlood = await during(() => sandbox.run({ ...request, tenantId: 'floods' }), sandbox, 500)
   await sandbox.stop()
-  return { calm: unloaded, withLoops, withFlood }
+  return { unloaded, withLoops, withFlood }
 }
 
-const request = { tenantId: 'calm', input: '{"a":1}', script: 'return ctx.a + 1' }
+const request = { tenantId: 'neighbour', input: '{"a":1}', script: 'return ctx.a + 1' }
 
 /** Measures while `parallel` callers repeat the work without a pause. */
 async function during(work: () => Promise<unknown>, sandbox: Sandbox, parallel: number): Promise<number> {

@@ -173,8 +173,8 @@ function readEvent(state: State, { event, data }: ServerEvent, isOpen: boolean):
   const content = JSON.parse(data)
   if (event === 'open') {
     state.streamId = content.streamId
-    // The subscriptions may have changed while the connection was opened. If the platform rejects them, it also rejects the next
-    // connection.
+    // The subscriptions may have changed while the connection was opened. If the platform rejects the new ones,
+    // the next connection sends them again, and its error reaches the caller.
     if (state.sent !== state.subscriptions) change(state).catch(() => state.connection.abort())
     return { type: 'open', streamId: content.streamId, resumed: isOpen }
   }

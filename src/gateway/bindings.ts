@@ -23,7 +23,10 @@ export interface Bindings {
   count(): number
   /** Binds the endpoint to the connection. Returns undefined if another connection has it and `replacesOther` is false. */
   bind(connection: DeviceConnection, identified: Identified, replacesOther: boolean): Binding | undefined
-  /** Reports an endpoint whose connection closed before it was identified. It does not replace another binding. */
+  /**
+   * Reports the endpoint as connected and then disconnected, because the connection closed before its identification was complete.
+   * Another binding of the endpoint stays.
+   */
   reportTransient(connection: DeviceConnection, identified: Identified): Binding
   /** Removes all bindings of a closed connection. */
   release(connection: DeviceConnection, why: string): void

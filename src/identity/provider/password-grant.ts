@@ -22,7 +22,7 @@ export function usePasswordGrant(provider: Provider, context: InstanceContext, f
   const refused = (description: string) =>
     Object.assign(new errors.InvalidGrant('second factor'), { error_description: description })
 
-  /** The parameter `totp` is Keycloak's. Recovery codes and security keys need the sign-in page. */
+  /** Checks the second factor of a password grant. Its parameter has the name that Keycloak uses, `totp`. Recovery codes and security keys need the sign-in page. */
   async function checkSecondFactor(ctx: Ctx, userId: string, totp: string | undefined) {
     const required = await core.secondFactors.requirementOf(realm, userId)
     if (required === 'none') return

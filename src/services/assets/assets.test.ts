@@ -279,7 +279,7 @@ suite('the list of assets', () => {
 })
 
 suite('permissions on assets', () => {
-  test('lists show the assets that the caller may read; the scope on one asset shows that asset', async () => {
+  test('a caller with a scope on one asset lists only that asset, and gets 403 for its changes and 404 for other assets', async () => {
     const [mine, hidden] = [idOf(await anAsset()), idOf(await anAsset())]
     const reader = waypost.as(aCaller({ on: { [`asset-${mine}`]: ['asset:read'] } }))
     const seen = await reader(`GET ${assets}`)

@@ -13,8 +13,8 @@ export default defineService({
   needs: { identity: Identity, applications: Applications },
   migrations: new URL('./migrations/', import.meta.url),
   scopes: {
-    // A dashboard shows only data that its reader may read.
     [dashboardScopes.create]: heldBy.endpointAdmins,
+    // All who read endpoints may read dashboards, because a dashboard shows only data that its reader may read anyway.
     [dashboardScopes.read]: heldBy.endpointReaders,
     ...scopes('dashboard', ['update', 'delete'], heldBy.applicationAdmins),
   },

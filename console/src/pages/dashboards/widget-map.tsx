@@ -1,4 +1,4 @@
-/** Endpoints on a map, coloured by their connection or another field; the same as a table. */
+/** Endpoints on a map, coloured by their connection or another field, or the same endpoints in a table. */
 import { useMemo, useState } from 'react'
 import { useLocation } from 'wouter'
 import { useList } from '../../api/query.ts'

@@ -1,6 +1,6 @@
 /**
  * Removes orphans: contents without an item. A deletion records them in its transaction, and they are removed after the
- * commit. A crash can therefore leave a content without a row, but never a row without a content.
+ * commit. A crash can therefore leave a content without an item, but never an item without a content.
  */
 import type { Blobs } from '../../../kernel/blobs/blobs.ts'
 import { markKey, readMark, writeMark } from '../../../kernel/blobs/mark.ts'

@@ -43,7 +43,7 @@ export function createMappingOperations({ kit, applications }: Deps): MappingOpe
       const result: Record<string, unknown> = {}
       for (const name of names) {
         const known = indices.find(({ applicationName }) => applicationName === name)
-        // An application of `*` that never had a template has no index.
+        // With several applications, those without an index are left out: they never had a template.
         if (!known && names.length > 1) continue
         const row = await findTemplate(sql, tenantId, name)
         const mappings = row ? (parseExact(row.template) as Template).mappings : {}

@@ -133,18 +133,18 @@ export async function findClients(
   return { count: Number(total!.count), rows: [...rows] }
 }
 
-/** Changes fields of an active client; false if there is none. */
+/** Changes one field of an active client; false if there is none. */
 export async function updateClient(
   sql: Sql,
   { tenantId, id }: { tenantId: string; id: string },
-  change: { sshKey?: string; username?: string | null; description?: string },
+  change: { sshKey: string } | { username: string | null } | { description: string },
 ): Promise<boolean> {
   const set =
-    change.sshKey !== undefined
+    'sshKey' in change
       ? sql`ssh_key = ${change.sshKey}`
-      : change.username !== undefined
+      : 'username' in change
         ? sql`username = ${change.username}`
-        : sql`description = ${change.description!}`
+        : sql`description = ${change.description}`
   const { count } = await sql`
     update vpn.clients set ${set} where tenant_id = ${tenantId} and id = ${id} and state = 'active'`
   return count === 1

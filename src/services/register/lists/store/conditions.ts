@@ -109,5 +109,8 @@ export const regexSql = (sql: Sql, pattern: string): Fragment => sql`
 /** Finds the assertions in a pattern that regex.ts wrote. A backslash of the user is always `\u005c` there. */
 const assertions = /\\[AZ]|\(\?(?:<)?[=!][^)]*\)/g
 
-/** Removes the assertions, so that the pattern matches at least the same texts. JSON writes escapes with a backslash, so every text with one passes and is checked exactly. */
+/**
+ * Returns a weaker pattern, which is matched first. It has no assertions, and it also matches every text with a backslash, because JSON
+ * writes escapes with one. The texts that match are checked with the exact pattern.
+ */
 const withoutAssertions = (pattern: string) => `(?:${pattern.replace(assertions, '(?:)')})|\\u005c`

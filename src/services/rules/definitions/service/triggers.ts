@@ -85,7 +85,7 @@ export const createTriggerOperations = (deps: Deps): TriggerOperations => ({
     library.remove(deps, ctx, triggerKind(type), { id, ifMatch }, (sql, row) => findRulesOfTrigger(sql, row.id)),
 })
 
-/** Checks all fields of a trigger. */
+/** Checks the selection of a trigger, and returns its columns. */
 async function columnsOf(deps: Deps, ctx: Ctx, type: TriggerType, body: TriggerBody, known?: SelectionColumns) {
   const definition = triggerTypeDefinitions[type]
   const inputFields: Record<string, unknown> = {}
