@@ -13,6 +13,16 @@ import type { Host } from './mqtt/host.ts'
 import { countTraffic, trafficRate } from './rate-limits.ts'
 import { endpointOfFilter } from './topic.ts'
 
+/** The device sent a packet for which the platform ends the connection. Its message is lost, so that it is a refusal too. */
+const packetFaults = new Set(['packet_too_large', 'malformed_packet', 'protocol_error'])
+
+/** Returns the endpoint of a connection that represents one. With several, the packet can be of any. */
+function onlyEndpointOf({ endpoints }: ConnectionState): { tenantId?: string; endpointId?: string } {
+  if (endpoints === undefined) return {}
+  const { tenantId } = endpoints.tenant
+  return endpoints.next === undefined ? { tenantId, endpointId: endpoints.endpointId } : { tenantId }
+}
+
 const unidentifiedText = 'it has presented neither credentials nor a valid token'
 
 export function createHost(deps: HostDeps): Host<ConnectionState> {
@@ -77,8 +87,9 @@ export function createHost(deps: HostDeps): Host<ConnectionState> {
       return !state.authentication && (recipientId === undefined || !hasPresentedToken(state, recipientId))
     },
 
-    disconnected(connection, { why }) {
+    disconnected(connection, { why, reason }) {
       const { state, client } = connection
+      if (packetFaults.has(reason)) recordRefusal(deps, connection, { reason, detail: why, ...onlyEndpointOf(state) })
       bindings.release(connection, why)
       if (!state.isIdentified) anonymousTimeout.cancel(connection)
       metrics.countConnection(client.transport, -1)

@@ -3,7 +3,9 @@ import { once } from 'node:events'
 import { METHODS, request } from 'node:http'
 import { connect } from 'node:net'
 import { test } from 'node:test'
+import { generate } from 'mqtt-packet'
 import { aDevice } from '../../test/harness/device.ts'
+import { eventually } from '../../test/harness/eventually.ts'
 import { openGateway, recordingExtension } from '../../test/harness/gateway.ts'
 import { DatabaseUnavailable, Forbidden, InvalidRequest } from '../kernel/errors.ts'
 
@@ -239,6 +241,45 @@ test('WebSocket pings are answered, unless the client does not read', async () =
   socket.end()
   await once(socket, 'close')
   assert.ok(bytes < 0.9 * 20 * 8000 * 127, `${bytes} bytes of pongs were kept`)
+})
+
+test('a refusal names the endpoint whose token is suspended or revoked, or whose message is too large', async () => {
+  const { prefix, endpointId } = await aProvisionedEndpoint()
+  const large = Buffer.alloc(1_100_000, 0x20)
+  assert.equal((await post(`${prefix}/json`, large)).status, 413)
+  const socket = connect(Number(new URL(fixture.mqttUrl).port), '127.0.0.1')
+  let received = ''
+  socket.on('data', (bytes) => {
+    received += bytes.toString('latin1')
+  })
+  const publish = (id: number, payload: string | Buffer) =>
+    socket.write(
+      generate({ cmd: 'publish', topic: `${prefix}/json/${id}`, payload, qos: 0, dup: false, retain: false }),
+    )
+  socket.write(
+    generate({ cmd: 'connect', protocolId: 'MQTT', protocolVersion: 4, clean: true, clientId: 'x', keepalive: 0 }),
+  )
+  publish(1, '1')
+  await eventually(() => assert.ok(received.includes('/json/1/status')))
+  // The platform may reset the connection while the rest of the message is still written.
+  socket.on('error', () => {})
+  const closed = new Promise((done) => socket.once('close', done))
+  publish(2, large)
+  await closed
+  const tokens = `/api/v1/endpoints/${endpointId}/tokens`
+  const [{ endpointTokenId }] = (await admin(`GET ${tokens}`)).body.content
+  // The record of a second refusal for the same reason counts it, whatever its transport is.
+  const reasons = async () => {
+    const { body } = await admin(`GET /api/v1/al/refusals?endpointIds=${endpointId}`)
+    return body.content.map((refusal: { reason: string; count: number }) => `${refusal.reason} ${refusal.count}`)
+  }
+  for (const status of ['Suspended', 'Revoked']) {
+    assert.equal((await admin(`PUT ${tokens}/${endpointTokenId}/status`, { status })).status, 204)
+    assert.equal((await post(`${prefix}/json`, '{}')).status, 401)
+  }
+  await eventually(async () =>
+    assert.deepEqual((await reasons()).toSorted(), ['packet_too_large 2', 'token_revoked 1', 'token_suspended 1']),
+  )
 })
 
 test('an address that tries out tokens is locked for a while', async () => {

@@ -39,6 +39,8 @@ export interface Failure {
   reason: string
   detail?: string
   tenantId?: string
+  /** Present if the token is one of this endpoint. */
+  endpointId?: string
   /** True if the connection is closed too. */
   close?: boolean
   /** True if it counts as a wrong token in the lockout of the address. */
@@ -76,7 +78,7 @@ const batchMs = 3
 
 export function createIdentify(deps: {
   bus: Bus
-  tokens: Pick<Tokens, 'validate'>
+  tokens: Pick<Tokens, 'examine'>
   register: Pick<Register, 'findAll' | 'setVersion'>
   applications: Pick<Applications, 'findVersion' | 'derivedConfiguration'>
   tenants: Tenants
@@ -141,11 +143,16 @@ export function createIdentify(deps: {
         tenantId: by.authentication.tenantId,
         countsForLockout: true,
       }
-    const valid = await tokens.validate({ token, versionName })
-    if (!valid) return { error: DeviceUnknown(), reason: 'token_unknown', tenantId, countsForLockout: true }
-    const { endpointId, endpointTokenId } = valid
+    const found = await tokens.examine({ token, versionName })
+    if (!found) return { error: DeviceUnknown(), reason: 'token_unknown', tenantId, countsForLockout: true }
+    const { endpointId } = found
+    if ('status' in found) {
+      const reason = found.status === 'Suspended' ? 'token_suspended' : 'token_revoked'
+      return { error: DeviceUnknown(), reason, tenantId, endpointId, countsForLockout: true }
+    }
+    const { endpointTokenId } = found
     if (!(await updateVersion(endpointId, versionName)))
-      return { error: DeviceUnknown(), reason: 'endpoint_gone', tenantId }
+      return { error: DeviceUnknown(), reason: 'endpoint_gone', tenantId, endpointId }
     const extension = await extensionOf({ tenantId, applicationName, versionName }, topic.extension)
     return {
       tenant,

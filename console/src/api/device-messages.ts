@@ -36,8 +36,9 @@ export const refusalText = ({ reason, detail }: Refusal) =>
   [reasons[reason] ?? reason, detail].filter(Boolean).join(' ')
 
 const reasons: Record<string, string> = {
-  token_unknown:
-    'The token does not exist, is not of this version, or is suspended or revoked. Compare it with the tokens of the endpoint.',
+  token_unknown: 'The token does not exist, or is not of this version. Compare it with the tokens of the endpoint.',
+  token_suspended: 'The token of the device is suspended. Activate it again among the tokens of the endpoint.',
+  token_revoked: 'The token of the device is revoked. Create another one, and give it to the device.',
   version_unknown: 'The application version in the topic does not exist.',
   tenant_not_available: 'The tenant is suspended.',
   authentication_required: 'The tenant requires client credentials, and the device has none.',

@@ -24,7 +24,7 @@ export function recordRefusal(
   refusal: Reason,
   topic?: Topic,
 ) {
-  const { reason, detail, tenantId } = refusal
+  const { reason, detail, tenantId, endpointId } = refusal
   const { client, state } = connection
   const knownTenantId = tenantId ?? state.authentication?.tenantId
   parts.metrics.countRefusal(reason)
@@ -36,6 +36,7 @@ export function recordRefusal(
     ...(knownTenantId !== undefined && { tenantId: knownTenantId }),
     ...(client.username !== undefined && { username: client.username }),
     ...(topic && { versionName: topic.versionName }),
+    ...(endpointId !== undefined && { endpointId }),
     ...(detail !== undefined && { detail }),
   })
 }

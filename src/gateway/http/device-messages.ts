@@ -49,7 +49,8 @@ export function mountDeviceHttp(app: FastifyInstance, deps: DeviceHttpDeps) {
   app.setErrorHandler((error, request, reply) => {
     const code = (error as { code?: string }).code
     if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
-      recordRefusal(request, 'packet_too_large')
+      // A refusal whose endpoint cannot be looked up is recorded without it.
+      recordTooLarge(request).catch(() => recordRefusal(request, 'packet_too_large'))
       const reasonPhrase = `The body is larger than ${bodyLimitBytes} bytes`
       return send(reply, errorReply({ statusCode: 413, reasonPhrase }))
     }
@@ -80,9 +81,22 @@ export function mountDeviceHttp(app: FastifyInstance, deps: DeviceHttpDeps) {
       address: request.address,
       reason,
       ...(failure.tenantId !== undefined && { tenantId: failure.tenantId }),
+      ...(failure.endpointId !== undefined && { endpointId: failure.endpointId }),
       ...(failure.detail !== undefined && { detail: failure.detail }),
       ...(topic && { versionName: topic.versionName }),
     })
+  }
+
+  /** Records a body that is too large for its endpoint, if the path has a valid token. The response does not depend on the token. */
+  async function recordTooLarge(request: FastifyRequest) {
+    const topic = readTopic(topicOf(request.raw.url ?? ''))
+    const isLocked = typeof topic === 'string' || tokenLockout.lockedSeconds(request.address, tokenKeyOf(topic)) > 0
+    if (isLocked) return recordRefusal(request, 'packet_too_large')
+    const identified = await identify(topic, { transport: 'http', authentication: undefined })
+    if (isFailure(identified)) return recordRefusal(request, 'packet_too_large', {}, topic)
+    const { endpointId, tenant } = identified
+    const detail = `the body is larger than ${bodyLimitBytes} bytes`
+    recordRefusal(request, 'packet_too_large', { tenantId: tenant.tenantId, endpointId, detail }, topic)
   }
 
   async function serve(request: FastifyRequest, reply: FastifyReply) {
@@ -114,7 +128,8 @@ export function mountDeviceHttp(app: FastifyInstance, deps: DeviceHttpDeps) {
     const wait = admitMessage(identified.tenant.traffic, deps.tenantRate, monotonicMs(), payload.length)
     if (wait > 0) {
       const detail = 'the devices of the tenant send more messages or bytes a second than they may'
-      recordRefusal(request, 'too_many_messages', { tenantId: identified.tenant.tenantId, detail }, topic)
+      const { endpointId, tenant } = identified
+      recordRefusal(request, 'too_many_messages', { tenantId: tenant.tenantId, endpointId, detail }, topic)
       throw tooMany(Math.ceil(wait / 1000))
     }
     const { applicationName, versionName, endpointId, tenant, extension } = identified

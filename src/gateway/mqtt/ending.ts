@@ -113,7 +113,7 @@ function reportEnd(peer: Peer, phase: number, graceful: boolean, why: string, re
   peer.open = false
   leaveSession(peer, phase, yieldedTo)
   try {
-    if (phase === Phase.open) layer.host.disconnected(peer, { graceful, why })
+    if (phase === Phase.open) layer.host.disconnected(peer, { graceful, why, reason })
     // Port checks, which close before CONNECT, are not recorded.
     else if (phase === Phase.connecting || reason !== 'closed')
       layer.host.refused(

@@ -133,8 +133,8 @@ export interface Host<S = unknown> {
    * `Sessions.recheck`.
    */
   mayDeliver?(client: Client, messages: Message[]): Promise<boolean[]>
-  /** `graceful`: the client sent DISCONNECT with code 0, so its will is discarded. */
-  disconnected(connection: Connection<S>, end: { graceful: boolean; why: string }): void
+  /** `graceful`: the client sent DISCONNECT with code 0, so its will is discarded. `reason`: as in `refused`, or `closed`. */
+  disconnected(connection: Connection<S>, end: { graceful: boolean; why: string; reason: string }): void
   /** Called when a client is refused before CONNACK, also by `connect`. */
   refused(client: Partial<Client> & { transport: Transport; address: string }, reason: string, detail?: string): void
 }

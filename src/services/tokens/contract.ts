@@ -18,6 +18,12 @@ export interface ValidToken {
   endpointTokenId: string
 }
 
+/** A token that exists and may not be used. */
+export interface UnusableToken {
+  endpointId: string
+  status: 'Suspended' | 'Revoked'
+}
+
 export interface Tokens {
   /**
    * Creates the first tokens of new endpoints with distinct ids and returns a result for each, in order. Generates absent
@@ -35,6 +41,8 @@ export interface Tokens {
    * first success activates an Inactive token. The caller checks the tenant's status and limits failed attempts.
    */
   validate(presented: { token: string; versionName: string }): Promise<ValidToken | undefined>
+  /** The same, and tells a token that is suspended or revoked from an unknown one. */
+  examine(presented: { token: string; versionName: string }): Promise<ValidToken | UnusableToken | undefined>
   /** Returns whether the endpoint has a token that is neither suspended nor revoked. */
   hasUsableToken(endpointId: string): Promise<boolean>
 }

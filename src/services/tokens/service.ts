@@ -13,7 +13,7 @@ import { DeleteTenantTokens, deleteToken, deleteTokensOfEndpoints, deleteTokensO
 import type { TokenDeps } from './service/deps.ts'
 import { type NewToken, provision, provisionFirst } from './service/provisioning.ts'
 import { createActivate, setStatus } from './service/status.ts'
-import { validate } from './service/validation.ts'
+import { examine, validate } from './service/validation.ts'
 import { isValid, type TargetStatus, type TokenStatus, tokenStatuses } from './states.ts'
 import * as store from './store.ts'
 
@@ -62,6 +62,7 @@ export function createTokens(kit: Kit, applications: Applications): TokensServic
       deleteTokens: (sql, tenantId, endpointIds) => deleteTokensOfEndpoints(deps, sql, tenantId, endpointIds),
       hasUsableToken: (endpointId) => store.hasToken(db.sql, endpointId, tokenStatuses.filter(isValid)),
       validate: (presented) => validate(deps, presented),
+      examine: (presented) => examine(deps, presented),
     },
   }
 }

@@ -1,6 +1,5 @@
 /** Finds the endpoint of a token. Runs for every connection. */
 import { type Tokens, tokenLengthMax } from '../contract.ts'
-import { isValid } from '../states.ts'
 import type { TokenDeps } from './deps.ts'
 import type { Activate } from './status.ts'
 
@@ -10,9 +9,17 @@ type Deps = Pick<TokenDeps, 'applications' | 'key' | 'cache'> & {
 }
 
 export async function validate(
-  { kit, applications, key, cache, activate }: Deps,
-  { token, versionName }: Parameters<Tokens['validate']>[0],
+  deps: Deps,
+  presented: Parameters<Tokens['validate']>[0],
 ): ReturnType<Tokens['validate']> {
+  const found = await examine(deps, presented)
+  return found === undefined || 'status' in found ? undefined : found
+}
+
+export async function examine(
+  { kit, applications, key, cache, activate }: Deps,
+  { token, versionName }: Parameters<Tokens['examine']>[0],
+): ReturnType<Tokens['examine']> {
   // The limit counts characters, as in the schemas; a character can be two UTF-16 units long.
   if (token.length > 2 * tokenLengthMax || [...token].length > tokenLengthMax) return undefined
   const version = await applications.findVersion(versionName)
@@ -22,10 +29,10 @@ export async function validate(
   for (;;) {
     const row = await cache.find({ applicationName, tokenHash })
     // The name of a deleted application may belong to another tenant by now.
-    if (!row || row.tenantId !== version.tenantId || !isValid(row.status)) return undefined
-    const { tenantId, endpointId, endpointTokenId } = row
-    if (row.status === 'Active' || (await activate(row)))
-      return { tenantId, applicationName, endpointId, endpointTokenId }
+    if (!row || row.tenantId !== version.tenantId) return undefined
+    const { tenantId, endpointId, endpointTokenId, status } = row
+    if (status === 'Suspended' || status === 'Revoked') return { endpointId, status }
+    if (status === 'Active' || (await activate(row))) return { tenantId, applicationName, endpointId, endpointTokenId }
     // Another caller changed it first, perhaps on a node whose event has not arrived yet: read it again.
     cache.drop(tokenHash)
   }
