@@ -36,6 +36,7 @@ const otherMethods = METHODS.filter((method) => method !== 'POST' && method !== 
 
 export function mountDeviceHttp(app: FastifyInstance, deps: DeviceHttpDeps) {
   const { identify, dispatch, tokenLockout, metrics } = deps
+  const { recordRefusal, recordTooLarge } = refusalsOf(deps)
   const countsOf = (extension: Extension | undefined) => metrics.messageCounts(extension?.name, 'http')
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: bodyLimitBytes }, (_request, body, done) =>
@@ -72,31 +73,6 @@ export function mountDeviceHttp(app: FastifyInstance, deps: DeviceHttpDeps) {
         return send(reply, errorReply(describeError(MethodNotAllowed({ method: request.method }))))
       },
     })
-  }
-
-  function recordRefusal(request: FastifyRequest, reason: string, failure: Partial<Failure> = {}, topic?: Topic) {
-    metrics.countRefusal(reason)
-    deps.trafficLog.recordRefusal({
-      transport: 'http',
-      address: request.address,
-      reason,
-      ...(failure.tenantId !== undefined && { tenantId: failure.tenantId }),
-      ...(failure.endpointId !== undefined && { endpointId: failure.endpointId }),
-      ...(failure.detail !== undefined && { detail: failure.detail }),
-      ...(topic && { versionName: topic.versionName }),
-    })
-  }
-
-  /** Records a body that is too large for its endpoint, if the path has a valid token. The response does not depend on the token. */
-  async function recordTooLarge(request: FastifyRequest) {
-    const topic = readTopic(topicOf(request.raw.url ?? ''))
-    const isLocked = typeof topic === 'string' || tokenLockout.lockedSeconds(request.address, tokenKeyOf(topic)) > 0
-    if (isLocked) return recordRefusal(request, 'packet_too_large')
-    const identified = await identify(topic, { transport: 'http', authentication: undefined })
-    if (isFailure(identified)) return recordRefusal(request, 'packet_too_large', {}, topic)
-    const { endpointId, tenant } = identified
-    const detail = `the body is larger than ${bodyLimitBytes} bytes`
-    recordRefusal(request, 'packet_too_large', { tenantId: tenant.tenantId, endpointId, detail }, topic)
   }
 
   async function serve(request: FastifyRequest, reply: FastifyReply) {
@@ -145,6 +121,37 @@ export function mountDeviceHttp(app: FastifyInstance, deps: DeviceHttpDeps) {
     }
     return dispatch(arrival, (_, answered) => send(reply, answered))
   }
+}
+
+/** Records refused messages in the traffic log. */
+function refusalsOf(deps: DeviceHttpDeps) {
+  function recordRefusal(request: FastifyRequest, reason: string, failure: Partial<Failure> = {}, topic?: Topic) {
+    deps.metrics.countRefusal(reason)
+    deps.trafficLog.recordRefusal({
+      transport: 'http',
+      address: request.address,
+      reason,
+      ...(failure.tenantId !== undefined && { tenantId: failure.tenantId }),
+      ...(failure.endpointId !== undefined && { endpointId: failure.endpointId }),
+      ...(failure.detail !== undefined && { detail: failure.detail }),
+      ...(topic && { versionName: topic.versionName }),
+    })
+  }
+
+  /** Records a body that is too large for its endpoint, if the path has a valid token. The response does not depend on the token. */
+  async function recordTooLarge(request: FastifyRequest) {
+    const topic = readTopic(topicOf(request.raw.url ?? ''))
+    const isLocked =
+      typeof topic === 'string' || deps.tokenLockout.lockedSeconds(request.address, tokenKeyOf(topic)) > 0
+    if (isLocked) return recordRefusal(request, 'packet_too_large')
+    const identified = await deps.identify(topic, { transport: 'http', authentication: undefined })
+    if (isFailure(identified)) return recordRefusal(request, 'packet_too_large', {}, topic)
+    const { endpointId, tenant } = identified
+    const detail = `the body is larger than ${bodyLimitBytes} bytes`
+    recordRefusal(request, 'packet_too_large', { tenantId: tenant.tenantId, endpointId, detail }, topic)
+  }
+
+  return { recordRefusal, recordTooLarge }
 }
 
 /** Control characters are rejected as over MQTT (mqtt/reader.ts). */
