@@ -5,7 +5,7 @@
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { loadavg } from 'node:os'
+import { availableParallelism, loadavg } from 'node:os'
 import { join, relative, resolve } from 'node:path'
 import { sharedServerVariable, startTestServer, temporaryDirectory } from '../test/harness/database.ts'
 import { programVariable } from '../test/harness/platform.ts'
@@ -136,6 +136,8 @@ const { failed, unfinished, unstable, timings } = await runTests({
   alone: (file) => /^test\//.test(relative(root, file)) || alone.includes(relative(root, file)),
   seconds: knownSeconds(),
   fileSecondsMax: 600,
+  // Long tests start programs and browsers, which need the cores themselves.
+  ...(!options.includes('--long') && { concurrency: availableParallelism() + 4 }),
   testSecondsMax: 480,
   environment: {
     // Processes share compiled code.

@@ -12,12 +12,15 @@ import { afterAllTests, temporaryDirectory } from '../harness/database.ts'
 import { commandsOf } from '../harness/documents.ts'
 import { eventually } from '../harness/eventually.ts'
 import { environmentOf, runCommand, startPlatform } from '../harness/platform.ts'
+import { atTerminal } from '../harness/terminal.ts'
 
 const { directory, baseUrl, bootstrap } = await startPlatform()
 const commands = openCommands()
 const home = temporaryDirectory()
 const userFolder = { XDG_CONFIG_HOME: home }
 const contextsFile = join(home, 'waypost', 'contexts.json')
+// biome-ignore lint/suspicious/noControlCharactersInRegex: a terminal would obey them
+const controlCharacters = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/
 
 /** Runs a command in the folder of the platform, with its bootstrap.json. */
 const waypost = (...args: string[]) => commands(args, { directory, environment: userFolder })
@@ -55,7 +58,10 @@ test('objects are created, listed in every format, changed and deleted', async (
   )
   assert.equal(await output('applications', 'versions', 'create', 'orchard', '--name-suffix', 'v1'), 'orchard-v1\n')
   const body = join(home, 'tree.yaml')
-  writeFileSync(body, 'appVersion: { name: orchard-v1 }\nmetadata:\n  kind: "apple, red"\n  note: "a\\u001b[31mb"\n')
+  writeFileSync(
+    body,
+    'appVersion: { name: orchard-v1 }\nmetadata:\n  kind: "apple, red"\n  note: "a\\u001b[31m\\u009b31mb"\n',
+  )
   for (const id of ['tree-1', 'tree-2', 'tree-3'])
     assert.match(
       await output('endpoints', 'create', '-f', body, '--endpoint-id', id),
@@ -73,6 +79,14 @@ test('objects are created, listed in every format, changed and deleted', async (
   const shown = await output('endpoints', 'get', 'tree-1', '--include', 'metadata')
   assert.ok(!shown.includes('\u001b'), 'no control character must reach the terminal')
   assert.match(shown, /\\\\u001b|\\u001b/)
+  for (const format of ['csv', 'json', 'yaml']) {
+    const command = ['endpoints', 'get', 'tree-1', '--include', 'metadata', '-o', format]
+    const terminal = atTerminal(`bin/waypost ${command.join(' ')}`, environmentOf(directory, userFolder))
+    assert.equal(await terminal.exit, 0, terminal.output())
+    assert.match(terminal.output(), /tree-1.*31mb/s)
+    assert.doesNotMatch(terminal.output(), controlCharacters, format)
+    assert.match(await output(...command), /\u009b/, 'a program gets the value unchanged')
+  }
   assert.equal(await output('endpoints', 'delete', 'tree-3'), '')
   assert.equal(await output(...list, '-o', 'id'), 'tree-1\ntree-2\n')
 })

@@ -1,7 +1,7 @@
 /** Prints the answers of operations as tables, JSON, YAML, CSV or ids. Lists are printed as they arrive. */
 import { once } from 'node:events'
 import type { Format } from './flags.ts'
-import { visible } from './visible.ts'
+import { visible, visibleAtTerminal } from './visible.ts'
 
 export interface Printing {
   output: Format
@@ -60,7 +60,7 @@ export async function printList(items: AsyncIterable<unknown>, printing: Printin
   if (output === 'json') return printJsonList(items)
   if (output === 'yaml') return printYamlList(items)
   if (output === 'csv') return printCsv(items, printing)
-  if (output === 'id') return printTexts(items, (item) => `${idOf(item, printing.known)}\n`)
+  if (output === 'id') return printTexts(items, (item) => visibleAtTerminal(`${idOf(item, printing.known)}\n`))
   return printTable(items, printing)
 }
 
@@ -79,9 +79,9 @@ async function printTexts(items: AsyncIterable<unknown>, textOf: (item: unknown)
 
 export async function printObject(value: unknown, printing: Printing): Promise<void> {
   const { output } = printing
-  if (output === 'json') return write(`${JSON.stringify(value, null, 2)}\n`)
-  if (output === 'yaml') return write(await yamlOf(value))
-  if (output === 'id') return write(`${idOf(value, printing.known)}\n`)
+  if (output === 'json') return write(visibleAtTerminal(`${JSON.stringify(value, null, 2)}\n`))
+  if (output === 'yaml') return write(visibleAtTerminal(await yamlOf(value)))
+  if (output === 'id') return write(visibleAtTerminal(`${idOf(value, printing.known)}\n`))
   if (output === 'csv') return printCsv(single(value), printing)
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     return Array.isArray(value) ? printTable(values(value), printing) : write(`${cellOf(value)}\n`)
@@ -100,7 +100,7 @@ async function* values(list: unknown[]) {
 async function printJsonList(items: AsyncIterable<unknown>) {
   let separator = '['
   await printTexts(items, (item) => {
-    const text = `${separator}\n  ${JSON.stringify(item)}`
+    const text = `${separator}\n  ${visibleAtTerminal(JSON.stringify(item))}`
     separator = ','
     return text
   })
@@ -112,7 +112,7 @@ async function printYamlList(items: AsyncIterable<unknown>) {
   let isEmpty = true
   await printTexts(items, (item) => {
     isEmpty = false
-    return stringify([item], yamlOptions)
+    return visibleAtTerminal(stringify([item], yamlOptions))
   })
   if (isEmpty) await write('[]\n')
 }
@@ -134,7 +134,7 @@ async function printCsv(items: AsyncIterable<unknown>, { columns, known }: Print
   })
 }
 
-const csvLine = (cells: string[]) => `${cells.map(csvCell).join(',')}\n`
+const csvLine = (cells: string[]) => visibleAtTerminal(`${cells.map(csvCell).join(',')}\n`)
 const csvCell = (text: string) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)
 
 async function printTable(items: AsyncIterable<unknown>, { output, columns, known }: Printing) {

@@ -10,3 +10,7 @@ export const visible = (text: string) =>
     if (character === '\t') return '\\t'
     return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
   })
+
+/** Does the same with lines of output, whose ends stay. A program that reads the output gets it unchanged. */
+export const visibleAtTerminal = (text: string) =>
+  process.stdout.isTTY ? text.split('\n').map(visible).join('\n') : text

@@ -208,7 +208,8 @@ test('the host may close a connection with a reason', async () => {
     await client.closed()
     assert.equal(connection.open, false)
     assert.equal(connection.send(message('t')), false)
-    assert.deepEqual(waypost.disconnected, [{ clientId: 'client', graceful: false, why: 'because' }])
+    const [{ clientId, graceful, why }] = waypost.disconnected as [(typeof waypost.disconnected)[0]]
+    assert.deepEqual([clientId, graceful, why], ['client', false, 'because'])
   }
 })
 
