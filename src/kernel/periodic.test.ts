@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { eventually } from '../../test/harness/eventually.ts'
 import { kernelDatabase } from '../../test/harness/nodes.ts'
-import { monotonicMs } from './clock.ts'
+import { monotonicMs, sleepUnlessAborted } from './clock.ts'
 import { createDb } from './db.ts'
 import { createLog } from './log.ts'
 import { createPeriodic } from './periodic.ts'
@@ -60,6 +60,20 @@ test('a time in the future, written with a wrong clock, does not block the task'
   let runs = 0
   nodes[0]!.periodic.start([{ name: 'sweep', everySeconds: 5, run: async () => void runs++ }])
   await eventually(() => assert.equal(runs, 1), { withinMs: 4000 })
+})
+
+test('a stop interrupts a run that pauses, and waits until it has ended', async (t) => {
+  const { nodes } = await periodicNodes(t, 1)
+  let state = 'not started'
+  const run = async (_: unknown, signal?: AbortSignal) => {
+    state = 'paused'
+    await sleepUnlessAborted(600_000, signal!)
+    state = 'ended'
+  }
+  nodes[0]!.periodic.start([{ name: 'long', everySeconds: 5, run }])
+  await eventually(() => assert.equal(state, 'paused'))
+  await nodes[0]!.periodic.stop()
+  assert.equal(state, 'ended')
 })
 
 test('a failed run is rolled back and retried', async (t) => {

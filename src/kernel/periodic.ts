@@ -6,7 +6,8 @@ import { periodicTaskFailed } from './log-messages.ts'
 export interface PeriodicTask {
   name: string
   everySeconds: number
-  run(sql: TransactionSql): Promise<void>
+  /** `signal` aborts when the node stops; a run that takes longer than a second ends then, and the next one continues. */
+  run(sql: TransactionSql, signal?: AbortSignal): Promise<void>
   /** Returns the seconds until this node tries again, after a run; `everySeconds` by default. Idle nodes cost few transactions. */
   pauseSeconds?(): number
 }
@@ -21,12 +22,12 @@ const retrySeconds = 60
 export function createPeriodic({ db, log }: { db: Db; log: Log }) {
   const timers = new Map<string, NodeJS.Timeout>()
   const running = new Set<Promise<void>>()
-  let stopped = false
+  const stopping = new AbortController()
 
   async function runAndReschedule(task: PeriodicTask) {
     let seconds = Math.min(task.everySeconds, retrySeconds)
     try {
-      seconds = (await runIfDue(db, task)) ?? seconds
+      seconds = (await runIfDue(db, task, stopping.signal)) ?? seconds
     } catch (error) {
       periodicTaskFailed(log, { err: error, task: task.name, retryInSeconds: seconds })
     }
@@ -34,7 +35,7 @@ export function createPeriodic({ db, log }: { db: Db; log: Log }) {
   }
 
   function schedule(task: PeriodicTask, seconds: number) {
-    if (stopped) return
+    if (stopping.signal.aborted) return
     const tick = () => {
       const attempted = runAndReschedule(task).finally(() => running.delete(attempted))
       running.add(attempted)
@@ -47,7 +48,7 @@ export function createPeriodic({ db, log }: { db: Db; log: Log }) {
       for (const task of tasks) schedule(task, 0)
     },
     async stop() {
-      stopped = true
+      stopping.abort()
       for (const timer of timers.values()) clearTimeout(timer)
       await Promise.all(running)
     },
@@ -55,7 +56,7 @@ export function createPeriodic({ db, log }: { db: Db; log: Log }) {
 }
 
 /** Returns the seconds until the task is due again; undefined if another node runs it. */
-function runIfDue(db: Db, task: PeriodicTask): Promise<number | undefined> {
+function runIfDue(db: Db, task: PeriodicTask, signal: AbortSignal): Promise<number | undefined> {
   const { name, everySeconds } = task
   return db.tx(async (sql) => {
     // Older versions used the clocks of nodes and may have written a time in the future. `now()` would be the start of this transaction,
@@ -70,7 +71,7 @@ function runIfDue(db: Db, task: PeriodicTask): Promise<number | undefined> {
       return count === 1 ? 0 : undefined
     }
     if (!row.isDue) return row.seconds
-    await task.run(sql)
+    await task.run(sql, signal)
     await sql`update kernel.periodic set ran_at = clock_timestamp() where name = ${name}`
     return task.pauseSeconds?.() ?? everySeconds
   })

@@ -3,9 +3,11 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { JavaThrow } from './errors.ts'
 import { type DocumentMap, fromPlain, JsonError, parseDocument, toPlain, writeDocument } from './json.ts'
+import { startMeter } from './meter.ts'
 import { javaClassOf } from './values.ts'
 
 test('integers keep 64 bits and more, and 5 is not 5.0', () => {
+  startMeter()
   const text =
     '{"int":5,"double":5.0,"long":9007199254740993,"min":-9223372036854775808,"big":123456789012345678901234567890,"zero":-0.0,"small":1e-7}'
   const document = parseDocument(text) as DocumentMap
@@ -21,6 +23,7 @@ const asNumbers = (value: unknown): unknown =>
 test('every JSON value is read and written as JSON.parse and JSON.stringify do', () => {
   fc.assert(
     fc.property(fc.jsonValue({ maxDepth: 5 }), (value) => {
+      startMeter()
       const text = JSON.stringify(value)
       const document = parseDocument(text)
       assert.deepEqual(JSON.parse(writeDocument(document)), JSON.parse(text))
@@ -31,6 +34,7 @@ test('every JSON value is read and written as JSON.parse and JSON.stringify do',
 })
 
 test('names such as __proto__ are ordinary fields', () => {
+  startMeter()
   const document = parseDocument('{"__proto__":{"polluted":true},"constructor":1}') as DocumentMap
   assert.deepEqual([...document.keys()], ['__proto__', 'constructor'])
   assert.equal(writeDocument(document), '{"__proto__":{"polluted":true},"constructor":1}')

@@ -1,6 +1,6 @@
 /** Updates the directory from the queue of changed endpoints. One node does so at a time, in short transactions. */
 import { performance } from 'node:perf_hooks'
-import { monotonicMs, sleep } from '../../../kernel/clock.ts'
+import { monotonicMs, sleepUnlessAborted } from '../../../kernel/clock.ts'
 import type { Db, Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { defineJob } from '../../../kernel/jobs.ts'
@@ -63,9 +63,9 @@ export function createIndexing({ db, jobs }: Kit, settingsOf: DirectorySettingsO
     periodic: {
       name: 'register.update-directory',
       everySeconds: periodSeconds,
-      async run(sql) {
+      async run(sql, signal = new AbortController().signal) {
         if (await store.isQueueEmpty(sql)) isLate = false
-        else isLate = await runForAWhile(deps, isLate)
+        else isLate = await runForAWhile(deps, isLate, signal)
       },
     },
   }
@@ -73,18 +73,19 @@ export function createIndexing({ db, jobs }: Kit, settingsOf: DirectorySettingsO
 
 /**
  * Updates the directory in steps, and pauses longer than a step takes, because a document takes more of the database's time than a
- * registration. Returns whether the queue may have more.
+ * registration. Returns whether the queue may have more. A node that stops ends the pause and does no further step.
  */
-async function runForAWhile(deps: Deps, isLate: boolean): Promise<boolean> {
+async function runForAWhile(deps: Deps, isLate: boolean, signal: AbortSignal): Promise<boolean> {
   const began = monotonicMs()
   for (;;) {
     const stepBegan = monotonicMs()
     const utilization = performance.eventLoopUtilization()
     const hasMore = await step(deps)
     const now = monotonicMs()
-    if (!hasMore || now - began > runMs) return hasMore
+    if (!hasMore || now - began > runMs || signal.aborted) return hasMore
     const isBusy = performance.eventLoopUtilization(utilization).utilization > busyShare
-    await sleep((isBusy && !isLate ? pausesPerStepIfBusy : pausesPerStep) * (now - stepBegan))
+    await sleepUnlessAborted((isBusy && !isLate ? pausesPerStepIfBusy : pausesPerStep) * (now - stepBegan), signal)
+    if (signal.aborted) return true
   }
 }
 
