@@ -1,4 +1,4 @@
-/** Runs test files, the longest first, in a few processes more than the machine has cores; names those that fail. */
+/** Runs test files, the longest first, in two processes more than the machine has cores; names those that fail. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -28,8 +28,6 @@ export interface TestRun {
   /** A process whose file takes longer is killed. */
   fileSecondsMax: number
   testSecondsMax: number
-  /** Number of processes that run tests; default: two more than the cores. */
-  concurrency?: number
   environment?: Record<string, string>
   signal?: AbortSignal
 }
@@ -45,10 +43,8 @@ export interface TestRunResult {
   timings: Timing[]
 }
 
-/** Processes beyond the cores, because most tests sometimes wait for a database, a program or a timer. */
-const processesBeyondCores = 2
-
-const concurrencyOf = ({ concurrency = availableParallelism() + processesBeyondCores }: TestRun) => concurrency
+/** Two more than the cores, because most tests sometimes wait for a database, a program or a timer. */
+const concurrency = availableParallelism() + 2
 
 const fastResolution = pathToFileURL(resolve(import.meta.dirname, '../bin/resolve.mjs')).href
 const harness = (file: string) => pathToFileURL(resolve(import.meta.dirname, '../test/harness', file)).href
@@ -80,7 +76,7 @@ async function runOnce(options: TestRun): Promise<TestRunResult> {
   const failedFiles = new Set<string>()
   const tests = run({
     files: processesFor(options),
-    concurrency: concurrencyOf(options),
+    concurrency,
     timeout: options.testSecondsMax * 1000,
     // With more room for young objects, collecting garbage takes a tenth less processor time in all.
     execArgv: ['--max-semi-space-size=64', '--import', fastResolution, '--import', harness('timings.ts')],
@@ -104,14 +100,13 @@ async function runOnce(options: TestRun): Promise<TestRunResult> {
  * Returns the scripts to run. Files that need no process of their own share a few, because loading their imports takes a second: each
  * process takes the next file from a list until none is left.
  */
-function processesFor(options: TestRun): string[] {
-  const { files, directory, alone, seconds } = options
+function processesFor({ files, directory, alone, seconds }: TestRun): string[] {
   const longestFirst = files.toSorted((a, b) => seconds(b) - seconds(a))
   const single = longestFirst.filter(alone)
   const shared = longestFirst.filter((file) => !alone(file))
   writeFileSync(sharedFilesPath(directory), JSON.stringify(shared))
   // Processes with shared files run beside the processes of single files, which often wait for the programs that they start.
-  const sharing = Math.max(concurrencyOf(options) - Math.min(single.length, 2), 1)
+  const sharing = Math.max(concurrency - Math.min(single.length, 2), 1)
   const workers = Array.from({ length: Math.min(sharing, shared.length) }, (_, n) => {
     const path = join(directory, `shared-${n}.mjs`)
     writeFileSync(path, `import { runSharedFiles } from '${harness('shared-process.ts')}'\nawait runSharedFiles()\n`)

@@ -5,7 +5,7 @@
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { availableParallelism, loadavg } from 'node:os'
+import { loadavg } from 'node:os'
 import { join, relative, resolve } from 'node:path'
 import { sharedServerVariable, startTestServer, temporaryDirectory } from '../test/harness/database.ts'
 import { programVariable } from '../test/harness/platform.ts'
@@ -53,7 +53,7 @@ const alone = ['src/kernel/backup/load.long.test.ts']
 
 /**
  * Folders of long tests: `kill -9` in rounds, first starts, backups, the console in a browser. Elsewhere the name of a long test ends with
- * `.long.test.ts`. `npm test` leaves them out, so that it takes four minutes on two cores. Continuous integration runs them too.
+ * `.long.test.ts`. `npm test` leaves them out, so that it takes a few minutes only. Continuous integration runs them too.
  */
 const longFolders = ['test/faults/', 'test/long/', 'test/console/']
 
@@ -136,8 +136,6 @@ const { failed, unfinished, unstable, timings } = await runTests({
   alone: (file) => /^test\//.test(relative(root, file)) || alone.includes(relative(root, file)),
   seconds: knownSeconds(),
   fileSecondsMax: 600,
-  // Long tests start programs and browsers, which need the cores themselves.
-  ...(!options.includes('--long') && { concurrency: availableParallelism() + 4 }),
   testSecondsMax: 480,
   environment: {
     // Processes share compiled code.

@@ -64,6 +64,7 @@ test('text that is not JSON is refused with its position', () => {
 })
 
 test('documents that refer to themselves or are too large are refused', () => {
+  startMeter()
   const loop: unknown[] = []
   loop.push(loop)
   assert.throws(() => writeDocument(loop), JavaThrow)
