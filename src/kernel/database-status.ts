@@ -16,9 +16,9 @@ export async function readDatabaseStatus(sql: Sql): Promise<DatabaseStatus> {
   const [server] = await sql<{ version: string; startedAt: Date; bytes: number; max: number }[]>`
     select current_setting('server_version') as version, pg_postmaster_start_time() as started_at,
       pg_database_size(current_database())::float8 as bytes, current_setting('max_connections')::int as max`
-  const [activity] = await sql<{ total: number; active: number; own: number; longest: number }[]>`
+  const [activity] = await sql<{ total: number; active: number; ownConnections: number; longest: number }[]>`
     select count(*)::int as total, count(*) filter (where state = 'active')::int as active,
-      count(*) filter (where datname = current_database() and application_name like 'waypost%')::int as own,
+      count(*) filter (where datname = current_database() and application_name like 'waypost%')::int as own_connections,
       coalesce(extract(epoch from clock_timestamp() - min(xact_start) filter (where datname = current_database())), 0)::float8 as longest
     from pg_stat_activity where backend_type = 'client backend'`
   // Partitions count for their table. Row numbers are the estimates of PostgreSQL.
@@ -30,10 +30,10 @@ export async function readDatabaseStatus(sql: Sql): Promise<DatabaseStatus> {
     select n.nspname::text as schema, c.relname::text as name, s.bytes, s.rows
     from sizes s join pg_class c on c.oid = s.root join pg_namespace n on n.oid = c.relnamespace order by s.bytes desc, 1, 2`
   const { max, ...rest } = server!
-  const { total, active, own: ownConnections, longest } = activity!
+  const { total, active, ownConnections, longest } = activity!
   return {
     ...rest,
-    connections: { total, active, ownConnections: ownConnections, max },
+    connections: { total, active, ownConnections, max },
     longestTransactionSeconds: longest,
     tables: [...tables],
   }

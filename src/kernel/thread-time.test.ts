@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Worker } from 'node:worker_threads'
-import { nativeThreadId, threadCpuMs } from './thread-time.ts'
+import { nativeThreadId, processorMsOf } from './thread-time.ts'
 
 test('processor time of a busy thread counts, and waiting does not', { skip: nativeThreadId() === 0 }, async () => {
   const cells = new Int32Array(new SharedArrayBuffer(12))
@@ -20,15 +20,15 @@ test('processor time of a busy thread counts, and waiting does not', { skip: nat
   )
   await Atomics.waitAsync(cells, 0, 0).value
   const id = cells[0]!
-  const before = threadCpuMs(id)!
+  const before = processorMsOf(id)!
   await new Promise((done) => setTimeout(done, 100))
-  const waited = threadCpuMs(id)! - before
+  const waited = processorMsOf(id)! - before
   assert.ok(waited < 50, `${waited} ms`)
   Atomics.store(cells, 1, 1)
   Atomics.notify(cells, 1)
   await Atomics.waitAsync(cells, 2, 0).value
-  const used = threadCpuMs(id)! - before
+  const used = processorMsOf(id)! - before
   assert.ok(used >= 190 && used < 1000, `${used} ms`)
   await worker.terminate()
-  assert.equal(threadCpuMs(0), undefined)
+  assert.equal(processorMsOf(0), undefined)
 })

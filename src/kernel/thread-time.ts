@@ -14,7 +14,7 @@ export function nativeThreadId(): number {
 }
 
 /** Returns the processor time of a thread of this process in milliseconds; undefined if the system does not tell it. */
-export function threadCpuMs(nativeId: number): number | undefined {
+export function processorMsOf(nativeId: number): number | undefined {
   if (nativeId === 0) return undefined
   try {
     // The first number is the time on a processor in nanoseconds.

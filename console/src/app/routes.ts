@@ -38,9 +38,9 @@ const byLength = grouped(
 
 /** Finds the page of a path, with its parameters decoded. */
 export function findPage(path: string): { page: PageEntry; params: Record<string, string> } | undefined {
-  const given = segmentsOf(path).map(decode)
-  for (const { page, segments } of byLength.get(String(given.length)) ?? []) {
-    const params = match(segments, given)
+  const pathSegments = segmentsOf(path).map(decode)
+  for (const { page, segments } of byLength.get(String(pathSegments.length)) ?? []) {
+    const params = match(segments, pathSegments)
     if (params) return { page, params }
   }
   return undefined

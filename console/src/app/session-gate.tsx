@@ -100,15 +100,10 @@ function NoSession({ state, session }: { state: WithoutSession; session: Session
   )
   switch (state.kind) {
     case 'starting':
-      return (
-        <div className="starting" role="status">
-          <span className="visually-hidden">{texts.signingIn}</span>
-        </div>
-      )
     case 'signing-out':
       return (
         <div className="starting" role="status">
-          <span className="visually-hidden">{texts.signingOut}</span>
+          <span className="visually-hidden">{state.kind === 'starting' ? texts.signingIn : texts.signingOut}</span>
         </div>
       )
     case 'sign-out-failed':

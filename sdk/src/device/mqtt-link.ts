@@ -34,7 +34,11 @@ const packetBytesMax = 1_048_576
 const headerBytesMax = 16
 const decoder = new TextDecoder()
 
-const bytesOf = (text: string) => (text.length * 3 < packetBytesMax ? 0 : new TextEncoder().encode(text).length)
+/** Counts the bytes only of texts that can be too large: a character takes three bytes at most. */
+const isTooLarge = (topic: string, payload: string) => {
+  const isShort = (topic.length + payload.length) * 3 + headerBytesMax <= packetBytesMax
+  return !isShort && new TextEncoder().encode(topic + payload).length + headerBytesMax > packetBytesMax
+}
 
 async function loadModule(): Promise<MqttModule> {
   // The name is a variable, so that bundlers do not need the package.
@@ -132,7 +136,7 @@ export async function openMqttLink(options: MqttOptions, { onPush, onLost }: Lin
         const path = message.resource === '' ? `${requestId}` : `${message.resource}/${requestId}`
         const key = `${message.extension}/${path}`
         const topic = topicOf(message.extension, path)
-        if (bytesOf(message.payload) + topic.length + headerBytesMax > packetBytesMax) return reject(tooLarge(message))
+        if (isTooLarge(topic, message.payload)) return reject(tooLarge(message))
         // A connection that answers nothing is closed; the next one sends the message again.
         const timer = setTimeout(() => client.end(true, {}), responseTimeoutMs)
         waiting.set(key, { resolve, reject, timer, message })

@@ -83,15 +83,15 @@ export function createWork(
     send({ extension, resource, payload: JSON.stringify(body) })
 
   /** A command can arrive several times: the platform pushes it, and it answers a request with it. */
-  function command(type: string, given: { id: number; payload?: unknown }): Promise<void> {
-    const found = reportedCommands.get(given.id)
+  function command(type: string, item: { id: number; payload?: unknown }): Promise<void> {
+    const found = reportedCommands.get(item.id)
     if (found !== undefined) return found
-    const reported = processCommand(type, given).catch((error) => {
+    const reported = processCommand(type, item).catch((error) => {
       // The platform sends the command again, and then the device reports the outcome that it has kept.
-      reportedCommands.delete(given.id)
+      reportedCommands.delete(item.id)
       throw error
     })
-    reportedCommands.set(given.id, reported)
+    reportedCommands.set(item.id, reported)
     forgetOldest(reportedCommands)
     return reported
   }

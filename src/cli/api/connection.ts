@@ -45,10 +45,10 @@ export async function choose({ context, url }: Choice): Promise<Chosen> {
   throw new CommandError('there is no login: run waypost login --url <address of the platform>', 4)
 }
 
-function ofContext(name: string, { url, tenant, login }: Context, tenantFlag: string | undefined): Chosen {
-  if (tenantFlag !== undefined && new URL(tenantFlag).origin !== new URL(url).origin)
+function ofContext(name: string, { url, tenant, login }: Context, requestedUrl: string | undefined): Chosen {
+  if (requestedUrl !== undefined && new URL(requestedUrl).origin !== new URL(url).origin)
     throw usageError(
-      `the context ${name} is for ${url}, and its login is sent nowhere else: log in at ${tenantFlag} first`,
+      `the context ${name} is for ${url}, and its login is sent nowhere else: log in at ${requestedUrl} first`,
     )
   const origin = `context ${name}`
   if (!login) return { url, tenant, auth: undefined, origin }

@@ -88,8 +88,8 @@ export function parseCommand(description: Description, argv: string[]): ParsedCo
   })
   const parsed: ParsedCommand = { args: pathArguments(description, positionals), fields: {}, flags: readCommon(values) }
   for (const { flag, target, described } of flags) {
-    const texts = values[flag] as string | string[] | undefined
-    if (texts !== undefined) parsed[target][described.name] = readValue(flag, described, texts)
+    const input = values[flag] as string | string[] | undefined
+    if (input !== undefined) parsed[target][described.name] = readValue(flag, described, input)
   }
   const missing = flags.filter(
     ({ target, described }) => target === 'args' && described.required && parsed.args[described.name] === undefined,
@@ -145,19 +145,19 @@ function readCount(flag: string, text: string | undefined): number | undefined {
   return Number(text)
 }
 
-function readValue(flag: string, { kind, choices }: DescribedField, texts: string | string[]): unknown {
-  if (Array.isArray(texts)) return texts.flatMap((text) => text.split(','))
-  if (choices && !choices.map(String).includes(texts))
-    throw usageError(`--${flag}: expected one of ${choices.join(', ')}, not ${texts}`)
-  if (kind === 'string' || kind === 'list') return texts
+function readValue(flag: string, { kind, choices }: DescribedField, input: string | string[]): unknown {
+  if (Array.isArray(input)) return input.flatMap((text) => text.split(','))
+  if (choices && !choices.map(String).includes(input))
+    throw usageError(`--${flag}: expected one of ${choices.join(', ')}, not ${input}`)
+  if (kind === 'string' || kind === 'list') return input
   if (kind === 'boolean') {
-    if (texts !== 'true' && texts !== 'false') throw usageError(`--${flag}: expected true or false, not ${texts}`)
-    return texts === 'true'
+    if (input !== 'true' && input !== 'false') throw usageError(`--${flag}: expected true or false, not ${input}`)
+    return input === 'true'
   }
-  if (kind === 'json') return readJson(flag, texts)
-  const number = Number(texts)
-  if (texts.trim() === '' || !Number.isFinite(number) || (kind === 'integer' && !Number.isInteger(number)))
-    throw usageError(`--${flag}: expected ${kind === 'integer' ? 'an integer' : 'a number'}, not ${texts}`)
+  if (kind === 'json') return readJson(flag, input)
+  const number = Number(input)
+  if (input.trim() === '' || !Number.isFinite(number) || (kind === 'integer' && !Number.isInteger(number)))
+    throw usageError(`--${flag}: expected ${kind === 'integer' ? 'an integer' : 'a number'}, not ${input}`)
   return number
 }
 

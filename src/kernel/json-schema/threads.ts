@@ -3,7 +3,7 @@
  * request, and neither the event loop nor the requests of others.
  */
 import { Worker } from 'node:worker_threads'
-import { threadCpuMs } from '../thread-time.ts'
+import { processorMsOf } from '../thread-time.ts'
 import type { Violations } from './compile.ts'
 
 export interface SchemaRequest {
@@ -103,7 +103,7 @@ export function createSchemaThreads(): SchemaThreads {
   function watch(thread: Thread, seen: Watched = { index: notBegun, cpuMs: undefined, elapsedMs: 0 }) {
     thread.timer = setTimeout(() => {
       const index = Atomics.load(thread.shared, cells.progress)
-      const cpuMs = threadCpuMs(Atomics.load(thread.shared, cells.nativeId))
+      const cpuMs = processorMsOf(Atomics.load(thread.shared, cells.nativeId))
       const current = index === seen.index ? seen : { index, cpuMs, elapsedMs: -checkMs }
       current.elapsedMs += checkMs
       if (isTooSlow(current, cpuMs)) end(thread, tooSlow())

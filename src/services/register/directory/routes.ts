@@ -79,7 +79,7 @@ function sortOf({ sort = 'createdDate', sortOrder }: { sort?: string; sortOrder?
 }
 
 function includesMetadata(include: string | string[] | undefined): boolean {
-  const includes = listOf(include) ?? []
-  if (includes.some((word) => word !== 'metadata')) throw invalidField('include', 'expected metadata')
-  return includes.includes('metadata')
+  const fields = listOf(include) ?? []
+  if (fields.some((field) => field !== 'metadata')) throw invalidField('include', 'expected metadata')
+  return fields.includes('metadata')
 }

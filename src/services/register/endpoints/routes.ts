@@ -103,10 +103,10 @@ interface Inclusion {
 }
 
 function inclusionOf(include: string | string[] | undefined): Inclusion {
-  const includes = listOf(include) ?? []
-  const unknown = includes.find((word) => word !== 'metadata' && word !== 'filters')
+  const fields = listOf(include) ?? []
+  const unknown = fields.find((field) => field !== 'metadata' && field !== 'filters')
   if (unknown !== undefined) throw invalidField('include', 'expected metadata, filters, or both')
-  return { metadata: includes.includes('metadata'), filters: includes.includes('filters') }
+  return { metadata: fields.includes('metadata'), filters: fields.includes('filters') }
 }
 
 /** Includes metadata also if only `metadataKeys` is given. */

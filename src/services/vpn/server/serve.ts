@@ -2,7 +2,7 @@
 import { chmodSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { monotonicMs, sleep } from '../../../kernel/clock.ts'
+import { monotonicMs, sleep, sleepUnlessAborted } from '../../../kernel/clock.ts'
 import { newId } from '../../../kernel/ids.ts'
 import { CannotServe } from '../contract.ts'
 import type { VpnSettings } from '../settings.ts'
@@ -77,7 +77,7 @@ export async function serveVpn(options: ServeOptions): Promise<void> {
   try {
     while (!run.stop.aborted) {
       await tick(run, watch, programs as Programs, missing)
-      await pause(run.stop)
+      await sleepUnlessAborted(tickMs, run.stop)
     }
   } finally {
     await end(run)
@@ -224,15 +224,3 @@ function reportOnce(run: Run, line: string) {
   if (line !== run.reported) run.report(line)
   run.reported = line
 }
-
-const pause = (stop: AbortSignal) =>
-  new Promise<void>((resolve) => {
-    if (stop.aborted) return resolve()
-    const finish = () => {
-      clearTimeout(timer)
-      stop.removeEventListener('abort', finish)
-      resolve()
-    }
-    const timer = setTimeout(finish, tickMs)
-    stop.addEventListener('abort', finish)
-  })

@@ -120,8 +120,8 @@ async function insert({ kit: { db }, identity }: ClientDeps, ctx: Ctx, client: s
   const range = { start: type === 'admin' ? first - 1 : 0, last }
   const isPermitted = allScopes.every((scope) => holds(ctx.caller, scope, onTenant(tenantId)))
   // The usual case is one statement, which is one round trip.
-  const insertedClient = isPermitted ? await store.insertWithNewAddress(db.sql, client, range) : undefined
-  if (insertedClient !== undefined) return insertedClient
+  const newAddress = isPermitted ? await store.insertWithNewAddress(db.sql, client, range) : undefined
+  if (newAddress !== undefined) return newAddress
   return await db.tx(async (sql) => {
     if (!isPermitted) await identity.grantCreator(sql, ctx, resourceOf(client.id))
     const address =
