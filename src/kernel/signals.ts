@@ -223,8 +223,8 @@ async function send(parts: Parts, sql: Sql, topic: string, messages: OutgoingMes
   inserted.catch(() => {})
   db.afterCommit(sql, () => {
     const handled = new Map(messages.map((message) => [message, handleHere(parts, topic, message)]))
-    const isStored = new Set(toStore.map(({ message }) => message))
-    for (const message of messages) if (!isStored.has(message)) relayUnstored(parts, topic, message)
+    const storedMessages = new Set(toStore.map(({ message }) => message))
+    for (const message of messages) if (!storedMessages.has(message)) relayUnstored(parts, topic, message)
     if (toStore.length === 0) return
     const added = inserted.then((ids) => {
       for (const [index, { message, text }] of toStore.entries())

@@ -82,23 +82,23 @@ export function createInterests(deps: Deps): Interests {
   return {
     nodes: table.routing,
     async add(interests) {
-      const isNew = interests.map(keyOf).filter((key) => {
+      const newKeys = interests.map(keyOf).filter((key) => {
         const count = ownInterests.get(key) ?? 0
         ownInterests.set(key, count + 1)
         return count === 0
       })
       // Another subscription may have added the same interests a moment ago: wait for its requests.
-      const acknowledgements = isNew.length > 0 ? announce(isNew) : peers.sending()
+      const acknowledgements = newKeys.length > 0 ? announce(newKeys) : peers.sending()
       return (await Promise.all(acknowledgements)).every(Boolean)
     },
     remove(interests) {
-      const isGone = interests.map(keyOf).filter((key) => {
+      const removedKeys = interests.map(keyOf).filter((key) => {
         const count = ownInterests.get(key)! - 1
         if (count > 0) ownInterests.set(key, count)
         else ownInterests.delete(key)
         return count === 0
       })
-      void Promise.all(announce(isGone))
+      void Promise.all(announce(removedKeys))
     },
     async exchange() {
       await Promise.all(members.others().flatMap(({ id }) => [peers.announceAll(id), read(id)]))

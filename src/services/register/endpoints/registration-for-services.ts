@@ -53,8 +53,8 @@ async function linkAll({ relations }: Deps, sql: Sql, ctx: Ctx, tenantId: string
     wanted.map((request) => ({ relation: relationOf(request, endpointId), requestPath })),
   )
   if (links.length === 0) return
-  const isNew = new Set(endpoints.map(({ endpointId }) => endpointId))
-  const related = new Set(links.flatMap(({ relation: { from, to } }) => [from, to]).filter((id) => !isNew.has(id)))
+  const newIds = new Set(endpoints.map(({ endpointId }) => endpointId))
+  const related = new Set(links.flatMap(({ relation: { from, to } }) => [from, to]).filter((id) => !newIds.has(id)))
   await lockRelations(sql, tenantId)
   await relations.lockLinkedEndpoints(sql, ctx, tenantId, [...related])
   const { failed } = await relations.connect(
