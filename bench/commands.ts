@@ -103,8 +103,8 @@ const roundTripFigures = ({ request, commit, bare, command }: RoundTrips): Figur
   { name: 'Bare gateway request and answer, and one commit: p99', value: quantile(bare, 0.99), unit: 'ms' },
   { name: 'Command round trip: p50', value: quantile(command, 0.5), unit: 'ms' },
   { name: 'Command round trip: p99', value: quantile(command, 0.99), unit: 'ms', limit: { max: 15 } },
-  ratio('… p50 to bare request, answer and commit', quantile(command, 0.5) / quantile(bare, 0.5), { max: 4 }),
-  ratio('… p99 to bare request, answer and commit', quantile(command, 0.99) / quantile(bare, 0.99), { max: 5 }),
+  ratio('… p50 against bare request, answer and commit', quantile(command, 0.5) / quantile(bare, 0.5), { max: 4 }),
+  ratio('… p99 against bare request, answer and commit', quantile(command, 0.99) / quantile(bare, 0.99), { max: 5 }),
 ]
 
 const ratio = (name: string, value: number, limit: { max: number } | { min: number }): Figure => ({
@@ -146,11 +146,11 @@ async function manyDevices(bench: BenchNodes, sql: Pool, unloadedP99: number): P
     { name: `${name}: reached`, value: reached, unit: '/s', limit: { min: commandsPerSecond * 0.95 } },
     { name: `${name}: p50`, value: quantile(times, 0.5), unit: 'ms' },
     { name: `${name}: p99`, value: p99, unit: 'ms' },
-    ratio('… p99 to that of one command at a time', p99 / unloadedP99, { max: 3 }),
+    ratio('… p99 against one command at a time', p99 / unloadedP99, { max: 3 }),
     { name: `Commands of ${concurrentCallers} callers`, value: fastest.length / seconds, unit: '/s' },
     { name: 'Processor time of the node for each command', value: cpuMs, unit: 'ms' },
-    { name: `Commits of a row over ${concurrentCommits} connections`, value: commits, unit: '/s' },
-    ratio('… commands to commits', fastest.length / seconds / commits, { min: 0.5 }),
+    { name: `Durable commits of one row over ${concurrentCommits} connections`, value: commits, unit: '/s' },
+    ratio('… commands of the callers against these commits', fastest.length / seconds / commits, { min: 0.5 }),
   ]
 }
 
@@ -188,7 +188,7 @@ async function otherNode({ node, startOther, tokens, token }: BenchNodes): Promi
       { name: 'Two nodes, device at the node of the caller: p50', value: same, unit: 'ms' },
       { name: 'Two nodes, device at the other node: p50', value: different, unit: 'ms' },
       { name: 'Two nodes, device at the other node: p99', value: quantile(times[1], 0.99), unit: 'ms' },
-      ratio('… p50 to the same node', different / same, { max: 2 }),
+      ratio('… p50 against the same node', different / same, { max: 2 }),
     ]
   } finally {
     await other.stop()

@@ -62,7 +62,12 @@ async function measure(bench: BenchPlatform): Promise<Figure[]> {
     { name: `configuration put by filter to ${endpoints} endpoints`, value: median(puts), unit: 'ms' },
     { name: 'plain insert … select of the same rows', value: median(plain), unit: 'ms' },
     { name: '… put against plain insert', value: median(puts) / median(plain), unit: 'times', limit: { max: 2 } },
-    { name: 'until the last device has it', value: median(arrivals) / 1000, unit: 's', limit: { max: 5 } },
+    {
+      name: 'until the last device has the configuration',
+      value: median(arrivals) / 1000,
+      unit: 's',
+      limit: { max: 5 },
+    },
     { name: 'p99 of other requests, without load', value: percentile(unloaded, 0.99), unit: 'ms' },
     { name: 'p99 of other requests during the put', value: percentile(busy, 0.99), unit: 'ms' },
     {

@@ -33,7 +33,7 @@ const parts: Record<string, () => Promise<Figure[]>> = {
     const outboxFew = await rate(outboxRate, few)
     return [
       {
-        name: 'Delivery with 100,000 waiting events against the way of version 0.1',
+        name: 'Delivery with 100,000 waiting events, against the outbox of version 0.1',
         value: outboxMany / oneByOneMany,
         unit: 'times',
         limit: { min: 20 },
@@ -61,12 +61,12 @@ const parts: Record<string, () => Promise<Figure[]>> = {
     const { ratio, perSecond } = await withTemporaryDirectory((directory) => writesRatio(directory, seconds / 2))
     return [
       {
-        name: 'API writes of 32 callers with another node against a node alone',
+        name: 'API writes of 32 callers: two nodes against one',
         value: ratio,
         unit: 'times',
         limit: { min: 0.85 },
       },
-      { name: 'API writes of 32 callers with another node', value: perSecond, unit: '/s' },
+      { name: 'API writes of 32 callers, two nodes', value: perSecond, unit: '/s' },
     ]
   },
 
@@ -76,12 +76,12 @@ const parts: Record<string, () => Promise<Figure[]>> = {
     )
     return [
       {
-        name: 'Rounds of kill -9 of either of two nodes, each event delivered once',
+        name: 'Rounds of kill -9 of either of two nodes; each event is delivered once',
         value: done,
         unit: 'rounds',
         limit: { min: 30 },
       },
-      { name: 'Events published in them', value: published, unit: '' },
+      { name: 'Events published in these rounds', value: published, unit: '' },
     ]
   },
 }

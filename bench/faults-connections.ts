@@ -16,15 +16,19 @@ export async function faultsDocuments(): Promise<Figure[]> {
   const report = await withTemporaryDirectory((directory) => killDocumentRounds({ rounds, seed, directory }))
   return [
     {
-      name: 'Rounds of kill -9 of one of two nodes under load, each acknowledged sample one document',
+      name: 'Rounds of kill -9 of one of two nodes under load; each acknowledged sample has one document',
       value: report.rounds,
       unit: 'rounds',
       limit,
     },
     { name: '… acknowledged samples', value: report.samples, unit: '' },
-    { name: '… of these not processed in time, with ingestError', value: report.unprocessed, unit: '' },
-    { name: '… samples without an answer, with one document or none', value: report.unanswered, unit: '' },
-    { name: '… of these with a document', value: report.unansweredStored, unit: '' },
+    {
+      name: '… acknowledged samples that were not processed in time: their document has ingestError',
+      value: report.unprocessed,
+      unit: '',
+    },
+    { name: '… samples without an acknowledgement: each has one document or none', value: report.unanswered, unit: '' },
+    { name: '… samples without an acknowledgement that have a document', value: report.unansweredStored, unit: '' },
   ]
 }
 
@@ -33,12 +37,12 @@ export async function faultsVpn(): Promise<Figure[]> {
     const report = await withTemporaryDirectory((directory) => killVpnRounds({ rounds, seed, directory }))
     return [
       {
-        name: 'Rounds of kill -9 of a node or the VPN server, no address given twice, no revoked client accepted',
+        name: 'Rounds of kill -9 of a node or the VPN server; no address is used twice, and no revoked client is accepted',
         value: report.rounds,
         unit: 'rounds',
         limit,
       },
-      { name: '… of the VPN server', value: report.serverKills, unit: '' },
+      { name: '… rounds in which the VPN server was killed', value: report.serverKills, unit: '' },
       { name: '… clients created', value: report.created, unit: '' },
       { name: '… clients revoked', value: report.revoked, unit: '' },
       { name: '… connections of active clients', value: report.accepted, unit: '' },

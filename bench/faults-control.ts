@@ -18,12 +18,15 @@ export async function faultsControl(): Promise<Figure[]> {
       unit: 'rounds',
       limit: { min: requiredRounds },
     },
-    count('Acknowledged commands, each found, none after its end, none twice after its result', report.commands),
+    count(
+      'Acknowledged commands: each is found, none is delivered after its expiry or again after its result',
+      report.commands,
+    ),
     count('Commands with the result of their device', report.executed),
     count('Commands that expired', report.expired),
     count('Callers that got their own result', report.awaited),
-    count('Acknowledged configurations; the last of each endpoint is at its device', report.configurations),
-    count('Released versions; the newest is on all devices', report.versions),
+    count('Acknowledged configurations; each device has the last one of its endpoint', report.configurations),
+    count('Released software versions; all devices have the newest', report.versions),
     count('Uploads of 1.5 MB, each complete', report.uploads),
     count('Downloads by devices, each complete', report.downloads),
   ]

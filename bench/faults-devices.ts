@@ -16,7 +16,7 @@ export async function faultsDevices(): Promise<Figure[]> {
     roundsFigure('Rounds of kill -9 of server, database or both under load', killed),
     { name: 'Messages sent, all of them acknowledged in the end', value: killed.messages, unit: '' },
     { name: 'Messages that were sent more than once', value: killed.retransmitted, unit: '' },
-    { name: 'Messages that were rejected and of which nothing is stored', value: killed.refused, unit: '' },
+    { name: 'Rejected messages, of which nothing is stored', value: killed.refused, unit: '' },
     {
       name: 'Points of the other messages, each found exactly once',
       value: killed.points,

@@ -9,14 +9,14 @@ export async function faultsLorawan(): Promise<Figure[]> {
   const report = await killLorawanRounds({ rounds, seed: Number(process.env.BENCH_SEED ?? 1) })
   return [
     {
-      name: 'Rounds of kill -9 of one of two nodes under load, each uplink one sample',
+      name: 'Rounds of kill -9 of one of two nodes under load; each uplink is one sample',
       value: report.rounds,
       unit: 'rounds',
       limit: { min: requiredRounds },
     },
     { name: '… uplinks', value: report.uplinks, unit: '' },
     { name: '… commands, all published', value: report.commands, unit: '' },
-    { name: '… rounds in which the session moved', value: report.takeovers, unit: '' },
+    { name: '… rounds in which the other node took over the session', value: report.takeovers, unit: '' },
     {
       name: '… longest time until uplinks are stored again',
       value: report.slowestTakeoverSeconds,

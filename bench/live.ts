@@ -85,19 +85,19 @@ function figuresOf(without: LoadFigures[], watched: LoadFigures[], bytes: number
     { name: 'Messages of devices without live streams', value: rate(without), unit: '/s' },
     { name: `Messages of devices, ${names} watch`, value: rate(watched), unit: '/s' },
     {
-      name: '… against the rate without them',
+      name: '… against the rate without live streams',
       value: median(ratios(({ perSecond }) => perSecond)),
       unit: 'times',
       limit: { min: 0.95 },
     },
     {
-      name: '… for a second of the processor, against the rate without them',
+      name: '… messages for a second of processor time, against no live streams',
       value: median(ratios(({ perCore }) => perCore)),
       unit: 'times',
       limit: { min: 0.95 },
     },
-    { name: `Received by ${names} in a turn`, value: bytes / rounds / 2 ** 20, unit: 'MiB' },
-    { name: 'Gaps', value: gaps, unit: 'in all turns' },
+    { name: `Received by ${names} in a round`, value: bytes / rounds / 2 ** 20, unit: 'MiB' },
+    { name: 'Gaps', value: gaps, unit: 'in all rounds' },
   ]
 }
 

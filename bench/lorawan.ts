@@ -189,8 +189,8 @@ async function measureFleet(bench: BenchPlatform): Promise<Figure[]> {
   return [
     { name: `${deviceCount} devices at ${rate} uplinks/s over mosquitto: uplinks`, value: count, unit: '' },
     { name: '… sent twice', value: repeated, unit: '' },
-    { name: '… points that are missing or too many', value: Math.abs(points - count), unit: '', limit: { max: 0 } },
-    { name: '… until the last is counted', value: drained, unit: 's', limit: { max: 5 } },
+    { name: '… points that are missing or stored twice', value: Math.abs(points - count), unit: '', limit: { max: 0 } },
+    { name: '… time until the last uplink is counted', value: drained, unit: 's', limit: { max: 5 } },
   ]
 }
 
@@ -237,7 +237,7 @@ async function measureIdle(bench: BenchPlatform, network: NetworkServer): Promis
       limit: { max: 30 },
     },
     {
-      name: '… in the platform, more than with the same integrations suspended',
+      name: '… in the platform: memory of each, more than with the same integrations suspended',
       value: ((after - before) * 1024) / idleCount,
       unit: 'KB',
       limit: { max: 30 },

@@ -57,7 +57,7 @@ async function measureExecutions(bench: BenchPlatform, bareMs: number): Promise<
     { name: 'Authenticated read of a rule, p50', value: read, unit: 'ms' },
     { name: 'Execution of a rule without actions, p50', value: execute, unit: 'ms' },
     {
-      name: 'Execution against a read and a bare evaluation',
+      name: 'Execution of a rule against a read and a bare evaluation',
       value: execute / (read + bareMs),
       unit: 'times',
       limit: { max: 3 },

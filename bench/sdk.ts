@@ -69,12 +69,16 @@ export async function sdk(): Promise<Figure[]> {
       limit: { max: 1.15 },
     },
     {
-      name: 'Rounds through a proxy that misbehaves with four of ten requests',
+      name: 'Rounds through a proxy that disturbs four of ten requests',
       value: rounds,
       unit: 'rounds',
       limit: { min: requiredRounds },
     },
-    { name: 'Requests that were delayed, cut, rejected or whose answer was lost', value: mischief, unit: '' },
+    {
+      name: 'Requests that the proxy delayed, cut or rejected, or whose response it dropped',
+      value: mischief,
+      unit: '',
+    },
     { name: 'Reads that failed', value: outcome.failedReads, unit: '', limit: { max: 0 } },
     { name: 'Writes that happened twice', value: outcome.doubleWrites, unit: '', limit: { max: 0 } },
     { name: 'Writes whose outcome the caller does not know', value: outcome.unknownWrites, unit: '' },

@@ -36,7 +36,7 @@ export async function healthyDevice(prepared: PreparedData): Promise<Figure[]> {
       { name: 'A healthy device alone: p99', value: unloaded, unit: 'ms' },
       { name: 'A healthy device while others misbehave: p99', value: attacked, unit: 'ms' },
       {
-        name: 'A healthy device while others misbehave: against alone',
+        name: 'A healthy device while others misbehave: p99 against alone',
         value: attacked / unloaded,
         unit: 'times',
         limit: { max: 2 },

@@ -78,9 +78,14 @@ async function measureSettings(generator: Generator, bench: BenchPlatform): Prom
   return [
     { name: 'Samples of an application without a template', value: none, unit: '/s' },
     { name: 'Samples of an application with a template and a pipeline of three steps', value: own, unit: '/s' },
-    { name: 'The same against without', value: own / none, unit: 'times', limit: { min: 0.5 } },
     {
-      name: 'Samples of an application while another one has a template, against without',
+      name: 'Rate with a template and pipeline against without',
+      value: own / none,
+      unit: 'times',
+      limit: { min: 0.5 },
+    },
+    {
+      name: 'Samples of an application without a template, while another application has one: rate against no template at all',
       value: other / none,
       unit: 'times',
       limit: { min: 0.97 },

@@ -80,59 +80,64 @@ function searches(bench: BenchPlatform, endpoints: number): Kind[] {
     .slice(0, 4)}`
   return [
     {
-      name: 'search of one endpoint',
+      name: 'search that matches one endpoint',
       path: (round) => list({ search: serialOf(round) }),
       plain: (round) => searched(serialOf(round)),
       rows: 1,
     },
     {
-      name: 'search of one endpoint, sorted by name',
+      name: 'search that matches one endpoint, sorted by name',
       path: (round) => list({ search: serialOf(round), sort: 'name' }),
       plain: (round) => searched(serialOf(round)),
       rows: 1,
     },
     {
-      name: 'search of two letters that all have',
+      name: 'search for two letters that all endpoints have',
       path: () => list({ search: 'sn' }),
       plain: () => searched('sn'),
       rows: 100,
     },
     {
-      name: 'search of two letters that all have, sorted by name',
+      name: 'search for two letters that all endpoints have, sorted by name',
       path: () => list({ search: 'sn', sort: 'name' }),
       rows: 100,
     },
     {
-      name: 'search of two letters that none has',
+      name: 'search for two letters that no endpoint has',
       path: () => list({ search: 'zq' }),
       plain: () => searched('zq'),
       rows: 0,
     },
     {
-      name: 'search of two letters that none has, sorted by name',
+      name: 'search for two letters that no endpoint has, sorted by name',
       path: () => list({ search: 'zq', sort: 'name' }),
       plain: () => searched('zq'),
       rows: 0,
     },
     {
-      name: 'search of one letter that none has',
+      name: 'search for one letter that no endpoint has',
       path: () => list({ search: 'q' }),
       plain: () => searched('q'),
       rows: 0,
     },
-    { name: 'search of a common part', path: () => list({ search: 'wp-3' }), plain: () => searched('wp-3'), rows: 100 },
     {
-      name: 'search of the last tenth',
+      name: 'search for a text that many endpoints have',
+      path: () => list({ search: 'wp-3' }),
+      plain: () => searched('wp-3'),
+      rows: 100,
+    },
+    {
+      name: 'search that matches the last tenth of the endpoints',
       path: () => list({ search: lastTenth }),
       plain: () => searched(lastTenth),
       rows: 100,
     },
     {
-      name: 'search of the last tenth, sorted by last activity',
+      name: 'search that matches the last tenth of the endpoints, sorted by last activity',
       path: () => list({ search: lastTenth, sort: 'lastActivity' }),
     },
-    { name: 'search of two words', path: () => list({ search: `${lastTenth} wp-3` }) },
-    { name: 'search of all parts but not their order', path: () => list({ search: '01sn' }) },
+    { name: 'search for two words', path: () => list({ search: `${lastTenth} wp-3` }) },
+    { name: 'search for a text whose n-grams all occur, but in another order', path: () => list({ search: '01sn' }) },
   ]
 }
 
@@ -142,7 +147,7 @@ function filtered(bench: BenchPlatform, readerToken: () => Promise<string>): Kin
   const ofTenant = sql`e.tenant_id = ${tenantId}`
   return [
     {
-      name: 'connected ones (0.03 %)',
+      name: 'connected endpoints (0.03 %)',
       path: () => list({ connection: 'connected', sort: 'lastActivity', sortOrder: 'desc' }),
       rows: 100,
       plain: () => sql`
@@ -150,14 +155,18 @@ function filtered(bench: BenchPlatform, readerToken: () => Promise<string>): Kin
         where a.tenant_id = ${tenantId} and a.application_name = ${applicationName} and a.connection = 2
         order by a.at desc, a.seq desc limit 100`,
     },
-    { name: 'connected ones, by registration', path: () => list({ connection: 'connected' }), rows: 100 },
+    { name: 'connected endpoints, by registration', path: () => list({ connection: 'connected' }), rows: 100 },
     { name: 'silent for a day, by name', path: () => list({ activeBefore: 'now-1d', sort: 'name' }), rows: 100 },
     {
       name: 'metadata filter (0.1 %), by name',
       path: () => list({ metadataFilter: '{"city":"City 077"}', sort: 'name' }),
       rows: 100,
     },
-    { name: 'a caller who may read 10', path: () => list({ search: 'sn', sort: 'name' }), token: readerToken },
+    {
+      name: 'list of a caller who may read 10 endpoints',
+      path: () => list({ search: 'sn', sort: 'name' }),
+      token: readerToken,
+    },
   ]
 }
 

@@ -55,10 +55,10 @@ export async function activation(bench: BenchPlatform, size: number): Promise<Fi
   await writer.stop()
   return [
     ...(await exactnessOf(bench, filter!)),
-    { name: 'Registrations and metadata changes without a matching', value: unloaded, unit: '/s' },
-    { name: 'Registrations and metadata changes during the matching', value: busy, unit: '/s' },
+    { name: 'Registrations and metadata changes before a filter is matched', value: unloaded, unit: '/s' },
+    { name: 'Registrations and metadata changes while the filter is matched', value: busy, unit: '/s' },
     {
-      name: 'The rate during the matching against without',
+      name: 'Rate while the filter is matched against before',
       value: busy / unloaded,
       unit: 'times',
       limit: { min: 0.5 },
@@ -82,7 +82,7 @@ async function exactnessOf(bench: BenchPlatform, filter: Filter): Promise<Figure
   return [
     { name: `A filter of ${exact} endpoints is active after`, value: filter.seconds, unit: 's', limit: { max: 60 } },
     {
-      name: 'Endpoints missing or wrong in its count, list and members',
+      name: 'Endpoints that are missing or wrong in the count, list and members of the filter',
       value: differences,
       unit: '',
       limit: { max: 0 },

@@ -108,13 +108,13 @@ export async function withOneRule(prepared: PreparedData, seconds: number): Prom
       unit: 'messages/s',
     },
     {
-      name: 'With one rule on every message against without',
+      name: 'With one rule on every message: rate against without rules',
       value: ratio(perSecond),
       unit: times,
       limit: { min: 0.4 },
     },
     {
-      name: 'With one rule on every message: p99 of acknowledgements against without',
+      name: 'With one rule on every message: p99 of acknowledgements against without rules',
       value: ratio(({ p99Ms }) => p99Ms),
       unit: times,
       limit: { max: 1.5 },

@@ -109,7 +109,7 @@ export async function targetsOfAll({ ask, sql, platform }: BenchPlatform, filter
       value: median(times),
       unit: 'ms',
     },
-    { name: 'one sequential scan of their table', value: median(scans), unit: 'ms' },
+    { name: 'one sequential scan of the table of these endpoints', value: median(scans), unit: 'ms' },
     { name: '… targets against a sequential scan', value: ratio, unit: 'times', limit: { max: 5 } },
     { name: '… highest additional memory of the program (PSS)', value: most - before, unit: 'MB', limit: { max: 20 } },
   ]
@@ -147,7 +147,7 @@ export async function targetOfOne({ sql, tenantId }: BenchPlatform): Promise<Fig
   if (targets < reads / 2) throw new Error(`only ${targets} of ${reads} endpoints have a target`)
   return [
     { name: 'target of one endpoint, p50', value: median(times), unit: 'ms' },
-    { name: 'read of its row by primary key, p50', value: median(plain), unit: 'ms' },
+    { name: 'read of the endpoint's row by primary key, p50', value: median(plain), unit: 'ms' },
     { name: '… target against a plain read', value: median(times) / median(plain), unit: 'times', limit: { max: 2 } },
   ]
 }

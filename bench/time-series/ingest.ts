@@ -105,7 +105,7 @@ async function measureUnlimited(
 const medianOf = (runs: IngestRun[], figureOf: (turn: IngestRun) => number) => median(runs.map(figureOf))
 
 function figuresOf(all: IngestRun[], { answered, busy }: UnlimitedFigures): Figure[] {
-  const name = 'One sample of 5 values a message'
+  const name = 'One sample of 5 values in each message'
   const figure = (suffix: string, unit: string, pick: (turn: IngestRun) => number): Figure => ({
     name: `${name}${suffix}`,
     value: medianOf(all, pick),
@@ -113,7 +113,7 @@ function figuresOf(all: IngestRun[], { answered, busy }: UnlimitedFigures): Figu
   })
   const rates = all.map(({ highest }) => highest.perSecond)
   const costs = (loadName: string, pick: (turn: IngestRun) => Cost) => [
-    figure(`${loadName}: processor time of the load`, 'µs', (turn) => pick(turn).load),
+    figure(`${loadName}: processor time of the load generator`, 'µs', (turn) => pick(turn).load),
     figure(`${loadName}: processor time of Node.js`, 'µs', (turn) => pick(turn).node),
     figure(`${loadName}: processor time of PostgreSQL`, 'µs', (turn) => pick(turn).database),
   ]
@@ -122,7 +122,11 @@ function figuresOf(all: IngestRun[], { answered, busy }: UnlimitedFigures): Figu
       ...figure(`, ${several.name}`, 'messages/s', ({ highest }) => highest.perSecond),
       limit: { min: leastRate },
     },
-    { name: `${name}: the turns differ by`, value: Math.max(...rates) / Math.min(...rates), unit: 'times' },
+    {
+      name: `${name}: fastest round against the slowest`,
+      value: Math.max(...rates) / Math.min(...rates),
+      unit: 'times',
+    },
     figure(
       ': against the node:net echo of the same bytes',
       'times',
@@ -139,7 +143,7 @@ function figuresOf(all: IngestRun[], { answered, busy }: UnlimitedFigures): Figu
       (turn) => (turn.highest.perSecond * valuesOfSample) / turn.copy,
     ),
     ...costs(', at the highest rate', ({ highest }) => highest.cost),
-    figure(', each waits for its PUBACK', 'messages/s', ({ waiting }) => waiting.perSecond),
+    figure(', one message in flight on each connection', 'messages/s', ({ waiting }) => waiting.perSecond),
     figure(', with request ids: PUBACK and /status', 'messages/s', () => answered.perSecond),
     figure(`, ${steadyRate} messages/s: p50 of the PUBACK`, 'ms', ({ steady }) => steady.p50Ms),
     {
@@ -168,7 +172,7 @@ export async function batches(prepared: PreparedData, seconds: number): Promise<
       all.push({ ...ran, copy: await copyAlone(bench, seconds / 2) })
     }
     const values = samplesOfBatch * valuesOfSample
-    const name = `${samplesOfBatch} samples of 5 values a message`
+    const name = `${samplesOfBatch} samples of 5 values in each message`
     const figure = (suffix: string, unit: string, pick: (one: MeasuredLoad & { copy: number }) => number): Figure => ({
       name: `${name}${suffix}`,
       value: median(all.map(pick)),
@@ -180,7 +184,7 @@ export async function batches(prepared: PreparedData, seconds: number): Promise<
         limit: { min: 250_000 },
       },
       figure(': against COPY alone', 'times', ({ perSecond, copy }) => (perSecond * values) / copy),
-      figure(': processor time of the load for a value', 'µs', ({ cost }) => cost.load / values),
+      figure(': processor time of the load generator for a value', 'µs', ({ cost }) => cost.load / values),
       figure(': processor time of Node.js for a value', 'µs', ({ cost }) => cost.node / values),
       figure(': processor time of PostgreSQL for a value', 'µs', ({ cost }) => cost.database / values),
     ]

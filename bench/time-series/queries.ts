@@ -98,7 +98,7 @@ export function influxReading(peer: Peer, dataset: Dataset, points: number): Con
   return [
     influx(peer.name, peer, bySeries),
     influx(`${peer.name}, chunked`, peer, bySeries, chunked),
-    influx(`${peer.name}, five values to a time, chunked`, peer, `select ${fields.join()} ${within}`, chunked),
+    influx(`${peer.name}, five values at each time, chunked`, peer, `select ${fields.join()} ${within}`, chunked),
   ]
 }
 

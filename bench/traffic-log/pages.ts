@@ -53,7 +53,7 @@ export function pagesOf({ sql, tenantId }: BenchPlatform, until: Date): PageKind
       plain: plain('cex', () => sql`${ofTenant} and extension = 'cex'`),
     },
     {
-      name: 'Newest of a version with one of a thousand',
+      name: 'Newest of a version with one of a thousand records',
       path: () => `${root}?appVersionName=${rareVersion}`,
       plain: plain('rare', () => sql`${ofTenant} and version_name = ${rareVersion}`),
     },
@@ -97,7 +97,11 @@ export async function sizes({ sql }: BenchPlatform, records: number): Promise<Fi
       unit: 'bytes',
       limit: { max: 40 },
     },
-    { name: 'The same record as a row with its indexes, as before', value: row!.rows / records, unit: 'bytes' },
+    {
+      name: 'The same record as one row with its indexes, as in earlier versions',
+      value: row!.rows / records,
+      unit: 'bytes',
+    },
   ]
 }
 

@@ -86,8 +86,8 @@ export function openMqtt(deps: ListenerDeps, port: number): Promise<MqttListener
 }
 
 /**
- * Opens MQTT over TLS. The first connection has the platform issue the certificate, which loads code for half a second: a platform
- * without TLS devices starts faster. `tls` does the handshakes and never listens itself.
+ * Opens MQTT over TLS. The certificate is issued at the first connection and not at the start, because loading the code for it takes
+ * half a second. `tls` does the handshakes and never listens itself.
  */
 export async function openMqtts(
   deps: ListenerDeps,

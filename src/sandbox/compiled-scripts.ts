@@ -1,6 +1,6 @@
 /**
- * Keeps what compiling a script changes in the memory of an engine, so that a script that runs often is compiled once. Each run still starts
- * in a fresh world: the image of the world is written first, then the changes.
+ * Keeps the memory that compiling a script changes in an engine, so that a script that runs often is compiled once. Each run still starts
+ * in a fresh world: the image of the world is written first, then the changed memory.
  */
 import { LRUCache } from 'lru-cache'
 

@@ -64,7 +64,7 @@ export function prepareGlobals(log: (line: string) => void): Globals {
 
 /**
  * Creates the functions of a world. The text of this function is compiled inside QuickJS, so it can use nothing from outside.
- * A script may change every built-in object, but it then harms only its own run: the host trusts nothing that comes back.
+ * A script may change every built-in object, but that affects only its own run: the host checks everything that the guest returns.
  */
 export function createGuest(callHost: CallHost, { textOf, seed }: Globals, world: World): Guest {
   const { parse, stringify } = JSON

@@ -5,8 +5,8 @@ import { startUndisturbedTime } from './undisturbed-time.ts'
 const longestPauseMs = 80
 
 /**
- * Repeats an assertion until it holds; rethrows its last error after `withinMs` of calm time. The pauses grow from 10 ms, because most
- * conditions hold soon or only after seconds; `everyMs` sets a fixed pause.
+ * Repeats an assertion until it holds; rethrows its last error after `withinMs` of undisturbed time (`undisturbed-time.ts`). The pauses
+ * grow from 10 ms, because most conditions hold soon or only after seconds; `everyMs` sets a fixed pause.
  */
 export async function eventually<T>(
   assertion: () => Promise<T> | T,

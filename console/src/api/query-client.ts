@@ -18,8 +18,8 @@ export function createQueryClient(): QueryClient {
     const { pages = [] } = (query.state.data ?? {}) as Partial<InfiniteData<{ items: unknown[] }>>
     if (pages.length <= keptPages) return
     cache.remove(query)
-    // The engine keeps the query alive: a hidden class refers to a getter that the query has made. So its items are released here;
-    // nothing else uses these arrays, because `useList` copies them.
+    // V8 does not free the removed query: one of its internal structures still refers to a getter of the query. The items are therefore
+    // released here. Nothing else uses these arrays, because `useList` copies them.
     for (const page of pages) page.items.length = 0
   })
   return queries

@@ -1,6 +1,6 @@
 /**
- * Knows whether the page has something typed that is not saved. While it has, links, the back button, tabs and the closing of the
- * browser tab ask first, and the page stays when permissions are taken away or the session ends.
+ * Keeps track of typed text that is not saved. While there is some, links, the back button, tabs and closing the browser tab ask for
+ * confirmation first, and the page stays open when permissions are withdrawn or the session ends.
  */
 import { useEffect, useSyncExternalStore } from 'react'
 

@@ -27,8 +27,8 @@ export interface LinkEvents {
 }
 
 /**
- * Errors after which a message is sent again: it got no answer, or the platform could not store it. A message that cannot be
- * sent at all would otherwise keep all others waiting.
+ * Returns whether the message is sent again after this error: it got no answer, or the platform could not store it. Any other message is
+ * dropped, because the messages behind it would wait for ever.
  */
 export const isTemporary = ({ status, code }: WaypostError) =>
   status === undefined ? code !== 'invalid_argument' : status === 429 || status >= 500

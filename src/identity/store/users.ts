@@ -37,8 +37,8 @@ export async function findForLogin(
 }
 
 /**
- * Returns the first of these names by which a user other than `id` logs in: the user's e-mail address and, if the name is an e-mail address, the
- * username too. A unique index compares usernames. The realm must be locked, to exclude concurrent changes.
+ * Returns the first of these names that is the e-mail address of another user, or, for the new e-mail address, also the username of another
+ * user: users log in with either. A unique index compares usernames with usernames. The caller locks the realm against concurrent changes.
  */
 export async function findTakenName(
   sql: Sql,

@@ -158,13 +158,12 @@ export function wordsOf(search: string): string[] | undefined {
   return words.length <= wordsMax ? words : undefined
 }
 
-/** Maximum number of parts of a word that are looked up. Reading the lists of further parts costs more than they narrow the search. */
+/** Maximum number of n-grams of a word that are looked up. Reading the index entries of more n-grams takes longer than it saves. */
 const gramsPerWord = 4
 
 /**
- * Returns parts (grams) that every text with these words contains: for each word, the few that are rarest in the
- * sample of texts. A part that most texts contain has a long list and narrows nothing: a search of `bench-0090` took
- * twice as long with such parts.
+ * Returns n-grams that every text with these words contains: for each word, the few that are rarest in the sample of texts. An n-gram
+ * that most texts contain has a long index entry and does not narrow the search: a search for `bench-0090` took twice as long with it.
  */
 export function gramsOfWords(words: string[], sample: Set<number>[]): number[] {
   const grams = new Set<number>()

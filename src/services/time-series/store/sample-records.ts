@@ -1,6 +1,6 @@
 /**
  * SQL statements that read samples which are not packed yet. COPY returns the records of all samples as one byte string without
- * converting it to text. It takes no parameters, so these statements contain their numbers.
+ * converting it to text. COPY takes no parameters, so these statements contain the numbers of endpoints and times as text.
  */
 import type { Db, Sql } from '../../../kernel/db.ts'
 import { numberBytes, recordHeadBytes } from '../record.ts'

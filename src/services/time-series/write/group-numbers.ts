@@ -1,7 +1,7 @@
 /**
- * Gives each group of rows its first number in the order of writes. A group needs its number when its write starts. The only group that is
- * being filled requests it earlier, so that the write need not wait for it. That number is withdrawn if another group requests one
- * meanwhile: otherwise rows that arrive after the other group was acknowledged would get the smaller number.
+ * Gives each group of rows its first number in the order of writes. A group needs its number when its write starts. While only one group
+ * is open, it requests its number in advance, so that its write does not wait. If another group requests a number before that write
+ * starts, the first number is dropped: rows that arrive after the other group was acknowledged must not get a smaller number.
  */
 import type { Rows } from './rows.ts'
 import type { WriteOrder } from './write-order.ts'

@@ -26,9 +26,9 @@ export interface NewEndpoint {
 }
 
 /**
- * Inserts endpoints and their counts in one statement. Returns those whose id was free. The shared lock makes a deletion of
- * the application (`lockApplication`) wait for this transaction. The counts are made here, because PostgreSQL takes 8 µs for the keys of
- * an endpoint; it makes them itself only if an id was taken.
+ * Inserts endpoints and their counts in one statement. Returns those whose id was free. The shared lock makes a deletion of the
+ * application (`lockApplication`) wait for this transaction. Node.js computes the counts, because PostgreSQL takes 8 µs for the keys of
+ * each endpoint; PostgreSQL computes them only if an id was taken.
  */
 export async function insertEndpoints(
   sql: Sql,
