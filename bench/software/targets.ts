@@ -147,7 +147,7 @@ export async function targetOfOne({ sql, tenantId }: BenchPlatform): Promise<Fig
   if (targets < reads / 2) throw new Error(`only ${targets} of ${reads} endpoints have a target`)
   return [
     { name: 'target of one endpoint, p50', value: median(times), unit: 'ms' },
-    { name: 'read of the endpoint's row by primary key, p50', value: median(plain), unit: 'ms' },
+    { name: 'read of the row of an endpoint by primary key, p50', value: median(plain), unit: 'ms' },
     { name: '… target against a plain read', value: median(times) / median(plain), unit: 'times', limit: { max: 2 } },
   ]
 }
