@@ -2,9 +2,9 @@
 import { type HttpConnection, openHttpConnection } from '../register/http-connection.ts'
 
 export interface Callers {
-  /** Starts a command each time `next` returns a path, as soon as a caller is free, until it returns undefined; returns milliseconds. */
+  /** Each caller invokes one command after the other, until `next` returns no further path. Returns the time of each command in milliseconds. */
   asFastAsPossible(next: () => string | undefined): Promise<number[]>
-  /** Starts commands at a steady rate. Latency counts from when a command was due. */
+  /** Starts commands at a steady rate. Returns the time of each command, measured from the moment at which it should have started. */
   atRate(perSecond: number, seconds: number, path: (n: number) => string): Promise<number[]>
   close(): void
 }

@@ -39,7 +39,7 @@ import { version } from './version.ts'
 
 export interface BuiltServices {
   kit: Kit
-  /** The connection to its database. */
+  /** How to connect to the database of these services. */
   connection: ConnectionOptions
   built: Map<string, BuiltService<unknown>>
   services: AnyService[]
@@ -74,7 +74,7 @@ export const sealedColumns = (services: AnyService[]): QualifiedColumn[] => [
   ...services.flatMap(({ name, sealed = [] }) => sealed.map((one) => ({ schema: schemaOf(name), ...one }))),
 ]
 
-/** A quarter of the connections: half of them are for transactions (kernel/db.ts), and half of those for event handlers. */
+/** Event handlers use a quarter of the connections: half of those for transactions, which are half of all (kernel/db.ts). */
 const outboxWorkers = ({ databaseConnections }: Config) => Math.max(1, Math.floor(databaseConnections / 4))
 
 /** Migrates over a connection of its own, because one that created all tables keeps 10 MB for as long as it is open. */

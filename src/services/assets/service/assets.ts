@@ -151,7 +151,7 @@ interface Change {
 type ChangeOf = (old: store.AssetRow) => Change | Promise<Change>
 
 /**
- * Validates and stores a change without a lock, because the schema can take two seconds. If the asset or its type changed meanwhile, it
+ * Validates and stores a change without a lock, because validation can take two seconds. If the asset or its type changed meanwhile, it
  * starts again.
  */
 async function write(

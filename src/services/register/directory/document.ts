@@ -116,7 +116,7 @@ function sortableNumber(value: number): string {
 /** Endpoints are searched in ranges of 2^14 numbers. */
 const rangeBits = 14
 
-/** Mixes the range into each part, so that the index has lists for each range. Equals the expression in `search_candidates`. */
+/** Combines each n-gram with the range, so that the index has an entry for each range. Equals the expression in `search_candidates`. */
 export function gramsInRange(grams: Iterable<number>, seq: number): number[] {
   const range = BigInt(Math.floor(seq / 2 ** rangeBits))
   const mask = Number((range * 2654435761n) & 0x7fff_ffffn)

@@ -31,7 +31,7 @@ const periodSeconds = 2
 /** A run ends after this time; the next one continues. */
 const runMs = 10_000
 const pausesPerStep = 3
-/** While the node is busy, for example with a batch of registrations, but only until the first run ends with endpoints in the queue. */
+/** Used while the node is busy, for example with a batch of registrations, until a run ends before the queue is empty. */
 const pausesPerStepIfBusy = 10
 const busyShare = 0.3
 

@@ -1,4 +1,4 @@
-/** Samples the searchable texts of applications, to know which parts of texts are common, and about how many endpoints have a word. */
+/** Samples the searchable texts of applications, to estimate which n-grams are common and how many endpoints have a word. */
 import { createCache } from '../../../kernel/cache.ts'
 import { monotonicMs } from '../../../kernel/clock.ts'
 import type { Db } from '../../../kernel/db.ts'

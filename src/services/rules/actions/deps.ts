@@ -23,6 +23,6 @@ export interface ActionDeps {
   hasMailServer: boolean
   /** Returns the value of the tenant's secret with this name; undefined if there is none. */
   secretValue(tenantId: string, name: string): Promise<string | undefined>
-  /** Executes a rule one level deeper in the chain of the run. The engine gives it. */
+  /** Executes a rule one level deeper in the chain of the run. The engine provides this function. */
   executeRule(ruleId: string, run: ActionRun): Promise<ActionOutcome>
 }

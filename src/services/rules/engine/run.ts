@@ -47,7 +47,7 @@ export interface RuleRun {
   storedEvent?: ActionRun['storedEvent']
   /** Called when the rule has ended, before its actions run; they add to the result. */
   onRuleEnded?(result: RunResult): void
-  /** The caller of the platform, if not the writer of each script: tries. */
+  /** In a try: the caller in whose name scripts call the platform, instead of the writer of each script. */
   caller?: Caller | undefined
 }
 
@@ -65,7 +65,7 @@ export interface RunResult {
   /** Traces of everything that has ended, in order. The node that ends a pending action writes its trace. */
   traces: NewTrace[]
   pending: PendingTrace[]
-  /** Actions that depend on the stored event of the run; they resolve when they do not any more. */
+  /** One promise for each action that depends on the stored event of the run. It resolves when the action no longer depends on it. */
   unsettled: Promise<void>[]
   /** Effects that the actions would have had; only in a try. */
   effects: { actionId: string; type: ActionType; wouldDo: unknown }[]
@@ -92,7 +92,7 @@ export interface RunnerDeps extends HostDeps {
 
 const valueLength = 10_000
 
-/** State that the scripts of a run hand on to those after them. */
+/** State that each script of a run passes to the next one. */
 export interface RunState {
   data: unknown
   mayHaveSecrets: boolean

@@ -75,7 +75,7 @@ async function* fragmentsOfParts(parts: AsyncIterable<Part>) {
   for await (const { fragments } of parts) yield fragments
 }
 
-/** Parts continue the same endpoints and series as long as they share the same lists. Only a single series has several parts. */
+/** Reduces parts. While two parts have the same list objects, the second continues the endpoints and series of the first. */
 async function* reducedParts(
   parts: AsyncIterable<Part>,
   span: Span,

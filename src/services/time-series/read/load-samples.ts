@@ -38,7 +38,7 @@ interface LoadOptions extends store.ColumnOptions {
 /** Limits of one statement. */
 export interface SampleLimits {
   values: number
-  /** Values of one statement for reductions, which use them up at once. */
+  /** Maximum number of values in one statement for a reduction, which does not keep them in memory. */
   reducedValues: number
   textBytes: number
 }

@@ -1,6 +1,6 @@
 /**
- * The mark of this node: the number up to which the table `latest` contains what the node has written. It is stored
- * before the first rows that the table lacks, so that a crash is noticed, and removed when nothing is lacking.
+ * The mark of this node: the number up to which the table `latest` contains the values that the node has written. It is stored before the
+ * first rows that are missing in the table, so that another node notices a crash, and removed when the table is complete.
  */
 import type { Db } from '../../../kernel/db.ts'
 import { deleteMark, nextWritten, nextWrittenWithMark, saveMark } from '../store/latest-marks.ts'

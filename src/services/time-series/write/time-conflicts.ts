@@ -1,6 +1,6 @@
 /**
- * Resolves conflicts of stamped samples that two nodes received in the same millisecond; see README.md, "No
- * acknowledged sample without a timestamp is replaced".
+ * Resolves conflicts of stamped samples that two nodes received in the same millisecond; see README.md, "An
+ * acknowledged sample without a timestamp is never replaced".
  */
 import { monotonicMs } from '../../../kernel/clock.ts'
 import type { Sql } from '../../../kernel/db.ts'

@@ -38,7 +38,7 @@ export interface PackResult {
   counts: Count[]
 }
 
-/** Maximum number of records in a block: more compress better, but a reader decodes all of them for one. */
+/** Maximum number of records in a block. A larger block compresses better, but a reader decodes the whole block for one record. */
 export const recordsPerBlock = 192
 const hourMicros = 3_600_000_000
 const dayMicros = 24 * hourMicros

@@ -151,7 +151,7 @@ export async function writeBlocks(
 
 type Sized = { lastAt: number; n: number; data: Buffer }
 
-/** Returns the change of what the blocks take, by hour. */
+/** Returns how the number of records and the size of the blocks change, by hour. */
 export function storedOf(added: Sized[], removed: Sized[]): Map<number, { records: number; bytes: number }> {
   const hours = new Map<number, { records: number; bytes: number }>()
   const add = ({ lastAt, n, data }: Sized, sign: number) => {

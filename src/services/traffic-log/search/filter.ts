@@ -8,7 +8,7 @@ export interface MicrosSpan {
   to: number
 }
 
-/** Callers that may see single endpoints only: records up to the time when an endpoint of the same id was unregistered are hidden. */
+/** The records that a caller with permissions on applications and single endpoints sees: none from before a single endpoint was unregistered. */
 export interface Visible {
   applicationNames: ReadonlySet<string>
   endpointIds: ReadonlySet<string>

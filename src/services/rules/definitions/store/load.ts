@@ -20,7 +20,7 @@ export interface Definitions {
 
 /** Reads all definitions of a tenant. */
 export async function loadDefinitions(sql: Sql, tenantId: string): Promise<Definitions> {
-  // The revision is read first: a change in between makes the definitions newer than it, and is read again.
+  // The revision is read first: after a change between the two reads, the definitions are newer than the revision, and are read again.
   const revision = await findRevision(sql, tenantId)
   return { revision, ...(await findDefinitions(sql, tenantId, undefined)) }
 }

@@ -5,7 +5,7 @@ import type { EndpointRef } from '../../../register/contract.ts'
 export interface HostAccess {
   tenantId: string
   endpoint: EndpointRef | undefined
-  /** Returns who calls the platform: the writer of the script with present permissions, or the caller of an evaluation. */
+  /** Returns the caller of requests to the platform: the writer of the script with present permissions, or the caller of an evaluation. */
   caller(): Promise<Caller | undefined>
   /** False in evaluations and tries. */
   hasSecrets: boolean
@@ -13,6 +13,6 @@ export interface HostAccess {
   isTry: boolean
   /** The run that requests to the platform belong to. */
   cause: string
-  /** Endpoints given as children: evaluations. They are visible as far as the caller may read them. */
+  /** In an evaluation: endpoints that the body gives as children. The script sees those that the caller may read. */
   children?: string[] | undefined
 }

@@ -4,7 +4,7 @@ export interface EndpointInput {
   endpointId: string
   appName?: string | undefined
   appVersionName?: string | undefined
-  /** Metadata that was given instead of being read: evaluations. */
+  /** In an evaluation: metadata that the body gives, so that it is not read. */
   metadata?: unknown
 }
 
