@@ -33,7 +33,7 @@ export async function live(): Promise<Figure[]> {
     const without: LoadFigures[] = []
     const watched: LoadFigures[] = []
     let [bytes, gaps] = [0, 0]
-    // Before the load, whose background work goes on for a while.
+    // This is measured before the load, because the background work of the load continues after its end.
     const idle = await withoutLoad(bench, prepared.tokens)
     await measure(generator, bench, load, seconds)
     // The two cases alternate, because the load of the machine changes over time.

@@ -10,7 +10,7 @@ import { type BenchConsole, heapBytes } from './open.ts'
 const seconds = Number(process.env.BENCH_SECONDS ?? 600)
 const seriesCount = 10
 const messagesPerSecond = 50
-/** The heap is measured so often. The first third of the time fills the period that the dashboard shows. */
+/** Number of measurements of the heap. In the first third of the time, the period that the dashboard shows fills up. */
 const samples = 12
 const endpointId = 'live-points'
 
@@ -116,7 +116,7 @@ const definition = {
   ],
 }
 
-/** Points of a series are read for this time at once. */
+/** Length of the period whose points are read with one request. */
 const sliceMs = 60_000
 
 /** Every stored point since a time, as `<series> <milliseconds>`. */

@@ -66,7 +66,7 @@ interface Opened {
   requests: ApiRequest[]
 }
 
-/** `prepare` comes before the measurement, and returns what begins it. */
+/** `prepare` runs before the measurement, and returns the function with which the measurement begins. */
 async function openConsole(
   bench: BenchConsole,
   path: string,

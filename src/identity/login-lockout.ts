@@ -1,6 +1,6 @@
 /**
- * Lockout after wrong passwords and secrets: per address, per account and address, and much later per account, so that nobody can
- * lock out others. An attempt reserves a slot before it is checked, so concurrent guesses cannot exceed the limit (README).
+ * Lockout after wrong passwords and secrets. Attempts count for the address, and for the account at this address. The limit for an account
+ * at all addresses is far higher, so that one attacker cannot lock others out. An attempt reserves a slot before it is checked (README).
  */
 import { createHash } from 'node:crypto'
 import { networkOf } from '../kernel/client-address.ts'

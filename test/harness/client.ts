@@ -43,7 +43,7 @@ function bytesAndTypeOf(body: unknown): { bytes: Uint8Array; type?: string } {
 
 const agent = new Agent({ keepAlive: true })
 
-/** Larger bodies may be refused before they are sent, which only `fetch` handles: it reads the response nevertheless. */
+/** Larger bodies are sent with `fetch`: the server may reject them before they are complete, and `fetch` still reads the response. */
 const smallBytes = 64 * 1024
 
 type Response = Pick<Answer, 'status' | 'text' | 'headers'>

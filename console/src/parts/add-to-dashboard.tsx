@@ -1,4 +1,4 @@
-/** A button that adds what a page shows to a dashboard. `useAddToDashboard` of the api gives it what it needs. */
+/** A button that adds the chart of a page to a dashboard. `useAddToDashboard` of the api returns its properties. */
 import { useState } from 'react'
 import { Button } from './button.tsx'
 import { Dialog } from './dialog.tsx'

@@ -11,9 +11,9 @@ export interface Limits {
   packetTimeoutSeconds: number
   /** Unacknowledged messages of one client; announced to MQTT 5 clients. Reading pauses at this number. */
   receiveMaximum: number
-  /** Payload bytes that the host still works on; reading pauses above. */
+  /** Bytes of payloads that the host is still processing. Above it, the node stops reading from the connection. */
   pendingBytesMax: number
-  /** QoS 2 packet ids of one session between PUBREC and PUBREL, before MQTT 5, which has a receive maximum. */
+  /** QoS 2 packet ids of one session between PUBREC and PUBREL, for versions before MQTT 5, which have no receive maximum. */
   unreleasedMax: number
   /** Unacknowledged messages to one client; a smaller receive maximum of the client applies instead. */
   inFlightMax: number

@@ -48,7 +48,7 @@ test('a command whose result is stored after it was read for a push is not pushe
     ['[{"id":1},{"id":2},{"id":3}]'],
     'a result of another type must not count for the command',
   )
-  // The answer counts only for the push under way, because no result is really stored here.
+  // The results above counted only during their own push: no result is stored in this test, so all commands are pushed again.
   assert.deepEqual(await pushedWith([]), ['[{"id":1},{"id":2},{"id":3}]'])
 })
 

@@ -24,7 +24,7 @@ export const actionTypes = [
 ] as const
 export type ActionType = (typeof actionTypes)[number]
 
-/** Writes `ENDPOINT_METADATA_UPDATED` of a list as the segment of paths. */
+/** Returns the path segment of a type that a list names: `ENDPOINT_METADATA_UPDATED` becomes `endpoint-metadata-updated`. */
 export const segmentOf = (word: string) =>
   word
     .toLowerCase()

@@ -96,7 +96,7 @@ async function insertNumbered(
 ): Promise<string> {
   const plain = typeOf(displayName)
   if (await insert(plain)) return plain
-  // Starts near the first free number: with a thousand types of the same name, not at 2.
+  // The first number is near the first free one: with a thousand types of the same name, starting at 2 would take a thousand attempts.
   const others = await store.countTypesLike(sql, tenantId, plain.slice(0, typeLengthMax - 10))
   for (let number = Math.max(2, others); ; number++) {
     const type = `${plain.slice(0, typeLengthMax - 1 - String(number).length)}_${number}`

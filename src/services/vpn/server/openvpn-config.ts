@@ -17,8 +17,8 @@ export interface ServerFiles {
 const clientsMax = 16_384
 
 /**
- * `management-client-auth` rejects every client unless this process answers, and `management-client` ends OpenVPN when this process ends: there
- * is no way to connect that the database has not allowed. Scripts are off, and clients cannot reach each other inside of OpenVPN.
+ * Writes the configuration. `management-client-auth` rejects every client unless this process accepts it, and `management-client` ends OpenVPN
+ * when this process ends. No client connects without the permission in the database. Clients cannot reach each other inside of OpenVPN.
  */
 export function serverConfig(
   options: { protocol: Protocol; port: number; files: ServerFiles; dropRights: boolean },
