@@ -1571,7 +1571,7 @@ export interface CredentialState {
   state: 'Active' | 'Suspended' | 'Revoked'
 }
 
-/** Fires at times of a schedule, for each endpoint of its application, version or list. Without these, once and without an endpoint. */
+/** Fires at times of a schedule, for each endpoint of its application, version or list. If it names none of these, it fires once, without an endpoint. */
 export interface CronTrigger {
   /** Id of the trigger. */
   id: string
@@ -6999,7 +6999,7 @@ export interface Nouns {
       /** Maximum number of items to return; 0 returns all. Default: 100. */
       limit?: number | undefined
     }, ApiKey>
-    /** Create an API key for the caller. The key is shown only in this response. A key made with a key is not wider and does not live longer. */
+    /** Create an API key for the caller. The key is shown only in this response. A key that is created with another key has at most the scopes and the lifetime of that key. */
     create: Call<{
       body: NewApiKey
     }, { 201: CreatedApiKey }>
@@ -9834,7 +9834,7 @@ export interface Nouns {
       /** ATTACHED_TO_ALERT_SETTING lists only the parts of alert settings. Default: only those that belong to no alert setting. */
       include?: 'ATTACHED_TO_ALERT_SETTING' | undefined
     }, Rule>
-    /** Get a rule. The ETag follows the version; statistics do not count. */
+    /** Get a rule. The ETag changes with the version, not with the statistics. */
     get: Call<{
       /** Id of the rule. */
       ruleId: string
@@ -10029,7 +10029,7 @@ export interface Nouns {
       /** Only actions attached to this rule. Default: all. */
       ruleId?: string | undefined
     }, WebhookAction>
-    /** Get a webhook action. The ETag follows the fields; statistics do not count. */
+    /** Get a webhook action. The ETag changes with the fields, not with the statistics. */
     get: Call<{
       /** Id of the action. */
       actionId: string
@@ -10070,7 +10070,7 @@ export interface Nouns {
       /** Only actions attached to this rule, and those that execute it. Default: all. */
       ruleId?: string | undefined
     }, RuleExecutionAction>
-    /** Get a rule-execution action. The ETag follows the fields; statistics do not count. */
+    /** Get a rule-execution action. The ETag changes with the fields, not with the statistics. */
     get: Call<{
       /** Id of the action. */
       actionId: string
@@ -10111,7 +10111,7 @@ export interface Nouns {
       /** Only actions attached to this rule. Default: all. */
       ruleId?: string | undefined
     }, SendEmailAction>
-    /** Get a send-email action. The ETag follows the fields; statistics do not count. */
+    /** Get a send-email action. The ETag changes with the fields, not with the statistics. */
     get: Call<{
       /** Id of the action. */
       actionId: string
@@ -10152,7 +10152,7 @@ export interface Nouns {
       /** Only actions attached to this rule. Default: all. */
       ruleId?: string | undefined
     }, CommandInvocationAction>
-    /** Get a command-invocation action. The ETag follows the fields; statistics do not count. */
+    /** Get a command-invocation action. The ETag changes with the fields, not with the statistics. */
     get: Call<{
       /** Id of the action. */
       actionId: string
@@ -10193,7 +10193,7 @@ export interface Nouns {
       /** Only actions attached to this rule. Default: all. */
       ruleId?: string | undefined
     }, MetadataUpdateAction>
-    /** Get a metadata-update action. The ETag follows the fields; statistics do not count. */
+    /** Get a metadata-update action. The ETag changes with the fields, not with the statistics. */
     get: Call<{
       /** Id of the action. */
       actionId: string
@@ -10234,7 +10234,7 @@ export interface Nouns {
       /** Only actions attached to this rule. Default: all. */
       ruleId?: string | undefined
     }, DataSampleAction>
-    /** Get a data-sample action. The ETag follows the fields; statistics do not count. */
+    /** Get a data-sample action. The ETag changes with the fields, not with the statistics. */
     get: Call<{
       /** Id of the action. */
       actionId: string
@@ -10275,7 +10275,7 @@ export interface Nouns {
       /** Only actions attached to this rule. Default: all. */
       ruleId?: string | undefined
     }, TimeSeriesAction>
-    /** Get a time-series action. The ETag follows the fields; statistics do not count. */
+    /** Get a time-series action. The ETag changes with the fields, not with the statistics. */
     get: Call<{
       /** Id of the action. */
       actionId: string
@@ -10316,7 +10316,7 @@ export interface Nouns {
       /** Only actions attached to this rule. Default: all. */
       ruleId?: string | undefined
     }, AlertActivationAction>
-    /** Get an alert-activation action. The ETag follows the fields; statistics do not count. */
+    /** Get an alert-activation action. The ETag changes with the fields, not with the statistics. */
     get: Call<{
       /** Id of the action. */
       actionId: string
@@ -10357,7 +10357,7 @@ export interface Nouns {
       /** Only actions attached to this rule. Default: all. */
       ruleId?: string | undefined
     }, AlertResolutionAction>
-    /** Get an alert-resolution action. The ETag follows the fields; statistics do not count. */
+    /** Get an alert-resolution action. The ETag changes with the fields, not with the statistics. */
     get: Call<{
       /** Id of the action. */
       actionId: string
@@ -10648,7 +10648,7 @@ export interface Nouns {
     }, { 204: undefined }>
   }
   cronTriggers: {
-    /** Create a cron trigger. Fires at times of a schedule, for each endpoint of its application, version or list. Without these, once and without an endpoint. A trigger does nothing until a rule has it. */
+    /** Create a cron trigger. Fires at times of a schedule, for each endpoint of its application, version or list. If it names none of these, it fires once, without an endpoint. A trigger does nothing until a rule has it. */
     create: Call<{
       body: CronTriggerFields
     }, { 201: undefined }>
@@ -11300,7 +11300,7 @@ export interface Nouns {
   topics: {
     /** List the topics of streams. Which topics a stream can have, with their filters and the scopes that they need. */
     list: BareListCall<Record<never, never>, StreamTopic>
-    /** Watch the events of topics. One stream for several topics with the same filters; each topic uses the filters that it has, and its subscription has its name. To use other filters for each topic, open a stream with `streams.watch`. The response consists of server-sent events until the token expires. `open`: the stream has the id `streamId`. `subscribed`: a subscription is active; what is stored from now on is delivered. An event with the name of a topic has `subscription` and `items`, in the form of the operation that lists them. `gap`: something was left out; read it with that operation. `permissions`: the permissions of the caller have changed. `ended`: a subscription ended, with `status`, `code` and `message`, such as a permission that was revoked. `position`: everything before its id was delivered. `end`: the last event, with its `reason`: `unauthenticated`, `too_slow` (nothing was read for a minute) or `stopping`. Reasons of a `gap`: `missed` (nodes lost contact with each other, or one died), `too_slow` (more waited for the client than fits), `too_old`, `too_many` and `no_history` (what happened since Last-Event-ID cannot be delivered). */
+    /** Watch the events of topics. One stream for several topics with the same filters; each topic uses the filters that it has, and its subscription has its name. To use other filters for each topic, open a stream with `streams.watch`. The response consists of server-sent events until the token expires. `open`: the stream has the id `streamId`. `subscribed`: a subscription is active; items that are stored from now on are delivered. An event with the name of a topic has `subscription` and `items`, in the form of the operation that lists them. `gap`: items were left out; read them with that operation. `permissions`: the permissions of the caller have changed. `ended`: a subscription ended, with `status`, `code` and `message`, such as a permission that was revoked. `position`: everything before its id was delivered. `end`: the last event, with its `reason`: `unauthenticated`, `too_slow` (nothing was read for a minute) or `stopping`. Reasons of a `gap`: `missed` (nodes lost contact with each other, or one died), `too_slow` (more waited for the client than fits), `too_old`, `too_many` and `no_history` (what happened since Last-Event-ID cannot be delivered). */
     watch: Call<{
       /** Names of the topics: counts, traffic, refusals, connection, series, alerts, jobs. */
       topics: string | readonly string[]
@@ -11317,7 +11317,7 @@ export interface Nouns {
     }, { 200: AsyncIterable<ServerEvent> }>
   }
   streams: {
-    /** Watch topics with filters of their own over one stream. One response for all that a program or a web page watches. `streams.update` changes its subscriptions. The response consists of server-sent events until the token expires. `open`: the stream has the id `streamId`. `subscribed`: a subscription is active; what is stored from now on is delivered. An event with the name of a topic has `subscription` and `items`, in the form of the operation that lists them. `gap`: something was left out; read it with that operation. `permissions`: the permissions of the caller have changed. `ended`: a subscription ended, with `status`, `code` and `message`, such as a permission that was revoked. `position`: everything before its id was delivered. `end`: the last event, with its `reason`: `unauthenticated`, `too_slow` (nothing was read for a minute) or `stopping`. Reasons of a `gap`: `missed` (nodes lost contact with each other, or one died), `too_slow` (more waited for the client than fits), `too_old`, `too_many` and `no_history` (what happened since Last-Event-ID cannot be delivered). */
+    /** Watch topics with filters of their own over one stream. One response for all that a program or a web page watches. `streams.update` changes its subscriptions. The response consists of server-sent events until the token expires. `open`: the stream has the id `streamId`. `subscribed`: a subscription is active; items that are stored from now on are delivered. An event with the name of a topic has `subscription` and `items`, in the form of the operation that lists them. `gap`: items were left out; read them with that operation. `permissions`: the permissions of the caller have changed. `ended`: a subscription ended, with `status`, `code` and `message`, such as a permission that was revoked. `position`: everything before its id was delivered. `end`: the last event, with its `reason`: `unauthenticated`, `too_slow` (nothing was read for a minute) or `stopping`. Reasons of a `gap`: `missed` (nodes lost contact with each other, or one died), `too_slow` (more waited for the client than fits), `too_old`, `too_many` and `no_history` (what happened since Last-Event-ID cannot be delivered). */
     watch: Call<{
       /** Id of the last event that the client received. Each topic then begins with the events that were stored since, and some before, which the client recognises by their `id`. Default: new events only. */
       'last-event-id'?: string | undefined

@@ -95,8 +95,8 @@ const lastEventId = Type.Object({
 
 const eventsText =
   'The response consists of server-sent events until the token expires. `open`: the stream has the id `streamId`. `subscribed`: a ' +
-  'subscription is active; what is stored from now on is delivered. An event with the name of a topic has `subscription` and `items`, in ' +
-  'the form of the operation that lists them. `gap`: something was left out; read it with that operation. `permissions`: the permissions of the ' +
+  'subscription is active; items that are stored from now on are delivered. An event with the name of a topic has `subscription` and `items`, in ' +
+  'the form of the operation that lists them. `gap`: items were left out; read them with that operation. `permissions`: the permissions of the ' +
   'caller have changed. `ended`: a subscription ended, with `status`, `code` and `message`, such as a permission that was revoked. `position`: everything before its id was delivered. ' +
   '`end`: the last event, with its `reason`: `unauthenticated`, `too_slow` (nothing was read for a minute) or `stopping`.\n\n' +
   'Reasons of a `gap`: `missed` (nodes lost contact with each other, or one died), `too_slow` (more waited for the client than fits), ' +

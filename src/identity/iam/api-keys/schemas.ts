@@ -40,7 +40,8 @@ export const listApiKeys = {
 export const createApiKey = {
   name: 'apiKeys.create',
   summary: 'Create an API key for the caller',
-  description: 'The key is shown only in this response. A key made with a key is not wider and does not live longer.',
+  description:
+    'The key is shown only in this response. A key that is created with another key has at most the scopes and the lifetime of that key.',
   body: NewApiKey,
   response: {
     201: Type.Object(

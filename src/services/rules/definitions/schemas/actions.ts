@@ -88,7 +88,7 @@ export function actionSchemas(definition: ActionTypeDefinition) {
     get: {
       name: `${name}.get`,
       summary: `Get ${article} ${noun}`,
-      description: 'The ETag follows the fields; statistics do not count.',
+      description: 'The ETag changes with the fields, not with the statistics.',
       params: actionId,
       response: { 200: answer, 304: Empty() },
       fails: { 404: common.missing('action') },

@@ -71,7 +71,7 @@ export const listRules = {
 export const getRule = {
   name: 'rules.get',
   summary: 'Get a rule',
-  description: 'The ETag follows the version; statistics do not count.',
+  description: 'The ETag changes with the version, not with the statistics.',
   params: ofRule,
   response: { 200: Rule, 304: Empty() },
   fails: { 404: common.missing('rule') },

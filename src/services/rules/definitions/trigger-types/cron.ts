@@ -7,7 +7,7 @@ export const cron: TriggerTypeDefinition = {
   type: 'cron',
   title: 'CronTrigger',
   description:
-    'Fires at times of a schedule, for each endpoint of its application, version or list. Without these, once and without an endpoint.',
+    'Fires at times of a schedule, for each endpoint of its application, version or list. If it names none of these, it fires once, without an endpoint.',
   fields: {
     cronExpression: Name({
       description:
