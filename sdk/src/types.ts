@@ -100,7 +100,7 @@ export interface Page<T> {
   next(): Promise<Page<T> | undefined>
 }
 
-/** A list that is read as it is used: nothing is requested before, and no page before its items are. */
+/** A list whose pages are requested only when their items are used. */
 export interface List<T> extends AsyncIterable<T> {
   /** Reads the first page, or the one that the arguments name. */
   page(): Promise<Page<T>>

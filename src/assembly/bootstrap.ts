@@ -26,7 +26,7 @@ export async function bootstrap(
   platformServices: BuiltServices,
   onCreate: (tenantId: string) => void = () => {},
 ): Promise<Bootstrap> {
-  // At the same time, because generating keys and hashing passwords take most of the time, on threads of their own.
+  // Both realms are created at the same time: most of the time goes to generating keys and hashing passwords, on other threads.
   const [platform, defaultRealm] = await Promise.all([
     ensureRealm(platformServices, 'platform', ['platform-admin', 'tenant-admin'], onCreate),
     ensureRealm(platformServices, 'default', ['tenant-admin'], onCreate),

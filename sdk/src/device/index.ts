@@ -114,7 +114,7 @@ export async function connect(options: DeviceOptions): Promise<Device> {
     }
   }
 
-  /** One poll runs at a time: one that waits for a connection is sent with the next connection, which needs no other. */
+  /** Polls, unless a poll is running. A poll that waits for a connection is sent with the next one, so that connection needs no other poll. */
   async function poll() {
     if (polling) return
     polling = true

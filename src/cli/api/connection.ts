@@ -113,7 +113,7 @@ function sessionOf(name: string): Session | undefined {
   return login && 'session' in login ? login.session : undefined
 }
 
-/** Retries take at most two seconds, because a person waits: a platform that is not reachable is said soon. */
+/** Retries take at most two seconds, because a person waits: a platform that is not reachable is reported soon. */
 const attempts = 5
 
 export async function connect(choice: Choice): Promise<{ client: Client; chosen: Chosen }> {

@@ -39,7 +39,7 @@ const typeOf = ({ type }: { type: string }) =>
     .replaceAll('_', '-')
     .replace(/-(action|trigger)$/, '')
 
-/** Sorts links, because the API keeps the order in which they were added, which documents do not tell. */
+/** Sorts links, because the API keeps the order in which they were added, and documents have no order. */
 const sorted = (links: Named[]): Named[] =>
   links
     .map((one) => ({ type: typeOf(one), name: one.name }))
