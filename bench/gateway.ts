@@ -24,6 +24,7 @@ import {
 import { pushes } from './gateway/pushes.ts'
 import { ensureMosquitto } from './gateway/servers.ts'
 import { reconnectAll } from './gateway/storm.ts'
+import { runParts } from './parts.ts'
 import { removeDirectory } from './platform.ts'
 import { type Figure, median } from './report.ts'
 
@@ -46,32 +47,33 @@ export async function gateway(): Promise<Figure[]> {
   ensureMosquitto()
   const generator = startGenerator()
   const prepared = await prepareData()
-  const core = gatewayCore(prepared)
   const platform = wholePlatform(prepared)
   try {
-    const outcomes = new Map<Contender, ContenderResult>()
-    for (const contender of [echo, sessionLayer, core, platform, aedes, mosquitto])
-      outcomes.set(contender, await measureAll(generator, contender))
-    for (let run = 1; run < runs; run++)
-      for (const contender of [echo, sessionLayer, core, aedes])
-        outcomes.get(contender)!.byLoad.push(...(await measureSome(generator, contender, [thousandConnections])))
-    const latencyFigures = await measureAt70Percent(generator, core, outcomes.get(core)!)
-    const bench = await startBenchPlatform(platform.name, prepared)
-    const reconnectFigures = await reconnectAll(generator, bench).finally(bench.stop)
-    const healthyDeviceFigures = await healthyDevice(prepared)
-    const pushFigures = await pushes(prepared)
-    return [
-      ...limitsOf(outcomes, core),
-      ...reconnectFigures,
-      ...healthyDeviceFigures,
-      ...pushFigures,
-      ...latencyFigures,
-      ...[...outcomes].flatMap(([contender, outcome]) => figuresOf(contender, outcome)),
-    ]
+    return await runParts({
+      rates: () => measureRates(generator, gatewayCore(prepared), platform),
+      async reconnects() {
+        const bench = await startBenchPlatform(platform.name, prepared)
+        return await reconnectAll(generator, bench).finally(bench.stop)
+      },
+      'healthy-device': () => healthyDevice(prepared),
+      pushes: () => pushes(prepared),
+    })
   } finally {
     generator.stop()
     removeDirectory(prepared.directory)
   }
+}
+
+async function measureRates(generator: Generator, core: Contender, platform: Contender): Promise<Figure[]> {
+  const outcomes = new Map<Contender, ContenderResult>()
+  for (const contender of [echo, sessionLayer, core, platform, aedes, mosquitto])
+    outcomes.set(contender, await measureAll(generator, contender))
+  for (let run = 1; run < runs; run++)
+    for (const contender of [echo, sessionLayer, core, aedes])
+      outcomes.get(contender)!.byLoad.push(...(await measureSome(generator, contender, [thousandConnections])))
+  const latencyFigures = await measureAt70Percent(generator, core, outcomes.get(core)!)
+  const details = [...outcomes].flatMap(([contender, outcome]) => figuresOf(contender, outcome))
+  return [...limitsOf(outcomes, core), ...latencyFigures, ...details]
 }
 
 /** Measures latency at 70 % of the highest rate: at full load, latency is mostly the time in the queue. */
