@@ -22,6 +22,15 @@ const broken: Record<string, [text: string, output: RegExp]> = {
     tests("test('throws later', () => { setTimeout(() => { throw new Error('an error without a handler') }) })"),
     /an error without a handler/,
   ],
+  'rejects.test.ts': [
+    tests(`import { setImmediate } from 'node:timers/promises'
+test('rejects a promise without a handler', async () => {
+  await setImmediate()
+  void Promise.reject(new Error('a promise without a handler'))
+  await setImmediate()
+})`),
+    /✖ rejects a promise without a handler[\s\S]*Error: a promise without a handler/,
+  ],
   'exits.test.ts': [tests("test('exits', () => process.exit(0))"), /Not finished: .*exits/],
   'unreadable.test.ts': ['const = 3\n', /unreadable\.test\.ts/],
   'loads-for-ever.test.ts': [
@@ -84,7 +93,7 @@ const kinds = Object.keys(broken)
 describe('a run of tests', { concurrency: true }, () => {
   for (const [where, alone, names] of [
     ['in processes of their own', true, kinds],
-    ['in shared processes', false, ['fails.test.ts', 'unreadable.test.ts', 'waits.test.ts']],
+    ['in shared processes', false, ['fails.test.ts', 'rejects.test.ts', 'unreadable.test.ts', 'waits.test.ts']],
     ['that end or block two shared processes', false, ['exits.test.ts', 'blocks.test.ts']],
   ] as [string, boolean, string[]][])
     test(`a run of tests names broken files ${where}`, async () => {

@@ -1,0 +1,49 @@
+/**
+ * The runner (tools/run-tests.ts) preloads this module into every test process. `node:test` follows all promises with a hook of
+ * `async_hooks`, to know the test of a call or an error: a sixth of the processor time. Here it uses AsyncLocalStorage for that.
+ */
+import asyncHooks from 'node:async_hooks'
+
+const { AsyncLocalStorage, AsyncResource, createHook, executionAsyncId } = asyncHooks
+
+/** The id of the test whose code runs. */
+const currentTest = new AsyncLocalStorage<number>()
+
+/** Records a new test. It is set while the hook of `node:test` is enabled. */
+let recordTest: asyncHooks.HookCallbacks['init']
+
+/** Replaces the base class of the tests of `node:test`, while `node:test` is loaded. */
+class TestResource extends AsyncResource {
+  constructor(type: string, options?: asyncHooks.AsyncResourceOptions) {
+    super(type, options)
+    recordTest?.(this.asyncId(), type, this.triggerAsyncId(), this)
+  }
+
+  override runInAsyncScope<This, Result>(
+    run: (this: This, ...values: unknown[]) => Result,
+    self?: This,
+    ...values: unknown[]
+  ): Result {
+    return super.runInAsyncScope(() =>
+      currentTest.run(this.asyncId(), () => Reflect.apply(run, self as This, values) as Result),
+    )
+  }
+}
+
+const replacements = {
+  AsyncResource: TestResource,
+  createHook: ({ init }: asyncHooks.HookCallbacks) => ({
+    enable() {
+      recordTest = init
+    },
+    disable() {
+      recordTest = undefined
+    },
+  }),
+  // No test has the id 0.
+  executionAsyncId: () => currentTest.getStore() ?? 0,
+}
+
+Object.assign(asyncHooks, replacements)
+await import('node:test')
+Object.assign(asyncHooks, { AsyncResource, createHook, executionAsyncId })
