@@ -317,7 +317,7 @@ test('a widget whose endpoint is gone or whose series has no points says so, and
   await value(2).locator('.big-value-number').waitFor()
 })
 
-test('a dashboard without a name is not saved, and one that was deleted meanwhile: the reason is said, and what was typed stays', async () => {
+test('a dashboard without a name, or one that was deleted meanwhile, is not saved: the page says why, and what was typed stays', async () => {
   const { dashboardId } = await stored('Partly gone')
   await page.goto(console_.address(`/dashboards/${dashboardId}/edit`))
   await settled(page)

@@ -219,7 +219,7 @@ test('files are uploaded on behalf of a device, shown, downloaded by a link, and
   assert.equal((await api(`GET ${files}/endpoints/oven-1/files/night.log`)).status, 404)
 })
 
-/** Everything that a person reads here, and nothing that changes it. */
+/** Scopes to read everything on these pages, and to change nothing. */
 const readScopes = ['application:read', 'rule:read', 'snippet:read', 'secret:read', 'alert:read', 'alert-setting:read']
 
 /** Makes one object of each kind; returns the paths of their pages, with a text of each. */

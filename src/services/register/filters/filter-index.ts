@@ -10,9 +10,9 @@ export interface FilterIndex {
   /** Returns a select with one column, `seq`: the endpoints that match all of these filters. */
   members(sql: Sql, tenantId: string, filterIds: string[]): Fragment
   /**
-   * Restricts a query to members of all filters; the first filter has `members`. If these are few, returns a condition on
-   * `register.endpoints e` that finds them first; otherwise a function that selects the rows of `candidates` that are members.
-   * The planner must not choose, because its statistics do not cover new sets.
+   * Restricts a query to endpoints that match all filters. `members` is the number of members of the first filter. If it is small,
+   * returns a condition on `register.endpoints e` that reads the members first; otherwise a function that selects the members among
+   * the rows of `candidates`. The planner must not choose, because its statistics do not cover new sets.
    */
   among(
     sql: Sql,

@@ -38,7 +38,7 @@ export function checkWritableKey(key: string, isReserved: IsReserved, field = 'm
 
 const tooManyKeys = (field: string) => invalidField(field, `expected at most ${keysMax} keys`)
 
-/** Rejects far too many keys (twice the limit, since reserved keys are not removed yet) before each of them is processed. */
+/** Rejects more than twice the allowed number of keys before they are processed. The exact limit is checked without reserved keys. */
 export function checkKeyCount(metadata: Metadata, field = 'metadata') {
   if (Object.keys(metadata).length > 2 * keysMax) throw tooManyKeys(field)
 }
@@ -96,7 +96,7 @@ export function differenceOf(before: Metadata, after: Metadata): MetadataDiffere
 export async function patchedMetadata(metadata: Metadata, operations: unknown[]): Promise<Metadata> {
   const result = await applyJsonPatchInTurns(metadata, operations)
   if (typeof result !== 'object' || result === null || Array.isArray(result))
-    throw InvalidRequest({ problem: 'body: the patch leaves something else than an object' })
+    throw InvalidRequest({ problem: 'body: the result of the patch is not an object' })
   return result as Metadata
 }
 

@@ -33,8 +33,8 @@ export interface ActionRun {
   evaluate(attribute: string): Promise<Evaluated>
   signal: AbortSignal
   /**
-   * Set if the event of the run is stored until everything that the run has started is durable: `first` in its first run, `again` if an
-   * earlier run may have had effects. Absent for runs on demand.
+   * Set if the event of the run stays stored until everything that the run started is durable. `first`: this is the first run of the event.
+   * `again`: an earlier run may have had effects. Absent for runs on demand, which have no stored event.
    */
   storedEvent?: 'first' | 'again' | undefined
 }
@@ -43,9 +43,9 @@ export type ActionOutcome =
   | { outcome: 'SUCCESS'; metadata?: Record<string, unknown>; wouldDo?: unknown }
   | { outcome: 'FAILURE'; stage: Stage; reason: string; metadata?: Record<string, unknown> }
   /**
-   * The action continues in the background: webhooks and e-mails are durable, then sent. The node that ends it writes its trace. `ended` resolves
-   * with the outcome if this node ended it; it may never resolve. `settled` is there if the action depends on the stored event of its run,
-   * and resolves when it does not any more.
+   * The action continues in the background, as webhooks and e-mails do. The node that ends it writes its trace. `ended` resolves with the
+   * outcome if this node ends it, and never resolves otherwise. `settled` exists if a crash would lose the action without the stored event
+   * of its run; it resolves when this is no longer so.
    */
   | { outcome: 'PENDING'; ended?: Promise<EndedOutcome>; settled?: Promise<void> }
 

@@ -12,7 +12,7 @@ const tables = {
   refusals: (day: number) => `from ('${isoOf(day)}') to ('${isoOf(day + 1)}')`,
 }
 const names = Object.keys(tables) as (keyof typeof tables)[]
-/** Table of the version before blocks; rows that are left are packed in the background. */
+/** The table of earlier versions, which stored one row for each record. Its rows are packed in the background. */
 const legacyTable = 'records'
 
 async function findDaysOf(sql: Sql, parents: string[]): Promise<Map<number, number>> {
