@@ -115,7 +115,7 @@ const subscriptionsOf = (token: string) => {
   ]
 }
 
-async function openConsoles(baseUrl: string, accessToken: string, tokens: string[]): Promise<Consoles> {
+export async function openConsoles(baseUrl: string, accessToken: string, tokens: string[]): Promise<Consoles> {
   let [bytes, gaps, active] = [0, 0, 0]
   const requests: ClientRequest[] = []
   for (let n = 0; n < consoleCount; n++) {

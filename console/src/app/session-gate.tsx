@@ -1,6 +1,6 @@
 /** Shows the console once there is a session, and says in words why there is none. */
 import { QueryClientProvider } from '@tanstack/react-query'
-import { Suspense, useEffect, useMemo, useSyncExternalStore } from 'react'
+import { Suspense, useEffect, useLayoutEffect, useMemo, useSyncExternalStore } from 'react'
 import { ClientContext, clientOf } from '../api/client.ts'
 import { consolePath } from '../api/platform.ts'
 import { isTemporary, problemOf } from '../api/problems.ts'
@@ -35,10 +35,11 @@ export function SessionGate({ tenant, returned, closes }: { tenant: string; retu
   const queries = useMemo(createQueryClient, [user])
   const hasUnsaved = useHasUnsaved()
   const isSignedOut = state.kind === 'signed-out'
-  useEffect(() => {
+  // Layout effects run before the browser paints: both begin a frame earlier.
+  useLayoutEffect(() => {
     if (!closes) preloadPage(pathInTenant(location.pathname))
   }, [closes])
-  useEffect(() => {
+  useLayoutEffect(() => {
     void session.start({ returned })
     return () => session.close()
   }, [session, returned])

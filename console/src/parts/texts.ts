@@ -1,12 +1,14 @@
 /** Texts of the parts. */
-const number = new Intl.NumberFormat('en')
 
-export const count = (value: number) => number.format(value)
+/** Returns a whole number with commas. It does not use `Intl`, whose first use takes long (`relative-time.ts`). */
+export const count = (value: number) => String(value).replace(/\B(?=(?:\d{3})+$)/g, ',')
+
+let number: Intl.NumberFormat | undefined
 
 /** Returns a measured value, with a fixed number of decimals or as many as are needed. */
 export const formatNumber = (value: number, decimals?: number) =>
   decimals === undefined
-    ? number.format(value)
+    ? (number ??= new Intl.NumberFormat('en')).format(value)
     : new Intl.NumberFormat('en', { minimumFractionDigits: decimals, maximumFractionDigits: decimals }).format(value)
 
 export const texts = {

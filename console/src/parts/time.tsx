@@ -1,5 +1,6 @@
 /** Times in the zone of the person, with UTC beside. The only code that formats dates. */
 import { useSyncExternalStore } from 'react'
+import { englishRelative, relativeTo } from './relative-time.ts'
 import { texts } from './texts.ts'
 
 type Instant = string | number | Date
@@ -11,26 +12,51 @@ interface Formats {
   language?: string | undefined
 }
 
-const makeFormats = ({ zone, language = 'en-GB' }: Formats) => ({
-  absolute: new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'medium', timeZone: zone }),
-  clock: new Intl.DateTimeFormat(language, { timeStyle: 'medium', timeZone: zone }),
-  day: new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeZone: zone }),
-  minute: new Intl.DateTimeFormat(language, { timeStyle: 'short', timeZone: zone }),
-  shortDay: new Intl.DateTimeFormat(language, { day: 'numeric', month: 'short', timeZone: zone }),
-  month: new Intl.DateTimeFormat(language, { month: 'short', year: 'numeric', timeZone: zone }),
-  relative: new Intl.RelativeTimeFormat(language, { numeric: 'auto' }),
-})
+const options = {
+  absolute: { dateStyle: 'medium', timeStyle: 'medium' },
+  clock: { timeStyle: 'medium' },
+  day: { dateStyle: 'medium' },
+  minute: { timeStyle: 'short' },
+  shortDay: { day: 'numeric', month: 'short' },
+  month: { month: 'short', year: 'numeric' },
+} satisfies Record<string, Intl.DateTimeFormatOptions>
+
+/** Formats are made when they are first used, because each takes milliseconds (`relative-time.ts`). */
+function makeFormats({ zone, language }: Formats) {
+  const made = new Map<string, Intl.DateTimeFormat>()
+  let relative: Intl.RelativeTimeFormat | undefined
+  return {
+    zone,
+    language,
+    date(name: keyof typeof options): Intl.DateTimeFormat {
+      const known = made.get(name)
+      if (known) return known
+      const format = new Intl.DateTimeFormat(language ?? 'en-GB', { ...options[name], timeZone: zone })
+      made.set(name, format)
+      return format
+    },
+    relative([value, unit]: ReturnType<typeof relativeTo>): string {
+      if (language === undefined) return englishRelative(value, unit)
+      relative ??= new Intl.RelativeTimeFormat(language, { numeric: 'auto' })
+      return relative.format(value, unit)
+    },
+  }
+}
 
 let formats = makeFormats({})
 const listeners = new Set<() => void>()
 
 /** Changes how all times are shown. Returns false if the browser does not know the zone or language. */
 export function setFormats(newFormats: Formats): boolean {
+  const { zone, language } = newFormats
+  if (zone === formats.zone && language === formats.language) return true
+  const made = makeFormats(newFormats)
   try {
-    formats = makeFormats(newFormats)
+    made.date('absolute')
   } catch {
     return false
   }
+  formats = made
   for (const listener of listeners) listener()
   return true
 }
@@ -43,37 +69,21 @@ const subscribe = (listener: () => void) => {
 /** Returns the names of all time zones that the browser knows. */
 export const timeZones = () => ['UTC', ...Intl.supportedValuesOf('timeZone').filter((zone) => zone !== 'UTC')]
 
-const steps: [Intl.RelativeTimeFormatUnit, number][] = [
-  ['second', 60],
-  ['minute', 60],
-  ['hour', 24],
-  ['day', 30],
-  ['month', 12],
-  ['year', Number.POSITIVE_INFINITY],
-]
-
 /** Returns `3 minutes ago`. */
-export function ago(instant: Instant, now = Date.now()): string {
-  let value = (new Date(instant).getTime() - now) / 1000
-  for (const [unit, size] of steps) {
-    if (Math.abs(value) < size) return formats.relative.format(Math.round(value), unit)
-    value /= size
-  }
-  return ''
-}
+export const ago = (instant: Instant, now = Date.now()) => formats.relative(relativeTo(new Date(instant).getTime(), now))
 
-export const formatTime = (instant: Instant) => formats.absolute.format(new Date(instant))
+export const formatTime = (instant: Instant) => formats.date('absolute').format(new Date(instant))
 /** Returns the time of the day, with the date if it is another day than today. */
 export const formatClock = (instant: Instant) =>
-  formatDay(Date.now()) === formatDay(instant) ? formats.clock.format(new Date(instant)) : formatTime(instant)
-export const formatDay = (instant: Instant) => formats.day.format(new Date(instant))
+  formatDay(Date.now()) === formatDay(instant) ? formats.date('clock').format(new Date(instant)) : formatTime(instant)
+export const formatDay = (instant: Instant) => formats.date('day').format(new Date(instant))
 /** Returns the texts of the time axis of a chart, whose marks are `stepMs` apart: the day once, then times of the day. */
 export function axisTexts(times: number[], stepMs: number): string[] {
-  if (stepMs >= 28 * dayMs) return times.map((ms) => formats.month.format(ms))
+  if (stepMs >= 28 * dayMs) return times.map((ms) => formats.date('month').format(ms))
   let lastDay = ''
   return times.map((ms) => {
-    const day = formats.shortDay.format(ms)
-    const clock = (stepMs < 60_000 ? formats.clock : formats.minute).format(ms)
+    const day = formats.date('shortDay').format(ms)
+    const clock = formats.date(stepMs < 60_000 ? 'clock' : 'minute').format(ms)
     const isOther = day !== lastDay
     const isFirst = lastDay === ''
     lastDay = day
@@ -90,7 +100,7 @@ export const utcOf = (instant: Instant) => new Date(instant).toISOString()
 export const nowMs = () => Date.now()
 export const msOf = (instant: Instant) => new Date(instant).getTime()
 /** Returns the name of the person's time zone, such as Europe/Vienna. */
-export const timeZone = () => formats.absolute.resolvedOptions().timeZone
+export const timeZone = () => formats.date('absolute').resolvedOptions().timeZone
 
 const dayMs = 86_400_000
 const refreshMs = 30_000
@@ -136,8 +146,12 @@ export function Time({
         : style === 'clock'
           ? formatClock(ms)
           : formatTime(ms)
+  // The title is made when somebody looks at it: formats of dates take long (`relative-time.ts`).
+  const setTitle = ({ currentTarget }: { currentTarget: HTMLElement }) => {
+    currentTarget.title = `${formatTime(ms)}\n${utcOf(ms)} UTC`
+  }
   return (
-    <time className="time" dateTime={utcOf(ms)} title={`${formatTime(ms)}\n${utcOf(ms)} UTC`}>
+    <time className="time" dateTime={utcOf(ms)} onPointerEnter={setTitle}>
       {shown}
     </time>
   )

@@ -29,6 +29,22 @@ const withoutOtherLanguages: Plugin = {
   },
 }
 
+/**
+ * React Aria checks the language of the browser when it is loaded, with a function that loads the data of all languages: 30 ms, and 120 ms
+ * on a slow computer, before anything is shown. Another function makes the same check without data.
+ */
+const quickLanguageCheck: Plugin = {
+  name: 'language check',
+  setup({ onLoad }) {
+    onLoad({ filter: /\/react-aria\/dist\/private\/i18n\/useDefaultLocale\.mjs$/ }, async ({ path }) => {
+      const source = await readFile(path, 'utf8')
+      const contents = source.replace('Intl.DateTimeFormat.supportedLocalesOf(', 'Intl.getCanonicalLocales(')
+      if (contents === source) throw new Error(`${path} does not check the language as this build expects`)
+      return { contents, loader: 'js' }
+    })
+  },
+}
+
 /** `console:styles` is every style sheet of the console: esbuild does not load those of pages that are imported later. */
 const allStyles: Plugin = {
   name: 'styles',
@@ -69,7 +85,7 @@ export async function bundleConsole(directory: string): Promise<Manifest> {
     legalComments: 'linked',
     metafile: true,
     logLevel: 'silent',
-    plugins: [withoutOtherLanguages, allStyles],
+    plugins: [withoutOtherLanguages, quickLanguageCheck, allStyles],
   })
   const pathOf = (entry: RegExp, extension: string) => {
     const found = Object.entries(metafile.outputs).find(
