@@ -3,13 +3,15 @@
 /** Returns a whole number with commas. It does not use `Intl`, whose first use takes long (`relative-time.ts`). */
 export const count = (value: number) => String(value).replace(/\B(?=(?:\d{3})+$)/g, ',')
 
-let number: Intl.NumberFormat | undefined
+const formats = new Map<number | undefined, Intl.NumberFormat>()
 
 /** Returns a measured value, with a fixed number of decimals or as many as are needed. */
-export const formatNumber = (value: number, decimals?: number) =>
-  decimals === undefined
-    ? (number ??= new Intl.NumberFormat('en')).format(value)
-    : new Intl.NumberFormat('en', { minimumFractionDigits: decimals, maximumFractionDigits: decimals }).format(value)
+export function formatNumber(value: number, decimals?: number): string {
+  const digits = decimals === undefined ? {} : { minimumFractionDigits: decimals, maximumFractionDigits: decimals }
+  const format = formats.get(decimals) ?? new Intl.NumberFormat('en', digits)
+  formats.set(decimals, format)
+  return format.format(value)
+}
 
 export const texts = {
   none: '—',

@@ -70,7 +70,8 @@ const subscribe = (listener: () => void) => {
 export const timeZones = () => ['UTC', ...Intl.supportedValuesOf('timeZone').filter((zone) => zone !== 'UTC')]
 
 /** Returns `3 minutes ago`. */
-export const ago = (instant: Instant, now = Date.now()) => formats.relative(relativeTo(new Date(instant).getTime(), now))
+export const ago = (instant: Instant, now = Date.now()) =>
+  formats.relative(relativeTo(new Date(instant).getTime(), now))
 
 export const formatTime = (instant: Instant) => formats.date('absolute').format(new Date(instant))
 /** Returns the time of the day, with the date if it is another day than today. */

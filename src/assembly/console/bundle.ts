@@ -1,9 +1,11 @@
 /** Bundles the web console with esbuild. Two builds of the same sources are equal byte for byte, in any folder. */
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
-import { extname, join } from 'node:path'
+import { extname, join, relative } from 'node:path'
 import { promisify } from 'node:util'
 import { brotliCompress, gzip, constants as zlib } from 'node:zlib'
 import { build, type Plugin } from 'esbuild'
+import * as React from 'react'
+import * as JsxRuntime from 'react/jsx-runtime'
 import { type BuiltFile, type Manifest, manifestName, suffixes } from './manifest.ts'
 import { projectDirectory } from './sources.ts'
 
@@ -30,17 +32,70 @@ const withoutOtherLanguages: Plugin = {
 }
 
 /**
- * React Aria checks the language of the browser when it is loaded, with a function that loads the data of all languages: 30 ms, and 120 ms
- * on a slow computer, before anything is shown. Another function makes the same check without data.
+ * The texts of the console are English, from left to right. React Aria reads the direction of the browser's language when it is loaded, for
+ * which the browser loads the data of all languages: 30 ms, and 120 ms on a slow computer, before anything is shown.
  */
-const quickLanguageCheck: Plugin = {
-  name: 'language check',
+const fromLeftToRight: Plugin = {
+  name: 'direction',
   setup({ onLoad }) {
     onLoad({ filter: /\/react-aria\/dist\/private\/i18n\/useDefaultLocale\.mjs$/ }, async ({ path }) => {
       const source = await readFile(path, 'utf8')
-      const contents = source.replace('Intl.DateTimeFormat.supportedLocalesOf(', 'Intl.getCanonicalLocales(')
-      if (contents === source) throw new Error(`${path} does not check the language as this build expects`)
+      const contents = source
+        // The same check without data.
+        .replace('Intl.DateTimeFormat.supportedLocalesOf(', 'Intl.getCanonicalLocales(')
+        .replace(/\(0, [$\w]+\)\(locale\) \? 'rtl' : 'ltr'/, "'ltr'")
+      if (/supportedLocalesOf|rtl/.test(contents)) throw new Error(`${path} is not as this build expects`)
       return { contents, loader: 'js' }
+    })
+  },
+}
+
+/**
+ * React is a CommonJS package: esbuild would copy its exports for each file that imports it, and read them through functions. Modules import
+ * this module instead, which reads them once.
+ */
+const reactAsModule: Plugin = {
+  name: 'react',
+  setup({ onResolve, onLoad, resolve }) {
+    const packages: Record<string, object> = { react: React, 'react/jsx-runtime': JsxRuntime }
+    onResolve({ filter: /^react(?:\/jsx-runtime)?$/ }, ({ path, kind, namespace }) =>
+      kind === 'import-statement' && namespace !== 'react'
+        ? { path, namespace: 'react', sideEffects: false }
+        : undefined,
+    )
+    onLoad({ filter: /.*/, namespace: 'react' }, async ({ path }) => {
+      const found = await resolve(path, { kind: 'require-call', resolveDir: projectDirectory })
+      const names = Object.keys(packages[path]!).filter((name) => /^[a-zA-Z]\w*$/.test(name) && name !== 'default')
+      const contents = `import whole from ${JSON.stringify(found.path)}
+        export default whole
+        ${names.map((name) => `export const ${name} = whole.${name}`).join('\n')}`
+      return { contents, loader: 'js', resolveDir: projectDirectory }
+    })
+  },
+}
+
+const firstScript = 'console/src/app/main.tsx'
+const commonParts = 'console/src/pages/common.ts'
+/** One of them. */
+const commonPart = 'console/src/parts/fields.tsx'
+
+/**
+ * Puts the code of the first load into one file, and that of most pages into another. esbuild makes a file for each combination of imported
+ * files that need some code, which were 31 files for the first load and up to 34 for a page. Here each file that is imported later also
+ * imports the first script, which is loaded then anyway, so that all of them need the same code.
+ */
+const fewFiles: Plugin = {
+  name: 'few files',
+  setup({ onResolve, onLoad, resolve }) {
+    onResolve({ filter: /^\.+\/.*\.tsx$/ }, async ({ path, kind, resolveDir, namespace }) => {
+      if (kind !== 'dynamic-import' || namespace !== 'file') return undefined
+      const found = await resolve(path, { kind: 'import-statement', resolveDir })
+      return found.errors.length > 0 ? found : { path: relative(projectDirectory, found.path), namespace: 'later' }
+    })
+    onLoad({ filter: /.*/, namespace: 'later' }, ({ path }) => {
+      const [file, first, common] = [path, firstScript, commonParts].map((name) => JSON.stringify(`./${name}`))
+      const contents = `import ${first}; import ${common}; export * from ${file}; export { default } from ${file}`
+      return { contents, loader: 'js', resolveDir: projectDirectory }
     })
   },
 }
@@ -65,7 +120,7 @@ export async function bundleConsole(directory: string): Promise<Manifest> {
   const { metafile } = await build({
     absWorkingDir: projectDirectory,
     entryPoints: {
-      app: 'console/src/app/main.tsx',
+      app: firstScript,
       worker: 'console/src/api/live-worker.ts',
       reference: 'console/src/app/reference.ts',
       style: 'console:styles',
@@ -85,7 +140,7 @@ export async function bundleConsole(directory: string): Promise<Manifest> {
     legalComments: 'linked',
     metafile: true,
     logLevel: 'silent',
-    plugins: [withoutOtherLanguages, quickLanguageCheck, allStyles],
+    plugins: [withoutOtherLanguages, fromLeftToRight, reactAsModule, fewFiles, allStyles],
   })
   const pathOf = (entry: RegExp, extension: string) => {
     const found = Object.entries(metafile.outputs).find(
@@ -103,9 +158,12 @@ export async function bundleConsole(directory: string): Promise<Manifest> {
   const files: Record<string, BuiltFile> = {}
   for (const name of (await readdir(directory)).sort()) files[name] = await compress(directory, name)
   const script = pathOf(/main\.tsx$/, '.js')
+  const common = Object.keys(metafile.outputs).find((name) => metafile.outputs[name]?.inputs[commonPart])
+  if (common === undefined) throw new Error(`the build has no file with ${commonPart}`)
   const manifest: Manifest = {
     script: fileOf(script),
-    imports: [...importsOf(script)].map(fileOf).sort(),
+    // The file that most pages need is loaded with the first script, also while the caller signs in.
+    imports: [...importsOf(script).add(common)].map(fileOf).sort(),
     style: fileOf(pathOf(/^console:/, '.css')),
     worker: fileOf(pathOf(/live-worker\.ts$/, '.js')),
     reference: fileOf(pathOf(/app\/reference\.ts$/, '.js')),

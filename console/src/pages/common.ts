@@ -1,0 +1,10 @@
+/** Parts that many pages use. The build puts them into one file, which the first page loads. */
+import '../parts/address-state.ts'
+import '../parts/as-command.tsx'
+import '../parts/badge.tsx'
+import '../parts/confirm-delete.tsx'
+import '../parts/fields.tsx'
+import '../parts/filter-bar.tsx'
+import '../parts/form.ts'
+import '../parts/menu.tsx'
+import '../parts/segments.tsx'
