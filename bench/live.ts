@@ -3,8 +3,9 @@ import { type ClientRequest, request } from 'node:http'
 import { sleep } from '../src/kernel/clock.ts'
 import { cpuSeconds, memoryMb } from '../test/harness/processes.ts'
 import { applicationName, type BenchPlatform, prepareData, startBenchPlatform } from './gateway/bench-platform.ts'
-import { startGenerator } from './gateway/generator.ts'
+import { loadCore, startGenerator } from './gateway/generator.ts'
 import { type LoadFigures, measure } from './gateway/measure.ts'
+import { pinToCore } from './load.ts'
 import { removeDirectory } from './platform.ts'
 import { type Figure, median } from './report.ts'
 
@@ -12,6 +13,8 @@ import { type Figure, median } from './report.ts'
 const seconds = Number(process.env.BENCH_SECONDS ?? 9)
 const rounds = Number(process.env.BENCH_ROUNDS ?? 5)
 const consoleCount = Number(process.env.BENCH_CONSOLES ?? 200)
+/** Duration of the load in a turn, with its beginning that is not measured. */
+const turnSeconds = seconds + seconds / 3
 const load = { name: '1,000 connections', connections: 1000, window: 8 }
 
 interface Consoles {
@@ -22,6 +25,8 @@ interface Consoles {
 }
 
 export async function live(): Promise<Figure[]> {
+  // The consoles are read in this process, which must not take time from the platform.
+  pinToCore(process.pid, loadCore)
   const generator = startGenerator()
   const prepared = await prepareData(load.connections)
   const environment = {
@@ -76,11 +81,16 @@ async function withoutLoad(bench: BenchPlatform, tokens: string[]): Promise<Figu
   ]
 }
 
+/** `BENCH_ROUNDS=0` measures open consoles without load only. */
 function figuresOf(without: LoadFigures[], watched: LoadFigures[], bytes: number, gaps: number): Figure[] {
+  if (watched.length === 0) return []
   const ratios = (figureOf: (figures: LoadFigures) => number) =>
     watched.map((one, turn) => figureOf(one) / figureOf(without[turn]!))
   const rate = (figures: LoadFigures[]) => median(figures.map(({ perSecond }) => perSecond))
   const names = `${consoleCount} consoles`
+  /** Microseconds of processor time for a message. */
+  const cost = (figures: LoadFigures[]) => median(figures.map(({ perCore }) => 1_000_000 / perCore))
+  const kibibytes = bytes / watched.length / 1024
   return [
     { name: 'Messages of devices without live streams', value: rate(without), unit: '/s' },
     { name: `Messages of devices, ${names} watch`, value: rate(watched), unit: '/s' },
@@ -96,7 +106,14 @@ function figuresOf(without: LoadFigures[], watched: LoadFigures[], bytes: number
       unit: 'times',
       limit: { min: 0.95 },
     },
-    { name: `Received by ${names} in a round`, value: bytes / rounds / 2 ** 20, unit: 'MiB' },
+    { name: 'Processor time for a message without live streams', value: cost(without), unit: 'µs' },
+    { name: `Processor time for a message, ${names} watch`, value: cost(watched), unit: 'µs' },
+    {
+      name: `Processor time for each of ${names} under load`,
+      value: ((cost(watched) - cost(without)) * rate(watched)) / 1000 / consoleCount,
+      unit: 'ms/s',
+    },
+    { name: `Received by each of ${names} under load`, value: kibibytes / consoleCount / turnSeconds, unit: 'KiB/s' },
     { name: 'Gaps', value: gaps, unit: 'in all rounds' },
   ]
 }
@@ -115,7 +132,7 @@ const subscriptionsOf = (token: string) => {
   ]
 }
 
-export async function openConsoles(baseUrl: string, accessToken: string, tokens: string[]): Promise<Consoles> {
+async function openConsoles(baseUrl: string, accessToken: string, tokens: string[]): Promise<Consoles> {
   let [bytes, gaps, active] = [0, 0, 0]
   const requests: ClientRequest[] = []
   for (let n = 0; n < consoleCount; n++) {

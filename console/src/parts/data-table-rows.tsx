@@ -8,19 +8,11 @@ import { texts } from './texts.ts'
 
 /** Functions of the table that stay the same while it is shown, so that rows are not rendered again because of them. */
 export interface RowHandlers {
-  setActive(cell: { row: number; column: number }): void
   select(row: number, isRange: boolean): void
 }
 
-/** Tab reaches one cell of the grid; the arrow keys move to the other cells. `active` is its column, if it is in this row; row −1 is the head. */
-const cellProps = (handlers: RowHandlers, active: number | undefined, row: number, column: number) => ({
-  'data-cell': `${row}:${column}`,
-  'aria-colindex': column + 1,
-  tabIndex: active === column ? 0 : -1,
-  onFocus: () => {
-    if (active !== column) handlers.setActive({ row, column })
-  },
-})
+/** Tab reaches one cell of the grid; the arrow keys move to the other cells. `active` is its column, if it is in this row. */
+const tabIndexOf = (active: number | undefined, column: number) => (active === column ? 0 : -1)
 
 interface Shared {
   handlers: RowHandlers
@@ -34,16 +26,15 @@ export function HeadRow<T>({
   onSort,
   selection,
   onSelect,
-  handlers,
   active,
   ids,
-}: DataTableProps<T> & Shared & { selection: Selection; ids: string[] }) {
+}: DataTableProps<T> & Pick<Shared, 'active'> & { selection: Selection; ids: string[] }) {
   const areAll = selection.kind === 'all' || (ids.length > 0 && ids.every((id) => selection.ids.has(id)))
   return (
     <div role="rowgroup" className="table-head">
       <div role="row" aria-rowindex={1} className="table-row">
         {onSelect && (
-          <div role="columnheader" className="table-cell table-check" {...cellProps(handlers, active, -1, 0)}>
+          <div role="columnheader" className="table-cell table-check" tabIndex={tabIndexOf(active, 0)}>
             <input
               type="checkbox"
               tabIndex={-1}
@@ -54,9 +45,13 @@ export function HeadRow<T>({
           </div>
         )}
         {columns.map((column, index) => (
-          <HeadCell key={column.id} column={column} sort={sort} onSort={onSort}>
-            {cellProps(handlers, active, -1, index + (onSelect ? 1 : 0))}
-          </HeadCell>
+          <HeadCell
+            key={column.id}
+            column={column}
+            sort={sort}
+            onSort={onSort}
+            tabIndex={tabIndexOf(active, index + (onSelect ? 1 : 0))}
+          />
         ))}
       </div>
     </div>
@@ -67,12 +62,12 @@ function HeadCell<T>({
   column: { id, title, isSortable, align },
   sort,
   onSort,
-  children: cell,
+  tabIndex,
 }: {
   column: Column<T>
   sort: string | undefined
   onSort: ((sort: string) => void) | undefined
-  children: ReturnType<typeof cellProps>
+  tabIndex: number
 }) {
   const direction = sort === id ? 'ascending' : sort === `-${id}` ? 'descending' : undefined
   const canSort = isSortable && onSort
@@ -81,7 +76,7 @@ function HeadCell<T>({
       role="columnheader"
       className={`table-cell${align ? ' table-end' : ''}`}
       aria-sort={canSort ? (direction ?? 'none') : undefined}
-      {...cell}
+      tabIndex={tabIndex}
     >
       {canSort ? (
         <button
@@ -127,7 +122,7 @@ function Row<T>({ row, name, index, start, measure, columns, isOn, handlers, act
       style={{ transform: `translateY(${start}px)` }}
     >
       {hasCheck && (
-        <div role="gridcell" className="table-cell table-check" {...cellProps(handlers, active, index, 0)}>
+        <div role="gridcell" className="table-cell table-check" tabIndex={tabIndexOf(active, 0)}>
           <input
             type="checkbox"
             tabIndex={-1}
@@ -143,7 +138,7 @@ function Row<T>({ row, name, index, start, measure, columns, isOn, handlers, act
           role="gridcell"
           className={`table-cell${column.align ? ' table-end' : ''}`}
           data-title={column.title}
-          {...cellProps(handlers, active, index, columnIndex + (hasCheck ? 1 : 0))}
+          tabIndex={tabIndexOf(active, columnIndex + (hasCheck ? 1 : 0))}
         >
           {column.cell(row)}
         </div>

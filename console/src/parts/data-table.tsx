@@ -19,7 +19,6 @@ export function DataTable<T>(props: DataTableProps<T>) {
   const lastToggled = useRef(0)
   const selectNow = useRef<RowHandlers['select']>(undefined)
   const [handlers] = useState<RowHandlers>(() => ({
-    setActive,
     select: (row, isRange) => selectNow.current?.(row, isRange),
   }))
   const { items, hasMore, isLoadingMore, loadMore } = list
@@ -81,9 +80,13 @@ export function DataTable<T>(props: DataTableProps<T>) {
           aria-multiselectable={onSelect ? true : undefined}
           aria-busy={list.isOld}
           style={{ ['--columns' as string]: template }}
+          onFocus={({ target }) => {
+            const cell = cellOf(target)
+            if (cell && (cell.row !== active.row || cell.column !== active.column)) setActive(cell)
+          }}
           onKeyDown={(event) => handleKey(event, props, { active, moveTo, select }, columnCount)}
         >
-          <HeadRow {...props} selection={selection} handlers={handlers} active={activeIn(-1)} ids={ids} />
+          <HeadRow {...props} selection={selection} active={activeIn(-1)} ids={ids} />
           <div role="rowgroup" className="table-body" style={{ height: rows.getTotalSize() }}>
             {visible.map(({ index, key, start }) => (
               <TableRow
@@ -124,10 +127,19 @@ const frameOf = (isOld: boolean, rowsHeight: number) => ({
   style: { ['--rows' as string]: `${rowsHeight}px` },
 })
 
+/** Returns the cell with the focused element; row −1 is the head. */
+function cellOf(focused: Element): { row: number; column: number } | undefined {
+  const cell = focused.closest('[role=gridcell], [role=columnheader]')
+  const row = cell?.parentElement
+  if (!cell || !row) return undefined
+  return { row: Number(row.dataset.index ?? -1), column: [...row.children].indexOf(cell) }
+}
+
 /** Cells of rows that scroll into view exist one frame later. */
 function focusCell(scroller: HTMLElement | null, { row, column }: { row: number; column: number }, attempts = 5) {
   requestAnimationFrame(() => {
-    const cell = scroller?.querySelector<HTMLElement>(`[data-cell="${row}:${column}"]`)
+    const selector = row < 0 ? '.table-head .table-row' : `.table-row[data-index="${row}"]`
+    const cell = scroller?.querySelector(selector)?.children[column] as HTMLElement | undefined
     if (!cell) {
       if (attempts > 0) focusCell(scroller, { row, column }, attempts - 1)
       return

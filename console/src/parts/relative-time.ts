@@ -24,7 +24,7 @@ export function relativeTo(ms: number, now: number): [number, Unit] {
 }
 
 /** Numbers that have a word of their own, by unit: the one before, the present one, and the next. */
-const words: Record<Unit, [string?, string?, string?]> = {
+const words: Record<Unit, (string | undefined)[]> = {
   second: [undefined, 'now'],
   minute: [undefined, 'this minute'],
   hour: [undefined, 'this hour'],

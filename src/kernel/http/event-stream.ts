@@ -3,9 +3,18 @@ import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { monotonicMs } from '../clock.ts'
 
+export interface StreamMessage {
+  event: string
+  /** A text without line breaks. */
+  data: string
+  id?: string | undefined
+}
+
 export interface EventStream {
   /** Sends an event; `data` has no line breaks. Returns false if the reader is behind: send no more before `onDrain`. */
   send(event: string, data: string, id?: string): boolean
+  /** Sends several events with one write. */
+  sendAll(messages: StreamMessage[]): boolean
   onDrain(listener: () => void): void
   /** Registers a listener for the end of the stream; calls it at once if the stream has already ended. */
   onClose(listener: () => void): void
@@ -60,9 +69,13 @@ export function openEventStream(
   }, heartbeatMs).unref()
 
   const stream: EventStream = {
-    send(event, data, id) {
+    send: (event, data, id) => stream.sendAll([{ event, data, id }]),
+    sendAll(messages) {
       if (ended) return false
-      return write(`event: ${event}\n${id === undefined ? '' : `id: ${id}\n`}data: ${data}\n\n`)
+      let text = ''
+      for (const { event, data, id } of messages)
+        text += `event: ${event}\n${id === undefined ? '' : `id: ${id}\n`}data: ${data}\n\n`
+      return write(text)
     },
     onDrain: (listener) => void drainListeners.push(listener),
     onClose(listener) {

@@ -105,20 +105,26 @@ function includesOf(
   if (value) return () => true
   const { caller } = ctx
   const requested = endpointIds && new Set(endpointIds)
-  const readable = new Map<string, boolean>()
+  /** By application, then by endpoint: this is read for every event, so it joins no texts. */
+  const readable = new Map<string, Map<string, boolean>>()
   const resourceOf = ({ tenantId, applicationName: name, endpointId }: LiveEvent) => {
     if (endpointId === undefined) return onTenant(tenantId)
     if (name === undefined) return onResource(tenantId, endpointResourceName(endpointId))
     return endpointResource({ tenantId, applicationName: name, endpointId })
   }
   function isReadable(event: LiveEvent): boolean {
-    const key = `${event.applicationName ?? ''}\n${event.endpointId ?? ''}`
-    let known = readable.get(key)
+    const { applicationName: name = '', endpointId = '' } = event
+    let ofApplication = readable.get(name)
+    let known = ofApplication?.get(endpointId)
     if (known === undefined) {
       const resource = resourceOf(event)
       known = scopes.every((scope) => holds(caller, scope, resource))
-      if (readable.size >= cachedPermissionsMax) readable.clear()
-      readable.set(key, known)
+      if (!ofApplication || ofApplication.size >= cachedPermissionsMax) {
+        if (readable.size >= cachedPermissionsMax) readable.clear()
+        ofApplication = new Map()
+        readable.set(name, ofApplication)
+      }
+      ofApplication.set(endpointId, known)
     }
     return known
   }

@@ -1,12 +1,15 @@
 /** A bounded queue of the events for one stream. A reader that falls behind loses them and gets a `gap` event instead. */
 import { monotonicMs } from '../../kernel/clock.ts'
+import type { StreamMessage } from '../../kernel/http/event-stream.ts'
 import { bytesOf } from '../../kernel/live/forward.ts'
 import type { LiveEvent } from '../../kernel/live/live.ts'
+import type { Pace } from './pace.ts'
 import type { Subscription } from './subscription.ts'
 
 /** The event stream of a response (`kernel/http/event-stream.ts`). */
 export interface Outlet {
   send(event: string, data: string, id?: string): boolean
+  sendAll(messages: StreamMessage[]): boolean
   onDrain(listener: () => void): void
   onClose(listener: () => void): void
   end(reason: string): void
@@ -22,8 +25,16 @@ export interface Queue {
   close(): void
 }
 
+/** The events of one subscription that wait. */
+interface Waiting {
+  events: LiveEvent[]
+  /** The admission with which all of them were checked; undefined if they were checked with different ones. */
+  admission: object | undefined
+}
+
 interface Deps {
   outlet: Outlet
+  pace: Pace
   /** Returns the id of the last event in a batch, or undefined if a stream that resumes with it would miss something. */
   position(): string | undefined
   /** Adds to the bytes that wait on all streams; negative once they are sent. */
@@ -31,14 +42,12 @@ interface Deps {
   countSent(topic: string, events: number): void
 }
 
-/** Batches are at least this far apart. */
-const intervalMs = 50
 const eventBytes = 64 * 1024
 /** Limit of the bytes that wait for one reader. */
 export const queuedBytesMax = 4 * 1024 * 1024
 
-export function createQueue({ outlet, position, countQueued, countSent }: Deps): Queue {
-  let queues = new Map<Subscription, LiveEvent[]>()
+export function createQueue({ outlet, pace, position, countQueued, countSent }: Deps): Queue {
+  let queues = new Map<Subscription, Waiting>()
   const lost = new Set<Subscription>()
   let [bytes, isBackedUp, isClosed] = [0, false, false]
   let timer: NodeJS.Timeout | undefined
@@ -49,40 +58,63 @@ export function createQueue({ outlet, position, countQueued, countSent }: Deps):
     countQueued(change)
   }
 
-  function send(subscription: Subscription, events: LiveEvent[], id: string | undefined) {
-    const items = events.map(({ text }) => text).join(',')
+  function messageOf(subscription: Subscription, events: LiveEvent[], id: string | undefined): StreamMessage {
+    const items = events.length === 1 ? events[0]!.text : events.map(({ text }) => text).join(',')
     const data = `{"subscription":${JSON.stringify(subscription.request.id)},"items":[${items}]}`
-    isBackedUp = !outlet.send(subscription.topic.name, data, id)
     countSent(subscription.topic.name, events.length)
+    return { event: subscription.topic.name, data, id }
   }
 
   /** Takes events of about 64 KiB from the front of a list. */
-  function take(events: LiveEvent[]): LiveEvent[] {
+  function take(events: LiveEvent[]): { events: LiveEvent[]; bytes: number } {
     let [length, size] = [0, 0]
     while (length < events.length && size < eventBytes) size += bytesOf(events[length++]!)
     count(-size)
-    return events.splice(0, length)
+    return { events: events.splice(0, length), bytes: size }
+  }
+
+  /** Takes the next messages of about 64 KiB together. Returns none if nothing waits. */
+  function takeMessages(): StreamMessage[] {
+    const messages: StreamMessage[] = []
+    let size = 0
+    for (const [subscription, waiting] of queues) {
+      const { events } = waiting
+      while (events.length > 0 && size < eventBytes) {
+        const batch = take(events)
+        size += batch.bytes
+        // The permissions may have changed since the event was queued.
+        const isChecked = waiting.admission !== undefined && waiting.admission === subscription.admission
+        const sent = isChecked ? batch.events : batch.events.filter(subscription.includes)
+        const isLast = events.length === 0 && queues.size === 1
+        if (sent.length > 0) messages.push(messageOf(subscription, sent, isLast ? position() : undefined))
+      }
+      if (events.length > 0) return messages
+      queues.delete(subscription)
+    }
+    return messages
   }
 
   function flush() {
-    timer = undefined
+    endTimer()
     if (isClosed) return
     sentAt = monotonicMs()
-    for (const [subscription, events] of queues) {
-      while (events.length > 0 && !isBackedUp) {
-        // The permissions may have changed since the event was queued.
-        const batch = take(events).filter(subscription.includes)
-        const isLast = events.length === 0 && queues.size === 1
-        if (batch.length > 0) send(subscription, batch, isLast ? position() : undefined)
-      }
-      if (events.length > 0) return
-      queues.delete(subscription)
+    while (queues.size > 0 && !isBackedUp) {
+      const messages = takeMessages()
+      if (messages.length > 0) isBackedUp = !outlet.sendAll(messages)
     }
   }
 
   function schedule() {
     if (timer || isBackedUp || isClosed || queues.size === 0) return
-    timer = setTimeout(flush, Math.max(0, sentAt + intervalMs - monotonicMs()))
+    pace.waiting++
+    timer = setTimeout(flush, Math.max(0, sentAt + pace.intervalMs() - monotonicMs()))
+  }
+
+  function endTimer() {
+    if (!timer) return
+    clearTimeout(timer)
+    timer = undefined
+    pace.waiting--
   }
 
   function drop() {
@@ -112,9 +144,13 @@ export function createQueue({ outlet, position, countQueued, countSent }: Deps):
         lost.add(subscription)
         return
       }
-      const events = queues.get(subscription)
-      if (events) events.push(event)
-      else queues.set(subscription, [event])
+      const { admission } = subscription
+      const waiting = queues.get(subscription)
+      if (!waiting) queues.set(subscription, { events: [event], admission })
+      else {
+        waiting.events.push(event)
+        if (waiting.admission !== admission) waiting.admission = undefined
+      }
       count(bytesOf(event))
       if (bytes > queuedBytesMax) drop()
       else schedule()
@@ -122,7 +158,7 @@ export function createQueue({ outlet, position, countQueued, countSent }: Deps):
     drop,
     close() {
       isClosed = true
-      clearTimeout(timer)
+      endTimer()
       queues = new Map()
       count(-bytes)
     },

@@ -5,6 +5,7 @@ import type { Applications } from '../applications/contract.ts'
 import type { Register } from '../register/contract.ts'
 import { checkSubscriptions, filtersOf } from './admission.ts'
 import { NodeFull, NodeSilent, NoStream, TooManyStreams } from './errors.ts'
+import { createPace } from './pace.ts'
 import type { Outlet } from './queue.ts'
 import { createRecheck } from './recheck.ts'
 import type { SubscriptionRequest } from './schemas.ts'
@@ -64,6 +65,7 @@ export function createLiveService(kit: Kit<LiveSettings>, services: Services): L
     streams,
     recheck: createRecheck(streams, kit.log),
     historyLimit: createConcurrencyLimit(historyLimits),
+    pace: createPace(),
     values: createValues(kit.log),
     countQueued: streams.countQueued,
     countSent: (topic, events) => sent.inc({ topic }, events),

@@ -9,6 +9,7 @@ import { sameJson } from '../../kernel/same-json.ts'
 import { timeOf } from '../../kernel/times.ts'
 import { type Admission, type AdmissionDeps, admit } from './admission.ts'
 import { historyFailed, subscriptionFailed } from './log-messages.ts'
+import type { Pace } from './pace.ts'
 import { createQueue, type Outlet, type Queue } from './queue.ts'
 import type { SubscriptionRequest } from './schemas.ts'
 import type { Subscription } from './subscription.ts'
@@ -42,6 +43,7 @@ export interface StreamDeps extends AdmissionDeps {
   now: Clock
   /** Limits concurrent reads of histories. */
   historyLimit: ConcurrencyLimit
+  pace: Pace
   values: Values
   countQueued(bytes: number): void
   countSent(topic: string, events: number): void
@@ -66,7 +68,8 @@ interface State {
 export function createStream(deps: StreamDeps, streamId: string, ctx: Ctx, outlet: Outlet): Stream {
   const entries = new Map<string, Entry>()
   const position = () => (state.starting > 0 ? undefined : String(deps.now().getTime() * 1000))
-  const queue = createQueue({ outlet, position, countQueued: deps.countQueued, countSent: deps.countSent })
+  const { pace, countQueued, countSent } = deps
+  const queue = createQueue({ outlet, pace, position, countQueued, countSent })
   const state: State = { deps, ctx, outlet, queue, entries, starting: 0, isClosed: false }
   outlet.onClose(() => {
     state.isClosed = true

@@ -6,5 +6,7 @@ export interface Subscription {
   request: SubscriptionRequest
   topic: TopicDefinition
   includes(event: LiveEvent): boolean
+  /** Changes when the permissions of the caller do: events that were checked with another one are checked again before they are sent. */
+  readonly admission: object | undefined
   gap(reason: GapReason): void
 }

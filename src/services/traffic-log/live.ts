@@ -7,7 +7,7 @@ import type { TrafficRecord } from './contract.ts'
 import { findFirst } from './search/search.ts'
 import { inSnapshot } from './snapshot.ts'
 import { findRefusalsSince, type RefusalRow } from './store/refusals.ts'
-import { refusalView, viewOf } from './views.ts'
+import { refusalView, textOf } from './views.ts'
 
 export interface TrafficTopics {
   /** Returns whether a stream wants the record. */
@@ -72,15 +72,28 @@ const ofApplication = (applicationName: string) => ({
 function trafficEvent(tenantId: string, record: StoredRecord): LiveEvent {
   const { applicationName, endpointId, outbound, micros, correlationId, versionName, extension } = record
   const id = `${micros}-${outbound ? 'o' : 'i'}-${correlationId}`
-  const view = viewOf(tenantId, record)
   return {
     tenantId,
     applicationName,
     endpointId,
     id,
-    facets: { versionNames: versionName, directions: view.direction, extensions: extension },
-    text: JSON.stringify({ id, applicationName, ...view }),
+    facets: facetsOf(versionName, outbound ? 'OUTBOUND' : 'INBOUND', extension),
+    text: `{"id":${JSON.stringify(id)},"applicationName":${JSON.stringify(applicationName)},${textOf(tenantId, record).slice(1)}`,
   }
+}
+
+const facets = new Map<string, Readonly<Record<string, string>>>()
+const facetsMax = 1000
+
+/** Events with the same facets share one object. */
+function facetsOf(versionNames: string, directions: string, extensions: string): Readonly<Record<string, string>> {
+  const key = `${directions} ${extensions} ${versionNames}`
+  const known = facets.get(key)
+  if (known) return known
+  if (facets.size >= facetsMax) facets.clear()
+  const made = { versionNames, directions, extensions }
+  facets.set(key, made)
+  return made
 }
 
 function refusalEvent(row: RefusalRow): LiveEvent {

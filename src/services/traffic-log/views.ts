@@ -32,6 +32,22 @@ export function viewOf(tenantId: string, record: StoredRecord): RecordView {
   }
 }
 
+/**
+ * Returns a record as the JSON text of its view. Live streams need one for each message of a watched endpoint; `JSON.stringify` of the view
+ * takes twice the time, because it copies the record and parses its metadata.
+ */
+export function textOf(tenantId: string, record: StoredRecord): string {
+  const { correlationId, outbound, versionName, endpointId, extension, resourcePath, requestId, metadata } = record
+  const quoted = JSON.stringify
+  const payload = record.payload.toString(record.isText ? 'utf8' : 'base64')
+  return (
+    `{"correlationId":${quoted(correlationId)},"direction":"${outbound ? 'OUTBOUND' : 'INBOUND'}","tenantId":${quoted(tenantId)},` +
+    `"appVersionName":${quoted(versionName)},"endpointId":${quoted(endpointId)},"extension":${quoted(extension)},` +
+    `"resourcePath":${quoted(resourcePath)},${requestId === undefined ? '' : `"requestId":${requestId},`}"payload":${quoted(payload)},` +
+    `${metadata === undefined ? '' : `"additionalMetadata":${metadata},`}"createdAt":"${new Date(record.micros / 1000).toISOString()}"}`
+  )
+}
+
 export const refusalView = ({ versionName: appVersionName, ...row }: RefusalRow) =>
   Object.fromEntries(
     Object.entries({ ...row, appVersionName, tenantId: row.tenantId || null }).filter(([, value]) => value !== null),

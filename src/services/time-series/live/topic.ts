@@ -1,17 +1,11 @@
 /** The topic `series` of live streams: one event for each stored point. */
 import type { Live, LiveEvent } from '../../../kernel/live/live.ts'
+import { namesOf } from '../numbers/field.ts'
 import type { Numbers } from '../numbers/numbers.ts'
 import { readScopes } from '../read/visible-series.ts'
-import { pointsOf } from '../write/publish-points.ts'
+import type { SeriesSet } from '../store/numbers.ts'
 import type { Rows } from '../write/rows.ts'
 import type { Replay } from './replay.ts'
-
-interface PointContent {
-  endpointId: string
-  seriesName: string
-  timestamp: string
-  values: Record<string, unknown>
-}
 
 /** Returns a function that is called with rows that this node has just committed. */
 export function defineTopic(
@@ -40,25 +34,65 @@ export function defineTopic(
       return points.map(({ endpointId, seriesName, text }) => eventOf({ ...application, endpointId }, seriesName, text))
     },
   })
+  const layoutOf = createLayouts(numbers)
   return (rows) => {
     if (!topic.isActive()) return
     for (let row = 0; row < rows.count; row++) {
       const origin = rows.origins[row]!
-      if (topic.isWanted(origin)) topic.publish(pointsOf(rows, row, numbers).map((point) => pointEvent(origin, point)))
+      if (topic.isWanted(origin)) topic.publish(eventsOf(rows, row, layoutOf(rows.sets[row]!)))
     }
   }
 }
 
 type Origin = { tenantId: string; applicationName: string; endpointId: string }
 
-const pointEvent = (origin: Origin, { seriesName, timestamp, values }: PointContent): LiveEvent =>
-  eventOf(origin, seriesName, JSON.stringify({ timestamp, values }))
+/** The series of a set, with the indexes of their values in a row and the names of the values as JSON. */
+type Layout = {
+  seriesName: string
+  facets: Readonly<Record<string, string>>
+  values: [index: number, name: string][]
+}[]
+
+/** Names are taken apart once for each set of series, not for each row. */
+function createLayouts(numbers: Pick<Numbers, 'fieldsOf'>): (set: SeriesSet) => Layout {
+  const layouts = new WeakMap<SeriesSet, Layout>()
+  return (set) => {
+    const known = layouts.get(set)
+    if (known) return known
+    const bySeries = new Map<string, Layout[number]>()
+    for (const [index, field] of numbers.fieldsOf(set).entries()) {
+      const [seriesName, valueName] = namesOf(field)
+      const series = bySeries.get(seriesName) ?? { seriesName, facets: { seriesNames: seriesName }, values: [] }
+      bySeries.set(seriesName, series)
+      series.values.push([index, JSON.stringify(valueName)])
+    }
+    const layout = [...bySeries.values()]
+    layouts.set(set, layout)
+    return layout
+  }
+}
+
+/** Returns one event for each series of a row. */
+function eventsOf(rows: Rows, row: number, layout: Layout): LiveEvent[] {
+  const timestamp = new Date(rows.times[row]!).toISOString()
+  const values = rows.values[row]!
+  return layout.map(({ seriesName, facets, values: names }) => {
+    const members = names.map(([index, name]) => `${name}:${JSON.stringify(values[index])}`)
+    const text = `{"timestamp":"${timestamp}","values":{${members.join(',')}}}`
+    return eventOf(rows.origins[row]!, seriesName, text, facets)
+  })
+}
 
 /** `text` is `{"timestamp": …, "values": …}`. */
-const eventOf = ({ tenantId, applicationName, endpointId }: Origin, seriesName: string, text: string): LiveEvent => ({
+const eventOf = (
+  { tenantId, applicationName, endpointId }: Origin,
+  seriesName: string,
+  text: string,
+  facets: Readonly<Record<string, string>> = { seriesNames: seriesName },
+): LiveEvent => ({
   tenantId,
   applicationName,
   endpointId,
-  facets: { seriesNames: seriesName },
+  facets,
   text: `{"endpointId":${JSON.stringify(endpointId)},"seriesName":${JSON.stringify(seriesName)},${text.slice(1)}`,
 })

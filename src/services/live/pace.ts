@@ -1,0 +1,20 @@
+/** Sets how often streams are written to: a write takes about 25 µs, so many streams with events wait longer between their writes. */
+export interface Pace {
+  /** Number of streams whose next write is scheduled. */
+  waiting: number
+  /** Milliseconds between two writes to one stream. */
+  intervalMs(): number
+}
+
+const intervalMsMin = 100
+const intervalMsMax = 1000
+/** Maximum number of writes to all streams of this node in a second. */
+const writesPerSecond = 800
+
+export function createPace(): Pace {
+  const pace: Pace = {
+    waiting: 0,
+    intervalMs: () => Math.min(intervalMsMax, Math.max(intervalMsMin, (pace.waiting * 1000) / writesPerSecond)),
+  }
+  return pace
+}
