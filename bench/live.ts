@@ -25,8 +25,6 @@ interface Consoles {
 }
 
 export async function live(): Promise<Figure[]> {
-  // The consoles are read in this process, which must not take time from the platform.
-  pinToCore(process.pid, loadCore)
   const generator = startGenerator()
   const prepared = await prepareData(load.connections)
   const environment = {
@@ -34,6 +32,8 @@ export async function live(): Promise<Figure[]> {
     WAYPOST_HTTP_CONNECTIONS_PER_ADDRESS: '1000',
   }
   const bench = await startBenchPlatform('platform', prepared, environment)
+  // The consoles are read in this process, which must not take time from the platform.
+  pinToCore(process.pid, loadCore)
   try {
     const without: LoadFigures[] = []
     const watched: LoadFigures[] = []

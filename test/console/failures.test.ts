@@ -217,6 +217,63 @@ test('links, tabs, keys and the back button ask before they discard what was typ
   await page.close()
 })
 
+test('Cancel and Escape ask before they discard what was typed, in forms and in dialogs; without something typed nothing asks', async () => {
+  const page = await openTab('/applications/new')
+  const ask = page.getByRole('alertdialog', { name: /^(?:Leave without saving|Discard what you typed)/ })
+  const answer = async (button: string) => {
+    await ask.getByRole('button', { name: button }).click()
+    await ask.waitFor({ state: 'detached' })
+  }
+  await page.getByLabel(/^Name/).fill('half-typed')
+  await page.getByRole('link', { name: 'Cancel' }).click()
+  await answer('Cancel')
+  assert.equal(await page.getByLabel(/^Name/).inputValue(), 'half-typed')
+  await page.getByRole('link', { name: 'Cancel' }).click()
+  await answer('Leave the page')
+  await page.getByRole('heading', { name: 'Applications', level: 1 }).waitFor()
+
+  await page.getByRole('link', { name: 'Commands', exact: true }).click()
+  const dialog = page.getByRole('dialog', { name: 'Send a command' })
+  const open = () => page.getByRole('button', { name: 'Send a command' }).first().click()
+  const endpoint = dialog.getByRole('textbox', { name: /^Endpoint/ })
+  await open()
+  await endpoint.fill('meter-1')
+  await page.keyboard.press('Escape')
+  await answer('Cancel')
+  assert.equal(await endpoint.inputValue(), 'meter-1')
+  await dialog.getByRole('button', { name: 'Cancel' }).click()
+  await answer('Discard')
+  await dialog.waitFor({ state: 'detached' })
+  await open()
+  await endpoint.waitFor()
+  await page.keyboard.press('Escape')
+  await dialog.waitFor({ state: 'detached' })
+  assert.equal(await ask.count(), 0)
+  await page.getByRole('link', { name: 'Overview' }).click()
+  await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
+  assert.deepEqual(opened.problems, [])
+  await page.close()
+})
+
+test('a sample that was typed to try a rule or a pipeline is not discarded without a question', async () => {
+  const made = await opened.api('POST /re/api/v1/rules', { name: 'tried', expression: 'return 1' })
+  const page = await openTab(`/rules/${made.headers.get('location')!.split('/').at(-1)}?tab=try`)
+  const ask = page.getByRole('alertdialog', { name: 'Leave without saving?' })
+  await page.getByRole('textbox', { name: /^Event/ }).fill('{"my": "event"}')
+  await page.getByRole('link', { name: 'Pipelines', exact: true }).click()
+  await ask.getByRole('button', { name: 'Leave the page' }).click()
+  await page
+    .getByRole('link', { name: /New pipeline/ })
+    .first()
+    .click()
+  await page.getByRole('textbox', { name: /^Document/ }).fill('{"my": "document"}')
+  await page.getByRole('link', { name: 'Overview' }).click()
+  await ask.getByRole('button', { name: 'Cancel' }).click()
+  assert.equal(await page.getByRole('textbox', { name: /^Document/ }).textContent(), '{"my": "document"}')
+  assert.deepEqual(opened.problems, [])
+  await page.close()
+})
+
 test('while the database is unreachable, pages say so and keep what was typed; they recover when it is reachable again', async () => {
   const [form, list] = [await openTab('/applications/new'), await openTab('/jobs')]
   await form.getByLabel(/^Name/).fill('typed-meanwhile')

@@ -1,20 +1,21 @@
 import { Confirm } from '../parts/confirm.tsx'
-import { discardUnsaved, stayOnPage } from '../parts/unsaved.ts'
+import { discardUnsaved, stayOnPage, usePendingLeave } from '../parts/unsaved.ts'
 import { texts } from './texts.ts'
 
 /** Asks before something typed is lost. */
 export default function LeaveDialog() {
+  const isOfDialog = usePendingLeave()?.from === 'dialog'
   return (
     <Confirm
-      title={texts.leaveTitle}
-      action={texts.leave}
+      title={isOfDialog ? texts.discardTitle : texts.leaveTitle}
+      action={isOfDialog ? texts.discardDialog : texts.leave}
       isDanger
       isOpen
       isBusy={false}
       onConfirm={discardUnsaved}
       onClose={stayOnPage}
     >
-      {texts.leaveText}
+      {isOfDialog ? texts.discardText : texts.leaveText}
     </Confirm>
   )
 }

@@ -15,6 +15,9 @@ export const texts = {
     'You signed out in another tab. Sign in again as the same user in another tab: this page continues and keeps what you typed.',
   discard: 'Discard what was typed',
   leaveTitle: 'Leave without saving?',
+  discardTitle: 'Discard what you typed?',
+  discardText: 'It is not saved. The page behind the dialog stays as it is.',
+  discardDialog: 'Discard',
   leaveText: 'What you typed on this page is not saved and will be lost.',
   leave: 'Leave the page',
   permissionLost: (scope: string) =>

@@ -1,6 +1,6 @@
 /** A button that adds the chart of a page to a dashboard. `useAddToDashboard` of the api returns its properties. */
 import { useState } from 'react'
-import { Button } from './button.tsx'
+import { Button, CancelButton } from './button.tsx'
 import { Dialog } from './dialog.tsx'
 import { TextField } from './fields.tsx'
 import { LinkButton } from './link.tsx'
@@ -67,7 +67,7 @@ function AddDialog({ mayCreate, dashboards, search, onSearch, isBusy, problem, o
       actions={
         added === undefined ? (
           <>
-            <Button onPress={onClose}>{texts.cancel}</Button>
+            <CancelButton onPress={onClose} />
             <Button look="primary" onPress={() => void add()} isBusy={isBusy} isDisabled={!isReady}>
               {texts.add}
             </Button>

@@ -1,7 +1,8 @@
-import type { ReactNode } from 'react'
+import { type ReactNode, use } from 'react'
 import { Button as AriaButton, type ButtonProps as AriaButtonProps } from 'react-aria-components/Button'
 import { Icon, type IconName } from './icons.tsx'
 import { texts } from './texts.ts'
+import { LeaveContext } from './unsaved.ts'
 
 export interface ButtonProps extends Omit<AriaButtonProps, 'className' | 'children'> {
   /** Default: `plain`. One `primary` button on a page at most. */
@@ -39,4 +40,10 @@ export function IconButton({
       <Icon name={icon} />
     </AriaButton>
   )
+}
+
+/** Discards a form or closes a dialog. It asks before, if something was typed. */
+export function CancelButton({ onPress }: { onPress(): void }) {
+  const leaveHere = use(LeaveContext)
+  return <Button onPress={() => leaveHere(onPress)}>{texts.cancel}</Button>
 }

@@ -1,9 +1,11 @@
-import type { ReactNode } from 'react'
+import { type ReactNode, useRef, useState } from 'react'
 import { Dialog as AriaDialog } from 'react-aria-components/Dialog'
 import { Heading } from 'react-aria-components/Heading'
 import { Modal, ModalOverlay } from 'react-aria-components/Modal'
 import { IconButton } from './button.tsx'
 import { texts } from './texts.ts'
+import { useTypedText } from './typed-text.ts'
+import { formsWithText, LeaveContext, leaveDialog } from './unsaved.ts'
 
 export interface DialogProps {
   title: string
@@ -17,27 +19,44 @@ export interface DialogProps {
   isAlert?: boolean
 }
 
-/** A modal dialog. Escape closes it, and the focus returns to where it was. */
-export function Dialog({ title, isOpen, onClose, children, actions, size = 'small', isAlert = false }: DialogProps) {
+/** A modal dialog. Escape closes it, and the focus returns to where it was. If something was typed in it, it asks before. */
+export function Dialog(props: DialogProps) {
+  const { title, isOpen, onClose, children, actions, size = 'small', isAlert = false } = props
+  const element = useRef<HTMLDivElement>(null)
+  const hasTyped = useTypedText(element, isOpen)
+  const before = useFormsBefore(isOpen)
+  const leaveHere = (action: () => void) => (isAlert ? action() : leaveDialog(action, before, hasTyped()))
+  const close = () => leaveHere(onClose)
   return (
     <ModalOverlay
       className="overlay"
       isOpen={isOpen}
-      onOpenChange={(open) => !open && onClose()}
+      onOpenChange={(open) => !open && close()}
       isDismissable={!isAlert}
     >
-      <Modal className={`modal modal-${size}`}>
+      <Modal ref={element} className={`modal modal-${size}`}>
         <AriaDialog className="dialog" role={isAlert ? 'alertdialog' : 'dialog'}>
-          <div className="dialog-head">
-            <Heading slot="title" level={2}>
-              {title}
-            </Heading>
-            <IconButton icon="x" label={texts.close} onPress={onClose} />
-          </div>
-          <div className="dialog-body">{children}</div>
-          {actions && <div className="dialog-actions">{actions}</div>}
+          <LeaveContext value={leaveHere}>
+            <div className="dialog-head">
+              <Heading slot="title" level={2}>
+                {title}
+              </Heading>
+              <IconButton icon="x" label={texts.close} onPress={close} />
+            </div>
+            <div className="dialog-body">{children}</div>
+            {actions && <div className="dialog-actions">{actions}</div>}
+          </LeaveContext>
         </AriaDialog>
       </Modal>
     </ModalOverlay>
   )
+}
+
+/** Returns the forms of the page that held something typed when the dialog opened. */
+function useFormsBefore(isOpen: boolean): ReadonlySet<symbol> {
+  const [known, setKnown] = useState({ isOpen, forms: formsWithText() })
+  if (known.isOpen === isOpen) return known.forms
+  const now = { isOpen, forms: formsWithText() }
+  setKnown(now)
+  return now.forms
 }

@@ -1,7 +1,7 @@
 /** The form of an edit page: it saves with If-Match, and shows both sides if another caller changed the object meanwhile. */
 import { type FormEvent, type ReactNode, useRef } from 'react'
 import { useLocation } from 'wouter'
-import { Button } from './button.tsx'
+import { Button, CancelButton } from './button.tsx'
 import { Card } from './card.tsx'
 import { type SaveOutcome, useConditionalSave, type Version } from './conditional-save.tsx'
 import type { Form } from './form.ts'
@@ -81,7 +81,7 @@ export function EditForm<V extends object, T, O extends { kind: SaveOutcome }>(p
           {typeof cancel === 'string' ? (
             <LinkButton to={cancel}>{texts.cancel}</LinkButton>
           ) : (
-            <Button onPress={cancel}>{texts.cancel}</Button>
+            <CancelButton onPress={cancel} />
           )}
           <Button look="primary" type="submit" isBusy={props.isBusy}>
             {props.submit}

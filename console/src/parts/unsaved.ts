@@ -2,12 +2,19 @@
  * Keeps track of typed text that is not saved. While there is some, links, the back button, tabs and closing the browser tab ask for
  * confirmation first, and the page stays open when permissions are withdrawn or the session ends.
  */
-import { useEffect, useSyncExternalStore } from 'react'
+import { createContext, useEffect, useSyncExternalStore } from 'react'
 
 const forms = new Set<symbol>()
 const listeners = new Set<() => void>()
-/** Leaves the page once the user agrees. */
-let pending: (() => void) | undefined
+/** Something that would discard what was typed, until the user agrees. */
+interface PendingLeave {
+  action(): void
+  from: 'page' | 'dialog'
+  /** The forms whose contents it discards. */
+  forms: symbol[]
+}
+
+let pending: PendingLeave | undefined
 
 const askBrowser = (event: BeforeUnloadEvent) => event.preventDefault()
 
@@ -39,23 +46,40 @@ export function useUnsaved(isUnsaved: boolean) {
 /** Returns whether the page has something typed that is not saved. */
 export const useHasUnsaved = () => useSyncExternalStore(subscribe, () => forms.size > 0)
 
+function ask(asked: PendingLeave) {
+  pending = asked
+  notify()
+}
+
 /** Runs an action that leaves the page: at once, or after the user agrees to lose what was typed. */
 export function leave(action: () => void) {
   if (forms.size === 0) return action()
-  pending = action
-  notify()
+  ask({ action, from: 'page', forms: [...forms] })
+}
+
+/** Runs an action that discards what was typed at this place: on the page, or in the dialog around. `CancelButton` uses it. */
+export const LeaveContext = createContext<(action: () => void) => void>(leave)
+
+/** Returns the forms that hold something typed now. */
+export const formsWithText = (): ReadonlySet<symbol> => new Set(forms)
+
+/** Closes a dialog: at once, or after the user agrees. `before` are the forms of the page behind it, which stay as they are. */
+export function leaveDialog(action: () => void, before: ReadonlySet<symbol>, hasTyped: boolean) {
+  const own = [...forms].filter((form) => !before.has(form))
+  if (own.length === 0 && !hasTyped) return action()
+  ask({ action, from: 'dialog', forms: own })
 }
 
 /** Returns the action that waits for the user, if any. */
 export const usePendingLeave = () => useSyncExternalStore(subscribe, () => pending)
 
-/** Discards what was typed, and leaves the page if that is pending. */
+/** Discards what was typed, and does what is pending. If nothing is pending, all forms are discarded. */
 export function discardUnsaved() {
-  const action = pending
+  const agreed = pending
   pending = undefined
-  forms.clear()
+  for (const form of agreed?.forms ?? forms) forms.delete(form)
   notify()
-  action?.()
+  agreed?.action()
 }
 
 export function stayOnPage() {
@@ -69,8 +93,7 @@ function askAtLink(event: MouseEvent) {
   if (forms.size === 0 || event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return
   const link = event.target instanceof Element ? event.target.closest<HTMLAnchorElement>('a[href]') : null
   if (!link || link.target === '_blank' || link.hasAttribute('download') || link.origin !== location.origin) return
-  // The links beside the button that saves are there to discard what was typed.
-  if (viewOf(link) === viewOf(location) || link.closest('.form-actions')) return
+  if (viewOf(link) === viewOf(location)) return
   event.preventDefault()
   event.stopPropagation()
   leave(() => link.click())

@@ -6,7 +6,7 @@ import { useMay } from '../../api/me.ts'
 import type { BodyOf } from '../../api/operation-types.ts'
 import { useChange, useGet, useList } from '../../api/query.ts'
 import { AsCommand } from '../../parts/as-command.tsx'
-import { Button } from '../../parts/button.tsx'
+import { Button, CancelButton } from '../../parts/button.tsx'
 import { Card, Facts, Loading } from '../../parts/card.tsx'
 import { DeleteMenu } from '../../parts/delete-menu.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
@@ -188,7 +188,7 @@ function Resolve({ alertId }: { alertId: string }) {
           <TextField label={texts.reason} name="reason" value={reason} onChange={setReason} lines={2} autoFocus />
           {change.problem && <ErrorNote problem={change.problem} />}
           <div className="form-actions">
-            <Button onPress={() => setOpen(false)}>{texts.cancel}</Button>
+            <CancelButton onPress={() => setOpen(false)} />
             <Button look="primary" type="submit" isBusy={change.isRunning}>
               {texts.resolve}
             </Button>

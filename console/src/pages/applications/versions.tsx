@@ -2,7 +2,7 @@
 import { type FormEvent, useState } from 'react'
 import type { BodyOf } from '../../api/operation-types.ts'
 import { useChange } from '../../api/query.ts'
-import { Button } from '../../parts/button.tsx'
+import { Button, CancelButton } from '../../parts/button.tsx'
 import { Card } from '../../parts/card.tsx'
 import { ConfirmDelete } from '../../parts/confirm-delete.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
@@ -96,7 +96,7 @@ function VersionForm({ appName, onDone }: { appName: string; onDone(): void }) {
       <TextField label={texts.versionDisplayName} {...form.field('displayName')} />
       {form.otherProblem && <ErrorNote problem={form.otherProblem} />}
       <div className="form-actions">
-        <Button onPress={onDone}>{texts.cancel}</Button>
+        <CancelButton onPress={onDone} />
         <Button look="primary" type="submit" isBusy={create.isRunning}>
           {texts.submit}
         </Button>

@@ -5,7 +5,7 @@ import { useMay } from '../../api/me.ts'
 import type { BodyOf } from '../../api/operation-types.ts'
 import { useChange, useGet, useList } from '../../api/query.ts'
 import { AsCommand } from '../../parts/as-command.tsx'
-import { Button } from '../../parts/button.tsx'
+import { Button, CancelButton } from '../../parts/button.tsx'
 import { Card, Facts, Loading } from '../../parts/card.tsx'
 import { CodeView } from '../../parts/code-view.tsx'
 import { useConditionalSave } from '../../parts/conditional-save.tsx'
@@ -183,7 +183,7 @@ function DefinitionForm({ asset, etag, schemaText, readAgain, onClose }: Definit
         {change.problem && <ErrorNote problem={change.problem} />}
         <div className="form-actions">
           <AsCommand operation="assets.update" args={args} />
-          <Button onPress={onClose}>{texts.cancel}</Button>
+          <CancelButton onPress={onClose} />
           <Button look="primary" type="submit" isBusy={change.isRunning}>
             {texts.save}
           </Button>

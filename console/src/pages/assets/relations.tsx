@@ -2,7 +2,7 @@
 import { useState } from 'react'
 import type { ItemOf } from '../../api/operation-types.ts'
 import { type ListResult, useChange, useList } from '../../api/query.ts'
-import { Button, IconButton } from '../../parts/button.tsx'
+import { Button, CancelButton, IconButton } from '../../parts/button.tsx'
 import { Card } from '../../parts/card.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { SelectField } from '../../parts/fields.tsx'
@@ -156,7 +156,7 @@ function LinkDialog({ assetId, name, onClose }: { assetId: string; name: string;
       onClose={onClose}
       actions={
         <>
-          <Button onPress={onClose}>{texts.cancel}</Button>
+          <CancelButton onPress={onClose} />
           <Button look="primary" isBusy={link.isRunning} isDisabled={ids.length === 0} onPress={() => void run()}>
             {texts.link}
           </Button>

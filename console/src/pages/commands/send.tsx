@@ -2,7 +2,7 @@
 import { type FormEvent, useState } from 'react'
 import { useChange } from '../../api/query.ts'
 import { AsCommand } from '../../parts/as-command.tsx'
-import { Button } from '../../parts/button.tsx'
+import { Button, CancelButton } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { TextField } from '../../parts/fields.tsx'
 import { useForm } from '../../parts/form.ts'
@@ -59,7 +59,7 @@ export function SendCommand({ onClose }: { onClose(): void }) {
         {form.otherProblem && <ErrorNote problem={form.otherProblem} />}
         <div className="form-actions">
           <AsCommand operation="commands.send" args={args} />
-          <Button onPress={onClose}>{texts.cancel}</Button>
+          <CancelButton onPress={onClose} />
           <Button
             look="primary"
             icon="send"

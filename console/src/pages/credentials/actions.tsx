@@ -1,7 +1,7 @@
 /** Actions on credentials: suspend, resume, revoke, delete, new password. */
 import { useState } from 'react'
 import { useChange } from '../../api/query.ts'
-import { Button } from '../../parts/button.tsx'
+import { Button, CancelButton } from '../../parts/button.tsx'
 import { Confirm } from '../../parts/confirm.tsx'
 import { ConfirmDelete } from '../../parts/confirm-delete.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
@@ -137,7 +137,7 @@ function PasswordDialog({ id, name, onClose }: Credential & { onClose(): void })
       actions={
         password === undefined ? (
           <>
-            <Button onPress={onClose}>{texts.cancel}</Button>
+            <CancelButton onPress={onClose} />
             <Button look="primary" onPress={() => void run()} isBusy={change.isRunning}>
               {texts.set}
             </Button>

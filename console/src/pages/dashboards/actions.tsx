@@ -3,7 +3,7 @@ import { type FormEvent, useState } from 'react'
 import { useLocation } from 'wouter'
 import { useMay } from '../../api/me.ts'
 import { useChange, useGet, useList } from '../../api/query.ts'
-import { Button } from '../../parts/button.tsx'
+import { Button, CancelButton } from '../../parts/button.tsx'
 import { ConfirmDelete } from '../../parts/confirm-delete.tsx'
 import { saveText } from '../../parts/copy.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
@@ -149,7 +149,7 @@ function UseDialog({ dashboardId, onClose }: DialogProps) {
         />
         {change.problem && <ErrorNote problem={change.problem} />}
         <div className="form-actions">
-          <Button onPress={onClose}>{texts.cancel}</Button>
+          <CancelButton onPress={onClose} />
           <Button look="primary" type="submit" isBusy={change.isRunning} isDisabled={appVersionName === ''}>
             {texts.useSubmit}
           </Button>

@@ -7,7 +7,7 @@ import { useList } from '../../api/query.ts'
 import { oneOf, text, useAddressState } from '../../parts/address-state.ts'
 import { AsCommand } from '../../parts/as-command.tsx'
 import { Badge } from '../../parts/badge.tsx'
-import { Button } from '../../parts/button.tsx'
+import { Button, CancelButton } from '../../parts/button.tsx'
 import { DataTable } from '../../parts/data-table.tsx'
 import type { Column } from '../../parts/data-table-types.ts'
 import { Dialog } from '../../parts/dialog.tsx'
@@ -174,7 +174,7 @@ function ImportDialog({ onClose }: { onClose(): void }) {
       onClose={onClose}
       actions={
         <>
-          <Button onPress={onClose}>{texts.cancel}</Button>
+          <CancelButton onPress={onClose} />
           <Button look="primary" icon="upload" isDisabled={!file} isBusy={create.isRunning} onPress={() => void run()}>
             {texts.importSubmit}
           </Button>

@@ -5,7 +5,7 @@ import { useMay } from '../../api/me.ts'
 import type { ArgumentsOf, BodyOf } from '../../api/operation-types.ts'
 import { useChange } from '../../api/query.ts'
 import { AsCommand } from '../../parts/as-command.tsx'
-import { Button } from '../../parts/button.tsx'
+import { Button, CancelButton } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { TextField } from '../../parts/fields.tsx'
 import { Menu, type MenuEntry } from '../../parts/menu.tsx'
@@ -162,7 +162,7 @@ function BulkDialog(props: BulkProps & { kind: BulkKind; onClose(): void }) {
               operation={operations[kind]}
               args={{ body: { ...bodyOf(kind, parameters).body, select: selectionOf(props) } }}
             />
-            <Button onPress={close}>{texts.cancel}</Button>
+            <CancelButton onPress={close} />
             <Button look="primary" onPress={() => void preview()} isBusy={create.isRunning}>
               {texts.preview}
             </Button>
@@ -209,7 +209,7 @@ function StartActions({
       {needsWord && (
         <TextField label={texts.typeWord(texts.word)} value={typed} onChange={setTyped} isRequired autoFocus />
       )}
-      <Button onPress={onClose}>{texts.cancel}</Button>
+      <CancelButton onPress={onClose} />
       {children}
       <Button
         look={kind === 'deletion' ? 'danger' : 'primary'}

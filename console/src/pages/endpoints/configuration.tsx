@@ -6,7 +6,7 @@ import { type GetResult, useChange, useGet, useList } from '../../api/query.ts'
 import { text, useAddressState } from '../../parts/address-state.ts'
 import { AsCommand } from '../../parts/as-command.tsx'
 import { Badge, type Tone } from '../../parts/badge.tsx'
-import { Button } from '../../parts/button.tsx'
+import { Button, CancelButton } from '../../parts/button.tsx'
 import { Card, Facts, Loading } from '../../parts/card.tsx'
 import { useConditionalSave } from '../../parts/conditional-save.tsx'
 import { parseJson } from '../../parts/json-field.tsx'
@@ -268,7 +268,7 @@ function ConfigurationForm({ endpoint: { appName, appVersion }, name, config, on
         {change.problem && <ErrorNote problem={change.problem} />}
         <div className="form-actions">
           <AsCommand operation="configurations.endpoints.update" args={{ ...args, body: draft.value ?? {} }} />
-          <Button onPress={onClose}>{texts.cancel}</Button>
+          <CancelButton onPress={onClose} />
           <Button look="primary" onPress={() => void save()} isBusy={change.isRunning}>
             {texts.save}
           </Button>

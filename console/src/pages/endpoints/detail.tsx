@@ -7,7 +7,7 @@ import { useChange, useGet, useList } from '../../api/query.ts'
 import { useRefresh } from '../../api/refresh.ts'
 import { text, useAddressState } from '../../parts/address-state.ts'
 import { AsCommand } from '../../parts/as-command.tsx'
-import { Button } from '../../parts/button.tsx'
+import { Button, CancelButton } from '../../parts/button.tsx'
 import { Loading } from '../../parts/card.tsx'
 import { ConfirmDelete } from '../../parts/confirm-delete.tsx'
 import { ConnectionBadge } from '../../parts/connection.tsx'
@@ -230,7 +230,7 @@ function MoveEndpoint({ endpoint, onClose }: TabProps & { onClose(): void }) {
       actions={
         <>
           <AsCommand operation="endpoints.version.update" args={{ endpointId, body: { name: version } }} />
-          <Button onPress={onClose}>{texts.cancel}</Button>
+          <CancelButton onPress={onClose} />
           <Button look="primary" onPress={() => void save()} isBusy={change.isRunning}>
             {texts.save}
           </Button>

@@ -2,7 +2,7 @@
 import { useState } from 'react'
 import { useChange, useGet } from '../../api/query.ts'
 import { AsCommand } from '../../parts/as-command.tsx'
-import { Button, IconButton } from '../../parts/button.tsx'
+import { Button, CancelButton, IconButton } from '../../parts/button.tsx'
 import { Card, Facts, Loading } from '../../parts/card.tsx'
 import { useConditionalSave } from '../../parts/conditional-save.tsx'
 import { TextField } from '../../parts/fields.tsx'
@@ -154,7 +154,7 @@ function Editor({ endpointId, initial, etag, read, onClose }: EditorProps) {
         {change.problem && <ErrorNote problem={change.problem} />}
         <div className="form-actions">
           <AsCommand operation="endpoints.metadata.update" args={{ endpointId, body: parsed.value ?? {} }} />
-          <Button onPress={onClose}>{texts.cancel}</Button>
+          <CancelButton onPress={onClose} />
           <Button look="primary" onPress={() => void save()} isBusy={change.isRunning}>
             {texts.save}
           </Button>

@@ -4,7 +4,7 @@ import { useLocation } from 'wouter'
 import { useMay } from '../../api/me.ts'
 import { useChange, useGet, useList } from '../../api/query.ts'
 import { AsCommand } from '../../parts/as-command.tsx'
-import { Button } from '../../parts/button.tsx'
+import { Button, CancelButton } from '../../parts/button.tsx'
 import { Card, Facts, Loading } from '../../parts/card.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { TextField } from '../../parts/fields.tsx'
@@ -224,7 +224,7 @@ function LinkGateway({ accountIntegrationId, onClose }: { accountIntegrationId: 
         )}
         {form.otherProblem && <ErrorNote problem={form.otherProblem} />}
         <div className="form-actions">
-          <Button onPress={onClose}>{texts.cancel}</Button>
+          <CancelButton onPress={onClose} />
           <Button look="primary" type="submit" isBusy={create.isRunning}>
             {texts.link}
           </Button>

@@ -2,7 +2,7 @@
 import { type FormEvent, useState } from 'react'
 import type { BodyOf } from '../../api/operation-types.ts'
 import { useChange, useList } from '../../api/query.ts'
-import { Button } from '../../parts/button.tsx'
+import { Button, CancelButton } from '../../parts/button.tsx'
 import { CheckList } from '../../parts/check-list.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { SelectField, TextField } from '../../parts/fields.tsx'
@@ -76,7 +76,7 @@ export function LinkDevices({ appIntegrationId, appName, onClose }: LinkDevicesP
           </Note>
         )}
         <div className="form-actions">
-          <Button onPress={onClose}>{texts.cancel}</Button>
+          <CancelButton onPress={onClose} />
           <Button look="primary" type="submit" isBusy={create.isRunning} isDisabled={all.length === 0}>
             {texts.link}
           </Button>

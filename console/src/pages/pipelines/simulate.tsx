@@ -10,6 +10,7 @@ import { JsonField, parseJson } from '../../parts/json-field.tsx'
 import { JsonView } from '../../parts/json-view.tsx'
 import { ErrorNote, Note } from '../../parts/notes.tsx'
 import { Text } from '../../parts/text.tsx'
+import { useUnsaved } from '../../parts/unsaved.ts'
 import { type Definition, pretty } from './definition.ts'
 import { texts } from './texts.ts'
 
@@ -34,6 +35,7 @@ const tones: Record<string, Tone> = { success: 'good', skipped: 'quiet', dropped
 /** With `pipelineID` the stored pipeline runs; otherwise `definition`, which is undefined while it cannot be read. */
 export function Simulate(props: { pipelineID: string } | { definition: Definition | undefined }) {
   const [typed, setTyped] = useState(firstDocument)
+  useUnsaved(typed !== firstDocument)
   const [wrong, setWrong] = useState<string>()
   const [ran, setRan] = useState<{ before: Record<string, unknown>; steps: Step[] }>()
   const stored = useChange('ingest.pipelines.preview')

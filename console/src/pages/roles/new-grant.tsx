@@ -3,7 +3,7 @@ import type { FormEvent } from 'react'
 import { useMay } from '../../api/me.ts'
 import { useChange, useList } from '../../api/query.ts'
 import { AsCommand } from '../../parts/as-command.tsx'
-import { Button } from '../../parts/button.tsx'
+import { Button, CancelButton } from '../../parts/button.tsx'
 import { CheckList } from '../../parts/check-list.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { SelectField, TextField } from '../../parts/fields.tsx'
@@ -89,7 +89,7 @@ export function NewGrant({ resource, onClose }: { resource: string; onClose(): v
         {form.otherProblem && <ErrorNote problem={form.otherProblem} />}
         <div className="form-actions">
           <AsCommand operation="grants.create" args={{ body }} />
-          <Button onPress={onClose}>{texts.cancel}</Button>
+          <CancelButton onPress={onClose} />
           <Button look="primary" type="submit" isBusy={create.isRunning}>
             {texts.grant}
           </Button>

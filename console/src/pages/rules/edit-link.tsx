@@ -2,7 +2,7 @@
 import { type FormEvent, useState } from 'react'
 import { type GetResult, useChange, useGet } from '../../api/query.ts'
 import { AsCommand } from '../../parts/as-command.tsx'
-import { Button } from '../../parts/button.tsx'
+import { Button, CancelButton } from '../../parts/button.tsx'
 import { Loading } from '../../parts/card.tsx'
 import { useConditionalSave } from '../../parts/conditional-save.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
@@ -114,7 +114,7 @@ function LinkForm({ kind, type, id, onClose, first, read }: FormProps) {
       {change.problem && <ErrorNote problem={change.problem} />}
       <div className="form-actions">
         <AsCommand operation={operation} args={{ ...argsOf(kind, id), body }} />
-        <Button onPress={onClose}>{texts.cancel}</Button>
+        <CancelButton onPress={onClose} />
         <Button look="primary" type="submit" isBusy={change.isRunning}>
           {texts.save}
         </Button>

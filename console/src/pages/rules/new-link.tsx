@@ -2,7 +2,7 @@
 import { type FormEvent, useState } from 'react'
 import { useChange, useList } from '../../api/query.ts'
 import { AsCommand } from '../../parts/as-command.tsx'
-import { Button } from '../../parts/button.tsx'
+import { Button, CancelButton } from '../../parts/button.tsx'
 import { Loading } from '../../parts/card.tsx'
 import { CheckList } from '../../parts/check-list.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
@@ -123,7 +123,7 @@ function Create({ kind, type, problem, onLink, onClose }: PartProps) {
       {shown && <ErrorNote problem={shown} />}
       <div className="form-actions">
         <AsCommand operation={operation} args={{ body }} />
-        <Button onPress={onClose}>{texts.cancel}</Button>
+        <CancelButton onPress={onClose} />
         <Button look="primary" type="submit" isBusy={create.isRunning} isDisabled={name.trim() === ''}>
           {texts.link}
         </Button>
@@ -149,7 +149,7 @@ function Choose({ kind, type, linked, problem, onLink, onClose }: PartProps) {
       {options.length > 0 && <CheckList label={texts.existing} options={options} value={chosen} onChange={setChosen} />}
       {problem && <ErrorNote problem={problem} />}
       <div className="form-actions">
-        <Button onPress={onClose}>{texts.cancel}</Button>
+        <CancelButton onPress={onClose} />
         <Button look="primary" isDisabled={chosen.length === 0} onPress={() => void onLink(chosen)}>
           {texts.link}
         </Button>

@@ -4,7 +4,7 @@ import { useMay } from '../../api/me.ts'
 import type { ItemOf } from '../../api/operation-types.ts'
 import { useChange, useList } from '../../api/query.ts'
 import type { AddressState } from '../../parts/address-state.ts'
-import { Button, IconButton } from '../../parts/button.tsx'
+import { Button, CancelButton, IconButton } from '../../parts/button.tsx'
 import { ConfirmDelete } from '../../parts/confirm-delete.tsx'
 import { DataTable } from '../../parts/data-table.tsx'
 import type { Column } from '../../parts/data-table-types.ts'
@@ -147,7 +147,7 @@ function SecretDialog({ secret, onClose }: { secret: Secret | undefined; onClose
         </p>
         {form.otherProblem && <ErrorNote problem={form.otherProblem} />}
         <div className="form-actions">
-          <Button onPress={onClose}>{texts.cancel}</Button>
+          <CancelButton onPress={onClose} />
           <Button look="primary" type="submit" isBusy={create.isRunning || update.isRunning}>
             {secret ? texts.save : texts.create}
           </Button>

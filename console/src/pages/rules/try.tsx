@@ -11,6 +11,7 @@ import { JsonView } from '../../parts/json-view.tsx'
 import { ErrorNote, Note } from '../../parts/notes.tsx'
 import { Segments } from '../../parts/segments.tsx'
 import { Text } from '../../parts/text.tsx'
+import { useUnsaved } from '../../parts/unsaved.ts'
 import { kindTexts } from './kind-texts.ts'
 import { sampleOf, type TriggerType, triggerTypes } from './kinds.ts'
 import { texts } from './texts.ts'
@@ -38,6 +39,7 @@ export function Try({ rule, traceId, script }: Props) {
   const [trigger, setTrigger] = useState(pretty(sampleOf[firstType]))
   const [ownScript, setOwnScript] = useState(rule.expression)
   const expression = script ?? ownScript
+  useUnsaved(endpointId !== '' || trigger !== pretty(sampleOf[type]) || ownScript !== rule.expression)
   const [wrong, setWrong] = useState<string>()
   const [result, setResult] = useState<Result>()
   const change = useChange('rules.try')

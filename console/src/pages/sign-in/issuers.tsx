@@ -4,7 +4,7 @@ import { useMay } from '../../api/me.ts'
 import type { ItemOf } from '../../api/operation-types.ts'
 import { useChange, useList } from '../../api/query.ts'
 import { AsCommand } from '../../parts/as-command.tsx'
-import { Button, IconButton } from '../../parts/button.tsx'
+import { Button, CancelButton, IconButton } from '../../parts/button.tsx'
 import { Card, Loading } from '../../parts/card.tsx'
 import { ConfirmDelete } from '../../parts/confirm-delete.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
@@ -111,7 +111,7 @@ function NewIssuer({ onClose }: { onClose(): void }) {
         {form.otherProblem && <ErrorNote problem={form.otherProblem} />}
         <div className="form-actions">
           <AsCommand operation="issuers.create" args={{ body }} />
-          <Button onPress={onClose}>{texts.cancel}</Button>
+          <CancelButton onPress={onClose} />
           <Button look="primary" type="submit" isBusy={create.isRunning}>
             {texts.submit}
           </Button>

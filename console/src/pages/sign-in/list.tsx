@@ -3,7 +3,7 @@ import { useState } from 'react'
 import { useMay } from '../../api/me.ts'
 import { useChange, useGet, useList } from '../../api/query.ts'
 import { AsCommand } from '../../parts/as-command.tsx'
-import { Button } from '../../parts/button.tsx'
+import { Button, CancelButton } from '../../parts/button.tsx'
 import { Card, Loading } from '../../parts/card.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { SelectField } from '../../parts/fields.tsx'
@@ -130,7 +130,7 @@ function RotateDialog({ id, onClose }: { id: string; onClose(): void }) {
       actions={
         secret === undefined ? (
           <>
-            <Button onPress={onClose}>{texts.cancel}</Button>
+            <CancelButton onPress={onClose} />
             <Button look="primary" onPress={() => void run()} isBusy={change.isRunning}>
               {texts.rotate}
             </Button>

@@ -2,7 +2,7 @@
 import type { FormEvent } from 'react'
 import type { BodyOf } from '../../api/operation-types.ts'
 import { useChange, useList } from '../../api/query.ts'
-import { Button } from '../../parts/button.tsx'
+import { Button, CancelButton } from '../../parts/button.tsx'
 import { Card } from '../../parts/card.tsx'
 import { SelectField, TextField } from '../../parts/fields.tsx'
 import { useForm } from '../../parts/form.ts'
@@ -67,7 +67,7 @@ export function TenantForm({ tenant, onDone }: { tenant: Tenant; onDone(): void 
         />
         {form.otherProblem && <ErrorNote problem={form.otherProblem} />}
         <div className="form-actions">
-          <Button onPress={onDone}>{texts.cancel}</Button>
+          <CancelButton onPress={onDone} />
           <Button look="primary" type="submit" isBusy={change.isRunning}>
             {texts.save}
           </Button>

@@ -4,7 +4,7 @@ import { useLocation } from 'wouter'
 import { useMay } from '../../api/me.ts'
 import type { BodyOf } from '../../api/operation-types.ts'
 import { useChange, useList } from '../../api/query.ts'
-import { Button } from '../../parts/button.tsx'
+import { Button, CancelButton } from '../../parts/button.tsx'
 import { Confirm } from '../../parts/confirm.tsx'
 import { ConfirmDelete } from '../../parts/confirm-delete.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
@@ -118,7 +118,7 @@ function PasswordDialog({ user, onClose }: { user: User; onClose(): void }) {
           >
             {texts.generate}
           </Button>
-          <Button onPress={onClose}>{texts.cancel}</Button>
+          <CancelButton onPress={onClose} />
           <Button look="primary" type="submit" isBusy={change.isRunning}>
             {texts.save}
           </Button>

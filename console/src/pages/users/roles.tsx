@@ -3,7 +3,7 @@ import { useState } from 'react'
 import { useMay } from '../../api/me.ts'
 import type { BodyOf, ItemOf } from '../../api/operation-types.ts'
 import { useChange, useList } from '../../api/query.ts'
-import { Button } from '../../parts/button.tsx'
+import { Button, CancelButton } from '../../parts/button.tsx'
 import { Card } from '../../parts/card.tsx'
 import { CheckList } from '../../parts/check-list.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
@@ -74,7 +74,7 @@ function RolesDialog({ user, onClose }: { user: User; onClose(): void }) {
       onClose={onClose}
       actions={
         <>
-          <Button onPress={onClose}>{texts.cancel}</Button>
+          <CancelButton onPress={onClose} />
           <Button look="primary" onPress={() => void save()} isBusy={change.isRunning}>
             {texts.save}
           </Button>

@@ -2,7 +2,7 @@
 import type { FormEvent } from 'react'
 import type { BodyOf } from '../../api/operation-types.ts'
 import { useChange } from '../../api/query.ts'
-import { Button } from '../../parts/button.tsx'
+import { Button, CancelButton } from '../../parts/button.tsx'
 import { Card } from '../../parts/card.tsx'
 import { TextField } from '../../parts/fields.tsx'
 import { useForm } from '../../parts/form.ts'
@@ -41,7 +41,7 @@ export function ClientForm({ client, onDone }: { client: VpnClient; onDone(): vo
         <TextField label={texts.sshKey} {...form.field('sshKey')} description={texts.sshKeyNote} mono />
         {form.otherProblem && <ErrorNote problem={form.otherProblem} />}
         <div className="form-actions">
-          <Button onPress={onDone}>{texts.cancel}</Button>
+          <CancelButton onPress={onDone} />
           <Button look="primary" type="submit" isBusy={description.isRunning || username.isRunning || sshKey.isRunning}>
             {texts.save}
           </Button>
