@@ -259,7 +259,7 @@ test('a sample that was typed to try a rule or a pipeline is not discarded witho
   const made = await opened.api('POST /re/api/v1/rules', { name: 'tried', expression: 'return 1' })
   const page = await openTab(`/rules/${made.headers.get('location')!.split('/').at(-1)}?tab=try`)
   const ask = page.getByRole('alertdialog', { name: 'Leave without saving?' })
-  await page.getByRole('textbox', { name: /^Event/ }).fill('{"my": "event"}')
+  await page.getByRole('textbox', { name: /^Sample/ }).fill('{"my": "event"}')
   await page.getByRole('link', { name: 'Pipelines', exact: true }).click()
   await ask.getByRole('button', { name: 'Leave the page' }).click()
   await page
