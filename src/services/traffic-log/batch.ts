@@ -1,5 +1,6 @@
 /** The records of one commit, by tenant. Their bytes are copied when they are added, so that callers can reuse their buffers. */
 import { isUtf8 } from 'node:buffer'
+import type { LiveEvent } from '../../kernel/live/live.ts'
 import { encodeColumns } from './codec/block-codec.ts'
 import type { StoredRecord } from './codec/columns.ts'
 import { type ColumnsBuilder, createColumns } from './codec/columns.ts'
@@ -25,28 +26,23 @@ export interface PendingBatches {
   add(record: TrafficRecord, micros: number): void
   /** Encodes the records at the first call. */
   finish(): Batch[]
-  /** The records that live streams want, with payloads of their own. */
-  readonly watched: WatchedRecord[]
-}
-
-export interface WatchedRecord {
-  tenantId: string
-  record: StoredRecord
+  /** The events of records that live streams want. */
+  readonly watched: LiveEvent[]
 }
 
 export interface PendingOptions {
   batchId: string
   payloadBytesMax: number
-  /** Returns whether a live stream wants the record. */
-  isWatched?(record: TrafficRecord): boolean
+  /** Returns the event of a record if a live stream wants it. It is made at once, because callers reuse the buffer of the payload. */
+  eventOf?(record: TrafficRecord, stored: StoredRecord): LiveEvent | undefined
 }
 
-export function createPendingBatches({ batchId, payloadBytesMax, isWatched }: PendingOptions): PendingBatches {
+export function createPendingBatches({ batchId, payloadBytesMax, eventOf }: PendingOptions): PendingBatches {
   const byTenant = new Map<string, ColumnsBuilder>()
   let [lastTenantId, last]: [string, ColumnsBuilder | undefined] = ['', undefined]
   let [count, bytes] = [0, 0]
   let finished: Batch[] | undefined
-  const watched: WatchedRecord[] = []
+  const watched: LiveEvent[] = []
 
   function columnsOf(tenantId: string): ColumnsBuilder {
     if (last && tenantId === lastTenantId) return last
@@ -89,8 +85,9 @@ export function createPendingBatches({ batchId, payloadBytesMax, isWatched }: Pe
       columns.add(stored)
       count++
       bytes += columns.bytes - before
-      if (!isWatched?.(record)) return
-      watched.push({ tenantId: record.tenantId, record: { ...stored, payload: Buffer.from(stored.payload) } })
+      const event = eventOf?.(record, stored)
+      if (!event) return
+      watched.push(event)
       bytes += columns.bytes - before
     },
     finish() {

@@ -1,7 +1,6 @@
 /** The topics `traffic` and `refusals` of live streams. */
 import type { Kit } from '../../kernel/define-service.ts'
 import type { HistoryQuery, LiveEvent } from '../../kernel/live/live.ts'
-import type { WatchedRecord } from './batch.ts'
 import type { StoredRecord } from './codec/columns.ts'
 import type { TrafficRecord } from './contract.ts'
 import { findFirst } from './search/search.ts'
@@ -10,9 +9,9 @@ import { findRefusalsSince, type RefusalRow } from './store/refusals.ts'
 import { refusalView, textOf } from './views.ts'
 
 export interface TrafficTopics {
-  /** Returns whether a stream wants the record. */
-  isWatched(record: TrafficRecord): boolean
-  publishRecords(records: WatchedRecord[]): void
+  /** Returns the event of a record if a stream wants it. */
+  eventOf(record: TrafficRecord, stored: StoredRecord): LiveEvent | undefined
+  publishRecords(events: LiveEvent[]): void
   publishRefusals(rows: RefusalRow[]): void
 }
 
@@ -55,8 +54,9 @@ export function defineTopics({ db, live, now }: Pick<Kit, 'db' | 'live' | 'now'>
     },
   })
   return {
-    isWatched: (record) => traffic.isActive() && traffic.isWanted(record),
-    publishRecords: (records) => traffic.publish(records.map(({ tenantId, record }) => trafficEvent(tenantId, record))),
+    eventOf: (record, stored) =>
+      traffic.isActive() && traffic.isWanted(record) ? trafficEvent(record.tenantId, stored) : undefined,
+    publishRecords: traffic.publish,
     publishRefusals(rows) {
       if (refusals.isActive()) refusals.publish(rows.map(refusalEvent))
     },

@@ -162,7 +162,7 @@ function createWriters(
     metrics,
     writerId: newId().replaceAll('-', '').slice(0, 16),
     payloadBytesMax: settings.payloadBytesMax,
-    isWatched: topics.isWatched,
+    eventOf: topics.eventOf,
     stored: topics.publishRecords,
     write: (batches, isRetry) => writeBatches(connections, batches.finish(), isRetry),
     isTemporary: (error) => !invalidDataCode.test(codeOf(error) ?? ''),

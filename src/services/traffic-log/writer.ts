@@ -2,9 +2,10 @@
 
 import type { Clock } from '../../kernel/clock.ts'
 import { createGroupCommit, type Group } from '../../kernel/group-commit.ts'
+import type { LiveEvent } from '../../kernel/live/live.ts'
 import type { Log } from '../../kernel/log.ts'
 import type { Metrics } from '../../kernel/metrics.ts'
-import { createPendingBatches, type PendingBatches, type WatchedRecord } from './batch.ts'
+import { createPendingBatches, type PendingBatches, type PendingOptions } from './batch.ts'
 import type { TrafficRecord } from './contract.ts'
 
 export interface Writer {
@@ -23,10 +24,10 @@ export interface WriterOptions {
   /** A text that no other process has. */
   writerId: string
   payloadBytesMax: number
-  /** Returns whether a live stream wants the record. It is called for every record. */
-  isWatched?(record: TrafficRecord): boolean
-  /** Called with the wanted records once they are committed. */
-  stored?(records: WatchedRecord[]): void
+  /** Returns the event of a record if a live stream wants it. It is called for every record. */
+  eventOf?: PendingOptions['eventOf']
+  /** Called with the wanted events once their records are committed. */
+  stored?(events: LiveEvent[]): void
   now: Clock
   log: Log
   metrics: Metrics
@@ -44,7 +45,7 @@ const bytesMax = 4 * 1024 * 1024
 const dayMs = 86_400_000
 
 export function createWriter(options: WriterOptions): Writer {
-  const { now, log, metrics, payloadBytesMax, isWatched, stored } = options
+  const { now, log, metrics, payloadBytesMax, eventOf, stored } = options
   let [lastMs, microsInMs] = [0, 0]
   let commits = 0
 
@@ -60,7 +61,7 @@ export function createWriter(options: WriterOptions): Writer {
 
   function newRecords(): Records {
     const batchId = `${options.writerId}-${(++commits).toString(36)}`
-    const batches = createPendingBatches({ batchId, payloadBytesMax, ...(isWatched && { isWatched }) })
+    const batches = createPendingBatches({ batchId, payloadBytesMax, ...(eventOf && { eventOf }) })
     return {
       batches,
       get count() {
