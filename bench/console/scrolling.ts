@@ -56,8 +56,10 @@ export async function scrolling({ browser, address }: BenchConsole): Promise<Fig
   const before = await heapBytes(session)
   await follow('/endpoints')
   await page.locator('.table-body [role=row]').first().waitFor()
+  const opened = await heapBytes(session)
   const { frames, mostRows, reached } = await page.evaluate<Scrolled>(`(${scroll})(${rows})`)
   if (reached < rows) throw new Error(`scrolling ended at row ${reached} of ${rows}`)
+  const atEnd = await heapBytes(session)
   await follow('/account')
   const after = await heapBytes(session)
   await page.close()
@@ -66,6 +68,12 @@ export async function scrolling({ browser, address }: BenchConsole): Promise<Fig
     { name: `${name}: frames, p99`, value: quantile(frames, 0.99), unit: 'ms', limit: { max: 100 } },
     { name: `${name}: the longest frame`, value: Math.max(...frames), unit: 'ms' },
     { name: `${name}: rows in the document`, value: mostRows, unit: 'rows', limit: { max: 60 } },
+    {
+      name: `${name}: heap while the last ones are shown, against the first`,
+      value: atEnd / opened,
+      unit: 'times',
+      limit: { max: 1.2 },
+    },
     { name: `${name}: heap before`, value: before / 2 ** 20, unit: 'MiB' },
     { name: `${name}: heap afterwards, against before`, value: after / before, unit: 'times', limit: { max: 1.2 } },
   ]

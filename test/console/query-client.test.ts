@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { InfiniteQueryObserver } from '@tanstack/react-query'
+import { isReducedAt, pagesToRead, withoutDistant, withoutNext } from '../../console/src/api/distant-pages.ts'
 import { createQueryClient } from '../../console/src/api/query-client.ts'
 
 /** Reads pages of a list, leaves it, and returns the items of the pages that it had. */
@@ -30,4 +31,35 @@ async function itemsAfterLeaving(pageCount: number): Promise<{ items: number; is
 test('a short list stays in the cache, so that the back button shows it at once; the items of a long list are released', async () => {
   assert.deepEqual(await itemsAfterLeaving(2), { items: 2, isCached: true })
   assert.deepEqual(await itemsAfterLeaving(3), { items: 0, isCached: false })
+})
+
+interface Row {
+  id: number
+  text?: string
+}
+
+const rowsOf = (page: number): Row[] => Array.from({ length: 10 }, (_, n) => ({ id: page * 10 + n, text: 'long' }))
+const reduce = ({ id }: Row): Row => ({ id })
+
+test('pages of a long list that are far from the visible rows keep only ids, and are read again when they come near', () => {
+  const pages = Array.from({ length: 20 }, (_, page) => ({ items: rowsOf(page) }))
+  const reducedOf = (all: { isReduced?: boolean }[]) =>
+    all.flatMap(({ isReduced }, index) => (isReduced ? [index] : []))
+  const atEnd = withoutDistant<Row, (typeof pages)[number]>(pages, [185, 199], reduce)
+  assert.deepEqual(
+    reducedOf(atEnd),
+    Array.from({ length: 15 }, (_, page) => page),
+  )
+  assert.deepEqual(atEnd[0]!.items[3], { id: 3 })
+  assert.deepEqual(atEnd[19]!.items[3], { id: 193, text: 'long' })
+  assert.equal(withoutDistant<Row, (typeof pages)[number]>(atEnd, [185, 199], reduce), atEnd)
+  assert.deepEqual(pagesToRead(atEnd, [185, 199]), [])
+  assert.deepEqual(pagesToRead(atEnd, [52, 60]), [4, 5, 6, 7])
+  assert.deepEqual([isReducedAt(atEnd, 149), isReducedAt(atEnd, 150), isReducedAt(atEnd, 500)], [true, false, false])
+})
+
+test('a page that is read again after deletions does not repeat rows of the next page', () => {
+  const again = [...rowsOf(0).slice(3), ...rowsOf(1).slice(0, 3)]
+  assert.deepEqual(withoutNext(again, rowsOf(1).map(reduce), reduce), rowsOf(0).slice(3))
+  assert.deepEqual(withoutNext(again, [], reduce), again)
 })

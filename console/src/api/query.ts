@@ -11,8 +11,10 @@ import { useMemo } from 'react'
 import type { Answer, Arguments, Page } from '../../../sdk/src/types.ts'
 import type { Problem } from '../parts/problem.ts'
 import { useSession } from './client.ts'
+import { isReducedAt } from './distant-pages.ts'
 import type { ArgumentsOf, BodyOf, CallName, ItemOf, ListName, OperationName } from './operation-types.ts'
 import { isTemporary, problemOf } from './problems.ts'
+import { type NextPage, useDistantPages } from './use-distant-pages.ts'
 
 const keyOf = (name: string, args: unknown) => [name.split('.')[0], name, args] as const
 /** While the platform does not answer, pages repeat their requests at this interval. */
@@ -29,6 +31,11 @@ export interface ReadOptions {
   refreshMs?: number
 }
 
+export interface ListOptions<T> extends ReadOptions {
+  /** Returns what identifies an item. Pages far from the visible rows keep only that; without this function they are kept whole. */
+  reduce?(item: T): Partial<T>
+}
+
 export interface ListResult<T> {
   items: T[]
   /** Number of all matching items; undefined if the operation does not count them. */
@@ -43,24 +50,30 @@ export interface ListResult<T> {
   isLoadingMore: boolean
   loadMore(): void
   reload(): void
+  /** The rows from `first` to `last` are visible. Pages far from them are reduced, those near are read again. */
+  showRange(first: number, last: number): void
+  /** Returns whether an item has only what identifies it, while its page is read again. */
+  isReduced(index: number): boolean
 }
 
 /** Lists items page by page; `loadMore` reads the next page. */
 export function useList<P extends ListName>(
   name: P,
   args: ArgumentsOf<P>,
-  { enabled = true, refreshMs }: ReadOptions = {},
+  { enabled = true, refreshMs, reduce }: ListOptions<ItemOf<P>> = {},
 ): ListResult<ItemOf<P>> {
   const { client } = useSession()
   type Item = ItemOf<P>
+  const queryKey = keyOf(name, args)
+  const readPage = async (next: NextPage<Item> | undefined, signal?: AbortSignal): Promise<Page<Item>> =>
+    (next ? await next() : await client.list<Item>(name, args as Arguments, signal ? { signal } : {}).page()) ??
+    emptyPage
+  const distant = useDistantPages<Item>(queryKey, readPage, reduce as ((item: Item) => Item) | undefined)
   const query = useInfiniteQuery({
-    queryKey: keyOf(name, args),
+    queryKey,
     enabled,
-    queryFn: async ({ pageParam, signal }): Promise<Page<Item>> => {
-      const page = pageParam ? await pageParam() : await client.list<Item>(name, args as Arguments, { signal }).page()
-      return page ?? emptyPage
-    },
-    initialPageParam: undefined as (() => Promise<Page<Item> | undefined>) | undefined,
+    queryFn: ({ pageParam, signal }) => readPage(pageParam, signal),
+    initialPageParam: undefined as NextPage<Item> | undefined,
     getNextPageParam: (last) => (last.hasNext ? last.next : undefined),
     placeholderData: keepPreviousData,
     refetchInterval: ({ state }) => retryInterval(state.error, refreshMs ?? false),
@@ -73,13 +86,18 @@ export function useList<P extends ListName>(
     isLoading: query.isPending && enabled,
     isRead: pages !== undefined,
     isOld: query.isPlaceholderData,
-    problem: query.error ? problemOf(query.error) : undefined,
+    problem: query.error || distant.error ? problemOf(query.error ?? distant.error) : undefined,
     hasMore: query.hasNextPage,
     isLoadingMore: query.isFetchingNextPage,
     loadMore: () => {
       if (query.hasNextPage && !query.isFetchingNextPage) void query.fetchNextPage()
     },
-    reload: () => void query.refetch(),
+    reload: () => {
+      if (query.error || !distant.error) void query.refetch()
+      distant.retry()
+    },
+    showRange: distant.showRange,
+    isReduced: (index) => isReducedAt(pages ?? [], index),
   }
 }
 

@@ -99,6 +99,8 @@ function HeadCell<T>({
 
 interface RowProps<T> extends Shared {
   row: T
+  /** True while the row has only what identifies it: the first cell is shown. */
+  isReduced: boolean
   /** Name for screen readers. */
   name: string
   index: number
@@ -109,7 +111,7 @@ interface RowProps<T> extends Shared {
   measure(element: Element | null): void
 }
 
-function Row<T>({ row, name, index, start, measure, columns, isOn, handlers, active }: RowProps<T>) {
+function Row<T>({ row, isReduced, name, index, start, measure, columns, isOn, handlers, active }: RowProps<T>) {
   const hasCheck = isOn !== undefined
   return (
     <div
@@ -140,7 +142,7 @@ function Row<T>({ row, name, index, start, measure, columns, isOn, handlers, act
           data-title={column.title}
           tabIndex={tabIndexOf(active, columnIndex + (hasCheck ? 1 : 0))}
         >
-          {column.cell(row)}
+          {isReduced && columnIndex > 0 ? <span className="text-none">{texts.pending}</span> : column.cell(row)}
         </div>
       ))}
     </div>

@@ -24,6 +24,8 @@ export interface TableList<T> {
   isLoadingMore: boolean
   loadMore(): void
   reload(): void
+  showRange?(first: number, last: number): void
+  isReduced?(index: number): boolean
 }
 
 export interface DataTableProps<T> {

@@ -24,10 +24,17 @@ export function DataTable<T>(props: DataTableProps<T>) {
   const { items, hasMore, isLoadingMore, loadMore } = list
   const rows = useVisibleRows(scroller, items.length, (index) => rowId(items[index]!))
   const visible = rows.getVirtualItems()
+  const firstVisible = visible[0]?.index ?? 0
   const lastVisible = visible.at(-1)?.index ?? -1
   useEffect(() => {
     if (hasMore && !isLoadingMore && lastVisible >= items.length - 2 * overscan) loadMore()
   }, [hasMore, isLoadingMore, lastVisible, items.length, loadMore])
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the list is another object in each render
+  useEffect(
+    () => list.showRange?.(firstVisible, Math.max(firstVisible, lastVisible)),
+    [firstVisible, lastVisible, items],
+  )
 
   useOneTabStop(scroller)
 
@@ -97,6 +104,7 @@ export function DataTable<T>(props: DataTableProps<T>) {
                 handlers={handlers}
                 active={activeIn(index)}
                 row={items[index]!}
+                isReduced={list.isReduced?.(index) ?? false}
                 index={index}
                 start={start}
                 measure={rows.measureElement}

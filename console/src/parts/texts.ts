@@ -15,6 +15,7 @@ export function formatNumber(value: number, decimals?: number): string {
 
 export const texts = {
   none: '—',
+  pending: '…',
   more: (characters: number) => `… ${count(characters)} more characters`,
   noDifference: 'Nothing differs.',
   removed: 'removed:',

@@ -99,7 +99,10 @@ export default function EndpointsPage() {
   const conditions = conditionsOf(values)
   const args = { ...conditions, ...sortOf(sort), include: ['metadata'], limit: pageSize }
   const loaded = useRef(0)
-  const list = useList('endpoints.directory.list', args, loaded.current <= refreshedMax ? { refreshMs } : {})
+  const list = useList('endpoints.directory.list', args, {
+    ...(loaded.current <= refreshedMax && { refreshMs }),
+    reduce: ({ endpointId }) => ({ endpointId }),
+  })
   loaded.current = list.items.length
   const isSearching = list.items.length === 0 && list.hasMore
   // The platform answers with an empty page when it has searched for a while and found nothing yet.

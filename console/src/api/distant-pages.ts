@@ -1,0 +1,66 @@
+/**
+ * Pages of a long list that are far from the visible rows keep only what identifies their items, so that a list of many thousand rows does
+ * not fill the memory. They are read again when they come near.
+ */
+interface Listed<T> {
+  items: T[]
+  /** True if the items have only what identifies them. */
+  isReduced?: boolean
+}
+
+/** Pages before and after the visible ones that are kept. */
+const keptBeside = 3
+/** Pages before and after the visible ones that are read again. */
+const readBeside = 1
+
+/** The indexes of the first and the last visible page. */
+function visiblePages(pages: Listed<unknown>[], first: number, last: number): [number, number] {
+  let [begin, from, to] = [0, 0, 0]
+  for (const [index, { items }] of pages.entries()) {
+    if (begin <= first) from = index
+    if (begin <= last) to = index
+    begin += items.length
+  }
+  return [from, to]
+}
+
+/** Returns the pages with those reduced that are far from the rows `first` to `last`; the same array if nothing changes. */
+export function withoutDistant<T, P extends Listed<T>>(
+  pages: P[],
+  [first, last]: [number, number],
+  reduce: (item: T) => T,
+): P[] {
+  const [from, to] = visiblePages(pages, first, last)
+  const isDistant = (index: number) => index < from - keptBeside || index > to + keptBeside
+  if (!pages.some(({ isReduced, items }, index) => !isReduced && items.length > 0 && isDistant(index))) return pages
+  return pages.map((page, index) =>
+    page.isReduced || !isDistant(index) ? page : { ...page, items: page.items.map(reduce), isReduced: true },
+  )
+}
+
+/** Returns the indexes of reduced pages that are visible, or will be soon. */
+export function pagesToRead(pages: Listed<unknown>[], [first, last]: [number, number]): number[] {
+  const [from, to] = visiblePages(pages, first, last)
+  return pages.flatMap(({ isReduced }, index) =>
+    isReduced && index >= from - readBeside && index <= to + readBeside ? [index] : [],
+  )
+}
+
+/** Returns whether the item with this index, counted over all pages, is reduced. */
+export function isReducedAt(pages: Listed<unknown>[], index: number): boolean {
+  let begin = 0
+  for (const { items, isReduced = false } of pages) {
+    if (index < begin + items.length) return isReduced
+    begin += items.length
+  }
+  return false
+}
+
+/**
+ * Returns the items of a page that was read again, without those that the page after it has: if items were deleted meanwhile, the same
+ * request returns items of the next page too.
+ */
+export function withoutNext<T>(items: T[], next: T[], reduce: (item: T) => T): T[] {
+  const known = new Set(next.map((item) => JSON.stringify(reduce(item))))
+  return known.size === 0 ? items : items.filter((item) => !known.has(JSON.stringify(reduce(item))))
+}
