@@ -42,7 +42,9 @@ const rowsOf = (page: number): Row[] => Array.from({ length: 10 }, (_, n) => ({ 
 const reduce = ({ id }: Row): Row => ({ id })
 
 test('pages of a long list that are far from the visible rows keep only ids, and are read again when they come near', () => {
-  const pages = Array.from({ length: 20 }, (_, page) => ({ items: rowsOf(page) }))
+  const pages: { items: Row[]; isReduced?: boolean }[] = Array.from({ length: 20 }, (_, page) => ({
+    items: rowsOf(page),
+  }))
   const reducedOf = (all: { isReduced?: boolean }[]) =>
     all.flatMap(({ isReduced }, index) => (isReduced ? [index] : []))
   const atEnd = withoutDistant<Row, (typeof pages)[number]>(pages, [185, 199], reduce)

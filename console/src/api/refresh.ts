@@ -16,8 +16,14 @@ export function useReread(): (...nouns: string[]) => void {
 
 const everyMs = 1_000
 
+interface RefreshOptions {
+  enabled?: boolean
+  /** Called with the items of each event. */
+  onItems?(items: unknown[], topic: string): void
+}
+
 /** Watches topics while the component is shown; each event reads the nouns again: `useRefresh(topics, ['traffic'])`. */
-export function useRefresh(topics: LiveTopic[], nouns: string[], options: { enabled?: boolean } = {}): LiveState {
+export function useRefresh(topics: LiveTopic[], nouns: string[], options: RefreshOptions = {}): LiveState {
   const queries = useQueryClient()
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
   const isWanted = useRef(false)
@@ -32,5 +38,9 @@ export function useRefresh(topics: LiveTopic[], nouns: string[], options: { enab
       if (isWanted.current) refresh()
     }, everyMs)
   }
-  return useLive(topics, { onItems: refresh, onGap: refresh }, options)
+  const onItems = (items: unknown[], topic: string) => {
+    options.onItems?.(items, topic)
+    refresh()
+  }
+  return useLive(topics, { onItems, onGap: refresh }, options)
 }

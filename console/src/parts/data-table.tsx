@@ -6,7 +6,7 @@
 import { type KeyboardEvent, type RefObject, useEffect, useRef, useState } from 'react'
 import { Loading } from './card.tsx'
 import { HeadRow, type RowHandlers, SelectionBar, TableRow } from './data-table-rows.tsx'
-import type { DataTableProps } from './data-table-types.ts'
+import type { DataTableProps, TableList } from './data-table-types.ts'
 import { overscan, useVisibleRows } from './data-table-virtual.ts'
 import { ErrorNote } from './notes.tsx'
 import { extend, isSelected, nothingSelected, toggle } from './selection.ts'
@@ -21,21 +21,10 @@ export function DataTable<T>(props: DataTableProps<T>) {
   const [handlers] = useState<RowHandlers>(() => ({
     select: (row, isRange) => selectNow.current?.(row, isRange),
   }))
-  const { items, hasMore, isLoadingMore, loadMore } = list
+  const { items, hasMore, isLoadingMore } = list
   const rows = useVisibleRows(scroller, items.length, (index) => rowId(items[index]!))
   const visible = rows.getVirtualItems()
-  const firstVisible = visible[0]?.index ?? 0
-  const lastVisible = visible.at(-1)?.index ?? -1
-  useEffect(() => {
-    if (hasMore && !isLoadingMore && lastVisible >= items.length - 2 * overscan) loadMore()
-  }, [hasMore, isLoadingMore, lastVisible, items.length, loadMore])
-
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the list is another object in each render
-  useEffect(
-    () => list.showRange?.(firstVisible, Math.max(firstVisible, lastVisible)),
-    [firstVisible, lastVisible, items],
-  )
-
+  useReading(list, visible[0]?.index ?? 0, visible.at(-1)?.index ?? -1)
   useOneTabStop(scroller)
 
   // A page can be empty although others follow.
@@ -119,6 +108,19 @@ export function DataTable<T>(props: DataTableProps<T>) {
       </p>
     </div>
   )
+}
+
+/** Reads the next page before its rows are visible, and reports to the list which rows are. */
+function useReading(
+  { items, hasMore, isLoadingMore, loadMore, showRange }: TableList<unknown>,
+  first: number,
+  last: number,
+) {
+  useEffect(() => {
+    if (hasMore && !isLoadingMore && last >= items.length - 2 * overscan) loadMore()
+  }, [hasMore, isLoadingMore, last, items.length, loadMore])
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the function is another one in each render
+  useEffect(() => showRange?.(first, Math.max(first, last)), [first, last, items])
 }
 
 /** Tab enters the table once; the arrow keys move between its cells. */

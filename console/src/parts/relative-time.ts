@@ -23,7 +23,7 @@ export function relativeTo(ms: number, now: number): [number, Unit] {
   return [Number.NaN, 'year']
 }
 
-/** Numbers that have a word of their own, by unit: the one before, the present one, and the next. */
+/** Names of the unit before, the present one and the next, where there are names: yesterday, today, tomorrow. */
 const words: Record<Unit, (string | undefined)[]> = {
   second: [undefined, 'now'],
   minute: [undefined, 'this minute'],

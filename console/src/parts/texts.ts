@@ -1,7 +1,8 @@
 /** Texts of the parts. */
 
-/** Returns a whole number with commas. It does not use `Intl`, whose first use takes long (`relative-time.ts`). */
-export const count = (value: number) => String(value).replace(/\B(?=(?:\d{3})+$)/g, ',')
+/** Returns a number with commas. Whole numbers need no `Intl`, whose first use takes long (`relative-time.ts`). */
+export const count = (value: number) =>
+  Number.isSafeInteger(value) ? String(value).replace(/\B(?=(?:\d{3})+$)/g, ',') : formatNumber(value)
 
 const formats = new Map<number | undefined, Intl.NumberFormat>()
 

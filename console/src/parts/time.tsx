@@ -147,7 +147,7 @@ export function Time({
         : style === 'clock'
           ? formatClock(ms)
           : formatTime(ms)
-  // The title is made when somebody looks at it: formats of dates take long (`relative-time.ts`).
+  // The title is made when the pointer is over it: formats of dates take long (`relative-time.ts`).
   const setTitle = ({ currentTarget }: { currentTarget: HTMLElement }) => {
     currentTarget.title = `${formatTime(ms)}\n${utcOf(ms)} UTC`
   }

@@ -58,48 +58,13 @@ export function createQueue({ outlet, pace, position, countQueued, countSent }: 
     countQueued(change)
   }
 
-  function messageOf(subscription: Subscription, events: LiveEvent[], id: string | undefined): StreamMessage {
-    const items = events.length === 1 ? events[0]!.text : events.map(({ text }) => text).join(',')
-    const data = `{"subscription":${JSON.stringify(subscription.request.id)},"items":[${items}]}`
-    countSent(subscription.topic.name, events.length)
-    return { event: subscription.topic.name, data, id }
-  }
-
-  /** Takes events of about 64 KiB from the front of a list. */
-  function take(events: LiveEvent[]): { events: LiveEvent[]; bytes: number } {
-    let [length, size] = [0, 0]
-    while (length < events.length && size < eventBytes) size += bytesOf(events[length++]!)
-    count(-size)
-    return { events: events.splice(0, length), bytes: size }
-  }
-
-  /** Takes the next messages of about 64 KiB together. Returns none if nothing waits. */
-  function takeMessages(): StreamMessage[] {
-    const messages: StreamMessage[] = []
-    let size = 0
-    for (const [subscription, waiting] of queues) {
-      const { events } = waiting
-      while (events.length > 0 && size < eventBytes) {
-        const batch = take(events)
-        size += batch.bytes
-        // The permissions may have changed since the event was queued.
-        const isChecked = waiting.admission !== undefined && waiting.admission === subscription.admission
-        const sent = isChecked ? batch.events : batch.events.filter(subscription.includes)
-        const isLast = events.length === 0 && queues.size === 1
-        if (sent.length > 0) messages.push(messageOf(subscription, sent, isLast ? position() : undefined))
-      }
-      if (events.length > 0) return messages
-      queues.delete(subscription)
-    }
-    return messages
-  }
-
   function flush() {
     endTimer()
     if (isClosed) return
     sentAt = monotonicMs()
     while (queues.size > 0 && !isBackedUp) {
-      const messages = takeMessages()
+      const { messages, taken } = takeMessages(queues, position, countSent)
+      count(-taken)
       if (messages.length > 0) isBackedUp = !outlet.sendAll(messages)
     }
   }
@@ -164,3 +129,43 @@ export function createQueue({ outlet, pace, position, countQueued, countSent }: 
     },
   }
 }
+
+/** Takes the next messages of about 64 KiB together. */
+function takeMessages(
+  queues: Map<Subscription, Waiting>,
+  position: Deps['position'],
+  countSent: Deps['countSent'],
+): { messages: StreamMessage[]; taken: number } {
+  const messages: StreamMessage[] = []
+  let taken = 0
+  for (const [subscription, waiting] of queues) {
+    while (waiting.events.length > 0 && taken < eventBytes) {
+      const batch = take(waiting.events)
+      taken += batch.bytes
+      const events = permitted(subscription, waiting.admission, batch.events)
+      if (events.length === 0) continue
+      const isLast = waiting.events.length === 0 && queues.size === 1
+      messages.push(messageOf(subscription, events, isLast ? position() : undefined))
+      countSent(subscription.topic.name, events.length)
+    }
+    if (waiting.events.length > 0) break
+    queues.delete(subscription)
+  }
+  return { messages, taken }
+}
+
+function messageOf({ request, topic }: Subscription, events: LiveEvent[], id: string | undefined): StreamMessage {
+  const items = events.length === 1 ? events[0]!.text : events.map(({ text }) => text).join(',')
+  return { event: topic.name, data: `{"subscription":${JSON.stringify(request.id)},"items":[${items}]}`, id }
+}
+
+/** Takes events of about 64 KiB from the front of a list. */
+function take(events: LiveEvent[]): { events: LiveEvent[]; bytes: number } {
+  let [length, bytes] = [0, 0]
+  while (length < events.length && bytes < eventBytes) bytes += bytesOf(events[length++]!)
+  return { events: events.splice(0, length), bytes }
+}
+
+/** Events that were checked with the present permissions need no second check. */
+const permitted = (subscription: Subscription, checkedWith: object | undefined, events: LiveEvent[]) =>
+  checkedWith !== undefined && checkedWith === subscription.admission ? events : events.filter(subscription.includes)

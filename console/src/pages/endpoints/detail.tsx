@@ -50,12 +50,13 @@ export default function EndpointPage({ params }: PageProps) {
   const endpoint = useGet('endpoints.get', { endpointId, include: ['metadata', 'filters'] }, { refreshMs: 15_000 })
   const { tab } = useAddressState({ tab: text('now') }).values
   const may = useMay()
-  const entry = useDirectoryEntry(endpointId)
+  const [heardAt, setHeardAt] = useState('')
+  const entry = useDirectoryEntry(endpointId, heardAt)
   const appName = endpoint.data?.appName ?? ''
   const live = useRefresh(
     liveTopics.map((topic) => ({ topic, applicationName: appName, endpointIds: [endpointId] })),
     ['traffic', 'timeSeries', 'endpoints'],
-    { enabled: appName !== '' },
+    { enabled: appName !== '', onItems: (items, topic) => topic === 'traffic' && setHeardAt(newestOf(items)) },
   )
   const above = [{ title: texts.endpoints, to: '/endpoints' }]
   const { data } = endpoint
@@ -105,10 +106,20 @@ export default function EndpointPage({ params }: PageProps) {
   )
 }
 
-/** Connection and last activity are fields of the directory only. */
-function useDirectoryEntry(endpointId: string): ItemOf<'endpoints.directory.list'> | undefined {
+/** Returns the time of the newest message that the device sent, or nothing. */
+const newestOf = (messages: unknown[]) => (before: string) =>
+  (messages as { direction: string; createdAt: string }[])
+    .filter(({ direction }) => direction === 'INBOUND')
+    .reduce((newest, { createdAt }) => (createdAt > newest ? createdAt : newest), before)
+
+/**
+ * Connection and last activity are fields of the directory only. The directory learns of activity up to a minute late, so the time of the
+ * last live message counts if it is later.
+ */
+function useDirectoryEntry(endpointId: string, heardAt: string): ItemOf<'endpoints.directory.list'> | undefined {
   const { items } = useList('endpoints.directory.list', { search: endpointId, limit: 20 }, { refreshMs: 5_000 })
-  return items.find((item) => item.endpointId === endpointId)
+  const entry = items.find((item) => item.endpointId === endpointId)
+  return entry && heardAt > (entry.lastActivity ?? '') ? { ...entry, lastActivity: heardAt } : entry
 }
 
 /** The most important facts, on every tab. */

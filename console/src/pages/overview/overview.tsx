@@ -73,13 +73,12 @@ export default function OverviewPage() {
 
 function Connected({ counts }: { counts: BodyOf<'endpoints.counts.get'> | undefined }) {
   const connected = counts?.counts[0]?.values.find(({ value }) => value === 'connected')?.count ?? 0
-  const share = counts && counts.total > 0 ? Math.round((100 * connected) / counts.total) : undefined
   return (
     <Stat
       icon="wifi"
       label={texts.connected}
       value={texts.number(counts && connected)}
-      note={share === undefined ? undefined : texts.connectedNote(share)}
+      note={counts && counts.total > 0 && texts.connectedNote(connected, counts.total)}
       to="/endpoints?connection=connected"
     />
   )
@@ -87,7 +86,7 @@ function Connected({ counts }: { counts: BodyOf<'endpoints.counts.get'> | undefi
 
 function Alerts() {
   const alerts = useList('alerts.list', { state: 'OPEN', size: 1 }, { refreshMs })
-  return <Stat icon="bell" label={texts.alerts} value={texts.number(alerts.total)} />
+  return <Stat icon="bell" label={texts.alerts} value={texts.number(alerts.total)} to="/alerts?state=OPEN" />
 }
 
 const newest = { sort: 'createdDate', sortOrder: 'desc' as const, limit: rowsMax }

@@ -1,11 +1,18 @@
 import { count } from '../../parts/texts.ts'
 
+/** Few are not 0 %, and almost all are not 100 %. */
+function percentOf(part: number, all: number): string {
+  const percent = Math.round((100 * part) / all)
+  if (percent === 0 && part > 0) return 'Less than 1 %'
+  return percent === 100 && part < all ? 'More than 99 %' : `${percent} %`
+}
+
 export const texts = {
   title: 'Overview',
   lead: 'What your fleet does at the moment.',
   endpoints: 'Endpoints',
   connected: 'Connected',
-  connectedNote: (share: number) => `${share} % of all endpoints`,
+  connectedNote: (connected: number, all: number) => `${percentOf(connected, all)} of all endpoints`,
   applications: 'Applications',
   alerts: 'Open alerts',
   number: (value: number | undefined) => (value === undefined ? '…' : count(value)),
