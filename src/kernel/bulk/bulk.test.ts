@@ -19,6 +19,7 @@ const Sliced = defineBulk<object, number>('test.sliced', {
   parallel: 1,
   sliceSeconds: 0,
 })
+const Kept = defineBulk<object, { n: number }>('test.kept', { title: 'Keep items', pageSize: 3, keepItems: true })
 const Poison = defineBulk<object, number>('test.poison', { title: 'Poison', pageSize: 4, retries: 1 })
 const WithEnd = defineBulk<object, number>('test.with-end', { title: 'With an end', pageSize: 4 })
 const Walk = defineWalk<object>('test.walk', { title: 'Walk', first: 4, least: 2, most: 16, milliseconds: 200 })
@@ -31,6 +32,7 @@ const handlers = {
   multiply: succeed as Page<{ factor: number }, { product: number }>,
   blocked: succeed,
   sliced: succeed,
+  kept: (async (_, __, items) => items.map(() => ({}))) as BulkHandler<object, { n: number }, never>['page'],
   poison: succeed,
   finish: async (_sql: Sql, _taskId: string) => {},
   walk: { step: async () => 'end' } as WalkHandler<object>,
@@ -43,6 +45,7 @@ const service = defineService({
     bulk.handle(Multiply, { page: (...given) => handlers.multiply(...given) })
     bulk.handle(Blocked, { page: (...given) => handlers.blocked(...given) })
     bulk.handle(Sliced, { page: (...given) => handlers.sliced(...given) })
+    bulk.handle(Kept, { page: (...given) => handlers.kept(...given) })
     bulk.handle(Poison, { page: (...given) => handlers.poison(...given) })
     bulk.handle(WithEnd, { page: succeed, finish: (sql, { taskId }) => handlers.finish(sql, taskId) })
     bulk.handleWalk(Walk, {
@@ -93,6 +96,26 @@ const ended = (type: { name: string }, taskId: string, withinMs = 10_000) =>
   )
 
 suite('a task over stored items', () => {
+  test('a task that keeps its items processes the given objects, and reads those that are too many to keep', async () => {
+    const seen: { n: number }[] = []
+    handlers.kept = async (_sql, _task, items) => {
+      seen.push(...items)
+      return items.map(() => ({}))
+    }
+    const run = async (items: { n: number }[]) => {
+      seen.length = 0
+      const task = { tenantId: 'acme', createdBy, data: {} }
+      await ended(Kept, await db.tx((sql) => bulk.start(sql, Kept, task, items)))
+      assert.deepEqual(seen, items)
+      return seen.filter((item, index) => item === items[index]).length
+    }
+    const small = numbers(7).map((n) => ({ n }))
+    assert.equal(await run(small), 7)
+    const large = numbers(3).map((n) => ({ n, text: 'x'.repeat(3 * 1024 * 1024) }))
+    assert.equal(await run(large), 0)
+    assert.equal(await run(small), 7, 'ended tasks leave room for others')
+  })
+
   test('a task over stored items processes each page once and keeps a result for each item', async () => {
     const sizes: number[] = []
     handlers.multiply = async (sql, { taskId, data: { factor } }, items) => {

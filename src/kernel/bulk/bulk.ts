@@ -4,6 +4,7 @@ import type { NewId } from '../ids.ts'
 import type { Attempt, Jobs } from '../jobs.ts'
 import type { Log } from '../log.ts'
 import type { PeriodicTask } from '../periodic.ts'
+import { createRecentItems, type RecentItems } from './recent-items.ts'
 import { pageStepper, partStepper, run, walkStepper } from './run.ts'
 import * as store from './store.ts'
 import type { BulkHandler, BulkType, Outcome, PartHandler, Task, TaskState, WalkHandler, WalkType } from './types.ts'
@@ -102,8 +103,10 @@ type AnyType = BulkType<any, any, any> | WalkType<any>
 /** Number of pages that one statement reads or writes. */
 const pagesPerStatement = 4
 
-export function createBulk(deps: { db: Db; jobs: Jobs; log: Log; newId: NewId }): Bulk {
-  const { jobs, newId } = deps
+export function createBulk(given: { db: Db; jobs: Jobs; log: Log; newId: NewId }): Bulk {
+  const { jobs, newId } = given
+  const recentItems = createRecentItems()
+  const deps = { ...given, recentItems }
   const types = new Map<string, AnyType>()
   const insert = async (sql: Sql, type: AnyType, task: Omit<store.NewTask, 'type'>) => {
     await store.insertTask(sql, { ...task, type: type.name })
@@ -132,7 +135,7 @@ export function createBulk(deps: { db: Db; jobs: Jobs; log: Log; newId: NewId })
       ),
     async start(sql, type, { tenantId, createdBy, data }, items, { prepared = false } = {}) {
       const taskId = newId()
-      const stored = await storeItems(sql, taskId, type.pageSize, items)
+      const stored = await storeItems(sql, taskId, type.pageSize, items, type.keepItems ? recentItems : undefined)
       const state = prepared ? 'prepared' : 'waiting'
       return await insert(sql, type, {
         taskId,
@@ -214,16 +217,25 @@ function withType<T extends Task>(types: Map<string, AnyType>, task: T): T & Any
 }
 
 /** Writes items in pages of the task's size, whatever the size of the given arrays. */
-async function storeItems<I>(sql: Sql, taskId: string, pageSize: number, items: I[] | AsyncIterable<I[]>) {
-  let [total, pages] = [0, 0]
+async function storeItems<I>(
+  sql: Sql,
+  taskId: string,
+  pageSize: number,
+  items: I[] | AsyncIterable<I[]>,
+  recentItems: RecentItems | undefined,
+) {
+  let [total, pages, bytes] = [0, 0, 0]
+  const keptPages: I[][] = []
   let waiting: I[] = []
   const flush = async (count: number) => {
     const pagesToStore = Array.from({ length: count }, (_, n) => waiting.slice(n * pageSize, (n + 1) * pageSize))
     waiting = waiting.slice(count * pageSize)
     for (; pagesToStore.length > 0; ) {
       const batch = pagesToStore.splice(0, pagesPerStatement)
-      await store.insertPages(sql, taskId, pages, batch)
+      const { length } = await store.insertPages(sql, taskId, pages, batch)
       pages += batch.length
+      bytes += length
+      if (recentItems) keptPages.push(...batch)
     }
   }
   for await (const chunk of Array.isArray(items) ? [items] : items) {
@@ -232,6 +244,7 @@ async function storeItems<I>(sql: Sql, taskId: string, pageSize: number, items: 
     await flush(Math.floor(waiting.length / pageSize))
   }
   await flush(Math.ceil(waiting.length / pageSize))
+  recentItems?.add(taskId, keptPages, bytes)
   return { total, pages }
 }
 

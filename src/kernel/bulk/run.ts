@@ -6,6 +6,7 @@ import type { NewId } from '../ids.ts'
 import type { Attempt, Jobs } from '../jobs.ts'
 import type { Log } from '../log.ts'
 import { pageFailed, savingProblemFailed } from './log-messages.ts'
+import type { RecentItems } from './recent-items.ts'
 import * as store from './store.ts'
 import type { BulkHandler, BulkType, DonePart, PartHandler, Task, WalkHandler, WalkType } from './types.ts'
 
@@ -52,7 +53,7 @@ export async function run<D extends object>(
  * cannot stop the task.
  */
 export function pageStepper<D extends object, I, R, P>(
-  { db, log }: RunDeps,
+  { db, log, recentItems }: RunDeps & { recentItems: RecentItems },
   type: BulkType<D, I, R>,
   handler: BulkHandler<D, I, R, P>,
   attempt: Attempt,
@@ -72,7 +73,7 @@ export function pageStepper<D extends object, I, R, P>(
   async function nextPage(itemError?: unknown): Promise<StepResult> {
     const prepared = (await handler.prepare?.(task)) as P
     return await db.tx(async (sql): Promise<StepResult> => {
-      const next = await store.lockNextPage(sql, currentRun)
+      const next = await store.lockNextPage(sql, currentRun, recentItems.pagesOf(task.taskId))
       if (!next) return 'over'
       if (!next.items) {
         await handler.finish?.(sql, task)
@@ -96,7 +97,9 @@ export function pageStepper<D extends object, I, R, P>(
 
   return async (): Promise<StepResult> => {
     try {
-      return await nextPage()
+      const result = await nextPage()
+      if (result === 'over') recentItems.drop(task.taskId)
+      return result
     } catch (error) {
       if (!attempt.last || isDatabaseUnavailable(error)) throw error
       pageFailed(log, { err: error, taskId: task.taskId, itemByItem })

