@@ -56,6 +56,10 @@ export const TextList = (options: { description?: string } = {}) =>
 /** Returns the items of a TextList parameter; undefined if it is missing. */
 export function listOf(value: string | string[] | undefined): string[] | undefined {
   if (value === undefined) return undefined
+  if (typeof value === 'string' && value !== '' && !value.includes(',')) {
+    const item = value.trim()
+    return item === '' ? [] : [item]
+  }
   return [value]
     .flat()
     .flatMap((part) => part.split(','))

@@ -290,20 +290,7 @@ function createCallers(options: HttpOptions, requestSignals: RequestSignals, ref
   async function authenticate(request: FastifyRequest, reply: FastifyReply, api: string): Promise<Ctx> {
     const caller = await callerOf(request, api)
     limitRate(caller)
-    const { deadlineSeconds } = request.routeOptions.config
-    const { tenantId } = caller
-    const lazy: LazySignal & Omit<Ctx, 'signal'> = {
-      // @ts-expect-error: TypeScript takes it for a field
-      __proto__: signalPrototype,
-      tenantId,
-      caller,
-      correlationId: request.id,
-      log,
-      signals: requestSignals,
-      response: reply.raw,
-      deadlineSeconds,
-    }
-    return lazy as unknown as Ctx
+    return new CtxOf(caller, request, reply.raw, log, requestSignals) as unknown as Ctx
   }
 
   return { callerOf, authenticate }
@@ -314,6 +301,24 @@ interface LazySignal {
   response: FastifyReply['raw']
   deadlineSeconds: number | undefined
   created?: AbortSignal
+}
+
+/** Constructs the context of a request; an object literal with `__proto__` takes ten times as long (1 % of a read). */
+function constructCtx(
+  this: LazySignal & { -readonly [K in keyof Omit<Ctx, 'signal'>]: Ctx[K] },
+  caller: Caller,
+  request: FastifyRequest,
+  response: FastifyReply['raw'],
+  log: Log,
+  signals: RequestSignals,
+) {
+  this.tenantId = caller.tenantId
+  this.caller = caller
+  this.correlationId = request.id
+  this.log = log
+  this.signals = signals
+  this.response = response
+  this.deadlineSeconds = request.routeOptions.config.deadlineSeconds
 }
 
 /**
@@ -327,6 +332,8 @@ const signalPrototype = {
     return lazy.created
   },
 }
+constructCtx.prototype = signalPrototype
+const CtxOf = constructCtx as unknown as new (...args: Parameters<typeof constructCtx>) => object
 
 interface Mounting {
   options: HttpOptions
