@@ -21,12 +21,14 @@ const tools = {
   bsdutils: 'command -v script',
   chromium: 'command -v chromium',
   curl: 'command -v curl',
+  fish: 'command -v fish',
   mosquitto: 'PATH=$PATH:/usr/sbin command -v mosquitto',
   iproute2: 'PATH=$PATH:/usr/sbin command -v ip',
   'mosquitto-clients': 'command -v mosquitto_pub && command -v mosquitto_sub',
   nftables: 'PATH=$PATH:/usr/sbin command -v nft',
   openvpn: 'PATH=$PATH:/usr/sbin command -v openvpn',
   'python3-paho-mqtt': pythonWith('paho.mqtt.client'),
+  zsh: 'command -v zsh',
 }
 
 function ensureTools() {

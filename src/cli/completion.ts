@@ -27,9 +27,10 @@ const scripts: Record<string, string> = {
   done < <(waypost completion words -- "\${COMP_WORDS[@]:1:COMP_CWORD-1}" 2>/dev/null)
 }
 complete -o default -F _waypost waypost`,
-  zsh: `_waypost() {
+  zsh: `(( $+functions[compdef] )) || { autoload -Uz compinit && compinit }
+_waypost() {
   local -a found
-  found=("\${(@f)$(waypost completion words -- "\${words[@]:1:CURRENT-2}" 2>/dev/null)}")
+  found=("\${(@f)$(waypost completion words -- "\${(@)words[2,CURRENT-1]}" 2>/dev/null)}")
   if [[ -n "$found" ]]; then compadd -a found; else _files; fi
 }
 compdef _waypost waypost`,

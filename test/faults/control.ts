@@ -101,7 +101,7 @@ export async function killControlRounds(options: {
   await running
   const sql = connect(database.connection(), { max: 2, name: 'faults' })
   try {
-    await verifyEndpoints(await nodes[0]!.asService(secrets), load, devices)
+    await verifyEndpoints(() => nodes[0]!.asService(secrets), load, devices)
     const counts = await verifyCommands(sql, load, devices)
     await verifyFiles(nodes[1]!, await tokenOf(nodes[1]!), load, devices)
     for (const device of devices) await device.stop()
@@ -241,10 +241,12 @@ async function release(load: Load) {
 }
 
 /** Waits until every device has the last configuration and the last version, and compares them with the API. */
-async function verifyEndpoints(ask: Ask, { own, fleet, versions }: Load, devices: ControlDevice[]) {
+async function verifyEndpoints(signIn: () => Promise<Ask>, { own, fleet, versions }: Load, devices: ControlDevice[]) {
   const newest = versions.at(-1)!
   await eventually(
     async () => {
+      // On a busy machine, the attempts last longer than a token.
+      const ask = await signIn()
       const { body } = await ask(`GET ${software}/endpoints?limit=100`)
       for (const { endpointId, configurations, software: installed } of devices) {
         const effective = async (name: string) => {

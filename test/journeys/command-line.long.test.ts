@@ -296,8 +296,19 @@ test('the commands of the guide run as they are written', () => {
   assert.match(stdout, /\n0 to create, 0 to change, 0 to delete, 3 unchanged\.\n/)
 })
 
-test('completion scripts ask the program for words', async () => {
-  for (const shell of ['bash', 'zsh', 'fish'])
-    assert.match(await output('completion', shell), /waypost completion words/)
+test('bash, zsh and fish complete verbs with their script', async () => {
   assert.match(await output('completion', 'words', 'endpoints'), /^create\nlist\n/)
+  // bash and zsh call the function as they do after the Tab key; only the functions that show a list are replaced.
+  const calls: Record<string, string> = {
+    bash: 'COMP_WORDS=(waypost endpoints l); COMP_CWORD=2; _waypost; printf "%s\\n" "$COMPREPLY"',
+    zsh: 'compadd() { print -l -- $found }; words=(waypost endpoints l); CURRENT=3; _waypost',
+    fish: 'complete -C "waypost endpoints l"',
+  }
+  const shellEnvironment = { ...process.env, PATH: `${join(import.meta.dirname, '../../bin')}:${process.env.PATH}` }
+  for (const [shell, call] of Object.entries(calls)) {
+    const script = `${await output('completion', shell)}\n${call}`
+    const { stdout, stderr } = spawnSync(shell, ['-c', script], { env: shellEnvironment, encoding: 'utf8' })
+    assert.equal(stderr, '', shell)
+    assert.ok(stdout.split('\n').includes('list'), `${shell}: ${stdout}`)
+  }
 })
