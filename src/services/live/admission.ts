@@ -107,6 +107,7 @@ function includesOf(
   const requested = endpointIds && new Set(endpointIds)
   /** By application, then by endpoint: this is read for every event, so it joins no texts. */
   const readable = new Map<string, Map<string, boolean>>()
+  let cachedPermissions = 0
   const resourceOf = ({ tenantId, applicationName: name, endpointId }: LiveEvent) => {
     if (endpointId === undefined) return onTenant(tenantId)
     if (name === undefined) return onResource(tenantId, endpointResourceName(endpointId))
@@ -114,17 +115,17 @@ function includesOf(
   }
   function isReadable(event: LiveEvent): boolean {
     const { applicationName: name = '', endpointId = '' } = event
-    let ofApplication = readable.get(name)
-    let known = ofApplication?.get(endpointId)
+    let known = readable.get(name)?.get(endpointId)
     if (known === undefined) {
       const resource = resourceOf(event)
       known = scopes.every((scope) => holds(caller, scope, resource))
-      if (!ofApplication || ofApplication.size >= cachedPermissionsMax) {
-        if (readable.size >= cachedPermissionsMax) readable.clear()
-        ofApplication = new Map()
-        readable.set(name, ofApplication)
+      if (cachedPermissions >= cachedPermissionsMax) {
+        readable.clear()
+        cachedPermissions = 0
       }
-      ofApplication.set(endpointId, known)
+      cachedPermissions++
+      const ofApplication = readable.get(name) ?? new Map<string, boolean>()
+      readable.set(name, ofApplication.set(endpointId, known))
     }
     return known
   }
