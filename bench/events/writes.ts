@@ -1,4 +1,4 @@
-/** Compares API writes of 32 callers on a single node with writes on a node that runs beside another node, alternately. */
+/** Compares API writes of 32 callers on a single node with writes on one of two nodes; the runs alternate. */
 import { join } from 'node:path'
 import { startEmbeddedPostgres } from '../../src/kernel/embedded-postgres.ts'
 import { type Ask, bearer, client } from '../../test/harness/client.ts'

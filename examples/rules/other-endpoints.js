@@ -1,3 +1,3 @@
-// Acts on endpoints that the script names instead of the one of the event: they are listed in its metadata.
+// Switches the lamps whose endpoint ids are in the metadata of the button that was pressed. The action reads them.
 const [{ pressed }] = ctx.trigger.endpointDataSamplesReceived.dataSamples
 return pressed === true ? true : null

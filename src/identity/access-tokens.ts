@@ -24,7 +24,8 @@ export function createAccessTokens({ now }: Pick<Kit, 'now'>, realms: Realms, de
     const seconds = now().getTime() / 1000
     const { iat, jti, sid, typ } = claims
     if (typ !== 'Bearer') return undefined // such as an id_token
-    // A shortened lifetime applies to existing tokens too, so a denial can expire after the current lifetime.
+    // If the configured lifetime was shortened, existing tokens end sooner too. So no token outlives the entry that denies it, which is
+    // kept for the configured lifetime.
     if (iat! + realm.accessTokenSeconds <= seconds) return undefined
     if (await denied.has(realm.tenantId, { jti: jti!, sid: sid as string | undefined })) return undefined
     return claims

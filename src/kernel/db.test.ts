@@ -247,29 +247,29 @@ suite('a copy outside of a transaction', () => {
 
 suite('a connection that breaks inside a transaction', () => {
   const breaking = {
-    'while it waits for something else': async (_: Sql, cut: () => Promise<void>) => {
+    'while the transaction waits for something else': async (_: Sql, cut: () => Promise<void>) => {
       await cut()
       await sleep(50)
     },
     'while a statement runs': async (sql: Sql, cut: () => Promise<void>) => {
       await Promise.all([sql`select pg_sleep(5)`, sleep(20).then(cut)])
     },
-    'while it throws something of its own': async (sql: Sql, cut: () => Promise<void>) => {
+    'while the work throws another error': async (sql: Sql, cut: () => Promise<void>) => {
       await Promise.all([sql`select pg_sleep(5)`.catch(() => {}), sleep(20).then(cut)])
-      throw new Error('of its own')
+      throw new Error('another error')
     },
     'inside a savepoint': async (sql: Sql, cut: () => Promise<void>) => {
       const { savepoint } = sql as Sql & { savepoint(work: (sql: Sql) => Promise<unknown>): Promise<unknown> }
       await savepoint((inner) => Promise.all([inner`select pg_sleep(5)`, sleep(20).then(cut)]))
     },
-    'while one part of it goes on': async (sql: Sql, cut: () => Promise<void>) => {
+    'while another part of the transaction goes on': async (sql: Sql, cut: () => Promise<void>) => {
       const laterInsert = sleep(100).then(() => sql`insert into t (id) values (77)`)
       await Promise.all([sql`select pg_sleep(5)`, sleep(20).then(cut), laterInsert.catch(() => {})])
     },
   }
   for (const [when, work] of Object.entries(breaking))
     for (const how of ['without a message', 'with an error message'])
-      test(`${when}, ${how}, is an error of this transaction, and the next one succeeds`, async () => {
+      test(`a connection that breaks ${when}, ${how}, fails its transaction only, and the next transaction succeeds`, async () => {
         const proxy = await aProxy(await freshDatabase())
         const db = await aDb(proxy.connection)
         const attempt = db.tx(async (sql) => {
@@ -280,7 +280,7 @@ suite('a connection that breaks inside a transaction', () => {
             else await db.sql`select pg_terminate_backend(${backend?.pid})`
           })
         })
-        await assert.rejects(attempt, (error) => isDatabaseUnavailable(error) || /of its own/.test(String(error)))
+        await assert.rejects(attempt, (error) => isDatabaseUnavailable(error) || /another error/.test(String(error)))
         await db.tx((sql) => sql`insert into t (id) values (100)`)
         await sleep(120)
         const rows = await db.tx((sql) => sql`select id from t where id > 50`)

@@ -14,14 +14,14 @@ export interface SandboxOptions {
    * host functions by `call(name, ...args)`. The world `plain` returns the input.
    */
   worlds?: Record<string, string>
-  /** Threads that run short scripts at the same time. */
+  /** Number of threads that run short scripts at the same time. */
   active?: number
-  /** Threads in total, including those whose scripts run for long or wait for host calls. */
+  /** Number of all threads, including those whose scripts run for long or wait for host calls. */
   threads?: number
   threadsPerTenant?: number
   /** Memory for all values that a script holds, at most 64 MiB. */
   memoryBytes?: number
-  /** Jobs of one tenant that may wait. */
+  /** Maximum number of waiting jobs of one tenant. */
   queuePerTenant?: number
   /** Reports errors of host calls and of threads, for the log. */
   onError?(error: unknown): void
@@ -118,7 +118,10 @@ function problemOf({ input, scripts }: RunRequest & { scripts: Script[] }): Fail
   return undefined
 }
 
-/** Caches complete limits by the limits that callers pass. Equal objects are cloned once for all jobs in a message to a thread. */
+/**
+ * Caches complete limits by the limits that callers pass, so that all jobs in a message to a thread have the same object. A message
+ * contains one copy of an object, however many jobs refer to it.
+ */
 const completed = new WeakMap<Partial<Limits>, Limits>()
 const keepNothing: string[] = []
 

@@ -149,7 +149,7 @@ export function useGet<P extends CallName>(
   }
 }
 
-/** Reads several objects of one kind at once; while arguments change, the results before stay. */
+/** Reads several objects of one kind at once. When the arguments change, the old results stay until the new ones are read. */
 export function useGets<P extends CallName>(
   name: P,
   argsOfEach: ArgumentsOf<P>[],

@@ -16,6 +16,6 @@ export function rememberTenant(tenant: string) {
     const names = [tenant, ...recentTenants().filter((name) => name !== tenant)]
     localStorage.setItem(key, JSON.stringify(names.slice(0, namesMax)))
   } catch {
-    // A browser that denies storage asks for the tenant again.
+    // The browser denies storage. At the next login, the user types the name of the tenant again.
   }
 }

@@ -65,7 +65,7 @@ export function createWork(
   onError: (error: unknown) => void,
 ) {
   const outcomes = new Map<string, Promise<Outcome>>()
-  /** Results of commands that the platform has or is about to get. A second one would be refused. */
+  /** Reports of results that were sent, or are being sent, by command id. The platform would refuse a second result of a command. */
   const reportedCommands = new Map<number, Promise<void>>()
   const known = new Map<string, string>()
 

@@ -45,7 +45,7 @@ export const textField = (kind: string, fields: Fields, name: string): string =>
   throw new CommandError(`${kind}: ${name} is missing; every ${kind} has one`, 2)
 }
 
-/** Returns the id of the only object with this name; `what` names its kind in messages. */
+/** Returns the id of the only object with this name. Throws if no object or several objects have the name. */
 export function idByName(objectNoun: string, objects: { id: string; name: string }[], name: string): string {
   const [found, ...others] = objects.filter((one) => one.name === name)
   if (!found) throw new CommandError(`there is no ${objectNoun} named ${name}`)

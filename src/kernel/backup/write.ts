@@ -72,8 +72,8 @@ async function writeAll(writer: FrameWriter, options: BackupOptions) {
   const tablesBefore = await runInTransaction(connection, 'read only', findOwnTables)
   if (tablesBefore.length === 0) throw new BackupError('There is nothing to back up: no Waypost has used this database')
   await runInTransaction(connection, 'isolation level repeatable read read only', async (sql) => {
-    // Lock before the first query takes the snapshot: a table truncated by a restore in between would look empty even in an older
-    // snapshot, and a migration would change the columns.
+    // The tables are locked before the first query, which takes the snapshot. Otherwise a restore could truncate a table in between,
+    // which then looks empty even in an older snapshot, and a migration could change the columns.
     await sql.unsafe(`lock table ${tablesBefore.map(qualifiedName).join(', ')} in access share mode`)
     const tables = await findOwnTables(sql)
     if (JSON.stringify(tables) !== JSON.stringify(tablesBefore))

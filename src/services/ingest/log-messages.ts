@@ -2,7 +2,7 @@ import { defineLogMessage } from '../../kernel/define-log-message.ts'
 
 export const documentRejected = defineLogMessage({
   level: 'warn',
-  text: 'PostgreSQL did not accept a document; only its error is kept, and its sample is stored',
+  text: 'PostgreSQL did not accept a document; the error is stored in its place, and the sample is stored as usual',
   cause: 'A pipeline made a document that cannot be stored as jsonb, for example with numbers of thousands of digits.',
   action: 'Look at the pipeline of the application. Time series are not affected.',
 })

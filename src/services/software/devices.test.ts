@@ -8,7 +8,7 @@ const at = await openSoftware()
 const { admin, device, waypost, aFleet, sendAsDevice, report, requestVersion } = at
 const { sql } = waypost.kit.db
 
-/** A fleet with 1.0.0 as starting point and 2.0.0 for all of it. */
+/** Creates a fleet with two software versions: 1.0.0, and its update 2.0.0, which all endpoints get. */
 async function aSimpleFleet() {
   const fleet = await aFleet()
   await fleet.release('1.0.0')
@@ -336,7 +336,7 @@ suite('a rollout', () => {
     assert.equal((await read('/2.0.0')).rolloutState, 'halted')
   })
 
-  test('a rollout is previewed with another strategy, and lists add up', async () => {
+  test('a preview shows which endpoints another strategy would update, and lists of endpoints can be filtered', async () => {
     const { anEndpoint, release, read, aFilter, software } = await aFleet()
     await release('1.0.0')
     await release('1.1.0')

@@ -51,7 +51,7 @@ export function Defaults(props: Props) {
   )
 }
 
-/** A version can have several configurations; a new one begins with its name. */
+/** Asks for the name of a new configuration: a version can have several. */
 function NewName({ onName }: { onName(name: string): void }) {
   const [isOpen, setOpen] = useState(false)
   const [name, setName] = useState('')

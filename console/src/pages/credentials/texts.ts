@@ -27,7 +27,7 @@ export const texts = {
   empty: {
     basic: {
       title: 'No passwords yet',
-      text: 'Create user name and password for a device or gateway. An MQTT client sends <user name>@<tenant id>.',
+      text: 'Create a user name and a password for a device or gateway. An MQTT client sends <user name>@<tenant id>.',
     },
     x509: {
       title: 'No certificates yet',

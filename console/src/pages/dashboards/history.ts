@@ -1,4 +1,4 @@
-/** The changes of an author, with undo and redo. */
+/** The changes that a user makes in the editor of a dashboard, with undo and redo. */
 import { useCallback, useState } from 'react'
 
 const stepsMax = 200
@@ -7,7 +7,7 @@ interface Steps<T> {
   before: T[]
   now: T
   after: T[]
-  /** Names the last change; one with the same name joins it, as typing in one field does. */
+  /** Names the last change. If the next change has the same name, undo reverts both at once: typing in one field is one step. */
   name: string | undefined
 }
 

@@ -61,7 +61,7 @@ function Properties({ object, ...props }: ObjectProps & { object: Record<string,
       ? properties
       : properties.filter(([key, schema]) => `${key} ${titleOf(schema)}`.toLowerCase().includes(searchText))
   const wrong = new Set(violations.map((violation) => violation.path))
-  // A field with a problem is shown, however many there are before it.
+  // A field with a problem is shown even if it comes after the limit.
   const shown = matching.filter(([key], at) => at < limit || wrong.has(pointer(path, key)))
   const known = new Set(properties.map(([key]) => key))
   return (

@@ -87,7 +87,7 @@ const typeOf = (displayName: string) =>
     .slice(0, typeLengthMax)
     .padEnd(2, '_')
 
-/** Inserts a type that is made from the display name, with a number behind it if it is taken. Returns the type. */
+/** Derives the name of a type from its display name, appends a number if another type has this name, and inserts it. Returns the name. */
 async function insertNumbered(
   sql: Sql,
   tenantId: string,

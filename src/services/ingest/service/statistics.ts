@@ -42,8 +42,8 @@ export function statisticsSource(
       whole: [indexNo],
       partly: [],
       endpointIds: [],
-      // The columns for endpoint and version are not the fields `endpointId` and `appVersionName` here, so conditions
-      // must use the document.
+      // In other indices, the columns for endpoint and version equal the fields `endpointId` and `appVersionName`. In this index they do
+      // not, so conditions must use the document.
       envelopeChanged: true,
       fields,
       keywords: new Set(['appName', 'appVersionName', 'direction']),

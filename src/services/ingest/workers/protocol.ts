@@ -55,7 +55,7 @@ export interface PackedOutcomes {
   /** A line for each document; empty for those in `others`. */
   texts: string
   times: Float64Array
-  /** Bit 1: the document has no time. Bit 2: columns differ from fields. Bit 4: the time is as it was. */
+  /** A sum for each document, of 1 (it has no time), 2 (`envelopeChanged`) and 4 (its time is as it was). */
   flags: Uint8Array
   /** Outcomes that are not a document. */
   others: [index: number, outcome: DocumentOutcome][]

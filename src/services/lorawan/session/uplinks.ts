@@ -38,7 +38,7 @@ export function createUplinks(deps: UplinkDeps): HandleUplink {
     const rows = new Map((await claimUplinks(kit.db.sql, uplinks)).map((row) => [uplinkKey(row), row]))
     return uplinks.map((uplink) => rows.get(uplinkKey(uplink)))
   }, uplinksPerStatement)
-  /** Uplinks that are being stored, by key. The same one that arrives meanwhile waits for it. */
+  /** Uplinks that are being stored, by key. If an uplink arrives again meanwhile, the repetition waits for the first one. */
   const running = new Map<string, Promise<void>>()
 
   const finish = (device: Device, outcome: Outcome, error?: string) => {

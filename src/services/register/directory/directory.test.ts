@@ -301,7 +301,7 @@ suite('counts of endpoints', () => {
     assert.deepEqual((await counts(selection)).body, { total: 5, complete: true, counts: [] })
   })
 
-  test('maintained counts equal those of each endpoint, after registrations, changes and deletions', async () => {
+  test('maintained counts equal the number of matching endpoints, after registrations, changes and deletions', async () => {
     const c = await anApplication(admin, ['v1'])
     await configure(c.app, { directory: { 'counted-keys': ['floor', 'model'] } })
     const ids: string[] = []

@@ -79,7 +79,7 @@ export function createLive(
   })
   signals.onReset(async () => {
     const affected = watchers.all()
-    // The gap comes last: points that are stored after it are forwarded to this node again.
+    // Streams get their `gap` only after the exchange: from then on, other nodes forward points to this node again.
     await interests.exchange()
     reportMissed(affected)
   })

@@ -7,7 +7,7 @@ import type { Value } from '../points.ts'
 import { numberBytes, recordHeadBytes } from '../record.ts'
 import type { SeriesSet } from '../store/numbers.ts'
 
-/** Numbers in the order of writes that each group has, for samples of the same endpoint and time. */
+/** How many numbers in the order of writes a group has. They distinguish samples of the same endpoint and time. */
 export const numbersOfGroup = 256
 
 /** The endpoint that a sample belongs to. */

@@ -10,7 +10,7 @@ export interface NewestSample {
 }
 
 export interface UnsavedOfEndpoint {
-  /** Smallest number of its samples that the table may lack. */
+  /** The number, in the order of writes, of the first sample of the endpoint that the table may lack. */
   since: number
   /** The newest sample of each set. */
   newest: NewestSample[]

@@ -4,7 +4,7 @@ import type { TriggerType } from '../../model.ts'
 
 export interface TriggerTypeDefinition {
   type: TriggerType
-  /** Another segment that existing clients use. */
+  /** Another name of the type in paths, which existing clients use. */
   alias?: string
   /** Name in the API reference: `CronTrigger`. */
   title: string
