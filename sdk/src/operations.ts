@@ -5253,7 +5253,7 @@ export interface Scope {
   scope: string
   /** A sentence that says what the scope permits. */
   sentence: string
-  /** Where the scope must be held: on the platform, on the tenant, or on a resource, one that contains it or the tenant. */
+  /** Where the scope must be held. `platform`: on the platform. `tenant`: on the tenant. `resource`: on the resource, on a resource that contains it, or on the tenant. */
   level: 'platform' | 'tenant' | 'resource'
   /** Built-in roles that have the scope, beside platform-admin, which has all. */
   builtInRoles: string[]
@@ -9439,7 +9439,7 @@ export interface Nouns {
         softwareVersion: string
         /** End of the validity of a signed link, in seconds since 1970. */
         expires?: string | undefined
-        /** Signature of a signed link. Default: the caller has credentials. */
+        /** Signature of a signed link. Without it, the caller needs credentials. */
         signature?: string | undefined
         /** Part of the content to return, in bytes, such as `bytes=0-99`. Default: all of it. */
         range?: string | undefined

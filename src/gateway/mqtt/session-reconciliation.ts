@@ -11,7 +11,7 @@ export async function reconcileSessions(layer: Layer) {
     const before = sessionsByKey.get(key)!
     const { session } = before
     if (layer.sessions.get(key) !== session || session.claiming || session.claim !== before.claim) continue
-    // Empty: no node waits for the release of the session.
+    // `by` names the node that waits for the release of the session. No node waits here, so it is empty.
     const by = ''
     if (claim === undefined) yieldTo(layer, { key, claim: Infinity, clean: true, by })
     else if (claim > session.claim) yieldTo(layer, { key, claim, clean: false, by })

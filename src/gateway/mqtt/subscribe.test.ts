@@ -67,7 +67,7 @@ test('the server rejects malformed subscriptions', async () => {
     ['subscription identifier 0', '82 09 0001 02 0b00 0001 70 00', 0x82],
     ['a shared subscription with No Local', '82 12 0001 00 000c 2473686172652f672f612f62 04', 0x82],
     ['no filter to unsubscribe', 'a2 03 0001 00', 0x81],
-    ['a filter to unsubscribe that is none', 'a2 07 0001 00 0002 2370', 0x81],
+    ['an invalid filter to unsubscribe', 'a2 07 0001 00 0002 2370', 0x81],
   ]
   for (const [what, bytes, code] of cases) {
     const client = await connected(port, { protocolVersion: 5 })

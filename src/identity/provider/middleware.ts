@@ -29,7 +29,7 @@ export const inOneTransaction =
         // Two requests of one login change the same rows in different orders, which would be a deadlock.
         if (refreshedLogin !== undefined) await lockLogin(core.transaction.sql(), realm.tenantId, refreshedLogin)
         await next()
-        // A rejection commits, because the reuse of a refresh token ends its family; an internal error rolls back.
+        // A rejected request is committed too: the reuse of a refresh token ends all tokens of its login. An internal error rolls back.
         if (ctx.status >= 500) throw rollback
       })
     } catch (error) {

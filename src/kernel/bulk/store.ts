@@ -18,7 +18,7 @@ const taskOf = ({ total, succeeded, failed, ...row }: TaskRow): Task => ({
   counts: countsOf({ total, succeeded, failed }),
 })
 
-/** Adds `pending`. The total of a walk was counted before its start, and rows may have been added: it is at least the number done. */
+/** Adds `pending`. The total of a walk was counted before its start, and rows may have been added since. It is raised to the number done. */
 export const countsOf = (done: { total: number | null; succeeded: number; failed: number }): Counts => {
   const total = done.total === null ? null : Math.max(done.total, done.succeeded + done.failed)
   return { ...done, total, pending: total === null ? null : total - done.succeeded - done.failed }

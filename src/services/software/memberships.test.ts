@@ -38,7 +38,7 @@ async function whileJobWaits(app: string, work: () => Promise<void>) {
   }
 }
 
-/** A fleet with a canary, another endpoint and, with them, this many rows. */
+/** Creates a fleet of `count` endpoints: one in the group `canary`, one in another group, and rows that match no filter. */
 async function aFleetOf(count: number) {
   const fleet = await aFleet()
   const { app, release, anEndpoint } = fleet

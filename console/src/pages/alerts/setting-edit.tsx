@@ -135,7 +135,7 @@ const AlertFields = ({ form }: { form: Form<Values> }) => (
   </>
 )
 
-/** The choice, and the value that the setting has already, also if the caller may not read it. */
+/** Returns the options of a field: these names, and the present value of the setting, which may name an object that the caller may not read. */
 const withPresent = (names: string[], present: string) =>
   [...new Set([...(present === '' ? [] : [present]), ...names])].map((value) => ({ value, label: value }))
 

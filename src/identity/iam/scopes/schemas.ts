@@ -7,7 +7,7 @@ const Scope = Type.Object(
     sentence: Type.String({ description: 'A sentence that says what the scope permits.' }),
     level: Type.Enum(['platform', 'tenant', 'resource'], {
       description:
-        'Where the scope must be held: on the platform, on the tenant, or on a resource, one that contains it or the tenant.',
+        'Where the scope must be held. `platform`: on the platform. `tenant`: on the tenant. `resource`: on the resource, on a resource that contains it, or on the tenant.',
     }),
     builtInRoles: roleNames('Built-in roles that have the scope, beside platform-admin, which has all.'),
     operations: Type.Array(

@@ -153,7 +153,7 @@ export interface DeviceRef {
   netDeviceId: string
 }
 
-/** Stores the version that an endpoint has moved to; returns its device, if it is one. */
+/** Stores the version that an endpoint has moved to. Returns the LoRaWAN device of the endpoint, if it has one. */
 export async function updateVersionOfEndpoint(
   sql: Sql,
   endpointId: string,

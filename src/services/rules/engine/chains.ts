@@ -1,4 +1,7 @@
-/** Counts the runs of chains. A chain runs where its events are stored, so each node counts its own; the depth is limited anyway. */
+/**
+ * Counts the runs of chains: rules whose effects start further rules. Each node counts only the runs on itself, because a run takes place
+ * on the node that stored its event. The limit of the depth holds across nodes.
+ */
 import { LRUCache } from 'lru-cache'
 import { chainDepth, chainRuns } from './context/limits.ts'
 
@@ -15,7 +18,7 @@ export function createChains(): Chains {
     begin(traceId, depth) {
       if (depth > chainDepth) return `the chain of rules is more than ${chainDepth} deep`
       const count = (runs.get(traceId) ?? 0) + 1
-      // A chain of one run, which nearly all are, is not counted until it continues.
+      // Nearly all chains have one run. A chain is therefore counted only from its second run on.
       if (depth > 1 || count > 1) runs.set(traceId, Math.max(2, count))
       return count > chainRuns ? `the chain of rules has more than ${chainRuns} runs` : undefined
     },

@@ -221,7 +221,10 @@ export const downloadSoftwareFile = {
       Type.String({ maxLength: 20, description: 'End of the validity of a signed link, in seconds since 1970.' }),
     ),
     signature: Type.Optional(
-      Type.String({ maxLength: 4096, description: 'Signature of a signed link. Default: the caller has credentials.' }),
+      Type.String({
+        maxLength: 4096,
+        description: 'Signature of a signed link. Without it, the caller needs credentials.',
+      }),
     ),
   }),
   headers: Type.Object({

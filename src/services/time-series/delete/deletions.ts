@@ -79,8 +79,8 @@ async function deleteEndpoints(deps: Deps, sql: Sql, unregistered: Unregistered)
 }
 
 /**
- * Estimates the number in the order of writes at that time. Numbers follow the database clock, so only the elapsed time
- * counts.
+ * Estimates which number in the order of writes was the next one at that time. The numbers are microseconds of the database clock. Since this
+ * clock can differ from ours, the time that has passed since then is subtracted from the present number.
  */
 const numberAt = async ({ db, now }: Deps, date: Date) =>
   (await nextWritten(db.sql)) - (now().getTime() - date.getTime()) * 1000

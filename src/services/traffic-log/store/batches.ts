@@ -21,7 +21,7 @@ const rowsOf = (batches: Batch[]) =>
 /** Writes all batches or none; they are durable when it returns. */
 export const insertBatches = (db: Db, batches: Batch[]) => db.copyIn(copy, () => copyData(rowsOf(batches)))
 
-/** Writes the batches that do not exist, in a transaction. Waits for a write of the same ones that is still in progress. */
+/** Writes, in a transaction, the batches that are not stored yet. If another transaction is writing one of them, it waits for its end. */
 export async function insertMissingBatches(sql: Sql, batches: Batch[]) {
   for (const { tenantId, batchId, firstAt, lastAt, n, groups, endpointHashes, data } of batches)
     await sql`

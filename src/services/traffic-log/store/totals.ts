@@ -2,7 +2,7 @@
 import type { Fragment, Sql } from '../../../kernel/db.ts'
 import type { MicrosSpan, RecordFilter } from '../search/filter.ts'
 
-/** A time span, divided into whole hours, whole five minutes beside them, and the rest. There are no stored counts for the rest. */
+/** A time span in parts: whole hours, then whole five minutes before and after them, then the rest, which has no stored counts. */
 export interface PartSpans {
   hours: MicrosSpan | undefined
   minutes: MicrosSpan[]
@@ -29,7 +29,7 @@ export async function sumOfCounts(sql: Sql, filter: RecordFilter, { hours, minut
   return row!.sum
 }
 
-/** An hour with counted records, and how many records there are up to its end, in the order of the query. */
+/** An hour, and how many matching records there are from the start of the result to the end of this hour, in the order of the query. */
 export interface PassedHour {
   since: Date
   passed: number

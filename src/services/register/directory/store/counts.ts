@@ -51,7 +51,7 @@ async function countWhere(sql: Sql, query: Query, filters: FilterIndex, where: F
 const ofApplications = (sql: Sql, { tenantId, applicationNames }: Scope): Fragment =>
   sql`e.tenant_id = ${tenantId} and e.application_name = any(${applicationNames}::text[])`
 
-/** Counts endpoints of the applications with numbers above `after`, up to `last`. */
+/** Counts the endpoints of the applications whose numbers (`seq`) are above `after`, up to `last`. */
 export const countRange = (
   sql: Sql,
   query: Query,
@@ -79,13 +79,13 @@ export async function countCandidates(
   )
 }
 
-/** Counts the single endpoints of the scope. */
+/** Counts the endpoints that the caller may read one by one, without permission on their applications. */
 export async function countSingles(sql: Sql, query: Query, filters: FilterIndex): Promise<CountedStep | undefined> {
   const { tenantId, singles } = query.scope
   return singles && (await countWhere(sql, query, filters, singlesSql(sql, tenantId, singles)))
 }
 
-/** The smallest and the greatest number of the tenant's endpoints. */
+/** Returns the smallest and the greatest number (`seq`) of the tenant's endpoints. */
 export async function findBounds(sql: Sql, tenantId: string): Promise<{ from: number; to: number }> {
   const [row] = await sql<[{ from: number | null; to: number | null }]>`
     select min(seq) as "from", max(seq) as "to" from register.endpoints where tenant_id = ${tenantId}`
