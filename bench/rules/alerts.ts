@@ -1,5 +1,5 @@
-/** Measures lists, totals and keys of a million alerts, compared with a hundred thousand alerts. */
-import { bearer, client } from '../../test/harness/client.ts'
+/** Measures lists, totals, keys and bulk deletions of a million alerts, compared with a hundred thousand alerts. */
+import { type Ask, bearer, client } from '../../test/harness/client.ts'
 import { type Figure, median } from '../report.ts'
 import type { BenchPlatform } from '../time-series/bench-platform.ts'
 
@@ -11,9 +11,17 @@ const rounds = 60
 const paths = {
   'Newest page with its total': '/alerts?size=20',
   'Open alerts of a severity with their total': '/alerts?state=OPEN&severityLevel=HIGH&size=20',
+  'Alerts of one endpoint with their total': '/alerts?entityIds=endpoint-4711&size=20',
   'Keys of metadata': '/alerts/metadata-keys?metadataKeysType=ALERT',
 }
-type Name = keyof typeof paths
+const deletedPerRequest = 1000
+const deletion = 'Deletion of 1000 alerts in one request'
+type Name = keyof typeof paths | typeof deletion
+const names = [...(Object.keys(paths) as (keyof typeof paths)[]), deletion] as Name[]
+
+/** Limits in milliseconds; a page has the same limit whatever it searches. */
+const limitOf = (name: Name) => (name === deletion ? 500 : 30)
+const deletions = 5
 
 export async function manyAlerts(bench: BenchPlatform): Promise<Figure[]> {
   const few = Math.round(stored / 10)
@@ -21,8 +29,8 @@ export async function manyAlerts(bench: BenchPlatform): Promise<Figure[]> {
   const amongFew = await measure(bench)
   await insertAlerts(bench, few, stored)
   const amongAll = await measure(bench)
-  return (Object.keys(paths) as Name[]).flatMap((name): Figure[] => [
-    { name: `${name} among ${stored} alerts: p50`, value: amongAll[name], unit: 'ms', limit: { max: 30 } },
+  return names.flatMap((name): Figure[] => [
+    { name: `${name} among ${stored} alerts: p50`, value: amongAll[name], unit: 'ms', limit: { max: limitOf(name) } },
     {
       name: `${name}: against a tenth of the alerts`,
       value: amongAll[name] / amongFew[name],
@@ -57,9 +65,10 @@ async function insertAlerts({ db, tenantId }: BenchPlatform, from: number, to: n
 }
 
 /** Returns median times over the API. */
-async function measure({ platform, token }: BenchPlatform): Promise<Record<Name, number>> {
+async function measure(bench: BenchPlatform): Promise<Record<Name, number>> {
+  const { platform, token } = bench
   const ask = client(platform.baseUrl, bearer(await token()))
-  const times = Object.fromEntries(Object.keys(paths).map((name) => [name, [] as number[]])) as Record<Name, number[]>
+  const times = Object.fromEntries(names.map((name) => [name, [] as number[]])) as Record<Name, number[]>
   for (let round = -10; round < rounds; round++)
     for (const [name, path] of Object.entries(paths) as [Name, string][]) {
       const began = performance.now()
@@ -67,5 +76,16 @@ async function measure({ platform, token }: BenchPlatform): Promise<Record<Name,
       if (status !== 200) throw new Error(`${path}: ${status} ${text}`)
       if (round >= 0) times[name].push(performance.now() - began)
     }
+  for (let n = 0; n < deletions; n++) times[deletion].push(await deleteSome(bench, ask))
   return Object.fromEntries(Object.entries(times).map(([name, all]) => [name, median(all)])) as Record<Name, number>
+}
+
+/** Deletes alerts that are spread over the table; returns the time. */
+async function deleteSome({ db, tenantId }: BenchPlatform, ask: Ask): Promise<number> {
+  const rows = await db.sql<{ id: string }[]>`
+    select id from rules.alerts where tenant_id = ${tenantId} and id > gen_random_uuid() order by id limit ${deletedPerRequest}`
+  const began = performance.now()
+  const { status, text } = await ask('POST /re/api/v1/alerts/delete', { alertIds: rows.map(({ id }) => id) })
+  if (status !== 200) throw new Error(`deletion: ${status} ${text}`)
+  return performance.now() - began
 }

@@ -4,7 +4,7 @@ import { Worker } from 'node:worker_threads'
 import { createSandbox } from '../../src/sandbox/sandbox.ts'
 import { createHost, type HostDeps } from '../../src/services/rules/engine/context/host.ts'
 import { ruleWorld } from '../../src/services/rules/engine/context/world.ts'
-import { runScript } from '../../src/services/rules/engine/run.ts'
+import { runScript } from '../../src/services/rules/engine/script-run.ts'
 import { type Figure, median } from '../report.ts'
 
 const rounds = Number(process.env.BENCH_ROUNDS ?? 7)
@@ -84,7 +84,7 @@ async function measureOurs(sandbox: ReturnType<typeof createSandbox>): Promise<n
   }
   const runs = Array.from({ length: count }, () => {
     const { call } = createHost({} as HostDeps, access)
-    return runScript(sandbox, { tenantId: 'acme', input, script, call })
+    return runScript(sandbox, { tenantId: 'acme', input: JSON.stringify(input), script, call })
   })
   for (const outcome of await Promise.all(runs))
     if (!outcome.ok || outcome.json !== 'null') throw new Error(JSON.stringify(outcome))

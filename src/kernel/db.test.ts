@@ -34,6 +34,42 @@ test('column names are translated, keys in JSON values are not', async () => {
   await db.close()
 })
 
+test('a transaction whose work waits for no answer commits all of its statements or none', async () => {
+  const db = await aDb()
+  const rowsOfCopy = (ids: number[]) => Buffer.from(ids.map((id) => `${id}\n`).join(''))
+  const write = (ids: number[]) =>
+    db.tx(async (sql) => {
+      const inserted = sql`insert into t (id) values (${ids[0]!}) returning id, xmin::text as transaction`.execute()
+      const copied = copyIn(sql.unsafe('copy t (id) from stdin'), () => rowsOfCopy(ids.slice(1)))
+      copied.catch(() => {})
+      const last = sql`select count(*) as all_rows, now() = statement_timestamp() as is_first from t`.execute()
+      last.catch(() => {})
+      return { inserted, copied, last }
+    })
+  const { inserted, copied, last } = await write([10, 11, 12])
+  assert.deepEqual(
+    (await inserted).map(({ id }) => id),
+    [10],
+  )
+  await copied
+  assert.equal((await last)[0]?.allRows, 5)
+  const [{ transactions } = {}] = await db.sql`select count(distinct xmin::text) as transactions from t where id >= 10`
+  assert.equal(transactions, 1)
+  await assert.rejects(write([20, 21, 10]), isUniqueViolation)
+  await assert.rejects(write([30, 'x' as never]), { code: '22P02' })
+  const [{ count } = {}] = await db.sql`select count(*) as count from t`
+  assert.equal(count, 5, 'a failed transaction must store nothing')
+  // SET has no effect outside of a transaction block, so it starts one.
+  await db
+    .tx(async (sql) => {
+      sql`set local statement_timeout to 50`.execute()
+      const slow = sql`select pg_sleep(5)`
+      await assert.rejects(slow, { code: '57014' })
+    })
+    .catch(() => {})
+  await db.close()
+})
+
 test('with plans: once, a statement is planned once whatever its values are', async () => {
   const db = await aDb()
   const plans = async (database: typeof db) => {

@@ -1,6 +1,6 @@
 import type { Limits } from './limits.ts'
 import type { Script } from './machine.ts'
-import type { Outcome } from './outcome.ts'
+import type { NextContext, NextOutcome } from './protocol.ts'
 import type { Queueable } from './queue.ts'
 
 /** Answers the call of a host function with a value that has JSON. The arguments come from the script: check them. */
@@ -21,5 +21,7 @@ export interface Job extends Queueable {
   /** Indexes of the scripts that no thread has claimed. */
   pending: number[]
   call: HostCall | undefined
-  settle: { resolve(outcome: Outcome): void; reject(error: Error): void }[]
+  /** Set if the second script depends on the result of the first one. */
+  next: NextContext | undefined
+  settle: { resolve(outcome: NextOutcome): void; reject(error: Error): void }[]
 }

@@ -2,7 +2,7 @@
 import { monotonicMs } from './clock.ts'
 import { CallRejected, type Job } from './job.ts'
 import type { Outcome } from './outcome.ts'
-import { type BatchMessage, type CallMessage, cells, revoked } from './protocol.ts'
+import { type BatchMessage, type CallMessage, cells, type NextOutcome, revoked } from './protocol.ts'
 import { createFairQueue, type FairQueue, type QueueLimits } from './queue.ts'
 import {
   currentUnit,
@@ -189,8 +189,14 @@ function dispatch(state: State, thread: Thread, tenantId: string) {
     const job = state.queue.take(tenantId)
     if (!job) break
     if (job.pending.length === 0) continue
-    const { world, input, keep, limits, scripts, pending } = job
-    message.jobs.push({ world, tenantId, input, keep, limits, scripts: pending.map((index) => scripts[index]!) })
+    const { world, input, keep, limits, scripts, pending, next } = job
+    if (next && pending[0] !== 0) {
+      // The first script has run on another thread.
+      job.pending = []
+      job.settle[1]!.resolve('NOT_RUN')
+      continue
+    }
+    message.jobs.push({ world, tenantId, input, keep, limits, scripts: pending.map((index) => scripts[index]!), next })
     for (const index of pending) units.push({ job, index, isDone: false, isTakenBack: false })
     job.pending = []
   }
@@ -210,7 +216,7 @@ function eventsOf(state: State) {
       thread.idleSince = monotonicMs()
       pump(state)
     },
-    outcomes(thread: Thread, { outcomes, isLast }: { outcomes: [number, Outcome][]; isLast: boolean }) {
+    outcomes(thread: Thread, { outcomes, isLast }: { outcomes: [number, NextOutcome][]; isLast: boolean }) {
       state.deaths = 0
       for (const [index, outcome] of outcomes) {
         const unit = thread.batch?.units[index]
@@ -231,7 +237,7 @@ function eventsOf(state: State) {
   }
 }
 
-function settle(unit: Unit, outcome: Outcome) {
+function settle(unit: Unit, outcome: NextOutcome) {
   if (unit.isDone) return
   unit.isDone = true
   unit.abort?.abort()

@@ -12,7 +12,21 @@ export interface JobMessage {
   keep: string[]
   limits: Limits
   scripts: Script[]
+  next?: NextContext | undefined
 }
+
+/** For a job of two scripts: when the second one runs, and with which context. */
+export interface NextContext {
+  /** Results of the first script, as JSON, after which the second one does not run. */
+  unless: string[]
+  /** The last member of the context. The second script gets its value after the first script; `keep` must have it. */
+  member: string
+  /** Where in the input the value of this member begins. */
+  valueAt: number
+}
+
+/** `NOT_RUN`: the first script had not the result for it, or not on the same thread. `NEEDS_CALLS`: the script called a host function. */
+export type NextOutcome = Outcome | 'NOT_RUN' | 'NEEDS_CALLS'
 
 /** Jobs of one tenant. Their scripts are units, numbered over all jobs of the batch. */
 export interface BatchMessage {
@@ -29,7 +43,7 @@ export interface CallMessage {
 
 export type FromWorker =
   | { type: 'ready'; threadId: number | undefined }
-  | { type: 'outcomes'; outcomes: [unit: number, outcome: Outcome][]; isLast: boolean }
+  | { type: 'outcomes'; outcomes: [unit: number, outcome: NextOutcome][]; isLast: boolean }
   | ({ type: 'call' } & CallMessage)
 
 /** `+` and JSON, or `-` and the text of an error. */

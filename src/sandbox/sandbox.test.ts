@@ -169,6 +169,48 @@ test('members of the context can be returned for the next script', async () => {
   )
 })
 
+test('a second script runs after the first one in the same trip, in a fresh world, unless the result or a call prevents it', async () => {
+  const input = '{"a":1,"data":{"n":1}}'
+  const then = async (script: string, second: string, options: Options = {}) => {
+    const { first, next } = sandbox.runThen({
+      tenantId: 'acme',
+      input,
+      keep: ['data'],
+      script,
+      ...options,
+      next: { script: second, unless: ['null', 'false'], member: 'data', valueAt: input.indexOf('{"n"') },
+    })
+    const [one, two] = [await first, await next]
+    return [
+      one.ok ? one.json : one.reason,
+      typeof two === 'string' ? two : two.ok ? [two.json, two.kept.data] : two.reason,
+    ]
+  }
+  const leave = 'globalThis.left = 1; ctx.left = 1; ctx.data.n++; ctx.data.text = "}"; return true'
+  const read = 'ctx.data.n++; return [typeof left, ctx.left, ctx.a, ctx.data.n, ctx.data.text]'
+  // The third run uses compiled scripts.
+  for (let round = 0; round < 3; round++)
+    assert.deepEqual(await then(leave, read), ['true', ['["undefined",null,1,3,"}"]', '{"n":3,"text":"}"}']])
+  assert.deepEqual(await then('return false', read), ['false', 'NOT_RUN'])
+  assert.deepEqual(await then('return null', read), ['null', 'NOT_RUN'])
+  assert.deepEqual(await then('return x', read), ['ERROR', 'NOT_RUN'])
+  assert.deepEqual(await then('return 0', 'return x'), ['0', 'ERROR'])
+  assert.deepEqual(await then('return 0', 'return ('), ['0', 'SYNTAX'])
+  const calling: Options = {
+    world: 'calling',
+    limits: { calls: { double: 9 } },
+    call: async (_, [value]) => Number(value) * 2,
+  }
+  assert.deepEqual(await then('return ctx.twice(2)', 'return ctx.data.n', calling), ['4', ['1', '{"n":1}']])
+  assert.deepEqual(await then('return 1', 'try { return ctx.twice(2) } catch { return 0 }', calling), [
+    '1',
+    'NEEDS_CALLS',
+  ])
+  // While the first script is slow, other scripts may pass it; then the second one may be left out.
+  const slow = await then('const end = Date.now() + 200; while (Date.now() < end); return 7', 'return 8')
+  assert.ok(slow[0] === '7' && (slow[1] === 'NOT_RUN' || slow[1]?.[0] === '8'), JSON.stringify(slow))
+})
+
 test('console.log is collected within its limits, also if the script fails', async () => {
   const { log } = await succeed(
     'console.log("a", 1, { b: [2] }, null, undefined, new Error("x")); console.warn(1n); return 1',

@@ -11,6 +11,7 @@ import {
   cells,
   type FromWorker,
   type JobMessage,
+  type NextOutcome,
   type WorkerData,
 } from './protocol.ts'
 
@@ -19,7 +20,7 @@ const pool = parentPort!
 const post = (message: FromWorker) => pool.postMessage(message)
 
 /** Outcomes wait here, because a message for each one would cost as much as a small script. */
-let unsent: [unit: number, outcome: Outcome][] = []
+let unsent: [unit: number, outcome: NextOutcome][] = []
 const outcomesPerMessage = 32
 
 /** The run in progress. */
@@ -32,6 +33,10 @@ interface Run {
   logBytes: number
   calls: Record<string, number>
   stopped: string | undefined
+  /** True for the second script of a job with `next`. */
+  isNext: boolean
+  /** True if such a script has called a host function. */
+  needsCalls: boolean
 }
 
 let run: Run
@@ -73,6 +78,10 @@ function callHost(name: string, args: string): string {
   const max = Object.hasOwn(limits.calls, name) ? limits.calls[name]! : undefined
   if (max === undefined) return `-there is no host function ${name.slice(0, 100)}`
   calls[name] = (calls[name] ?? 0) + 1
+  if (run.isNext) {
+    run.needsCalls = true
+    throw new RunStopped()
+  }
   if (calls[name] > max) return `-more than ${max} calls of ${name}`
   if (Buffer.byteLength(args) > limits.callBytes)
     return `-the arguments of ${name} have more than ${limits.callBytes} bytes`
@@ -112,18 +121,26 @@ function runBatch({ jobs }: BatchMessage) {
   let first = 0
   for (const job of jobs) {
     let opened: ReturnType<Machine['open']> | undefined
+    let before: Outcome | undefined
     for (let index = 0; index < job.scripts.length; index++) {
       const unit = Atomics.add(shared, cells.claimed, 1)
       // The pool has taken the remaining units back.
       if (unit !== first + index) return finishBatch()
       Atomics.store(shared, cells.current, unit + 1)
-      startRun(unit, job.limits)
+      const input = index > 0 && job.next ? inputOfNext(job, before) : job.input
+      if (input === undefined) {
+        unsent.push([unit, 'NOT_RUN'])
+        continue
+      }
+      startRun(unit, job.limits, index > 0 && job.next !== undefined)
       const outcome = runScript(job, job.scripts[index]!, () => {
-        const [only, another] = job.scripts.slice(index)
-        opened ??= machine.open(job.world, job.tenantId, job.input, another ? undefined : only)
+        const [only, another] = job.next ? [job.scripts[index]] : job.scripts.slice(index)
+        if (job.next) opened = undefined
+        opened ??= machine.open(job.world, job.tenantId, input, another ? undefined : only)
         return opened
       })
-      unsent.push([unit, outcome])
+      before = outcome
+      unsent.push([unit, run.needsCalls ? 'NEEDS_CALLS' : outcome])
       // A run with host calls must not be repeated after a crash, so its outcome does not wait.
       if (unsent.length >= outcomesPerMessage || Object.keys(run.calls).length > 0) send(false)
     }
@@ -137,8 +154,26 @@ function finishBatch() {
   Atomics.store(shared, cells.current, 0)
 }
 
-function startRun(unit: number, limits: Limits) {
-  run = { unit, limits, startedAt: monotonicMs(), steps: 0, log: [], logBytes: 0, calls: {}, stopped: undefined }
+/** Returns the context of the second script; undefined if it must not run. */
+function inputOfNext({ input, next }: JobMessage, before: Outcome | undefined): string | undefined {
+  const { unless, member, valueAt } = next!
+  if (!before?.ok || unless.includes(before.json)) return undefined
+  return `${input.slice(0, valueAt)}${before.kept[member]}}`
+}
+
+function startRun(unit: number, limits: Limits, isNext: boolean) {
+  run = {
+    unit,
+    limits,
+    startedAt: monotonicMs(),
+    steps: 0,
+    log: [],
+    logBytes: 0,
+    calls: {},
+    stopped: undefined,
+    isNext,
+    needsCalls: false,
+  }
 }
 
 function runScript(job: JobMessage, script: Script, open: () => Opened | { failure: GuestReply }): Outcome {

@@ -8,6 +8,8 @@ interface CopyInQuery extends QueryState<void> {
   content: () => CopyContent | Promise<CopyContent>
   /** True once its last message was sent, and the connection can send the next statement. */
   hasSentAll: boolean
+  /** The content that is sent when the server asks for it: everything but a buffer. */
+  started: Exclude<CopyContent, Buffer> | Promise<CopyContent> | undefined
   /** The error that reading the content threw; the server's error says only that the copy failed. */
   problem: unknown
 }
@@ -51,7 +53,8 @@ function endSending(query: CopyInQuery) {
 
 async function sendContent(query: CopyInQuery, wire: Wire) {
   try {
-    const content = await query.content()
+    if (query.started === undefined) throw query.problem
+    const content = await query.started
     if (query.settled) return
     if (Buffer.isBuffer(content)) {
       sendAll(wire, content)
@@ -73,12 +76,28 @@ async function sendContent(query: CopyInQuery, wire: Wire) {
 const copyInMethods = {
   ...baseMethods,
   submit(this: CopyInQuery) {
-    this.link.copying = true
-    this.link.messages.query(this.text)
+    const { messages } = this.link
+    messages.query(this.text)
+    let content: ReturnType<CopyInQuery['content']> | undefined
+    try {
+      content = this.content()
+    } catch (error) {
+      this.problem = error
+    }
+    if (Buffer.isBuffer(content)) {
+      // The rows follow at once. If the statement fails, the server ignores them.
+      messages.copyData(content)
+      this.hasSentAll = true
+    } else {
+      this.link.copying = true
+      this.started = content
+      // `sendContent` reports the failure, if the server asks for the rows.
+      if (content instanceof Promise) content.catch(() => {})
+    }
     return null
   },
   handleCopyInResponse(this: CopyInQuery, wire: Wire) {
-    void sendContent(this, wire)
+    if (!this.hasSentAll) void sendContent(this, wire)
   },
   handleReadyForQuery(this: CopyInQuery) {
     if (this.settled) return
@@ -105,6 +124,7 @@ const CopyInQueryOf = constructorOf(function (
   this.text = text
   this.content = content
   this.hasSentAll = false
+  this.started = undefined
   this.problem = undefined
 }, copyInMethods)
 

@@ -90,6 +90,17 @@ const kinds: Record<string, (step: Step) => Promise<unknown>> = {
     db.tx(async (sql) => {
       for (const id of ids) insert(sql, id).execute()
     }),
+  'a transaction that waits for no answer': ({ db, ids }) =>
+    db.tx(async (sql) => {
+      insert(sql, ids[0]!).execute()
+      copyIn(sql.unsafe('copy written (id) from stdin'), () => line(ids.slice(1))).catch(() => {})
+    }),
+  'a transaction that waits for no answer and fails': ({ db, ids, pick }) =>
+    db.tx(async (sql) => {
+      insert(sql, ids[0]!).execute()
+      faults[pick(faults.length - 1)]!(sql).catch(() => {})
+      copyIn(sql.unsafe('copy written (id) from stdin'), () => line(ids.slice(1))).catch(() => {})
+    }),
   'a transaction with a savepoint that is rolled back': ({ db, ids }) =>
     db.tx(async (sql) => {
       await insert(sql, ids[0]!)

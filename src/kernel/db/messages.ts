@@ -11,6 +11,8 @@ export interface Messages {
   closeStatement(name: string): void
   sync(): void
   query(text: string): void
+  /** Sends the rows of a COPY, and its end. The buffer must not change until the server has answered. */
+  copyData(content: Buffer): void
   /** Writes the collected messages; called automatically at the end of the turn. */
   flush(): void
 }
@@ -19,10 +21,23 @@ const chunkBytes = 64 * 1024
 /** Length of a text below which it is cheaper to reserve too much room than to compute its length in bytes. */
 const longText = 4096
 
-const code = { parse: 0x50, bind: 0x42, describe: 0x44, execute: 0x45, close: 0x43, sync: 0x53, query: 0x51 }
+/** Size from which rows of a COPY are sent from their own buffer instead of being copied. */
+const longContent = 16 * 1024
+
+const code = {
+  parse: 0x50,
+  bind: 0x42,
+  describe: 0x44,
+  execute: 0x45,
+  close: 0x43,
+  sync: 0x53,
+  query: 0x51,
+  copyData: 0x64,
+}
 /** These two messages describe the unnamed portal, and execute it without a limit of rows. */
 const describeMessage = Buffer.from([code.describe, 0, 0, 0, 6, 0x50, 0])
 const executeMessage = Buffer.from([code.execute, 0, 0, 0, 9, 0, 0, 0, 0, 0])
+const copyDoneMessage = Buffer.from([0x63, 0, 0, 0, 4])
 const syncMessage = Buffer.from([code.sync, 0, 0, 0, 4])
 
 /** The messages that are collected for the next write. */
@@ -33,11 +48,20 @@ interface Output {
   end: number
   scheduled: boolean
   flush(): void
+  /** Returns whether the stream has sent everything that it was given. */
+  isSent(): boolean
 }
 
 /** `streamOf` is a function, because `pg` replaces its stream when the connection becomes encrypted. */
 export function createMessages(streamOf: () => Socket): Messages {
-  const output: Output = { chunk: Buffer.allocUnsafe(chunkBytes), start: 0, end: 0, scheduled: false, flush }
+  const output: Output = {
+    chunk: Buffer.allocUnsafe(chunkBytes),
+    start: 0,
+    end: 0,
+    scheduled: false,
+    flush,
+    isSent: () => streamOf().writableLength === 0,
+  }
 
   function flush() {
     output.scheduled = false
@@ -64,6 +88,18 @@ export function createMessages(streamOf: () => Socket): Messages {
       const from = beginMessage(output, code.query)
       writeCString(output, sql)
       endMessage(output, from)
+    },
+    copyData(content) {
+      beginMessage(output, code.copyData)
+      writeLength(output, output.end - output.start, content.length + 4)
+      if (content.length < longContent) writeBytes(output, content)
+      else {
+        output.flush()
+        const stream = streamOf()
+        if (stream.writable) stream.write(content)
+      }
+      writeBytes(output, copyDoneMessage)
+      schedule(output)
     },
     flush,
   }
@@ -103,6 +139,11 @@ function writeBind(output: Output, name: string, values: readonly Encoded[]) {
 function ensureRoom(output: Output, bytes: number) {
   const { chunk, start, end } = output
   if (chunk.length - end >= bytes) return
+  if (start === end && bytes <= chunk.length && output.isSent()) {
+    output.start = 0
+    output.end = 0
+    return
+  }
   const bigger = Buffer.allocUnsafe(end - start + bytes + chunkBytes)
   chunk.copy(bigger, 0, start, end)
   output.end = end - start
@@ -161,12 +202,15 @@ function writeLength({ chunk, start, end }: Output, from: number, ownBytes: numb
   chunk.writeInt32BE(end - start - from + ownBytes, start + from - 4)
 }
 
+function schedule(output: Output) {
+  if (output.scheduled) return
+  output.scheduled = true
+  process.nextTick(output.flush)
+}
+
 /** Starts a message, and schedules one write for all messages of this turn of the event loop. */
 function beginMessage(output: Output, kind: number): number {
-  if (!output.scheduled) {
-    output.scheduled = true
-    process.nextTick(output.flush)
-  }
+  schedule(output)
   writeByte(output, kind)
   return reserveLength(output)
 }

@@ -8,7 +8,7 @@ import { createListener, type Listener, type OnListen } from './listen.ts'
 import { createPipelined } from './pipelined.ts'
 import { createSql, type Rows, type Runner, type Sql, type Statement, statementOf } from './sql.ts'
 import { runText } from './statements.ts'
-import { runTransaction, type TransactionSql } from './transactions.ts'
+import { plainBegin, runTransaction, type TransactionSql } from './transactions.ts'
 
 export interface PoolOptions {
   /** Maximum number of connections: single statements share half of them, the others are for transactions. At least one of each. */
@@ -109,7 +109,7 @@ const beginStatements = new Map<string, Statement>()
 function beginStatement(mode: string): Statement {
   let statement = beginStatements.get(mode)
   if (!statement) {
-    statement = statementOf(`begin ${mode}`)
+    statement = statementOf(mode === '' ? plainBegin : `${plainBegin} ${mode}`)
     beginStatements.set(mode, statement)
   }
   return statement

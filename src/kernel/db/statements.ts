@@ -9,8 +9,8 @@ import type { Row, Rows, Statement } from './sql.ts'
 interface PreparedQuery extends QueryState<Rows> {
   statement: Statement
   prepared: PreparedStatement | undefined
-  /** The statement that this query prepares; it is dropped if the query fails. */
-  parsed: PreparedStatement | undefined
+  /** The statements that this query prepares; they are dropped if the query fails. */
+  parsed: PreparedStatement[]
   rowOf: RowOf | undefined
   /** Not named `rows`, because `pg` reads a property `rows` as its own option. */
   found: Row[]
@@ -21,19 +21,24 @@ interface PreparedQuery extends QueryState<Rows> {
   retry: ((statement: Statement, answer: Answer<Rows>) => void) | undefined
 }
 
-function prepareAndBind(query: PreparedQuery, statement: Statement, describe: boolean) {
-  const { prepared, messages } = query.link
+/** Sends a statement without Sync. `isNew` is true if this prepares it. */
+export function prepareAndBind(
+  { prepared, messages }: Link,
+  statement: Statement,
+  describe: boolean,
+): { prepared: PreparedStatement | undefined; isNew: boolean } {
   let known = statement.unprepared ? undefined : prepared.find(statement.text)
+  let isNew = false
   if (!known && !statement.unprepared) {
     known = prepared.add(statement.text)
-    query.parsed = known
+    isNew = true
     for (const name of prepared.takeNamesToClose()) messages.closeStatement(name)
     messages.parse(known.name, statement.text.text, statement.text.oids)
   } else if (!known) messages.parse('', statement.text.text, statement.text.oids)
   messages.bind(known?.name ?? '', statement.values)
   if (describe && known?.rowOf === undefined) messages.describePortal()
   messages.execute()
-  return known
+  return { prepared: known, isNew }
 }
 
 const preparedMethods = {
@@ -41,9 +46,12 @@ const preparedMethods = {
   submit(this: PreparedQuery) {
     if (this.opening) {
       this.unansweredOpenings = 1
-      prepareAndBind(this, this.opening, false)
+      const opening = prepareAndBind(this.link, this.opening, false)
+      if (opening.isNew) this.parsed.push(opening.prepared!)
     }
-    this.prepared = prepareAndBind(this, this.statement, true)
+    const { prepared, isNew } = prepareAndBind(this.link, this.statement, true)
+    this.prepared = prepared
+    if (isNew) this.parsed.push(prepared!)
     this.rowOf = this.prepared?.rowOf
     this.link.messages.sync()
     return null
@@ -68,9 +76,9 @@ const preparedMethods = {
   handleError(this: PreparedQuery, error: Error) {
     if (this.settled) return
     const { prepared } = this.link
-    if (this.parsed) prepared.remove(this.parsed)
+    for (const statement of this.parsed) prepared.remove(statement)
     if (isStalePlan(error)) {
-      if (this.prepared && this.prepared !== this.parsed) prepared.remove(this.prepared)
+      if (this.prepared && !this.parsed.includes(this.prepared)) prepared.remove(this.prepared)
       if (this.retry) {
         settle(this as never)
         this.retry(this.statement, this.answer)
@@ -100,7 +108,7 @@ const PreparedQueryOf = constructorOf(function (
   this.settled = false
   this.statement = statement
   this.prepared = undefined
-  this.parsed = undefined
+  this.parsed = []
   this.rowOf = undefined
   this.found = []
   this.count = 0

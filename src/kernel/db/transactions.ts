@@ -1,4 +1,8 @@
-/** Runs a transaction on one connection. BEGIN is sent together with the first statement. */
+/**
+ * Runs a transaction on one connection. If its work ends without waiting for an answer, all statements are sent together (batch.ts).
+ * Otherwise BEGIN is sent together with the first statement.
+ */
+import { type BatchStep, runBatch } from './batch.ts'
 import { runCopyIn, runCopyOut } from './copy.ts'
 import { ConnectionError, DatabaseUseError, isAborted } from './errors.ts'
 import type { Link } from './link.ts'
@@ -12,7 +16,33 @@ export interface TransactionSql extends Sql {
   withoutTimeLimit(): Promise<void>
 }
 
+/** Starts a transaction with the default mode. Other modes need BEGIN. */
+export const plainBegin = 'begin'
+/** Statements that need BEGIN, or have no effect without it. */
+const needsBegin = /^\s*(?:set|lock|declare|savepoint|release|rollback)\b/i
+const isSingle = (text: string) => !text.includes(';')
+const noRows = (): Rows => Object.assign([], { count: 0 })
+
+/** Returns the rows if they are complete. Otherwise the copy that is sent later reads them, and fails where reading them has failed. */
+function contentOf(content: Content): Buffer | Content {
+  try {
+    const rows = content()
+    return Buffer.isBuffer(rows) ? rows : () => rows
+  } catch (error) {
+    return () => {
+      throw error
+    }
+  }
+}
+type Content = Parameters<Runner['copyIn']>[1]
+
 const hasEndedText = 'The transaction of this statement has ended'
+
+/** A step, with the promise that its caller got. */
+interface UnsentStep {
+  step: BatchStep
+  answer: PromiseWithResolvers<Rows>
+}
 
 interface State {
   /** True while the transaction accepts statements. */
@@ -22,6 +52,8 @@ interface State {
   /** The statement that was sent together with BEGIN, or BEGIN itself. */
   first: Promise<unknown> | undefined
   hasBegun: boolean
+  /** The statements that are not sent yet, before the first one is sent. */
+  unsent: UnsentStep[]
   failure: unknown
   savepoints: number
 }
@@ -38,6 +70,7 @@ export async function runTransaction<T>(
     isEnding: false,
     first: undefined,
     hasBegun: false,
+    unsent: [],
     failure: undefined,
     savepoints: 0,
   }
@@ -53,11 +86,13 @@ export async function runTransaction<T>(
   try {
     const result = await Promise.race([work(sql), lost.promise])
     state.isOpen = false
-    if (state.first) await commit(link, state)
+    if (state.unsent.length > 0) await sendBatch(link, state)
+    else if (state.first) await commit(link, state)
     return result
   } catch (error) {
     state.isOpen = false
     state.isEnding = true
+    for (const { answer } of state.unsent.splice(0)) answer.reject(error)
     if (state.first && !link.lost) await runText(link, 'rollback').catch(() => {})
     throw link.lost ?? (isAborted(error) ? (state.failure ?? error) : error)
   } finally {
@@ -93,10 +128,35 @@ function createRunner(link: Link, state: State, begin: Statement): Runner {
   const afterFirst = <R>(send: () => Promise<R>) => state.first!.then(() => sendIfOpen(send))
 
   function afterBegin<R>(send: () => Promise<R>): Promise<R> {
+    sendUnsent()
     if (state.hasBegun) return sendIfOpen(send)
     if (!state.first) void sendFirst(() => runStatement(link, begin))
     return afterFirst(send)
   }
+  function runNow(statement: Statement): Promise<Rows> {
+    if (state.hasBegun) return sendIfOpen(() => runStatement(link, statement))
+    if (state.first) return afterFirst(() => runStatement(link, statement))
+    // The statement is sent in one message with BEGIN: if BEGIN fails, the server skips it.
+    return sendFirst(() => runStatement(link, statement, { opening: begin }))
+  }
+  /** Keeps a step until the work ends, or until the end of this turn of the event loop: then the work waits for something. */
+  function keepUnsent(step: BatchStep): Promise<Rows> {
+    const answer = Promise.withResolvers<Rows>()
+    if (state.unsent.push({ step, answer }) === 1) process.nextTick(sendUnsent)
+    return answer.promise
+  }
+  function sendUnsent() {
+    if (state.isEnding) return
+    for (const { step, answer } of state.unsent.splice(0)) {
+      const sent =
+        'statement' in step
+          ? runNow(step.statement)
+          : afterBegin(() => runCopyIn(link, step.copy, () => step.content).then(noRows))
+      sent.then(answer.resolve, answer.reject)
+    }
+  }
+  const mayKeep = () => state.first === undefined && begin.text.text === plainBegin
+
   /** Keeps a failed statement that the caller does not await from being an unhandled rejection; COMMIT reports its error. */
   function issueStatement<R>(issue: () => Promise<R>): Promise<R> {
     if (!state.isOpen) return Promise.reject(link.lost ?? new DatabaseUseError(hasEndedText))
@@ -113,13 +173,18 @@ function createRunner(link: Link, state: State, begin: Statement): Runner {
   return {
     statement: (statement) =>
       issueStatement(() => {
-        if (state.hasBegun) return sendIfOpen(() => runStatement(link, statement))
-        if (state.first) return afterFirst(() => runStatement(link, statement))
-        // The statement is sent in one message with BEGIN: if BEGIN fails, the server skips it.
-        return sendFirst(() => runStatement(link, statement, { opening: begin }))
+        if (mayKeep() && !needsBegin.test(statement.text.text)) return keepUnsent({ statement })
+        sendUnsent()
+        return runNow(statement)
       }),
     text: (text) => issueStatement(() => afterBegin<Rows>(() => runText(link, text))),
-    copyIn: (text, content) => issueStatement(() => afterBegin(() => runCopyIn(link, text, content))),
+    copyIn: (text, content) =>
+      issueStatement(async () => {
+        const isKept = mayKeep() && isSingle(text)
+        const rows = isKept ? contentOf(content) : content
+        if (Buffer.isBuffer(rows)) await keepUnsent({ copy: text, content: rows })
+        else await afterBegin(() => runCopyIn(link, text, rows))
+      }),
     copyOut,
   }
 }
@@ -148,6 +213,23 @@ function transactionSql(link: Link, state: State, runner: Runner, toColumn: ToCo
     },
   })
   return sql
+}
+
+/** Runs all statements as one transaction, in one round trip. */
+async function sendBatch(link: Link, state: State) {
+  state.isEnding = true
+  const unsent = state.unsent.splice(0)
+  try {
+    if (link.lost) throw link.lost
+    const results = await runBatch(
+      link,
+      unsent.map(({ step }) => step),
+    )
+    for (const [index, { answer }] of unsent.entries()) answer.resolve(results[index]!)
+  } catch (error) {
+    for (const { answer } of unsent) answer.reject(error)
+    throw error
+  }
 }
 
 /** Commits. If a statement has failed, PostgreSQL answers COMMIT with ROLLBACK and without an error. */

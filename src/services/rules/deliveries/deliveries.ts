@@ -3,6 +3,8 @@
  * attempts and the end are stored the same way, the end together with the trace of the action. When a node dies, another takes over.
  * A delivery whose event is stored is sent without a row of its own, and gets one only if it takes long or fails (ADR 33).
  */
+import { createDictionary } from '../../../kernel/dictionary.ts'
+import { createOpenItems } from '../../../kernel/open-items.ts'
 import type { EndedOutcome } from '../actions/executor.ts'
 import { deliveryFailed } from '../log-messages.ts'
 import { type Attempt, type AttemptOutcome, outcomeOf, waitAfter } from './model.ts'
@@ -56,14 +58,14 @@ export function createDeliveries(deps: DeliveriesDeps): Deliveries {
   }
   const state: State = {
     ...deps,
-    entries: new Map(),
-    unstored: new Map(),
+    entries: createDictionary(),
+    unstored: createDictionary(),
     storeTimer: undefined,
     counts: new Map(),
     contentBytes: 0,
     queue: createDeliveryQueue<Entry>(queueLimits, (entry) => track(state, attempt(state, entry))),
     writes: createDeliveryWrites(kit, deps.traces),
-    sending: new Set(),
+    sending: createOpenItems(),
     stopped: false,
     counted: (type, outcome) => ended.inc({ type, outcome }),
   }
@@ -200,15 +202,15 @@ async function takeOver(state: State, from: string) {
 
 function drop(state: State, matches: (entry: Entry) => boolean) {
   state.queue.remove(matches)
-  for (const entry of [...state.entries.values()].filter(matches)) forget(state, entry)
+  for (const entry of state.entries.values().filter(matches)) forget(state, entry)
 }
 
 /** Forgets the deliveries that other nodes took over because they believed this node dead. */
 async function dropLost(state: State) {
   const { kit, entries } = state
   // Another node that took over an event has stored its delivery; then the insert has no effect, and the entry is dropped.
-  await Promise.all([...state.unstored.values()].map((entry) => storeEntry(state, entry)))
-  const owned = new Set(await store.findOwned(kit.db.sql, kit.members.nodeId, [...entries.keys()]))
+  await Promise.all(state.unstored.values().map((entry) => storeEntry(state, entry)))
+  const owned = new Set(await store.findOwned(kit.db.sql, kit.members.nodeId, entries.keys()))
   drop(state, ({ id, unstored }) => !unstored && !owned.has(id))
 }
 

@@ -1,5 +1,7 @@
 /** The deliveries that a node has to send, in memory. */
 import type { Kit } from '../../../kernel/define-service.ts'
+import type { Dictionary } from '../../../kernel/dictionary.ts'
+import type { OpenItems } from '../../../kernel/open-items.ts'
 import type { ActionRun, EndedOutcome } from '../actions/executor.ts'
 import type { EndedActions, PendingAction } from '../engine/traces.ts'
 import { deliveryFailed } from '../log-messages.ts'
@@ -74,16 +76,16 @@ export interface Unstored {
 }
 
 export interface State extends DeliveriesDeps {
-  entries: Map<string, Entry>
+  entries: Dictionary<Entry>
   /** The entries without a row, oldest first. */
-  unstored: Map<string, Entry & { unstored: Unstored }>
+  unstored: Dictionary<Entry & { unstored: Unstored }>
   storeTimer: NodeJS.Timeout | undefined
   /** Deliveries of each tenant that are not ended, including those being stored. */
   counts: Map<string, number>
   contentBytes: number
   queue: DeliveryQueue<Entry>
   writes: DeliveryWrites
-  sending: Set<Promise<void>>
+  sending: OpenItems<Promise<void>>
   stopped: boolean
   counted(type: string, outcome: string): void
 }
@@ -145,9 +147,7 @@ export function forget(state: State, entry: Entry) {
 }
 
 export function track(state: State, work: Promise<void>): Promise<void> {
-  const tracked = work
-    .catch((error) => deliveryFailed(state.kit.log, { err: error }))
-    .finally(() => state.sending.delete(tracked))
-  state.sending.add(tracked)
+  const tracked = work.catch((error) => deliveryFailed(state.kit.log, { err: error })).finally(() => remove())
+  const remove = state.sending.add(tracked)
   return tracked
 }

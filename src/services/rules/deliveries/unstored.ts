@@ -21,7 +21,8 @@ import {
 } from './state.ts'
 import type { EndedDelivery } from './writes.ts'
 
-const storeAfterMs = 200
+/** A busy node needs longer than usual for all webhooks. Rows for them would take a third more processor time, and make it still busier. */
+const storeAfterMs = 500
 const checkEveryMs = 100
 const retryMs = 1000
 

@@ -46,7 +46,7 @@ export interface EnginePartDeps extends Pick<HostDeps, 'secretValue'>, Pick<Runn
   timeSeries: TimeSeries
   configuration: Configuration
   trafficLog: Pick<TrafficLog, 'inbound'>
-  sandbox: Pick<Sandbox, 'run' | 'check'>
+  sandbox: Pick<Sandbox, 'run' | 'runThen' | 'check'>
   changes: Pick<Changes, 'onChange'>
 }
 
@@ -167,7 +167,7 @@ async function executeRule(
     return { outcome: 'FAILURE', stage: 'ACTION_EXECUTION', reason }
   }
   const { onRuleEnded: _, ...parent } = context.run
-  const { unsettled, ...state } = context.state
+  const { unsettled, payload: _payload, ...state } = context.state
   const result = await run({
     ...parent,
     rule,

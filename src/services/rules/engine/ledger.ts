@@ -53,7 +53,11 @@ export function createLedger({ db, log, metrics, now }: Pick<Kit, 'db' | 'log' |
   const commit = createGroupCommit<Pages>({
     name: 'rule_traces',
     create: createPages,
-    write: (pages, attempt) => writePages(db, pages, attempt),
+    async write(pages, attempt) {
+      await writePages(db, pages, attempt)
+      // After an error the buffer may still be on its way to the socket, so it is not used again.
+      if (attempt === 0) pages.rows.release()
+    },
     isTemporary: (error) => !/^(22|54)/.test((error as { code?: string } | null)?.code ?? ''),
     log,
     metrics,

@@ -3,7 +3,7 @@ import { monotonicMs } from '../../../kernel/clock.ts'
 import type { Caller } from '../../../kernel/contract.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import type { Failure, Outcome } from '../../../sandbox/outcome.ts'
-import { type Sandbox, SandboxBusy } from '../../../sandbox/sandbox.ts'
+import type { Sandbox } from '../../../sandbox/sandbox.ts'
 import type { EndpointRef } from '../../register/contract.ts'
 import type { ActionOutcome, ActionRun, EndedOutcome, Evaluated, Executor, RunOfAction } from '../actions/executor.ts'
 import { causeOf } from '../chain.ts'
@@ -13,9 +13,16 @@ import type { ActionDefinition, ActionType, Stage, Writer } from '../model.ts'
 import type { Chains } from './chains.ts'
 import { reasonOf, stageOf } from './context/failure-text.ts'
 import { createHost, type Host, type HostDeps, inputOf } from './context/host.ts'
-import { scriptLimits } from './context/limits.ts'
 import type { ContextInput } from './context/world.ts'
 import { derivedId } from './derived-ids.ts'
+import {
+  outcomeOfPayload,
+  type Payload,
+  payloadActionOf,
+  payloadAttribute,
+  startWithPayload,
+} from './payload-script.ts'
+import { keepNothing, runScript } from './script-run.ts'
 import { type NewTrace, pendingAction, traceOfAction } from './traces.ts'
 
 /** A run of a rule. */
@@ -30,14 +37,15 @@ export interface RuleRun {
   at: number
   endpoint: EndpointRef | undefined
   raisedOn: RunOfAction['raisedOn']
-  /** `ctx.trigger`. */
-  trigger?: Record<string, unknown> | undefined
+  /** JSON text of `ctx.trigger`. */
+  triggerJson?: string | undefined
   /** The key of the trigger's payload. */
   triggerKey?: string | undefined
   triggerId?: string | undefined
   triggerType?: string | undefined
-  data?: unknown
-  /** True if `data` may contain the value of a secret that an earlier script of the chain has read. */
+  /** JSON text of `ctx.data`. */
+  dataJson?: string | undefined
+  /** True if `ctx.data` may contain the value of a secret that an earlier script of the chain has read. */
   mayHaveSecrets?: boolean | undefined
   members?: Record<string, unknown> | undefined
   body?: unknown
@@ -78,7 +86,7 @@ export class PlatformFailed extends Error {
 
 export interface RunnerDeps extends HostDeps {
   kit: Pick<Kit, 'now' | 'stopping'>
-  sandbox: Pick<Sandbox, 'run'>
+  sandbox: Pick<Sandbox, 'run' | 'runThen'>
   chains: Chains
   actionOf(tenantId: string, actionId: string): ActionDefinition | undefined
   executors(): Partial<Record<ActionType, Executor>>
@@ -86,7 +94,7 @@ export interface RunnerDeps extends HostDeps {
   callerOf(tenantId: string, writer: Writer): Promise<Caller | undefined>
   /** Returns a function that masks the secrets of a tenant. */
   maskOf(tenantId: string): Promise<(text: string) => string>
-  /** Registers the run of an action, so that a rule-execution action finds its context. */
+  /** Registers the run of a rule-execution action, so that it finds its context. */
   onAction(run: RunOfAction, ruleRun: RuleRun, state: RunState): void
 }
 
@@ -94,10 +102,12 @@ const valueLength = 10_000
 
 /** State that each script of a run passes to the next one. */
 export interface RunState {
-  data: unknown
+  dataJson: string
   mayHaveSecrets: boolean
   /** The same array as `unsettled` of the run's result. */
   unsettled: Promise<void>[]
+  /** The script of the first action, which has run after that of the rule in the same trip to the sandbox. */
+  payload?: Payload | undefined
 }
 
 export type Runner = (run: RuleRun) => Promise<RunResult>
@@ -110,7 +120,14 @@ export const createRunner =
     if (run.rule.state === 'DISABLED' && !run.isTry)
       return failedBefore(run, 'RULE_DISABLED', `rule ${run.rule.id} is disabled`)
     const began = monotonicMs()
-    const { outcome, host } = await evaluate(deps, run, run.rule.writer, run.rule.expression, run.data ?? {})
+    const { outcome, host, payload } = await evaluate(
+      deps,
+      run,
+      run.rule.writer,
+      run.rule.expression,
+      run.dataJson ?? '{}',
+      run.isTry ? undefined : payloadActionOf(deps.actionOf, run.rule),
+    )
     const durationMs = monotonicMs() - began
     const mayHaveSecrets = run.mayHaveSecrets === true || host.hasReadSecrets()
     const mask = mayHaveSecrets ? await deps.maskOf(run.rule.tenantId) : undefined
@@ -120,8 +137,14 @@ export const createRunner =
     const returned = mask ? mask(text) : text
     const result: RunResult = { isSuccess: true, returned, traces: [trace], pending: [], unsettled: [], effects: [] }
     run.onRuleEnded?.(result)
-    const data = outcome.kept.data === undefined ? {} : JSON.parse(outcome.kept.data)
-    await runActions(deps, run, outcome.json, { data, mayHaveSecrets, unsettled: result.unsettled }, result)
+    const dataJson = outcome.kept.data ?? '{}'
+    await runActions(
+      deps,
+      run,
+      outcome.json,
+      { dataJson, mayHaveSecrets, unsettled: result.unsettled, payload },
+      result,
+    )
     return result
   }
 
@@ -197,8 +220,9 @@ async function evaluate(
   run: RuleRun,
   writer: Writer,
   script: string,
-  data: unknown,
-): Promise<{ outcome: Outcome; host: Host }> {
+  dataJson: string,
+  payloadAction?: ActionDefinition,
+): Promise<{ outcome: Outcome; host: Host; payload?: Payload }> {
   const { tenantId } = run.rule
   const host = createHost(deps, {
     tenantId,
@@ -209,54 +233,28 @@ async function evaluate(
     cause: causeOf(run),
   })
   const keep = hasActions(run) ? keepData : keepNothing
-  const evaluation = { tenantId, input: contextOf(run, data), script, call: host.call, keep }
-  const outcome = await runScript(deps.sandbox, evaluation)
+  const evaluation = { tenantId, input: contextJson(run, dataJson), script, call: host.call, keep }
+  const payload = payloadAction && startWithPayload(deps.sandbox, evaluation, dataJson, payloadAction)
+  const outcome = await (payload ? payload.first : runScript(deps.sandbox, evaluation))
   if (host.hasFailed()) throw new PlatformFailed('the database is not available')
-  return { outcome, host }
+  return { outcome, host, ...(payload && { payload }) }
 }
 
 const hasActions = ({ rule: { positiveActionIds, negativeActionIds } }: RuleRun) =>
   positiveActionIds.length + negativeActionIds.length > 0
 
-const contextOf = ({ endpoint, trigger, members, body, rule }: RuleRun, data: unknown): ContextInput => ({
-  ...members,
-  tenantId: rule.tenantId,
-  endpoint: endpoint && inputOf(endpoint),
-  trigger,
-  data,
-  ...(body !== undefined && { body }),
-})
-
-interface ScriptRun {
-  tenantId: string
-  input: ContextInput
-  script: string
-  call: Host['call']
-  /** Members of the context to return; each takes time. */
-  keep?: string[]
-}
-
-/** Runs a script in the world of rules. A full queue of the tenant is a failure like those of scripts. */
-export async function runScript(
-  sandbox: Pick<Sandbox, 'run'>,
-  { tenantId, input, script, call, keep = keepNothing }: ScriptRun,
-): Promise<Outcome> {
-  try {
-    return await sandbox.run({
-      tenantId,
-      world: 'rule',
-      input: JSON.stringify(input),
-      script,
-      keep,
-      limits: scriptLimits,
-      call,
-    })
-  } catch (error) {
-    if (!(error instanceof SandboxBusy)) throw error
-    return { ok: false, reason: 'ERROR', message: `the queue is full: ${error.message}`, log: [], durationMs: 0 }
+/** Returns the JSON text of `ContextInput`. Its large members are texts already, so that several scripts share them. */
+function contextJson({ endpoint, triggerJson, members, body, rule }: RuleRun, dataJson: string): string {
+  const own: Omit<ContextInput, 'data'> = {
+    ...members,
+    tenantId: rule.tenantId,
+    endpoint: endpoint && inputOf(endpoint),
+    ...(body !== undefined && { body }),
   }
+  const trigger = triggerJson === undefined ? '' : `"trigger":${triggerJson},`
+  return `${JSON.stringify(own).slice(0, -1)},${trigger}"data":${dataJson}}`
 }
-const keepNothing: string[] = []
+
 const keepData = ['data']
 
 /** Returns the actions of a returned value: positive for true and other values, negative for false, none for null. */
@@ -294,7 +292,7 @@ async function runAction(
     raisedOn,
     isTry,
   }
-  deps.onAction(actionRun, run, state)
+  if (action.type === 'rule-execution') deps.onAction(actionRun, run, state)
   const log: string[] = []
   const evaluateAttribute = async (attribute: string): Promise<Evaluated> => {
     const value = action.fields[attribute]
@@ -302,12 +300,15 @@ async function runAction(
     if (action.valueTypes[attribute] === 'LITERAL')
       return { ok: true, value: valueOfLiteral(action.type, attribute, value) }
     if (action.valueTypes[attribute] !== 'SCRIPT') return { ok: true, value }
-    const { outcome, host } = await evaluate(deps, run, action.writer, value, state.data)
-    if (host.hasReadSecrets()) state.mayHaveSecrets = true
+    const known = attribute === payloadAttribute ? await outcomeOfPayload(state, action) : undefined
+    const { outcome, host } = known
+      ? { outcome: known, host: undefined }
+      : await evaluate(deps, run, action.writer, value, state.dataJson)
+    if (host?.hasReadSecrets()) state.mayHaveSecrets = true
     log.push(...outcome.log)
     if (!outcome.ok)
       return { ok: false, stage: stageOf(outcome), reason: `${attribute}: ${reasonIn(run, outcome, value)}` }
-    if (outcome.kept.data !== undefined) state.data = JSON.parse(outcome.kept.data)
+    state.dataJson = outcome.kept.data ?? state.dataJson
     return { ok: true, value: JSON.parse(outcome.json) }
   }
   const began = monotonicMs()

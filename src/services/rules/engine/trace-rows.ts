@@ -1,4 +1,5 @@
 /** Encodes traces in the binary format of COPY as soon as they are added. */
+import { returnBuffer, takeBuffer } from '../../../kernel/spare-buffers.ts'
 import type { NewTrace } from './traces.ts'
 
 /** The columns in the order in which `add` writes them. */
@@ -34,17 +35,20 @@ export interface TraceRows {
   add(trace: NewTrace, createdMicros: number): void
   /** Returns the complete data for COPY. */
   finish(): Buffer
+  /** Gives the memory back, once nothing reads it any more. The rows cannot be used afterwards. */
+  release(): void
 }
 
 export function createTraceRows(capacity = 64 * 1024): TraceRows {
-  let buffer = Buffer.allocUnsafe(capacity)
+  let buffer = takeBuffer(capacity)
   let offset = header.copy(buffer)
   let count = 0
 
   function reserve(bytes: number) {
     if (offset + bytes <= buffer.length) return
-    const larger = Buffer.allocUnsafe(Math.max(buffer.length * 2, offset + bytes))
+    const larger = takeBuffer(Math.max(buffer.length * 2, offset + bytes))
     buffer.copy(larger, 0, 0, offset)
+    returnBuffer(buffer)
     buffer = larger
   }
   function micros(value: number) {
@@ -102,6 +106,10 @@ export function createTraceRows(capacity = 64 * 1024): TraceRows {
       reserve(trailerLength)
       buffer.writeInt16BE(-1, offset)
       return buffer.subarray(0, offset + trailerLength)
+    },
+    release() {
+      returnBuffer(buffer)
+      buffer = Buffer.alloc(0)
     },
   }
 }

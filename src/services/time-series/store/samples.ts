@@ -39,9 +39,10 @@ export async function copyRows(sql: Sql, slot: number, rows: Rows, isCopy: boole
   await copyIn(sql.unsafe(copySql(slot)), () => rows.encode(slot, isCopy))
 }
 
-/** Does the same as `holdOpenSlot` and `copyRows`, with one round trip less. */
+/** Does the same as `holdOpenSlot` and `copyRows`, without waiting in between. */
 export async function holdAndCopyRows(sql: Sql, slot: number, rows: Rows) {
-  await copyIn(sql.unsafe(`${holdSql(slot)}; ${copySql(slot)}`), () => rows.encode(slot))
+  sql`select time_series.hold_slot(${slot})`.execute()
+  await copyRows(sql, slot, rows, false)
 }
 
 export interface StampedTime {

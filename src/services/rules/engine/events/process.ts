@@ -163,7 +163,8 @@ function runOf(
   const ids = idsOfEvent(event, rule.id)
   const chain = chainOf(event.cause) ?? { traceId: ids.traceId, depth: 1 }
   const members = triggerMembers(trigger, payloadFor(trigger, event.payload), endpoint?.versionName)
-  const text = JSON.stringify({ trigger: members, ...(endpoint && { endpointId: endpoint.endpointId }) })
+  const triggerJson = JSON.stringify(members)
+  const text = `{"trigger":${triggerJson}${endpoint ? `,"endpointId":${JSON.stringify(endpoint.endpointId)}` : ''}}`
   return {
     rule,
     ...chain,
@@ -174,7 +175,7 @@ function runOf(
     raisedOn: endpoint
       ? { entityType: 'ENDPOINT', entityId: endpoint.endpointId }
       : { entityType: 'ON_DEMAND', entityId: trigger.id },
-    trigger: members,
+    triggerJson,
     triggerKey: payloadKeys[trigger.type],
     triggerId: trigger.id,
     triggerType: typeConstant(trigger.type),

@@ -5,6 +5,7 @@
 
 import { sleep } from '../../../../kernel/clock.ts'
 import type { Kit } from '../../../../kernel/define-service.ts'
+import { createDictionary, type Dictionary } from '../../../../kernel/dictionary.ts'
 import { createOpenItems, type OpenItems } from '../../../../kernel/open-items.ts'
 import { waitingEventsFailed } from '../../log-messages.ts'
 import { findBlocked, findRows } from '../store/events.ts'
@@ -68,7 +69,7 @@ interface Held {
 
 interface Tenant {
   id: string
-  lanes: Map<string, Lane>
+  lanes: Dictionary<Lane>
   /** Lanes whose first event could run. */
   ready: Lane[]
   running: number
@@ -133,7 +134,7 @@ function tenantOf({ tenants }: State, id: string): Tenant {
   if (!tenant) {
     tenant = {
       id,
-      lanes: new Map(),
+      lanes: createDictionary(),
       ready: [],
       running: 0,
       bytes: 0,

@@ -15,7 +15,7 @@ import { actionsWaitMs } from '../context/limits.ts'
 import { derivedId } from '../derived-ids.ts'
 import { writeWhenSettled } from '../ledger.ts'
 import type { RunResult } from '../run.ts'
-import { runScript } from '../run.ts'
+import { runScript } from '../script-run.ts'
 import type { NewTrace } from '../traces.ts'
 import type { EngineDeps } from './deps.ts'
 
@@ -185,7 +185,12 @@ async function evaluate(deps: EngineDeps, ctx: Ctx, request: EvaluationRequest):
     endpointMetadata,
     childrenEndpoints,
   }
-  const outcome = await runScript(deps.sandbox, { tenantId, input, script: expression, call: host.call })
+  const outcome = await runScript(deps.sandbox, {
+    tenantId,
+    input: JSON.stringify(input),
+    script: expression,
+    call: host.call,
+  })
   if (outcome.ok) return JSON.parse(outcome.json)
   const kind = { hasEndpoint, triggerKey: undefined, isEvaluation: true }
   throw invalidField('expression', reasonOf(outcome, expression, kind))

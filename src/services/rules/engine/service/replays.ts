@@ -304,7 +304,7 @@ async function returnedNow(
     at: event.at,
     endpoint: { tenantId, endpointId, applicationName, versionName: versionName! },
     raisedOn: { entityType: 'ENDPOINT', entityId: endpointId },
-    trigger: members,
+    triggerJson: JSON.stringify(members),
     triggerKey: 'endpointDataSamplesReceived',
     isTry: true,
     caller,

@@ -47,7 +47,7 @@ export const createTry =
       raisedOn: endpoint
         ? { entityType: 'ENDPOINT', entityId: endpoint.endpointId }
         : { entityType: 'ON_DEMAND', entityId: rule.id },
-      trigger,
+      triggerJson: trigger && JSON.stringify(trigger),
       triggerKey: trigger && Object.values(payloadKeys).find((key) => Object.hasOwn(trigger, key)),
       isTry: true,
       caller: ctx.caller,

@@ -1,0 +1,36 @@
+/** Runs scripts in the world of rules. */
+import type { Outcome } from '../../../sandbox/outcome.ts'
+import { type Sandbox, SandboxBusy } from '../../../sandbox/sandbox.ts'
+import type { Host } from './context/host.ts'
+import { scriptLimits } from './context/limits.ts'
+
+export const keepNothing: string[] = []
+
+export interface ScriptRun {
+  tenantId: string
+  /** JSON text of `ContextInput`. */
+  input: string
+  script: string
+  call: Host['call']
+  /** Members of the context to return; each takes time. */
+  keep?: string[]
+}
+
+/** Runs a script in the world of rules. A full queue of the tenant is a failure like those of scripts. */
+export const runScript = (sandbox: Pick<Sandbox, 'run'>, { script, ...request }: ScriptRun): Promise<Outcome> =>
+  sandbox.run({ ...requestOf(request), script }).catch(outcomeOfBusy)
+
+export const requestOf = ({ tenantId, input, call, keep = keepNothing }: Omit<ScriptRun, 'script'>) => ({
+  tenantId,
+  world: 'rule',
+  input,
+  keep,
+  limits: scriptLimits,
+  call,
+})
+
+/** Returns the outcome if the queue of the tenant is full. */
+export function outcomeOfBusy(error: unknown): Outcome {
+  if (!(error instanceof SandboxBusy)) throw error
+  return { ok: false, reason: 'ERROR', message: `the queue is full: ${error.message}`, log: [], durationMs: 0 }
+}
