@@ -108,14 +108,15 @@ function processesFor({ files, directory, alone, seconds }: TestRun): string[] {
   const single = longestFirst.filter(alone)
   const shared = longestFirst.filter((file) => !alone(file))
   writeFileSync(sharedFilesPath(directory), JSON.stringify(shared))
-  // Processes with shared files run beside the processes of single files, which often wait for the programs that they start.
-  const sharing = Math.max(concurrency - Math.min(single.length, 2), 1)
-  const workers = Array.from({ length: Math.min(sharing, shared.length) }, (_, n) => {
+  const workers = Array.from({ length: Math.min(concurrency, shared.length) }, (_, n) => {
     const path = join(directory, `shared-${n}.mjs`)
     writeFileSync(path, `import { runSharedFiles } from '${harness('shared-process.ts')}'\nawait runSharedFiles()\n`)
     return path
   })
-  return [...workers, ...single]
+  // Processes with shared files run beside two processes of single files, which often wait for the programs that they start. When the
+  // single files have ended, further processes take shared files, so that no core is idle.
+  const beside = Math.max(concurrency - Math.min(single.length, 2), 1)
+  return [...workers.slice(0, beside), ...single, ...workers.slice(beside)]
 }
 
 /**

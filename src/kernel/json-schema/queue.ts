@@ -23,6 +23,8 @@ const batchLengthMax = 256 * 1024
 interface Waiting {
   request: SchemaRequest
   since: number
+  /** A thread took the request, and ended with another request of the batch. */
+  isRepeated?: boolean
   resolve(answer: SchemaAnswer): void
   reject(error: unknown): void
 }
@@ -41,7 +43,7 @@ export function createSchemaQueue(): SchemaQueue {
       if (batch.length === 0) continue
       try {
         const answers = await limit.run(tenantId, () => threads.run(batch.map(({ request }) => request)))
-        queue.unshift(...batch.filter((waiting, index) => !settle(waiting, answers[index])))
+        queue.unshift(...batch.filter((waiting, index) => !settle(waiting, answers[index])).map(repeated))
       } catch (error) {
         for (const { reject } of batch) reject(error)
       }
@@ -78,6 +80,13 @@ function nextBatch(queue: Waiting[]): Waiting[] {
   }
   return batch
 }
+
+/**
+ * Returns a request as it waits for its next batch. Its wait begins again once, because a slow request of the same batch can take longer
+ * than `waitMsMax` on a busy machine. Only once, so that many slow requests do not make it wait without a limit.
+ */
+const repeated = (waiting: Waiting): Waiting =>
+  waiting.isRepeated ? waiting : { ...waiting, since: monotonicMs(), isRepeated: true }
 
 /** Returns false if the request has no answer, because the thread ended with another request of its batch. It is sent again. */
 function settle({ resolve, reject }: Waiting, answer: SchemaAnswer | Error | undefined): boolean {
