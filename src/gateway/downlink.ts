@@ -232,6 +232,9 @@ function sendToConnection(
   return true
 }
 
+/** Shared by all records, because the traffic log keeps the JSON text of each object. */
+const deliveryMetadata = { sent: { delivery: 'sent' }, queued: { delivery: 'queued' } }
+
 function record(parts: Parts, endpoint: DeviceEndpoint, push: Push, payload: Buffer, delivery: 'sent' | 'queued') {
   const { extension, resourcePath } = push
   parts.metrics.countPush(extension)
@@ -243,7 +246,7 @@ function record(parts: Parts, endpoint: DeviceEndpoint, push: Push, payload: Buf
     extension,
     resourcePath,
     payload,
-    additionalMetadata: { delivery },
+    additionalMetadata: deliveryMetadata[delivery],
     createdAt: parts.kit.now(),
   })
 }

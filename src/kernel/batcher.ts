@@ -3,12 +3,12 @@ import { monotonicMs, sleep } from './clock.ts'
 /**
  * Collects requests into batches: requests that arrive while a batch runs form the next one, so that many devices that reconnect
  * cost only a few queries, on one database connection. The first request runs immediately. Further batches start at most every
- * `everyMs`, or earlier if `batchMax` requests wait.
+ * `everyMs`, or earlier if `batchMax` requests wait. A function gets the number of requests in the last batch.
  */
 export function createBatcher<Q, A>(
   processBatch: (requests: Q[]) => Promise<(A | undefined)[]>,
   batchMax: number,
-  everyMs = 0,
+  everyMs: number | ((lastCount: number) => number) = 0,
 ) {
   const waiting: { request: Q; resolve(result: A | undefined): void; reject(error: unknown): void }[] = []
   let isRunning = false
@@ -24,7 +24,8 @@ export function createBatcher<Q, A>(
       } catch (error) {
         for (const { reject } of batch) reject(error)
       }
-      const remainingMs = everyMs - (monotonicMs() - began)
+      const pauseMs = typeof everyMs === 'number' ? everyMs : everyMs(batch.length)
+      const remainingMs = pauseMs - (monotonicMs() - began)
       if (remainingMs > 0 && waiting.length > 0 && waiting.length < batchMax) await sleep(remainingMs)
     }
     isRunning = false

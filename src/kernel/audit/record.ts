@@ -36,18 +36,39 @@ export interface ClaimedRecord {
 
 const textMax = 1024
 /** PostgreSQL stores neither NUL nor lone surrogates. */
-export const storable = (text: string | undefined | null): string | null =>
-  text === undefined || text === null ? null : text.slice(0, textMax).replaceAll('\0', '').toWellFormed()
+export function storable(text: string | undefined | null): string | null {
+  if (text === undefined || text === null) return null
+  if (text.length <= textMax && !text.includes('\0') && text.isWellFormed()) return text
+  return text.slice(0, textMax).replaceAll('\0', '').toWellFormed()
+}
 
 const hidden = '***'
 /** Path parameters that are or contain a secret. The ids of tokens, keys and secrets are not secret. */
 const secretParameter = /(token|secret|password|key)$/i
 
+/** A part of a path as it is, or the name of a parameter. */
+type PathPart = string | { name: string }
+
+const pathParts = new Map<string, PathPart[]>()
+
+function partsOf(path: string): PathPart[] {
+  let parts = pathParts.get(path)
+  if (!parts) {
+    parts = path
+      .split(/:(\w+)/)
+      .map((text, index) => (index % 2 === 0 ? text : secretParameter.test(text) ? hidden : { name: text }))
+    pathParts.set(path, parts)
+  }
+  return parts
+}
+
 /** Fills the path of a route with its parameters, except secrets. */
-export const resourceOf = (path: string, params: Record<string, unknown>): string =>
-  path.replace(/:(\w+)/g, (_, name: string) =>
-    secretParameter.test(name) ? hidden : encodeURIComponent(String(params[name] ?? '')),
-  )
+export function resourceOf(path: string, params: Record<string, unknown>): string {
+  let resource = ''
+  for (const part of partsOf(path))
+    resource += typeof part === 'string' ? part : encodeURIComponent(String(params[part.name] ?? ''))
+  return resource
+}
 
 /** Path of a created object from the `Location` header, without its query. */
 export function resourceOfLocation(location: unknown): string | undefined {

@@ -58,6 +58,7 @@ test('a repeated result of a command counts as its answer, although it changes n
   const reportedResults: unknown[] = []
   const storeResults = createStoreResults({
     kit: waypost.kit,
+    writes: waypost.kit.db.sql,
     states: { changed: async () => {}, changedHere() {} } as never,
     countResults() {},
     answered: (...command) => void reportedResults.push(command),

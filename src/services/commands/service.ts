@@ -11,6 +11,7 @@ import { createEndpointLookup } from './service/access.ts'
 import { createDeletions, type Deletions } from './service/deletions.ts'
 import { createDispatch } from './service/dispatch.ts'
 import { createDispatched } from './service/dispatched.ts'
+import { createEarlyStatistics } from './service/early-statistics.ts'
 import { type CommandState, createInvoke, type Invocation, type Invoked, stateKey } from './service/invocation.ts'
 import * as reading from './service/reading.ts'
 import { createStoreResults, type ResultMessage } from './service/results.ts'
@@ -62,6 +63,8 @@ export interface CommandsService {
 }
 
 const defaultTtlMs = 60_000
+/** Half of them take single statements: one stores commands, the other results. */
+const writeConnectionsMax = 4
 
 export function createCommands(kit: Kit<CommandsSettings>, services: NeededServices): CommandsService {
   const { db, bus, waits, metrics } = kit
@@ -82,12 +85,16 @@ export function createCommands(kit: Kit<CommandsSettings>, services: NeededServi
   const findEndpoint = createEndpointLookup(register, kit.bus)
   const callers = createWaitingCallers(bus)
   const countInvocation = (status: string) => invocations.inc({ status })
-  const invoke = createInvoke({ kit, findEndpoint, states, dispatch, callers, countInvocation })
+  const { sql: writes } = db.open({ max: writeConnectionsMax, name: 'waypost-commands' })
+  const invoke = createInvoke({ kit, writes, findEndpoint, states, dispatch, callers, countInvocation })
+  const statistics = createEarlyStatistics(kit)
   const results = createStoreResults({
     kit,
+    writes,
     states,
     answered: dispatch.answered,
     countResults(known, unknown) {
+      statistics.count(known)
       if (known > 0) received.inc({ kind: 'known' }, known)
       if (unknown > 0) received.inc({ kind: 'unknown' }, unknown)
     },
@@ -150,6 +157,7 @@ export function createCommands(kit: Kit<CommandsSettings>, services: NeededServi
     async stop() {
       await dispatch.settled()
       await dispatched.settled()
+      await statistics.settled()
     },
   }
 }

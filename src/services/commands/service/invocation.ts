@@ -39,6 +39,8 @@ export interface CommandState {
 
 export interface InvocationDeps {
   kit: Pick<Kit, 'db' | 'members'>
+  /** Connections for the statements that store commands and results. */
+  writes: Sql
   findEndpoint: FindEndpoint
   states: RowWaits<CommandState>
   dispatch: Dispatch
@@ -49,12 +51,17 @@ export interface InvocationDeps {
 export const outstandingMax = 1000
 export const payloadBytesMax = 1_000_000
 const batchMax = 200
-const oneStatementMax = 4
 /** Expected statuses of responses, for the audit log. */
 const statusOfResult = 200
 const statusWithoutResult = 202
 /** Maximum size of a payload that is stored together with others; a statement must not contain a hundred large ones. */
 const sharedBytesMax = 20_000
+
+/**
+ * Returns the time between the starts of two writes. A statement costs as much processor time as ten of its rows, so under load writes
+ * wait for more rows.
+ */
+export const pauseMsAfter = (lastCount: number) => (lastCount > 4 ? 5 : 0)
 
 export const stateKey = ({ tenantId, endpointId, commandId }: store.CommandKey) =>
   `${commandId} ${tenantId} ${endpointId}`
@@ -164,17 +171,16 @@ async function invokeAndWait(
 }
 
 /** Returns a function that stores a command; simultaneous calls share a transaction. */
-function createInsert({ kit, dispatch }: InvocationDeps): Insert {
+function createInsert({ kit, writes, dispatch }: InvocationDeps): Insert {
   const insertAll = async (commands: store.NewCommand[]) => {
-    // A single statement saves a round trip, but many commands would hold up other statements of the shared connection.
-    const isOneStatement = commands.length <= oneStatementMax && dispatch.areHere(commands)
-    const insertedCommands = isOneStatement
-      ? await store.insertCommands(kit.db.sql, commands, outstandingMax)
+    // A single statement needs no transaction. This saves a round trip.
+    const insertedCommands = dispatch.areHere(commands)
+      ? await store.insertCommands(writes, commands, outstandingMax)
       : await kit.db.tx((sql) => insertAndSignal(sql, dispatch, commands))
     dispatch.committed(freshOf(commands, insertedCommands))
     return insertedCommands
   }
-  const shared = createBatcher(insertAll, batchMax)
+  const shared = createBatcher(insertAll, batchMax, pauseMsAfter)
   return async (command) => {
     const { audit, size } = command
     let insertedCommand: store.MadeCommand | undefined

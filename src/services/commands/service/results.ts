@@ -1,17 +1,16 @@
 /** Stores the results that devices send. The first result of an outstanding command counts. */
 import { createBatcher } from '../../../kernel/batcher.ts'
+import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import type { DeviceEndpoint } from '../../../kernel/device.ts'
 import type { RowChange, RowWaits } from '../../../kernel/wait.ts'
 import type { CommandResult } from '../contract.ts'
 import { CommandResultReceived } from '../events.ts'
 import * as store from '../store/invocations.ts'
-import { type CommandState, stateKey } from './invocation.ts'
+import { type CommandState, pauseMsAfter, stateKey } from './invocation.ts'
 import { parsed } from './values.ts'
 
 const batchMax = 200
-/** Maximum number of results in one statement; more would hold up other statements of the shared connection. */
-const oneStatementMax = 4
 /** Maximum size of a group of results that is stored together with others. */
 const sharedBytesMax = 20_000
 /** Approximate size of a result without its payload. */
@@ -19,6 +18,8 @@ const rowBytes = 50
 
 export interface ResultDeps {
   kit: Pick<Kit, 'db' | 'bus' | 'members'>
+  /** Connections for the statements that store commands and results. */
+  writes: Sql
   states: RowWaits<CommandState>
   countResults(known: number, unknown: number): void
   /**
@@ -39,7 +40,7 @@ export type StoreResults = (endpoint: DeviceEndpoint, messages: ResultMessage[])
 
 /** Returns a function that stores the results of an endpoint; simultaneous calls for several endpoints share a transaction. */
 export function createStoreResults(deps: ResultDeps): StoreResults {
-  const shared = createBatcher((groups: store.NewResult[][]) => storeAll(deps, groups), batchMax)
+  const shared = createBatcher((groups: store.NewResult[][]) => storeAll(deps, groups), batchMax, pauseMsAfter)
   return async ({ tenantId, endpointId }, messages) => {
     let bytes = 0
     const rowsOf = ({ type, results }: ResultMessage) =>
@@ -62,7 +63,7 @@ const resultKey = ({ type, ...key }: store.CommandKey & { type: string }) => `${
 
 /** Stores results in their order; returns for each group those that belong to outstanding commands. */
 async function storeAll(
-  { kit: { db, bus, members }, states }: ResultDeps,
+  { kit: { db, bus, members }, writes, states }: ResultDeps,
   groups: store.NewResult[][],
 ): Promise<Set<store.NewResult>[]> {
   const byKey = new Map<string, store.NewResult>()
@@ -81,9 +82,9 @@ async function storeAll(
   const isPublished = results.some((result) => bus.isWanted(CommandResultReceived, result))
   const groupsOf = (executed: Set<store.NewResult>) =>
     groups.map((group) => new Set(group.filter((result) => executed.has(result))))
-  if (!isPublished && members.isAlone() && results.length <= oneStatementMax) {
+  if (!isPublished && members.isAlone()) {
     // A single statement needs no transaction. This saves a round trip.
-    const commands = await store.updateResults(db.sql, results, { withPayload: false })
+    const commands = await store.updateResults(writes, results, { withPayload: false })
     states.changedHere(changesOf(commands))
     return groupsOf(new Set(commands.map(resultOf)))
   }
