@@ -262,6 +262,11 @@ test('an alert setting opens an alert for a sample; it is disabled and deleted, 
   const open = async () => (await console_.api('GET /re/api/v1/alerts?alertType=TOO_HOT')).body.totalElements
   assert.equal((await send()).status, 200)
   await eventually(async () => assert.equal(await open(), 1))
+  await page.goto(console_.address('/alerts'))
+  await page.getByRole('link', { name: 'TOO_HOT' }).click()
+  await page.getByRole('row', { name: /Opened/ }).waitFor()
+  // The alert names its setting.
+  await page.getByRole('definition').getByRole('link', { name: /^too hot/ }).click()
   await page.getByRole('link', { name: 'Edit' }).click()
   await page.getByRole('switch', { name: /^Watching/ }).focus()
   await page.keyboard.press('Space')

@@ -194,6 +194,9 @@ function drawCities(map: L.Map, labels: L.LayerGroup) {
   }
 }
 
+/** Names of cities do not cover the numbers of endpoints; without this offset, markers further south are above. */
+const aboveCities = 10_000
+
 const sizeOf = (number: number) => 26 + Math.min(26, Math.round(Math.log10(number) * 9))
 
 function drawPlaces(map: L.Map, dots: L.LayerGroup, places: MapPlace[], onOpen: (place: MapPlace) => void) {
@@ -208,6 +211,7 @@ function drawPlaces(map: L.Map, dots: L.LayerGroup, places: MapPlace[], onOpen: 
     L.marker([latitude, longitude], {
       ...{ title: withoutInvisible(title.slice(0, 120)), alt: withoutInvisible(title.slice(0, 120)), keyboard: false },
       icon: L.divIcon({ className: 'map-place', html, iconSize: [size, size] }),
+      zIndexOffset: aboveCities,
     })
       .on('click', () =>
         isOne ? onOpen(place) : map.setView([latitude, longitude], Math.min(zoomMax, map.getZoom() + 3)),

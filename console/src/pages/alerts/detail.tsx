@@ -93,18 +93,28 @@ const factsOf = (alert: Alert): [string, React.ReactNode][] => [
   ...(alert.alertSettingId === undefined
     ? []
     : [
-        [
-          texts.facts.setting,
-          <Link key="setting" to={`/alerts/settings/${encodeURIComponent(alert.alertSettingId)}`}>
-            <Text value={alert.alertSettingId} mono />
-          </Link>,
-        ] as [string, React.ReactNode],
+        [texts.facts.setting, <SettingLink key="setting" alertSettingId={alert.alertSettingId} />] as [
+          string,
+          React.ReactNode,
+        ],
       ]),
   [texts.facts.started, <Time key="started" value={alert.startedAt} style="full" />],
   [texts.facts.active, <Time key="active" value={alert.lastActiveAt} />],
   [texts.facts.resolved, <Time key="resolved" value={alert.resolvedAt} style="full" />],
   [texts.facts.resolveReason, <Text key="reason" value={alert.resolveReason} max={1000} />],
 ]
+
+/** The link has the name of the setting, or its id if the caller may not read it. */
+function SettingLink({ alertSettingId }: { alertSettingId: string }) {
+  const may = useMay()
+  const enabled = may('alert-setting:read', `alert-setting-${alertSettingId}`)
+  const { data } = useGet('alertSettings.get', { alertSettingId }, { enabled })
+  return (
+    <Link to={`/alerts/settings/${encodeURIComponent(alertSettingId)}`}>
+      <Text value={data?.name ?? alertSettingId} max={100} mono={data === undefined} />
+    </Link>
+  )
+}
 
 interface LifecycleEvent {
   id: string
@@ -130,7 +140,7 @@ const History = ({ events }: { events: LifecycleEvent[] }) => (
               <Time value={createdAt} style="full" />
             </td>
             <td>
-              <Text value={eventType} />
+              <Text value={texts.events[eventType] ?? eventType} />
             </td>
             <td>
               <Text value={userId} max={40} />

@@ -39,6 +39,13 @@ export const texts = {
   metadata: 'Metadata',
   history: 'What happened',
   historyEmpty: 'Nothing is recorded.',
+  events: {
+    ACTIVATED: 'Opened',
+    UPDATED: 'Changed',
+    ACKNOWLEDGED: 'Acknowledged',
+    UNACKNOWLEDGED: 'Acknowledgement taken back',
+    RESOLVED: 'Resolved',
+  } as Record<string, string>,
   historyColumns: { time: 'Time', event: 'Event', by: 'By' },
   acknowledge: 'Acknowledge',
   acknowledged: 'Alert acknowledged',
