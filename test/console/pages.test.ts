@@ -5,6 +5,7 @@ import type { Page } from 'playwright-core'
 import {
   checkAccessibility,
   checkNarrow,
+  checkTimes,
   openConsole,
   settled,
   type TestConsole,
@@ -306,6 +307,7 @@ for (const [visit, list] of [
       }
       await open()
       await checkAccessibility(page, path)
+      await checkTimes(page, path)
       await checkNarrow(page, path)
       await takePictures(page, path)
       assert.deepEqual(console_.problems, [])

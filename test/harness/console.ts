@@ -138,13 +138,35 @@ const elementsOutside = `(() => {
     .map((element) => element.outerHTML.slice(0, 120))
 })()`
 
+/** Finds cells of tables that would cut the longest relative time. */
+const cutTimes = `[...document.querySelectorAll('.table-cell time')].flatMap((time) => {
+  const [text, before] = [time.firstChild, time.textContent]
+  text.data = '59 minutes ago'
+  const cell = time.closest('.table-cell')
+  const isCut = cell.scrollWidth > cell.clientWidth
+  text.data = before
+  return isCut ? [cell.dataset.title + ': ' + cell.clientWidth + ' pixels'] : []
+})`
+
+/** Checks that tables show times as a whole on a usual screen, however long they are. */
+export async function checkTimes(page: Page, name: string) {
+  assert.deepEqual(await page.evaluate(cutTimes), [], `times are cut: ${name}`)
+}
+
+/** Finds conditions above a list that are wider than their place, so that they cover each other. */
+const wideConditions = `[...document.querySelectorAll('.filter-bar > *')]
+  .filter((field) => field.scrollWidth > field.clientWidth + 1)
+  .map((field) => field.textContent.slice(0, 60))`
+
 /** Checks that nothing is cut off at a width of 320 pixels, which is 400 % zoom on a usual screen. */
 export async function checkNarrow(page: Page, name: string) {
   const before = page.viewportSize()
   await page.setViewportSize({ width: 320, height: 640 })
   const outside = await page.evaluate(elementsOutside)
+  const wide = await page.evaluate(wideConditions)
   const scrollWidth = await page.evaluate<number>('document.documentElement.scrollWidth')
   assert.deepEqual(outside, [], `wider than 320 pixels: ${name}`)
+  assert.deepEqual(wide, [], `conditions cover each other at 320 pixels: ${name}`)
   assert.ok(scrollWidth <= 320, `${name} scrolls sideways: ${scrollWidth}`)
   await page.setViewportSize(before ?? { width: 1280, height: 800 })
 }

@@ -7,7 +7,7 @@ export interface Column<T> {
   id: string
   title: string
   cell(row: T): ReactNode
-  /** Width as in CSS grid: `minmax(8rem, 2fr)`. Default: `minmax(8rem, 1fr)`. */
+  /** Width as in CSS grid: `minmax(8rem, 2fr)`. Default: `minmax(8.5rem, 1fr)`. */
   width?: string
   isSortable?: boolean
   align?: 'end'

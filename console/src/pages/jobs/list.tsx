@@ -28,7 +28,7 @@ const addressOf = ({ jobId }: Job) => `/jobs/${encodeURIComponent(jobId)}`
 
 const columns: Column<Job>[] = [
   {
-    ...{ id: 'title', title: texts.columns.title, width: 'minmax(13rem, 2fr)' },
+    ...{ id: 'title', title: texts.columns.title, width: 'minmax(11rem, 2fr)' },
     cell: (job) => (
       <Link to={addressOf(job)}>
         <Text value={job.title} max={80} />
@@ -52,11 +52,11 @@ const columns: Column<Job>[] = [
     cell: ({ applicationName }) => <Text value={applicationName} max={60} />,
   },
   {
-    ...{ id: 'owner', title: texts.columns.owner, width: 'minmax(8rem, 1fr)' },
+    ...{ id: 'owner', title: texts.columns.owner, width: 'minmax(9rem, 1fr)' },
     cell: ({ owner }) => <Owner owner={owner} />,
   },
   {
-    ...{ id: 'created', title: texts.columns.created, width: 'minmax(8rem, 1fr)' },
+    ...{ id: 'created', title: texts.columns.created, width: '9rem' },
     cell: ({ createdDate }) => <Time value={createdDate} />,
   },
 ]

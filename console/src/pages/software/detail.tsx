@@ -159,7 +159,7 @@ function Progress({ rollout: { counts, reason } }: { rollout: Rollout }) {
       <ItemProgress label={texts.progress} succeeded={counts.applied} failed={counts.failed} total={total} />
       <dl className="software-counts">
         {countNames.map((name) => (
-          <div key={name} className={`software-count software-${name}`}>
+          <div key={name} className={`software-count${counts[name] > 0 ? ` software-${name}` : ''}`}>
             <dt>{texts.counts[name]}</dt>
             <dd>{count(counts[name])}</dd>
             <dd className="quiet">{texts.countNotes[name]}</dd>
