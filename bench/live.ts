@@ -3,9 +3,8 @@ import { type ClientRequest, request } from 'node:http'
 import { sleep } from '../src/kernel/clock.ts'
 import { cpuSeconds, memoryMb } from '../test/harness/processes.ts'
 import { applicationName, type BenchPlatform, prepareData, startBenchPlatform } from './gateway/bench-platform.ts'
-import { loadCore, startGenerator } from './gateway/generator.ts'
+import { startGenerator } from './gateway/generator.ts'
 import { type LoadFigures, measure } from './gateway/measure.ts'
-import { pinToCore } from './load.ts'
 import { removeDirectory } from './platform.ts'
 import { type Figure, median } from './report.ts'
 
@@ -32,8 +31,6 @@ export async function live(): Promise<Figure[]> {
     WAYPOST_HTTP_CONNECTIONS_PER_ADDRESS: '1000',
   }
   const bench = await startBenchPlatform('platform', prepared, environment)
-  // The consoles are read in this process, which must not take time from the platform.
-  pinToCore(process.pid, loadCore)
   try {
     const without: LoadFigures[] = []
     const watched: LoadFigures[] = []
@@ -132,8 +129,16 @@ const subscriptionsOf = (token: string) => {
   ]
 }
 
+/** Counts a text in bytes without decoding them: the consoles take little of the time that the devices and the database need. */
+function occurrences(bytes: Buffer, text: string): number {
+  let count = 0
+  for (let at = bytes.indexOf(text); at >= 0; at = bytes.indexOf(text, at + 1)) count++
+  return count
+}
+
 async function openConsoles(baseUrl: string, accessToken: string, tokens: string[]): Promise<Consoles> {
   let [bytes, gaps, active] = [0, 0, 0]
+  const subscriptionCount = consoleCount * subscriptionsOf('').length
   const requests: ClientRequest[] = []
   for (let n = 0; n < consoleCount; n++) {
     const outgoing = request(`${baseUrl}/live/api/v1/streams`, {
@@ -145,9 +150,8 @@ async function openConsoles(baseUrl: string, accessToken: string, tokens: string
       if (response.statusCode !== 200) throw new Error(`a stream was answered with ${response.statusCode}`)
       response.on('data', (chunk: Buffer) => {
         bytes += chunk.length
-        const text = chunk.toString()
-        gaps += text.split('event: gap').length - 1
-        active += text.split('event: subscribed').length - 1
+        gaps += occurrences(chunk, 'event: gap')
+        if (active < subscriptionCount) active += occurrences(chunk, 'event: subscribed')
       })
     })
     outgoing.on('error', () => {}) // closed at the end
@@ -156,7 +160,6 @@ async function openConsoles(baseUrl: string, accessToken: string, tokens: string
     )
     requests.push(outgoing)
   }
-  const subscriptionCount = consoleCount * subscriptionsOf('').length
   for (let waited = 0; active < subscriptionCount; waited += 50) {
     if (waited > 30_000) throw new Error(`${active} of ${subscriptionCount} subscriptions are active`)
     await sleep(50)

@@ -9,7 +9,7 @@ export interface Pace {
 const intervalMsMin = 100
 const intervalMsMax = 1000
 /** Maximum number of writes to all streams of this node in a second. */
-const writesPerSecond = 400
+const writesPerSecond = 200
 
 export function createPace(): Pace {
   const pace: Pace = {
