@@ -3,6 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path'
 import { before, suite, test } from 'node:test'
 import { fastify } from 'fastify'
+import { openBrowser } from '../../../test/harness/browser.ts'
 import { budgets, sizesOf } from '../../../test/harness/console-files.ts'
 import { afterAllTests, temporaryDirectory } from '../../../test/harness/database.ts'
 import { createLog } from '../../kernel/log.ts'
@@ -83,6 +84,23 @@ suite('serving the console', async () => {
       assert.ok(manifest.imports.length > 0)
       for (const name of manifest.imports) assert.ok(answer.body.includes(`href="/waypost/console/@/${name}"`), name)
     }
+  })
+
+  test('a person who opens the console while it is being built gets to it without doing anything', async () => {
+    const console = createConsole({ ...options, directory })
+    const app = fastify()
+    mountConsole({ app } as never, console, () => address)
+    const address = await app.listen({ host: '127.0.0.1', port: 0 })
+    afterAllTests(() => app.close())
+    const page = await (await openBrowser()).newPage()
+    const answered = page.waitForResponse(`${address}/console/default`)
+    await page.goto(`${address}/console/default`)
+    assert.equal((await answered).status(), 503)
+    await page.getByRole('heading', { name: 'The console is being built' }).waitFor()
+    await page.getByText('The page opens by itself.').waitFor()
+    await console.prepare()
+    // The program runs: it asks for a provider, which does not exist here.
+    await page.getByRole('heading', { name: 'This tenant is not available' }).waitFor()
   })
 
   test('serving the console: files of the build are compressed and cacheable for ever, and no other file of the folder is served', async () => {
