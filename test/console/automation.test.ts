@@ -266,7 +266,10 @@ test('an alert setting opens an alert for a sample; it is disabled and deleted, 
   await page.getByRole('link', { name: 'TOO_HOT' }).click()
   await page.getByRole('row', { name: /Opened/ }).waitFor()
   // The alert names its setting.
-  await page.getByRole('definition').getByRole('link', { name: /^too hot/ }).click()
+  await page
+    .getByRole('definition')
+    .getByRole('link', { name: /^too hot/ })
+    .click()
   await page.getByRole('link', { name: 'Edit' }).click()
   await page.getByRole('switch', { name: /^Watching/ }).focus()
   await page.keyboard.press('Space')

@@ -50,9 +50,10 @@ export function DataTable<T>(props: DataTableProps<T>) {
   }
   selectNow.current = select
   const activeIn = (row: number) => (active.row === row ? active.column : undefined)
-  const template = [...(onSelect ? ['2.5rem'] : []), ...columns.map(({ width }) => width ?? 'minmax(8.5rem, 1fr)')].join(
-    ' ',
-  )
+  const template = [
+    ...(onSelect ? ['2.5rem'] : []),
+    ...columns.map(({ width }) => width ?? 'minmax(8.5rem, 1fr)'),
+  ].join(' ')
   return (
     <div className="table-frame">
       {onSelect && (
