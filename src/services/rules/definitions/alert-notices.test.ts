@@ -1,4 +1,4 @@
-/** An alert setting at work: samples open and resolve alerts, and each opening and resolution is announced once. */
+/** An alert setting at work: samples open and resolve alerts, and each opening and resolution is announced once. Also payloads of webhooks. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { eventually } from '../../../../test/harness/eventually.ts'
@@ -8,7 +8,7 @@ import { aReceiver } from '../../../../test/harness/webhook-receiver.ts'
 
 const mail = await aMailServer()
 const receiver = await aReceiver()
-const { expectStatus, make, get, aProvisionedEndpoint, httpUrl } = await openRules({
+const { expectStatus, make, get, aRule, anAction, aProvisionedEndpoint, httpUrl } = await openRules({
   environment: { WAYPOST_SMTP_URL: mail.url, WAYPOST_ALLOW_PRIVATE_ADDRESSES: 'on' },
 })
 type Endpoint = Awaited<ReturnType<typeof aProvisionedEndpoint>>
@@ -104,4 +104,36 @@ suite('an alert setting', () => {
     await expectStatus(204, `DELETE ${rulesRoot}/alert-settings/${id}`)
     await stateOf(endpoint, 'OPEN')
   })
+})
+
+test('the payload of a webhook sees what its rule wrote, has a fresh world, and may read the endpoint', async () => {
+  const hooks = await aReceiver()
+  const { endpointId } = await aProvisionedEndpoint()
+  await expectStatus(204, `PUT /epr/api/v1/endpoints/${endpointId}/metadata`, { level: 3 })
+  const ruleId = await aRule({
+    expression: 'globalThis.left = 1; ctx.n = 9; ctx.data.seen = ctx.result; return ctx.result',
+  })
+  const aHook = (webhookPayloadExpression: string) =>
+    anAction('webhook', { webhookUrl: hooks.url, webhookPayloadExpression })
+  const plain = await aHook('return [ctx.data.seen, ctx.n, typeof left]')
+  const reading = await aHook('return [ctx.data.seen, ctx.endpoint.getMetadata("level")]')
+  const failing = await aHook('return ctx.missing.member')
+  const attach = (positiveActionIds: string[]) =>
+    expectStatus(204, `PUT ${rulesRoot}/rules/${ruleId}/action-types/webhook/actions`, { positiveActionIds })
+  const execute = async (result: unknown) => {
+    hooks.requests.length = 0
+    const body = { result, n: 5, endpointId }
+    const { traces } = (await expectStatus(200, `POST ${rulesRoot}/rules/${ruleId}/execute`, body)).body
+    const outcomes = traces.map((trace: { outcome: string }) => trace.outcome).join(' ')
+    return [outcomes, ...hooks.requests.map((request) => request.body).toSorted()]
+  }
+  const own = '[7,5,"undefined"]'
+  await attach([plain, reading])
+  assert.deepEqual(await execute(7), ['SUCCESS SUCCESS SUCCESS', '[7,3]', own])
+  assert.deepEqual(await execute(false), ['SUCCESS'])
+  assert.deepEqual(await execute(null), ['SUCCESS'])
+  await attach([reading, plain])
+  for (let round = 0; round < 2; round++) assert.deepEqual(await execute(7), ['SUCCESS SUCCESS SUCCESS', '[7,3]', own])
+  await attach([failing, plain])
+  assert.deepEqual(await execute(7), ['SUCCESS FAILURE SUCCESS', own])
 })
