@@ -70,7 +70,7 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
 
 const newState = () => ({
   isUnavailable: false,
-  /** Refuses a document of a bulk request: the status of its item, or undefined to take it. */
+  /** Returns the status with which a document of a bulk request is refused; undefined if it is accepted. */
   refuse: (_source: Source): number | undefined => undefined,
   /** Larger bulk requests are answered with 413. */
   bulkBytesMax: Number.POSITIVE_INFINITY,

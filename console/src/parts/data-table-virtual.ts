@@ -5,7 +5,7 @@ import { type RefObject, useEffect, useState } from 'react'
 const rowHeight = 44
 /** Rows above and below the visible ones. */
 export const overscan = 8
-/** Part of the window that the table has in most cases; its height is measured after the first rows are painted. */
+/** Share of the window's height that the table usually has. It is used until the first rows are painted and the height is measured. */
 const initialPart = 0.6
 
 export function useVisibleRows(
@@ -28,7 +28,7 @@ export function useVisibleRows(
   })
 }
 
-/** The rows that are not visible yet are rendered after the first frame with rows, which is painted sooner without them. */
+/** Rows that are not visible yet are rendered after the first frame with rows, so that this frame is painted sooner. */
 function useIsPainted(hasRows: boolean): boolean {
   const [isPainted, setPainted] = useState(false)
   useEffect(() => {
@@ -52,14 +52,14 @@ function observeSize({ scrollElement }: Virtualizer<HTMLDivElement, Element>, on
   return () => observer.disconnect()
 }
 
-/** Scrolls the table, unless it is there already, as when it was just made: scrolling computes the layout at once. */
+/** Scrolls the table, unless it is at that position already, as a new table is: scrolling computes the layout at once. */
 const scrollIfElsewhere: typeof elementScroll = (offset, options, table) => {
   if (offset + (options.adjustments ?? 0) !== (table.scrollOffset ?? 0)) elementScroll(offset, options, table)
 }
 
 const scrollEndMs = 150
 
-/** Observes where the table is scrolled to. A table that was just made is at its begin, which need not be read. */
+/** Observes the scroll position of the table. A new table is at its start, so its position need not be read. */
 function observeScrolling(
   { scrollElement }: Virtualizer<HTMLDivElement, Element>,
   onOffset: (offset: number, isScrolling: boolean) => void,
