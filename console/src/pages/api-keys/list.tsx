@@ -76,7 +76,7 @@ const columnsOf = ({ names, ownId, onRevoke }: Context): Column<ApiKey>[] => [
     cell: ({ lastUsedAt }) => (lastUsedAt ? <Time value={lastUsedAt} /> : texts.never),
   },
   {
-    ...{ id: 'expires', title: texts.columns.expires, width: '9rem' },
+    ...{ id: 'expires', title: texts.columns.expires, width: '11rem' },
     cell: ({ expiresAt }) => <Expiry at={expiresAt} />,
   },
   ...(onRevoke

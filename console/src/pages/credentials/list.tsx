@@ -94,7 +94,7 @@ function x509Columns(mayChange: boolean): Column<X509>[] {
     },
     state,
     {
-      ...{ id: 'expires', title: texts.columns.expires, width: '9rem' },
+      ...{ id: 'expires', title: texts.columns.expires, width: '11rem' },
       cell: (credential) => <Expiry credential={credential} />,
     },
     ...[used, created, ...actions],
