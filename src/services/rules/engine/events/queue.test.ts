@@ -1,4 +1,4 @@
-/** The limits of events that wait, in memory and in the database. */
+/** The limits of events that wait, in memory and in the database, and the order of events that wait for other nodes. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eventually } from '../../../../../test/harness/eventually.ts'
@@ -9,7 +9,7 @@ import { createLog } from '../../../../kernel/log.ts'
 import { deleteEvents, insertEvents } from '../store/events.ts'
 import { createQueue } from './queue.ts'
 import type { StoredRow } from './recorder.ts'
-import type { RuleEvent } from './rule-event.ts'
+import { bucketOf, type RuleEvent } from './rule-event.ts'
 
 test('events beyond the limit fail, those below it run, also if they did not fit into memory', async () => {
   const db = createDb(await migratedDatabase(rulesServices), { max: 2 })
@@ -53,6 +53,67 @@ test('events beyond the limit fail, those below it run, also if they did not fit
   await eventually(() => assert.deepEqual(ran, ids.slice(0, 10)))
   ids.push(await add())
   await eventually(() => assert.deepEqual(ran, [...ids.slice(0, 10), ids[15]]))
+  await queue.stop()
+  await db.close()
+})
+
+test('events that wait for another node are checked together, and run in their order', async () => {
+  const db = createDb(await migratedDatabase(rulesServices), { max: 2 })
+  const log = await createLog({ level: 'error', format: 'json' })
+  const ran: number[] = []
+  let statements = 0
+  const countedDb = {
+    ...db,
+    sql: Object.assign((...given: Parameters<typeof db.sql>) => {
+      statements++
+      return db.sql(...given)
+    }, db.sql),
+  } as typeof db
+  const queue = createQueue({
+    kit: { db: countedDb, log, members: { nodeId: 'one', isAlone: () => false } },
+    async run({ id }) {
+      ran.push(id)
+      return []
+    },
+    ended: async ({ id }) => void (await deleteEvents(db.sql, [id])),
+    reject: async () => assert.fail('no event must be rejected'),
+  })
+  const event = (endpointId: string): RuleEvent => ({
+    type: 'endpoint-data-samples-received',
+    eventId: 'e',
+    at: 0,
+    endpoint: { endpointId, applicationName: 'a', versionName: 'v' },
+    payload: { dataSamples: [{ t: 1 }] },
+  })
+  const store = async (nodeId: string, endpointIds: string[]): Promise<StoredRow[]> => {
+    const events = endpointIds.map(event)
+    const rows = events.map((one) => ({
+      tenantId: 'acme',
+      buckets: [bucketOf(one.endpoint!.endpointId)],
+      content: JSON.stringify([one]),
+    }))
+    const ids = await insertEvents(db.sql, nodeId, rows)
+    return events.map((one, n) => ({
+      id: ids[n]!,
+      tenantId: 'acme',
+      events: [one],
+      bytes: 1,
+      isTakenOver: false,
+      takeovers: 0,
+    }))
+  }
+  const [elsewhere] = await store('two', ['moved'])
+  const own = await store('one', [...Array.from({ length: 200 }, () => 'moved'), 'stayed'])
+  queue.add(own)
+  await eventually(() => assert.ok(statements > 3))
+  assert.deepEqual(ran, [own.at(-1)!.id], 'only the endpoint without events at another node runs')
+  assert.ok(statements < own.length, `${statements} statements for ${own.length} events`)
+  await deleteEvents(db.sql, [elsewhere!.id])
+  await eventually(() => assert.equal(ran.length, own.length))
+  assert.deepEqual(
+    ran.slice(1),
+    own.slice(0, -1).map(({ id }) => id),
+  )
   await queue.stop()
   await db.close()
 })

@@ -8,7 +8,7 @@ import type { Kit } from '../../../../kernel/define-service.ts'
 import { createDictionary, type Dictionary } from '../../../../kernel/dictionary.ts'
 import { createOpenItems, type OpenItems } from '../../../../kernel/open-items.ts'
 import { waitingEventsFailed } from '../../log-messages.ts'
-import { findBlocked, findRows } from '../store/events.ts'
+import { findFirstBlockers, findRows } from '../store/events.ts'
 import type { StoredRow } from './recorder.ts'
 import { bucketOf, type RuleEvent } from './rule-event.ts'
 
@@ -72,6 +72,10 @@ interface Tenant {
   lanes: Dictionary<Lane>
   /** Lanes whose first event could run. */
   ready: Lane[]
+  /** Events whose endpoint may have earlier events at other nodes: not checked yet, and found blocked by the last check. */
+  unchecked: Item[]
+  blocked: Item[]
+  isChecking: boolean
   running: number
   bytes: number
   /** Rows in memory, including those whose end is being written. */
@@ -136,6 +140,9 @@ function tenantOf({ tenants }: State, id: string): Tenant {
       id,
       lanes: createDictionary(),
       ready: [],
+      unchecked: [],
+      blocked: [],
+      isChecking: false,
       running: 0,
       bytes: 0,
       held: new Set(),
@@ -170,10 +177,13 @@ function keepInMemory(state: State, tenant: Tenant, row: StoredRow) {
   const held: Held = { row, left: row.events.length }
   if (held.left === 0) return endRow(state, tenant, held)
   const isGated = row.isTakenOver || !state.options.kit.members.isAlone()
-  const items = row.events.map((event): Item => ({ row: held, event, isOpen: !isGated }))
-  for (const item of items) insertItem(tenant, item)
-  if (isGated) void openGates(state, tenant, held, items)
-  else startReadyEvents(state, tenant)
+  for (const event of row.events) {
+    const item: Item = { row: held, event, isOpen: !isGated || !event.endpoint }
+    insertItem(tenant, item)
+    if (!item.isOpen) tenant.unchecked.push(item)
+  }
+  void openGates(state, tenant)
+  startReadyEvents(state, tenant)
 }
 
 const laneKeyOf = ({ endpoint, triggerId = '' }: RuleEvent) => endpoint?.endpointId ?? `trigger ${triggerId}`
@@ -193,29 +203,58 @@ function insertItem(tenant: Tenant, item: Item) {
   if (!lane.isRunning && items[0]!.isOpen) tenant.ready.push(lane)
 }
 
-/** Opens the events of a row whose endpoints have no earlier events at other nodes, until all are open. */
-async function openGates(state: State, tenant: Tenant, { row }: Held, items: Item[]) {
-  const { db, members, log } = state.options.kit
-  let closed = items
-  while (closed.length > 0 && !state.isStopped) {
-    const buckets = [...new Set(closed.map(({ event }) => bucketOf(event.endpoint?.endpointId ?? '')))]
+/**
+ * Opens the events whose endpoints have no earlier events at other nodes, and checks the blocked ones again after a pause. One statement
+ * checks all events that wait: if each of them asked for itself, a thousand would keep the database busy with their questions.
+ */
+async function openGates(state: State, tenant: Tenant) {
+  if (tenant.isChecking) return
+  tenant.isChecking = true
+  while (tenant.unchecked.length > 0 && !state.isStopped) {
+    const items = tenant.unchecked.splice(0)
     try {
-      const event = { tenantId: tenant.id, id: row.id, nodeId: members.nodeId, buckets }
-      const blocked = await findBlocked(db.sql, event)
-      closed = closed.filter((item) => {
-        if (item.event.endpoint && blocked.has(bucketOf(item.event.endpoint.endpointId))) return true
-        item.isOpen = true
-        const lane = tenant.lanes.get(laneKeyOf(item.event))
-        if (lane && !lane.isRunning && lane.items[0] === item) tenant.ready.push(lane)
-        return false
-      })
+      const blocked = await blockedOf(state, tenant, items)
+      for (const item of items) if (!blocked.has(item)) openItem(tenant, item)
       startReadyEvents(state, tenant)
+      if (blocked.size > 0) checkAgainLater(state, tenant, blocked)
     } catch (error) {
-      waitingEventsFailed(log, { err: error, tenantId: tenant.id })
+      tenant.unchecked.push(...items)
+      waitingEventsFailed(state.options.kit.log, { err: error, tenantId: tenant.id })
       await sleep(1000)
     }
-    if (closed.length > 0) await sleep(recheckMs)
   }
+  tenant.isChecking = false
+}
+
+const bucketOfItem = ({ event }: Item) => bucketOf(event.endpoint?.endpointId ?? '')
+
+async function blockedOf({ options }: State, tenant: Tenant, items: Item[]): Promise<Set<Item>> {
+  const { db, members } = options.kit
+  const firstBlockers = await findFirstBlockers(db.sql, {
+    tenantId: tenant.id,
+    nodeId: members.nodeId,
+    buckets: [...new Set(items.map(bucketOfItem))],
+    before: items.reduce((last, { row }) => Math.max(last, row.row.id), 0),
+  })
+  return new Set(
+    items.filter((item) => (firstBlockers.get(bucketOfItem(item)) ?? Number.POSITIVE_INFINITY) < item.row.row.id),
+  )
+}
+
+function openItem(tenant: Tenant, item: Item) {
+  item.isOpen = true
+  const lane = tenant.lanes.get(laneKeyOf(item.event))
+  if (lane && !lane.isRunning && lane.items[0] === item) tenant.ready.push(lane)
+}
+
+function checkAgainLater(state: State, tenant: Tenant, blocked: Set<Item>) {
+  const isScheduled = tenant.blocked.length > 0
+  tenant.blocked.push(...blocked)
+  if (isScheduled) return
+  setTimeout(() => {
+    tenant.unchecked.push(...tenant.blocked.splice(0))
+    void openGates(state, tenant)
+  }, recheckMs).unref()
 }
 
 /** Starts events of lanes that are ready, up to the limit of the tenant. */

@@ -32,16 +32,20 @@ export async function insertEvents(sql: Sql, nodeId: string, rows: NewEventRow[]
 export const deleteEvents = (sql: Sql, ids: number[]) =>
   sql`delete from rules.events where id = any(${ids}::bigint[])`.execute()
 
-/** Returns the buckets that must wait: an earlier row with the same bucket runs on another node, or was taken over. */
-export async function findBlocked(
+/**
+ * Returns for each bucket the id of the first row that runs on another node or was taken over: later rows of the bucket must wait for it.
+ * Buckets without such a row are missing.
+ */
+export async function findFirstBlockers(
   sql: Sql,
-  event: { tenantId: string; id: number; nodeId: string; buckets: number[] },
-): Promise<Set<number>> {
-  const rows = await sql<{ bucket: number }[]>`
-    select distinct bucket from rules.events e, unnest(e.buckets) as bucket
-    where e.tenant_id = ${event.tenantId} and e.id < ${event.id} and (e.node_id <> ${event.nodeId} or e.is_taken_over)
-      and e.buckets && ${event.buckets}::integer[] and bucket = any(${event.buckets}::integer[])`
-  return new Set(rows.map(({ bucket }) => bucket))
+  { tenantId, nodeId, buckets, before }: { tenantId: string; nodeId: string; buckets: number[]; before: number },
+): Promise<Map<number, number>> {
+  const rows = await sql<{ bucket: number; id: number }[]>`
+    select bucket, min(e.id) as id from rules.events e, unnest(e.buckets) as bucket
+    where e.tenant_id = ${tenantId} and e.id < ${before} and (e.node_id <> ${nodeId} or e.is_taken_over)
+      and bucket = any(${buckets}::integer[])
+    group by bucket`
+  return new Map(rows.map(({ bucket, id }) => [bucket, id]))
 }
 
 /** Reads rows of a tenant that this node does not hold in memory, oldest first. */
