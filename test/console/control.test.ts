@@ -280,7 +280,9 @@ test('by keyboard alone, a developer makes a version, connects a device, reads i
   await settled(page)
   await enterTable()
   await press('ArrowDown')
-  await activate('link', 'pumps', 'Tab')
+  // The focus follows in the next frame.
+  await page.getByRole('link', { name: 'pumps' }).and(page.locator(':focus')).waitFor()
+  await press('Enter')
   await arrive('Pumps <b>north</b>')
   await activate('button', 'New version')
   await fill(/^Suffix/, 'v2')

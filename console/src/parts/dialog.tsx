@@ -17,15 +17,17 @@ export interface DialogProps {
   size?: 'small' | 'wide' | 'full'
   /** True for a dialog that asks before something is lost; a click outside does not close it. */
   isAlert?: boolean
+  /** True if the text that was typed is used already, as the name of a stored file: the dialog closes without a question. */
+  isDone?: boolean
 }
 
 /** A modal dialog. Escape closes it, and the focus returns to where it was. If something was typed in it, it asks before. */
 export function Dialog(props: DialogProps) {
-  const { title, isOpen, onClose, children, actions, size = 'small', isAlert = false } = props
+  const { title, isOpen, onClose, children, actions, size = 'small', isAlert = false, isDone = false } = props
   const element = useRef<HTMLDivElement>(null)
   const hasTyped = useTypedText(element, isOpen)
   const before = useFormsBefore(isOpen)
-  const leaveHere = (action: () => void) => (isAlert ? action() : leaveDialog(action, before, hasTyped()))
+  const leaveHere = (action: () => void) => (isAlert || isDone ? action() : leaveDialog(action, before, hasTyped()))
   const close = () => leaveHere(onClose)
   return (
     <ModalOverlay

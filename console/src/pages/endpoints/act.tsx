@@ -59,6 +59,7 @@ function ActDialog({ endpoint, onClose }: { endpoint: Endpoint; onClose(): void 
       isOpen
       onClose={onClose}
       size="wide"
+      isDone={answer !== undefined}
       actions={
         <>
           <Button onPress={onClose}>{texts.close}</Button>

@@ -42,6 +42,7 @@ export function UploadDialog({ appName, firstEndpoint, onClose }: DialogProps) {
       isOpen
       onClose={onClose}
       size="wide"
+      isDone={kind === 'done'}
       actions={<Button onPress={onClose}>{texts.close}</Button>}
     >
       <div className="form">
