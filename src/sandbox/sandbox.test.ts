@@ -196,6 +196,8 @@ test('a second script runs after the first one in the same trip, in a fresh worl
   assert.deepEqual(await then('return x', read), ['ERROR', 'NOT_RUN'])
   assert.deepEqual(await then('return 0', 'return x'), ['0', 'ERROR'])
   assert.deepEqual(await then('return 0', 'return ('), ['0', 'SYNTAX'])
+  for (const statement of ['delete ctx.data', 'ctx.data = undefined'])
+    assert.deepEqual(await then(`${statement}; return 1`, 'return 2'), ['1', ['2', 'null']])
   const calling: Options = {
     world: 'calling',
     limits: { calls: { double: 9 } },
