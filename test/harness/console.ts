@@ -5,6 +5,7 @@ import { resolve } from 'node:path'
 import type { BrowserContext, Page } from 'playwright-core'
 import { openBrowser } from './browser.ts'
 import { bearer, client, tokenOf } from './client.ts'
+import { eventually } from './eventually.ts'
 import { type PlatformOptions, type RunningPlatform, startPlatform } from './platform.ts'
 
 export interface TestConsole {
@@ -48,6 +49,8 @@ export async function openConsole(options: PlatformOptions = {}): Promise<TestCo
   })
   browser.on('weberror', (error) => record(`script: ${error.error().stack ?? error.error().message}`))
   const address = (path: string) => `${platform.baseUrl}/console/${tenantId}${path}`
+  // After its start, the platform looks for the built console. On a busy machine this takes seconds, in which it answers with 503.
+  await eventually(async () => assert.equal((await fetch(address('/'))).status, 200), { withinMs: 60_000 })
 
   async function open(path: string): Promise<Page> {
     const page = await browser.newPage()
