@@ -7,6 +7,9 @@ import { afterAllTests, temporaryDirectory } from './database.ts'
 import { eventually } from './eventually.ts'
 import { environmentOf, programPath } from './platform.ts'
 
+/** For nft and the clients: these programs are in sbin, which the path of many users lacks. `waypost vpn` looks there itself. */
+const withSbin = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin` }
+
 /** The address that clients connect to. */
 export const serverHost = '198.51.100.1'
 /** The ports that peers listen on. */
@@ -17,7 +20,7 @@ const peerProgram = resolve(import.meta.dirname, 'vpn-peer.mjs')
 /** Fails with the reason in words where namespaces or tunnels are not possible. */
 function run(command: string, ...args: string[]): string {
   try {
-    return execFileSync(command, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
+    return execFileSync(command, args, { env: withSbin, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
   } catch (error) {
     const { stderr = '', message } = error as { stderr?: string; message: string }
     throw new Error(
@@ -73,7 +76,7 @@ export function createVpnNetwork(): VpnNetwork {
     return name
   }
   function start(command: string, args: string[], env?: NodeJS.ProcessEnv): Program {
-    const child = spawn(command, args, { ...(env && { env }), stdio: ['pipe', 'pipe', 'pipe'] })
+    const child = spawn(command, args, { env: env ?? withSbin, stdio: ['pipe', 'pipe', 'pipe'] })
     let output = ''
     child.stdout!.on('data', (text) => (output += text))
     child.stderr!.on('data', (text) => (output += text))
