@@ -1,6 +1,7 @@
 /**
  * The runner (tools/run-tests.ts) preloads this module into every test process. `node:test` follows all promises with a hook of
- * `async_hooks`, to know the test of a call or an error: a sixth of the processor time. Here it uses AsyncLocalStorage for that.
+ * `async_hooks`, to know the test of a call or an error. Here it uses AsyncLocalStorage for that, which took 24 instead of 29 processor
+ * seconds for the tests of two services (compared once, on a busy machine).
  */
 import asyncHooks from 'node:async_hooks'
 

@@ -21,7 +21,7 @@ import {
 } from './state.ts'
 import type { EndedDelivery } from './writes.ts'
 
-/** A busy node needs longer than usual for all webhooks. Rows for them would take a third more processor time, and make it still busier. */
+/** A busy node needs longer than usual for all webhooks. Writing rows for them would make it still busier. */
 const storeAfterMs = 500
 const checkEveryMs = 100
 const retryMs = 1000
