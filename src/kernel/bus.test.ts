@@ -151,7 +151,7 @@ test('publishAll delivers each event to all subscribers in order, with the commi
   assert.equal(received.length, 60)
 })
 
-test('inParts splits a list into parts of limited size and keeps the order', () => {
+test('splitForEvents splits a list into parts of limited size and keeps the order', () => {
   const ids = Array.from({ length: 1000 }, (_, n) => `${n}-${'é'.repeat(n % 40)}`)
   const parts = [...splitForEvents(ids)]
   assert.deepEqual(parts.flat(), ids)
@@ -166,7 +166,7 @@ test('inParts splits a list into parts of limited size and keeps the order', () 
   assert.deepEqual(
     [...splitForEvents(changes, ({ id }) => id)].map((part) => part.map(({ id }) => id)),
     parts,
-    'by the size of what the event holds',
+    'only the part of an item that is in the event must count',
   )
   assert.deepEqual([...splitForEvents([])], [])
 })

@@ -162,7 +162,10 @@ function behindOthers(queue: WaitingTask[], caller: string | undefined): Waiting
     : [...others, ...queue.filter((task) => task.caller === caller)]
 }
 
-/** Rejects the last task of the caller that has the most in a full queue; false if none has more than `caller` would have. */
+/**
+ * Makes room in a full queue for a task of `caller`: rejects the last task of the caller with the most tasks. Returns false if that one
+ * has no more tasks than `caller` would have.
+ */
 function rejectLastOfBusiest(queue: WaitingTask[], caller: string | undefined): boolean {
   if (caller === undefined) return false
   const counts = createCounts()

@@ -79,7 +79,7 @@ export interface Kit<S = unknown> {
   internalCalls: InternalCalls
   /** Settings that do not belong to a single service. */
   platform: PlatformSettings
-  /** All settings for people, with secrets masked. */
+  /** All settings as administrators see them, with secrets masked. */
   settingsInEffect: readonly SettingInEffect[]
   /** The version of this program. */
   version: string

@@ -269,7 +269,7 @@ test('the server stops by itself when its platform is killed', async () => {
   await eventually(() => !isRunning(pid))
 })
 
-test('a start at once replaces the server that a killed platform left running', async () => {
+test('a start right after a kill replaces the server that the killed platform left running', async () => {
   const other = runInAnotherProcess('report((await start(directory)).pids())')
   const pids: number[] = await other.nextReport()
   const guards = processTree(other.child.pid!).filter((pid) => pid !== other.child.pid && pid !== pids[0])

@@ -49,7 +49,7 @@ export interface GroupCommitOptions<G extends Group> {
   abandoned?(group: G): void
   log: Log
   metrics: Metrics
-  /** The time between the starts of two writes. A function gets the number of rows in the last write. */
+  /** The time between the starts of two writes, or a function of the number of rows in the last write. */
   everyMs: number | ((lastCount: number) => number)
   concurrentWrites: number
   pendingBytesMax: number
@@ -243,7 +243,7 @@ function timeIsUp<G extends Group>(writer: Writer<G>) {
   schedule(writer)
 }
 
-/** Returns the oldest batch that can be written. The open one does not hold back others before its time. */
+/** Returns the oldest batch that can be written. The open batch is skipped until it is due. */
 function nextBatch<G extends Group>(writer: Writer<G>): Batch<G> | undefined {
   const { batches, open, ready } = writer
   const first = ready[0]
@@ -251,9 +251,9 @@ function nextBatch<G extends Group>(writer: Writer<G>): Batch<G> | undefined {
   return batches.indexOf(open) < batches.indexOf(first) && msUntilDue(writer) <= 0 ? open : first
 }
 
-/** Timers have steps of a millisecond, so a shorter time is over. */
+/** Returns 0 for less than a millisecond, because a timer cannot wait for a shorter time. */
 function msUntilDue<G extends Group>({ open, everyMs, lastCount, lastWriteStartedAt }: Writer<G>): number {
-  // Its rows have waited for the batch before it.
+  // The rows of a follower have already waited for the batch before it.
   if (open?.isFollower) return 0
   const pauseMs = typeof everyMs === 'number' ? everyMs : everyMs(lastCount)
   const waitMs = lastWriteStartedAt + pauseMs - monotonicMs()

@@ -88,7 +88,7 @@ export async function openManagement(port: number): Promise<Management> {
   }
 }
 
-/** Returns whether a Host header names this machine. A page of a browser could reach the listener by DNS rebinding, with its own name. */
+/** Returns whether a Host header names this machine. With DNS rebinding, a web page could reach the listener under its own host name. */
 function isLoopback(host = ''): boolean {
   const name = host.replace(/:\d{1,5}$/, '').toLowerCase()
   return name === 'localhost' || name === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(name)

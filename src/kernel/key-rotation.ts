@@ -1,6 +1,6 @@
 /**
- * Rotates the master key and the data key while nodes run (ADR 6). Every phase is in the database, so that a rotation that was
- * interrupted continues where it was. Nodes learn a key before anything is sealed with it.
+ * Rotates the master key and the data key while nodes run (ADR 6). The database stores the phase, so that an interrupted rotation
+ * continues there. All nodes load a key before any of them seals with it.
  */
 import { type Bus, defineEvent } from './bus.ts'
 import { sleep } from './clock.ts'
@@ -47,7 +47,7 @@ export async function beginRotation(db: Db, masterKey: Buffer, nextMasterKey: Bu
   const dataKey = newKey()
   await db.tx(async (sql) => {
     await sql`delete from kernel.key_rotation_nodes`
-    // Another process may have started one meanwhile: then this fails.
+    // This fails if another process has started a rotation meanwhile.
     await sql`insert into kernel.key_rotation ${sql({
       id: 1,
       phase: 'adding',
@@ -63,7 +63,7 @@ export async function beginRotation(db: Db, masterKey: Buffer, nextMasterKey: Bu
 export const phaseOf = async (sql: Sql): Promise<RotationPhase | undefined> =>
   (await sql`select phase from kernel.key_rotation`)[0]?.phase
 
-/** Sets the phase and waits until every node has taken it up. `report` gets the number of nodes that are missing. */
+/** Sets the phase and waits until every node has loaded its keys. `report` gets the number of nodes that have not. */
 export async function enterPhase(
   { db, bus }: { db: Db; bus: Bus },
   phase: 'adding' | 'sealing',

@@ -42,7 +42,7 @@ suite('a keyed mutex', () => {
     assert.equal(await mutex.run('b', async () => 1), 1)
   })
 
-  test('a keyed mutex runs tasks that a task enqueues after it, even before its first await', async () => {
+  test('a keyed mutex runs a task that a running task enqueues, even before its first await, after the running task', async () => {
     const mutex = createKeyedMutex()
     const steps: string[] = []
     let inner: Promise<void> | undefined

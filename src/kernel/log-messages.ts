@@ -132,15 +132,17 @@ export const totalEviction = defineLogMessage({
   text: 'connection limit reached; closing connections that are idle or send a body slowly (HTTP) or are anonymous (MQTT)',
   cause:
     'All connections that `max` allows for this listener are open, and some of them are not in use. Logged at most every 10 s.',
-  action: 'Nothing if it happens rarely. Otherwise raise the limit as for refused connections.',
+  action:
+    'Nothing if it happens rarely. Otherwise raise WAYPOST_HTTP_CONNECTIONS or WAYPOST_MQTT_CONNECTIONS and the limit of open files (ulimit -n), or add a node.',
 })
 
 export const addressEviction = defineLogMessage({
   level: 'warn',
-  text: 'connection limit of one address reached; closing those that are idle or send a body slowly (HTTP) or are anonymous (MQTT)',
+  text: 'connection limit of one address reached; closing its connections that are idle or send a body slowly (HTTP) or are anonymous (MQTT)',
   cause:
     'One address has as many connections as a single address may have, and some are not in use. Logged at most every 10 s.',
-  action: 'As for refused connections of one address.',
+  action:
+    'If `address` is a proxy or a site with many devices, set WAYPOST_TRUST_PROXY or raise the limit per address. Otherwise check what the client does.',
 })
 
 export const certificateRenewalFailed = defineLogMessage({
@@ -149,7 +151,7 @@ export const certificateRenewalFailed = defineLogMessage({
   cause:
     'The certificate files of `listener` cannot be read or do not fit together, or the certificate authority of the platform failed; `err` says which.',
   action:
-    'Correct the files that WAYPOST_MQTTS_… or WAYPOST_HTTPS_… names: the next change of them is read. A certificate that the platform issues is tried again in an hour.',
+    'Correct the files that WAYPOST_MQTTS_… or WAYPOST_HTTPS_… names; the listener reads them again when they change. If the platform issues the certificate, it tries again in an hour.',
 })
 
 export const tenantLimitsUnknown = defineLogMessage({

@@ -46,7 +46,7 @@ const open = (createTransport: typeof import('nodemailer')['createTransport'], u
     url,
     pool: true,
     maxConnections: connectionsMax,
-    // The callers count attempts.
+    // The callers retry, so the library must not.
     maxRequeues: 0,
     connectionTimeout: 10_000,
     greetingTimeout: 10_000,

@@ -175,7 +175,7 @@ async function writeHeartbeat(node: Node) {
   if (ownRow?.isWritten)
     node.watchedSeconds =
       ownRow.secondsSinceHeartbeat > deadAfterSeconds * 0.8 ? 0 : node.watchedSeconds + ownRow.secondsSinceHeartbeat
-  // While another node sweeps the rows of this one, rows that it writes again would be swept too.
+  // A node that was considered dead joins again after the sweep of its rows: the sweep would delete rows that it writes earlier.
   else if (!ownRow || ownRow.sweepEnded) await rejoin(node)
   const dead = rows.filter((row) => row.id !== nodeId && isDead(node, row))
   updateOthers(

@@ -10,7 +10,7 @@ const pauseMinMs = 1
 /** On a fully busy process a pause is this many times as long as the work before it. */
 const pauseFactor = 8
 
-/** Pauses if it is time to. Call it often, between two pieces of work; undefined means that no pause is needed. */
+/** Returns a promise of the pause if one is due, else undefined. Call it often, between two pieces of work. */
 export type Pace = () => Promise<void> | undefined
 
 export interface PaceDeps {

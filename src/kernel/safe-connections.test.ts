@@ -58,7 +58,7 @@ suite('a request', () => {
     assert.equal(await post(receiver.url), 200)
     receiver.respond = (_response, _request, socket) => socket.destroy()
     await assert.rejects(aClient().post(receiver.url), { code: 'ECONNRESET' })
-    // A new connection that ends without a response is an answer, so nothing is sent again.
+    // The request on the new connection is not sent again, although that connection ends without a response.
     assert.equal(receiver.requests.length, 4)
     close()
   })
@@ -184,7 +184,7 @@ suite('a response', () => {
 })
 
 suite('a bad receiver', () => {
-  test('a bad receiver that sends no headers in time ends with a time-out', async () => {
+  test('a bad receiver that sends no headers in time causes a time-out', async () => {
     const receiver = await aReceiver(() => {})
     const undisturbedMs = startUndisturbedTime()
     await assert.rejects(aClient().post(receiver.url, '', 200), /no response headers within 0.2 s/)
@@ -202,7 +202,7 @@ suite('a bad receiver', () => {
     close()
   })
 
-  test('a bad receiver that sends its headers byte by byte ends with a time-out', async () => {
+  test('a bad receiver that sends its headers byte by byte causes a time-out', async () => {
     const receiver = await aReceiver((_response, _request, socket) => {
       socket.write('HTTP/1.1 200 OK\r\n')
       const timer = setInterval(() => socket.write('x-more: 1\r\n'), 20)
@@ -223,7 +223,7 @@ suite('a bad receiver', () => {
     await eventually(() => assert.equal(receiver.underWay, 0))
   })
 
-  test('a bad receiver that sends malformed or too many headers is an error', async () => {
+  test('a bad receiver that sends malformed or too many headers causes an error', async () => {
     const receiver = await aReceiver((_response, _request, socket) => void socket.end('SSH-2.0-x\r\n\r\n'))
     await assert.rejects(aClient().post(receiver.url), /does not match the HTTP\/1.1 protocol/)
     receiver.respond = (response) => void response.writeHead(200, { 'x-long': 'x'.repeat(20_000) }).end()

@@ -80,7 +80,7 @@ export function createSafeConnections(options: SafeConnectionsOptions): SafeConn
   }
 }
 
-/** Requests that are under way get the error of their connection. */
+/** Closes the connections to a host. Requests in progress fail with the error of their connection. */
 const closeHost = ({ pool }: Host) => void pool.destroy().catch(() => {})
 
 function enter(state: State, key: string, url: URL, timeoutMs: number): Host {
@@ -140,7 +140,7 @@ function openPool(state: State, url: URL, timeoutMs: number): Pool {
     keepAliveTimeout: idleMs,
     keepAliveMaxTimeout: idleMs,
     maxHeaderSize: headBytesMax,
-    // The limits of `exchange` are exact, and hold for a response that comes byte by byte.
+    // `exchange` has its own time limits. They are exact, and also end a response that arrives byte by byte.
     headersTimeout: 0,
     bodyTimeout: 0,
     connect: (target, done) => connect(target, (error, socket) => connected(error, socket, done)),

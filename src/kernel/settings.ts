@@ -33,7 +33,7 @@ export interface EffectiveSetting {
   secret: boolean
 }
 
-/** A setting as people see it: secrets are masked. */
+/** A setting as administrators see it: secrets are masked. */
 export interface SettingInEffect {
   name: string
   /** `platform`, or the name of a service. */

@@ -25,7 +25,7 @@ const shapesOf = (type: typeof Type) => ({
   ),
   allOptional: type.Object({ a: type.Optional(type.String()) }),
   partial: type.Partial(type.Object({ a: type.String(), b: type.Optional(type.Integer()) })),
-  /** Properties of one shape in another stay optional. */
+  /** Optional properties of a shape stay optional when another shape uses them. */
   taken: type.Object({
     ...type.Partial(type.Object({ a: type.String() })).properties,
     ...type.Object({ b: type.Optional(type.String()), c: type.Null() }).properties,

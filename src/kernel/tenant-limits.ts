@@ -36,7 +36,7 @@ export function createTenantLimits(defaults: TenantLimitValues, log: Log): Tenan
 
   async function refresh() {
     isReading = true
-    // Tenants of the same moment share a query.
+    // Tenants that are requested in the same turn of the event loop share a query.
     await Promise.resolve()
     const tenantIds = [...requestedTenants]
     requestedTenants.clear()

@@ -1,4 +1,4 @@
-/** The record of the audit log, and what is hidden in it. */
+/** The record of the audit log. Secrets in its path are hidden. */
 
 export interface AuditActor {
   type: string
@@ -24,7 +24,7 @@ export interface AuditRecord {
   count: number
 }
 
-/** A record that is committed with a statement of several requests. */
+/** A record that is committed by a statement that several requests share. */
 export interface ClaimedRecord {
   record: AuditRecord
   /**
@@ -35,7 +35,7 @@ export interface ClaimedRecord {
 }
 
 const textMax = 1024
-/** PostgreSQL stores neither NUL nor lone surrogates. */
+/** Shortens a long text, and removes NUL and lone surrogates, which PostgreSQL cannot store. */
 export function storable(text: string | undefined | null): string | null {
   if (text === undefined || text === null) return null
   if (text.length <= textMax && !text.includes('\0') && text.isWellFormed()) return text
@@ -46,7 +46,7 @@ const hidden = '***'
 /** Path parameters that are or contain a secret. The ids of tokens, keys and secrets are not secret. */
 const secretParameter = /(token|secret|password|key)$/i
 
-/** A part of a path as it is, or the name of a parameter. */
+/** A literal part of a path, or the name of a parameter. */
 type PathPart = string | { name: string }
 
 const pathParts = new Map<string, PathPart[]>()

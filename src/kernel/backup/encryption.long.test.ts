@@ -53,7 +53,7 @@ const replaced = (offset: number, value: number) =>
     return bytes
   })
 
-test('a file is read with its passphrase, and shows nothing without it', async () => {
+test('a file can be read with its passphrase, and reveals nothing without it', async () => {
   const made = await read(file)
   assert.deepEqual([made.manifest, made.tag], [{ name: 'manifest' }, tag])
   assert.ok(made.content.equals(content))
@@ -91,7 +91,7 @@ test('a wrong or missing passphrase is reported in a clear sentence', async () =
 })
 
 suite('a damaged file', () => {
-  test('a damaged file that ends early is found, wherever it ends', async () => {
+  test('a damaged file that ends early is detected, wherever it ends', async () => {
     const size = statSync(file).size
     const ends = [
       0,
@@ -114,7 +114,7 @@ suite('a damaged file', () => {
     await assert.rejects(read(changed((bytes) => Buffer.concat([bytes, bytes.subarray(-chunk)]))), /damaged/)
   })
 
-  test('a damaged file with one changed bit is found, wherever it is', async () => {
+  test('a damaged file with one changed bit is detected, wherever the bit is', async () => {
     const size = statSync(file).size
     const offsets = [
       header,
@@ -131,7 +131,7 @@ suite('a damaged file', () => {
       await assert.rejects(read(flipped(offset)), /passphrase|header/, String(offset))
   })
 
-  test('a damaged file with exchanged, repeated or missing chunks is found', async () => {
+  test('a damaged file with exchanged, repeated or missing chunks is detected', async () => {
     const at = (index: number) => header + index * chunk
     const piece = (bytes: Buffer, index: number) => bytes.subarray(at(index), at(index + 1))
     const swapped = changed((bytes) => {

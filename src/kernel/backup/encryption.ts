@@ -1,6 +1,6 @@
 /**
  * Encrypts the bytes of a backup with a passphrase (README.md). The key comes from scrypt. AES-256-GCM authenticates each chunk with
- * its number and whether it is the last one, so chunks cannot be exchanged, repeated or left out, and an early end is found.
+ * its number and whether it is the last one, so exchanged, repeated and missing chunks are detected, also at the end of the file.
  */
 import { createCipheriv, createDecipheriv, createHmac, randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
 import type { FileHandle } from 'node:fs/promises'
@@ -26,7 +26,7 @@ interface Keys {
   check: Buffer
 }
 
-/** Derives keys and remembers the last ones: a restore reads its file several times. */
+/** Derives keys, and caches the last ones because a restore reads its file several times. */
 export interface Passphrase {
   keysFor(salt: Buffer, parameters: typeof cost): Promise<Keys>
 }
@@ -154,7 +154,7 @@ export async function openEncrypted(path: string, file: ByteSource, passphrase: 
     }
   }
 
-  // An early end is found before anything is read: the last chunk says that it is the last one.
+  // A file that ends early is detected before anything else is read: only the last chunk of a file is marked as the last one.
   await chunkAt(chunks - 1)
   return {
     size: (chunks - 1) * chunkLength + lastLength,

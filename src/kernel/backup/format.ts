@@ -141,7 +141,7 @@ export async function openFrames(path: string, passphrase?: Passphrase): Promise
       },
       sha256SoFar: () => hash.copy().digest('hex'),
       async finish() {
-        if (position !== size - trailerLength) throw damagedError(path, 'it continues after its end')
+        if (position !== size - trailerLength) throw damagedError(path, 'it has bytes after its end')
         const trailer = await read(trailerLength)
         const digest = trailer.subarray(0, digestLength)
         const sha256 = hash.copy().update(trailer).digest('hex')

@@ -150,7 +150,7 @@ export function walkStepper<D extends object>(
   }
 }
 
-/** Thrown within the transaction of a part whose task is over for this run. */
+/** Thrown within the transaction of a part if the task was canceled or another run has taken it over. */
 class TaskOverError extends Error {}
 
 /** Returns a function that takes the next step of a walk in parts. The part runs outside of a transaction and saves its progress in one of its own. */

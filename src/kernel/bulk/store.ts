@@ -18,7 +18,7 @@ const taskOf = ({ total, succeeded, failed, ...row }: TaskRow): Task => ({
   counts: countsOf({ total, succeeded, failed }),
 })
 
-/** Adds `pending`. The total of a walk was counted before its start, and rows may have been added since. It is raised to the number done. */
+/** Adds `pending`. Rows may have been added since a walk counted its total, so the total is at least the number of items done. */
 export const countsOf = (done: { total: number | null; succeeded: number; failed: number }): Counts => {
   const total = done.total === null ? null : Math.max(done.total, done.succeeded + done.failed)
   return { ...done, total, pending: total === null ? null : total - done.succeeded - done.failed }
@@ -216,7 +216,7 @@ export async function saveProblem(sql: Sql, run: Run, problem: string) {
   await sql`update kernel.bulk_tasks set problem = ${problem} where ${isCurrentRun(sql, run)}`
 }
 
-/** Waits for the current page; after the commit no other starts. Returns false if the task has ended. */
+/** Cancels a task: waits for the current page, and starts no other after the commit. Returns false if the task has ended. */
 export async function cancelTask(sql: Sql, taskId: string): Promise<boolean> {
   await lockInOrder(sql, taskId)
   const { count } = await sql`

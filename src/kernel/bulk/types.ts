@@ -21,7 +21,7 @@ export interface Task<D extends object = object> {
   finishedAt: Date | null
 }
 
-/** The creator of a task, with the name that people know. A client is known by its id. */
+/** Returns the creator of a task with its user name. A client has no user name, only an id. */
 export const creatorOf = ({ subject, username }: Caller): Task['createdBy'] => ({
   ...subject,
   ...(username !== undefined && { name: username }),

@@ -8,7 +8,7 @@ interface CopyInQuery extends QueryState<void> {
   content: () => CopyContent | Promise<CopyContent>
   /** True once its last message was sent, and the connection can send the next statement. */
   hasSentAll: boolean
-  /** The content that is sent when the server asks for it: everything but a buffer. */
+  /** Content that is sent only when the server asks for it. A Buffer is sent at once. */
   started: Exclude<CopyContent, Buffer> | Promise<CopyContent> | undefined
   /** The error that reading the content threw; the server's error says only that the copy failed. */
   problem: unknown

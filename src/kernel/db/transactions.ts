@@ -23,7 +23,7 @@ const needsBegin = /^\s*(?:set|lock|declare|savepoint|release|rollback)\b/i
 const isSingle = (text: string) => !text.includes(';')
 const noRows = (): Rows => Object.assign([], { count: 0 })
 
-/** Returns the rows if they are complete. Otherwise the copy that is sent later reads them, and fails where reading them has failed. */
+/** Returns the rows if they are a Buffer; otherwise a function from which the copy reads them later. If `content` throws, that function throws the same error. */
 function contentOf(content: Content): Buffer | Content {
   try {
     const rows = content()

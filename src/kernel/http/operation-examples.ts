@@ -65,7 +65,7 @@ const valuesByName: Record<string, unknown[]> = {
 /** Texts that meet the common patterns. */
 const texts = ['example', 'EXAMPLE', '1', '0000000000000001', 'a@example.com', '2026-01-02T03:04:05Z', 'a-1', '*', '1d']
 
-/** Returns an example of a value: the declared one, or one that fits the shape as far as it says. `resolve` follows references. */
+/** Returns the example that a shape declares, or a value that its type, pattern and limits allow. `resolve` follows references. */
 export function exampleOf(shape: unknown, name: string, resolve: (shape: Shape) => Shape): unknown {
   const schema = resolve(shape as Shape)
   if (schema.examples && schema.examples.length > 0) return schema.examples[0]

@@ -23,7 +23,7 @@ const batchLengthMax = 256 * 1024
 interface Waiting {
   request: SchemaRequest
   since: number
-  /** A thread took the request, and ended with another request of the batch. */
+  /** True if the request was in an earlier batch, whose thread ended while it worked on another request. */
   isRepeated?: boolean
   resolve(answer: SchemaAnswer): void
   reject(error: unknown): void

@@ -1,4 +1,4 @@
-/** Reads a topic's data again and again while this node has subscriptions, for topics whose changes are in a table. */
+/** Reads the data of a topic at intervals while this node has subscriptions, for topics whose changes are in a table. */
 import type { Log } from '../log.ts'
 import { liveReadFailed } from './log-messages.ts'
 

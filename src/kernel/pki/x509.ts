@@ -54,7 +54,7 @@ const part = (text: string) => [{ utf8String: text }]
 
 const pemOf = (certificate: x509.X509Certificate) => `${certificate.toString('pem').trim()}\n`
 
-/** Creates a certificate authority: a root without `issuer`, a tenant's with it. */
+/** Creates a certificate authority: with `issuer` the authority of a tenant, without it a root. */
 export async function makeAuthority(
   subject: Subject & { commonName: string; unit?: string; issuer?: Issuer },
 ): Promise<CertificateAndKey & { invalidAfter: Date }> {
