@@ -7003,7 +7003,7 @@ export interface Nouns {
     create: Call<{
       body: NewApiKey
     }, { 201: CreatedApiKey }>
-    /** Revoke an API key. Within a second the key is rejected. */
+    /** Revoke an API key. The key stops working within a second. */
     delete: Call<{
       /** Id of the API key. */
       id: string
@@ -9762,7 +9762,7 @@ export interface Nouns {
         /** Name of an application, perhaps with a date behind it: `-*`, `-2026`, `-2026.03` or `-2026.03.01`; dashes may replace the dots. */
         applicationName: string
       }, { 200: IngestTemplateByKey }>
-      /** Delete the template of an application. Further samples are not kept as documents. Documents that exist stay until their time is over. */
+      /** Delete the template of an application. Further samples are not kept as documents. Existing documents stay until their retention ends. */
       delete: Call<{
         /** Id of the tenant of the caller. */
         tenantID: string

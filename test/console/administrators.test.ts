@@ -124,7 +124,7 @@ test('an API key is shown once, works, and is rejected after it is revoked', asy
   const asKey = client(console_.platform.baseUrl, { 'x-identity-api-key': key })
   assert.equal((await asKey('GET /iam/api/v1/me')).body.subject.type, 'api-key')
 
-  await button('I have kept it').click()
+  await button('I have saved it').click()
   await page.getByRole('heading', { level: 1, name: 'API keys' }).waitFor()
   assert.equal(await page.getByText(key).count(), 0)
   await button('Revoke').click()
@@ -187,7 +187,7 @@ test('an administrator of the platform creates a tenant, whose administrator sig
   await page.getByLabel('Last name').fill('Root')
   await button('Create').click()
   const password = await page.getByRole('status', { name: /Password of admin/ }).innerText()
-  await button('I have kept it').click()
+  await button('I have saved it').click()
   await page.getByText('In service').waitFor()
   const login = { grant_type: 'password', client_id: frontendClient.id, username: 'admin', password }
   assert.ok(await tokenOf(platform.baseUrl, 'acme', login))
@@ -216,7 +216,7 @@ test('by keyboard alone, an administrator of the platform creates a tenant, rena
     .getByRole('status', { name: /Password of admin/ })
     .and(page.locator(':focus'))
     .waitFor()
-  await activate('button', 'I have kept it')
+  await activate('button', 'I have saved it')
   await arrive('Globex')
   await activate('button', 'Edit')
   await fill(/^Name/, 'Globex Corporation')

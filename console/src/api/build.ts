@@ -1,10 +1,10 @@
 /** Asks whether the platform has a newer console than this page. */
 import { consolePath } from './platform.ts'
 
-/** Name of the script of this page. */
+/** Name of the file that contains this module: the script of the page, or a chunk of it. */
 const scriptName = new URL(import.meta.url).pathname.split('/').at(-1)
 
-/** The module that has `import.meta.url` can be a chunk, so the script element decides. */
+/** Returns the name of the script of this page, from its script element. */
 const script = () =>
   document.querySelector<HTMLScriptElement>('script[type="module"]')?.src.split('/').at(-1) ?? scriptName
 

@@ -16,7 +16,7 @@ const flagOf = (name: string) => `--${name.replace(/[A-Z]/g, (letter) => `-${let
 const wordsOf = (name: string) =>
   name.split('.').map((word) => word.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`))
 
-/** The command line pages by itself. */
+/** Arguments that a command leaves out, because the command line reads all pages by itself. */
 const paging = new Set(['offset', 'limit', 'page', 'size', 'cursor'])
 
 export async function commandTexts(name: string, args: Arguments): Promise<CommandTexts> {

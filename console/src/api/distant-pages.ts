@@ -24,7 +24,7 @@ function visiblePages(pages: Listed<unknown>[], first: number, last: number): [n
   return [from, to]
 }
 
-/** Returns the pages with those reduced that are far from the rows `first` to `last`; the same array if nothing changes. */
+/** Reduces the pages that are far from the rows `first` to `last`. Returns the same array if nothing changes. */
 export function withoutDistant<T, P extends Listed<T>>(
   pages: P[],
   [first, last]: [number, number],

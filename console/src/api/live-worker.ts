@@ -13,7 +13,7 @@ export type FromWorker =
 
 const hubs = new Map<string, Hub>()
 const tokenMs = 15_000
-/** Browsers let timers of hidden tabs run once a minute. */
+/** A tab without a message for this time counts as closed. Hidden tabs send one a minute, because browsers slow down their timers. */
 const silentMs = 200_000
 
 function connect(port: MessagePort) {

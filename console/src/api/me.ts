@@ -10,7 +10,7 @@ export const useMe = () => useGet('me.get', {}, { refreshMs: 60_000 })
 /** Permissions that the page keeps using while it has something typed, although they were taken away; undefined: the present ones. */
 export const HeldMe = createContext<Me | undefined>(undefined)
 
-/** Returns whether something of the permissions before is not permitted now. */
+/** Returns whether the caller has lost a permission. */
 export const isReduced = (before: Me, now: Me) =>
   before.permissions.some(({ resource, scopes }) => {
     const left = now.permissions.filter((one) => one.resource === resource).flatMap((one) => one.scopes)

@@ -117,7 +117,7 @@ function createKeeper(
   return { current: () => tokens, keep, renew, renewInBackground, forget }
 }
 
-/** Returns false for a session that is signed in already, or whose person is about to leave: tokens that arrive now do not bring it back. */
+/** Returns whether new tokens sign the session in. They do not if it is signed in already, or if the user is signing out. */
 const canContinue = ({ kind }: SessionState) => !['signed-in', 'signing-out', 'sign-out-failed'].includes(kind)
 
 export function createSession(tenant: string): Session {
@@ -162,7 +162,7 @@ export function createSession(tenant: string): Session {
     }
   }
 
-  /** A page whose tokens are about to be renewed knows no token that names the session: then the provider gives one. */
+  /** Ends the session at the provider, which needs a token to identify it. A page without tokens first gets some from the provider. */
   async function endAtProvider() {
     const connected = await connect()
     const last = tokens.current() ?? (await connected.signInSilently())

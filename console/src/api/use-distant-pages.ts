@@ -25,7 +25,7 @@ export function useDistantPages<T>(
   const range = useRef<[number, number]>([0, 0])
   const reading = useRef(new Set<KeptPage<T>>())
 
-  /** The list stays as old as it was: reducing it does not read it. */
+  /** Changes the pages, but not the time at which the list was read. */
   function setPages(change: (pages: KeptPage<T>[]) => KeptPage<T>[]) {
     const updatedAt = queries.getQueryState(queryKey)?.dataUpdatedAt
     const changed = (kept: Kept<T> | undefined) => kept && { ...kept, pages: change(kept.pages) }
@@ -55,7 +55,7 @@ export function useDistantPages<T>(
     if (!kept || !reduce) return
     const pages = withoutDistant<T, KeptPage<T>>(kept.pages, range.current, reduce)
     if (pages !== kept.pages) setPages(() => pages)
-    // The cache has copies of the pages.
+    // The pages are taken from the cache, because it has copies of those that were just set.
     const now = queries.getQueryData<Kept<T>>(queryKey)?.pages ?? []
     for (const index of pagesToRead(now, range.current)) void readAgain(now[index]!, kept.pageParams[index], reduce)
   }

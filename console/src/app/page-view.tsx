@@ -20,7 +20,7 @@ async function load(page: PageEntry): Promise<void> {
   loaded.set(page, (await page.load()).default)
 }
 
-/** Loads the code of a page before there is a session, so that both take the time of one. */
+/** Loads the code of a page while the sign-in is still running, so that the page can be shown right after it. */
 export function preloadPage(path: string) {
   const found = findPage(path)
   if (!found) return

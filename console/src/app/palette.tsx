@@ -50,7 +50,7 @@ function PaletteBody({ onClose }: { onClose(): void }) {
     onClose()
     leave(() => navigate(to))
   }
-  /** The list marks its first entry half a second after the last letter; Enter opens the first entry also before. */
+  /** Opens the first entry on Enter. The list itself marks that entry only half a second after the last letter. */
   const openFirst = (event: KeyboardEvent<HTMLInputElement>) => {
     const isMarked = Boolean(event.currentTarget.getAttribute('aria-activedescendant'))
     const first = sections[0]?.entries[0]

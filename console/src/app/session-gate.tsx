@@ -35,7 +35,7 @@ export function SessionGate({ tenant, returned, closes }: { tenant: string; retu
   const queries = useMemo(createQueryClient, [user])
   const hasUnsaved = useHasUnsaved()
   const isSignedOut = state.kind === 'signed-out'
-  // Layout effects run before the browser paints: both begin a frame earlier.
+  // These are layout effects, which run before the browser paints, so that loading and sign-in begin a frame earlier.
   useLayoutEffect(() => {
     if (!closes) preloadPage(pathInTenant(location.pathname))
   }, [closes])

@@ -7,7 +7,8 @@ export const texts = {
   signingIn: 'Signing in…',
   signingOut: 'Signing out…',
   signOutFailed: 'You are not signed out yet',
-  signOutFailedText: 'The platform could not end your session. Whoever uses this browser can continue it until then.',
+  signOutFailedText:
+    'The platform could not end your session. Until it is ended, anybody who uses this browser can continue it.',
   keepSession: 'Stay signed in',
   signedOut: 'You are signed out',
   signedOutText: 'All tabs of this tenant are signed out too.',
@@ -46,7 +47,7 @@ export const texts = {
   toOverview: 'Go to the overview',
   crashed: 'This page stopped working',
   crashedText:
-    'The error is in the console, not in your data. Load the page again; if it stays, report the text below.',
+    'The error is in the console, not in your data. Load the page again. If the error stays, report the text below.',
   missing: 'This page could not be loaded',
   missingText:
     'The platform does not answer, or has a newer console whose files have other names. The page tries again by itself.',
@@ -56,7 +57,7 @@ export const texts = {
   retrying: 'The page tries again by itself.',
   streamCut: (reason: string) => `Live updates are interrupted (${reason}). They continue by themselves.`,
   clock: (amount: string, isAhead: boolean) =>
-    `The clock of this computer is ${amount} ${isAhead ? 'ahead of' : 'behind'} the platform's. Times such as “5 minutes ago” are wrong by that.`,
+    `The clock of this computer is ${amount} ${isAhead ? 'ahead of' : 'behind'} the platform's. Times such as “5 minutes ago” are wrong by this amount.`,
   banner: 'State of the connection',
   palette: 'Find pages, endpoints and actions',
   paletteKeys: 'Ctrl K',
@@ -89,6 +90,6 @@ export const texts = {
     ['Arrow keys', 'Move in a table, menu or chart'],
     ['Space', 'Select a row of a table'],
     ['Enter', 'Open a row of a table'],
-    ['r', 'Read again what failed'],
+    ['r', 'Load again what failed'],
   ] as const,
 }

@@ -14,7 +14,7 @@ export interface EmptyListProps {
   title: string
   /** Says what to do. */
   children: ReactNode
-  /** Creates the first one; false if the caller may not. */
+  /** A button that creates the first item; false if the caller may not create one. */
   actions?: ReactNode
 }
 

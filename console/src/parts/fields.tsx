@@ -50,7 +50,7 @@ export function FieldNotes({ description, problem }: Pick<Common<unknown>, 'desc
   )
 }
 
-/** `common` of React Aria: the validation is the platform's, so nothing is blocked by the browser. */
+/** Returns the properties for React Aria. The platform validates the values, so the browser must not block a form. */
 export const ariaOf = ({
   name,
   isRequired = false,

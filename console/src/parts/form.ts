@@ -17,7 +17,7 @@ export interface Form<V extends object> {
   /** Whether something differs from the values when the form opened, or was saved. */
   isChanged: boolean
   set(values: Partial<V>): void
-  /** The values are saved, so they may be left. A form that is not shown any more after it was saved need not say so. */
+  /** Marks the values as saved, so that the page can be left without a question. A form that closes after saving need not call it. */
   markSaved(): void
   /** `<TextField label="Name" {...form.field('name')} />` */
   field<K extends keyof V & string>(name: K): FieldState<V[K]>

@@ -5,7 +5,7 @@ export const nothingSelected: Selection = { kind: 'some', ids: new Set() }
 
 export const isSelected = (selection: Selection, id: string) => selection.kind === 'all' || selection.ids.has(id)
 
-/** Number of selected rows; `total`: of all that match. */
+/** Returns the number of selected rows; `total` is the number of all that match. */
 export const selectedCount = (selection: Selection, total: number | undefined) =>
   selection.kind === 'all' ? (total ?? Number.NaN) : selection.ids.size
 

@@ -4,13 +4,13 @@ import { type RefObject, useEffect, useRef } from 'react'
 const isText = (element: EventTarget | null): element is HTMLElement =>
   element instanceof HTMLElement &&
   (element.isContentEditable || element.matches('textarea, input')) &&
-  // Searches only find something.
+  // The text of a search is not lost work.
   !element.matches('[type=search], [role=combobox], [role=searchbox]')
 
 const textOf = (element: HTMLElement) =>
   element instanceof HTMLInputElement || element instanceof HTMLTextAreaElement ? element.value : element.textContent
 
-/** Returns a function that says whether some field has another text than before the user typed into it, or since a form was sent. */
+/** Returns a function that says whether the text of some field has changed since the user began to type, or since a form was sent. */
 export function useTypedText(within: RefObject<HTMLElement | null>, isActive: boolean): () => boolean {
   const before = useRef(new Map<HTMLElement, string | null>())
   useEffect(() => {

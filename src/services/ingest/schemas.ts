@@ -202,7 +202,7 @@ export const getTemplate = {
 export const deleteTemplate = {
   name: 'ingest.templates.delete',
   summary: 'Delete the template of an application',
-  description: 'Further samples are not kept as documents. Documents that exist stay until their time is over.',
+  description: 'Further samples are not kept as documents. Existing documents stay until their retention ends.',
   params: ofIndex,
   response: { 200: Acknowledgement },
   fails: getTemplate.fails,

@@ -9,7 +9,7 @@ import { useToast } from '../../parts/toast.tsx'
 import { texts } from './texts.ts'
 
 const themes: Theme[] = ['system', 'light', 'dark']
-/** Lists have no empty keys. */
+/** Stands for the empty value, because a list accepts no empty key. */
 const byDefault = 'default'
 
 export function Preferences() {

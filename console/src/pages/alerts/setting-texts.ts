@@ -54,7 +54,7 @@ export const settingTexts = {
     '1 to 100 letters, digits, _ . and -, such as HIGH_TEMPERATURE. An endpoint has one open alert of a type.',
   severityLevel: 'Severity',
   target: 'Endpoints that it watches',
-  targets: { appName: 'All of an application', appVersionName: 'All of a version', endpointIds: 'Single ones' },
+  targets: { appName: 'All of an application', appVersionName: 'All of a version', endpointIds: 'Single endpoints' },
   appName: 'Application',
   appVersionName: 'Version',
   endpointIds: 'Endpoints',

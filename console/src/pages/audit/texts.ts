@@ -1,6 +1,6 @@
 export const texts = {
   title: 'Audit log',
-  lead: 'Who changed what, when, from where and by which request. Logins are recorded too.',
+  lead: 'Shows who changed what, when, from where and by which request. Logins are recorded too.',
   period: 'Period',
   periods: {
     'now-1h': 'Last hour',

@@ -1,6 +1,6 @@
 export const texts = {
   title: 'Commands',
-  lead: 'What the platform asked endpoints of an application to do, and what they answered.',
+  lead: 'Commands to the endpoints of an application, and the results that the devices returned.',
   application: 'Application',
   search: 'Command types',
   state: 'State',

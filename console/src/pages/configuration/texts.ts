@@ -2,7 +2,7 @@ import { count } from '../../parts/texts.ts'
 
 export const texts = {
   title: 'Configuration',
-  lead: 'What devices of a version get as their configuration, and whether they have applied it.',
+  lead: 'The configurations that devices of a version get, and whether the devices have applied them.',
   application: 'Application',
   version: 'Version',
   name: 'Configuration',
@@ -22,7 +22,8 @@ export const texts = {
   changed: 'Last change',
   save: 'Save and send',
   saved: 'Configuration saved; connected devices get it now',
-  conflict: 'Somebody else has changed the configuration meanwhile. The left side of the difference is theirs now.',
+  conflict:
+    'Somebody else has changed the configuration meanwhile. The left side of the difference shows that change now.',
   delete: 'Delete',
   objectName: (name: string, version: string) => `default configuration ${name} of ${version}`,
   deleted: 'Default configuration deleted',
@@ -45,7 +46,8 @@ export const texts = {
     number === 1
       ? 'One endpoint gets it, at once if it is connected.'
       : `${count(number)} endpoints get it, at once if they are connected.`,
-  applyFilter: 'All endpoints that match the filter now get it, at once if they are connected. Later ones do not.',
+  applyFilter:
+    'Every endpoint that matches the filter at this moment gets it, at once if it is connected. Endpoints that match later do not.',
   applied: (number: number) =>
     number === 1 ? '1 endpoint has this configuration now' : `${count(number)} endpoints have this configuration now`,
   toStatuses: 'Watch their statuses',

@@ -8,7 +8,7 @@ export const texts = {
   loading: 'Loading…',
   // the choice
   version: 'Application version',
-  versionNote: 'What the device runs. Configuration and rules belong to the application and its version.',
+  versionNote: 'The version that the device runs. Configuration and rules belong to the application and its version.',
   newApplication: 'A new application…',
   firstVersion: (application: string) => `${application}, with a first version`,
   application: 'Name of the application',
@@ -20,8 +20,8 @@ export const texts = {
   idDefault: (part: string) => `device-${part}`,
   create: 'Create and continue',
   mayNotCreate: 'There is no application version yet, and you may not create one. Ask an administrator of the tenant.',
-  madeApplication: (name: string) => `The application ${name} is there; creating its version did not work.`,
-  madeVersion: (name: string) => `The version ${name} is there; registering the device did not work.`,
+  madeApplication: (name: string) => `The application ${name} was created, but creating its version failed.`,
+  madeVersion: (name: string) => `The version ${name} was created, but registering the device failed.`,
   // the lines
   send: 'Send a message',
   with: 'Send with',
@@ -46,7 +46,7 @@ export const texts = {
   sendNow: 'Send',
   copyLines: 'Copy',
   token:
-    'The token in these lines identifies the device and is shown only now. The page Access of the endpoint makes others.',
+    'The token in these lines identifies the device and is shown only now. You can create others on the tab Access of the endpoint.',
   noToken:
     'The token of this device was shown when it was created, and the platform keeps it only as a hash. Create another one to fill in the lines; the old one stays valid.',
   createToken: 'Create a token',
@@ -67,7 +67,7 @@ export const texts = {
   arrival: 'First message',
   waiting: 'Waiting for the first message…',
   waitingNote: 'It appears here within a second, also when the platform refuses it.',
-  interrupted: 'The live connection broke and is made again by itself. Until then the page asks every few seconds.',
+  interrupted: 'The live connection was lost. Until the page has reconnected, it asks for messages every few seconds.',
   ended: (reason: string) => `The platform ended the live connection: ${reason}`,
   refusedOwn: 'A message of this device was refused.',
   refusedOther: 'A message or connection was refused. It names no known device, so it may be this one.',

@@ -68,14 +68,14 @@ export const texts = {
   cancel: 'Cancel',
   submit: 'Create',
   set: 'Set',
-  done: 'I have kept it',
+  done: 'I have saved it',
   // edit
   username: 'User name',
-  usernameNote: 'Printable ASCII characters without : and @. Without one, it is generated.',
+  usernameNote: 'Printable ASCII characters without : and @. Leave it empty to generate one.',
   password: 'Password',
-  passwordNote: '1 to 72 printable ASCII characters. Without one, a strong one is generated.',
+  passwordNote: '1 to 72 printable ASCII characters. Leave it empty to generate a strong one.',
   commonName: 'Common name',
-  commonNameNote: 'Names the device in the certificate. Without one, it is a random id.',
+  commonNameNote: 'The name of the device in the certificate. Leave it empty for a random id.',
   lifetime: 'Valid for',
   lifetimes: {
     '86400': 'One day',

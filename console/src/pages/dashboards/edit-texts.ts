@@ -52,7 +52,7 @@ export const editTexts = {
   variableName: 'Name',
   variableNameNote: 'Letters and digits; it begins with a letter.',
   variableNameWrong: (max: number, name: string) =>
-    `A name has at most ${count(max)} letters and digits, and begins with a letter. Until then the name is ${name}.`,
+    `A name has at most ${count(max)} letters and digits, and begins with a letter. Until you correct it, the name stays ${name}.`,
   variableKind: 'Kind',
   variableKinds: { endpoint: 'Endpoint', application: 'Application', filter: 'Filter', time: 'Time' },
   variableLabel: 'Label',
@@ -92,7 +92,7 @@ export const editTexts = {
   decimals: 'Decimals',
   time: 'Time',
   thresholds: 'Thresholds',
-  thresholdsNote: 'The colour applies from the value on.',
+  thresholdsNote: 'Each colour applies to values from its threshold upwards.',
   addThreshold: 'Add a threshold',
   removeThreshold: (number: number) => `Remove threshold ${count(number)}`,
   from: 'From',

@@ -91,7 +91,7 @@ export default function DashboardsPage() {
     address.values.whose === 'all' || isOwn(dashboard) === (address.values.whose === 'own')
   const items = list.items.filter(isChosen)
   const { hasMore, isLoadingMore, loadMore } = list
-  // Dashboards are filtered by owner in the page, so that the filter needs all of them.
+  // The page itself filters dashboards by owner, so it needs all of them.
   useEffect(() => {
     if (address.values.whose !== 'all' && hasMore && !isLoadingMore) loadMore()
   }, [address.values.whose, hasMore, isLoadingMore, loadMore])

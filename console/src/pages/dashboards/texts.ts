@@ -49,7 +49,7 @@ export const texts = {
   bar: 'Choices of the dashboard',
   time: 'Time',
   refresh: 'Refresh',
-  refreshes: { live: 'Live', '10s': 'Every 10 s', '1m': 'Every minute', '5m': 'Every 5 minutes', off: 'Not by itself' },
+  refreshes: { live: 'Live', '10s': 'Every 10 s', '1m': 'Every minute', '5m': 'Every 5 minutes', off: 'Only by hand' },
   reload: 'Refresh now',
   live: { connecting: 'Connecting', live: 'Live', interrupted: 'Reconnecting', ended: 'Not live' },
   durations: {
@@ -88,7 +88,7 @@ export const texts = {
   useForApplication: 'Use for an application',
   useTitle: 'Use this dashboard for an application',
   useText:
-    'Every endpoint of the version gets a copy of this dashboard. Its first application and endpoint variables take the endpoint that is shown.',
+    'Every endpoint of the version gets a copy of this dashboard. In the copy, the first endpoint variable and the first application variable are set to the endpoint that is shown and to its application.',
   appVersion: 'Version of the application',
   useSubmit: 'Use',
   used: 'The version of the application has this dashboard now.',

@@ -13,14 +13,14 @@ import { WidgetNote } from './widget-notes.tsx'
 import { widgetTexts as texts } from './widget-texts.ts'
 
 const limitDefault = 100
-/** The API selects alerts by endpoint, not by application or filter: these are applied here. */
+/** Maximum number of endpoints of an application or filter. The API cannot select alerts by these, so the widget does. */
 const endpointsMax = 1_000
 const readMax = 1_000
 const refreshMs = 30_000
 
 const known = (values: readonly string[] | undefined, allowed: readonly string[]) =>
   values?.map((word) => word.toUpperCase()).filter((word) => allowed.includes(word)) ?? []
-/** The specification says open where people say active. */
+/** Returns the states as the API names them. Some dashboards call open alerts "active". */
 const statesOf = (states: readonly string[] | undefined) =>
   known(
     states?.map((state) => (state.toUpperCase() === 'ACTIVE' ? 'OPEN' : state)),

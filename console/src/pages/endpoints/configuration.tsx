@@ -214,7 +214,7 @@ interface EditorProps extends TabProps {
 function Editor(props: EditorProps) {
   const { endpointId, appVersion } = props.endpoint
   const args = { endpointId, appVersionName: appVersion.name, name: props.name }
-  // Its version is known only if the endpoint has a configuration of its own.
+  // Only a configuration of the endpoint itself is read, for its ETag; a default of the version has none here.
   const [hasOwn] = useState(props.own !== undefined)
   const read = useGet('configurations.endpoints.get', args, { enabled: hasOwn })
   if (read.isLoading) return <Loading label={texts.loading} />

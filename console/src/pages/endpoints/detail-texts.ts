@@ -146,7 +146,7 @@ export const texts = {
   alertResolved: (type: string) => `Alert ${type} resolved`,
   correlationId: 'Correlation id',
   why: 'Why',
-  payloadOmitted: 'The payload is not kept: the traffic log keeps less for this application.',
+  payloadOmitted: 'The payload is not kept, because the traffic log of this application is configured to keep less.',
   noPayload: 'Without payload',
   direction: { INBOUND: 'From the device', OUTBOUND: 'To the device' },
   partMissing: (part: string) => `${part} cannot be shown`,

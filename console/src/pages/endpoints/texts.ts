@@ -23,7 +23,8 @@ export const texts = {
     'silent-7d': 'Silent for 7 days or more',
   },
   allConnections: 'All',
-  incomplete: 'There are too many endpoints to count all of them in time. The numbers are of those registered first.',
+  incomplete:
+    'There are too many endpoints to count all of them in time. Only those that were registered first are counted.',
   byFilter: (id: string) => `Only endpoints that match the filter ${id}.`,
   byMetadata: (where: string) => `Only endpoints with the metadata ${where}.`,
   columns: {
@@ -96,7 +97,7 @@ export const bulkTexts = {
     `This deletes ${endpoints(number)} with their tokens, metadata, time series, files and relations. It cannot be undone. Nothing has happened yet.`,
   samples: 'The first of them',
   refused: (number: number) =>
-    `You may not change ${endpoints(number)} of the selection. They are left out with the reason.`,
+    `You may not change ${endpoints(number)} of the selection. They are left out, and the job shows the reason.`,
   more: (number: number) => `and ${count(number)} more`,
   word: 'delete',
   typeWord: (word: string) => `Type ${word} to confirm`,

@@ -2,7 +2,7 @@ import { count } from '../../parts/texts.ts'
 
 export const texts = {
   title: 'Explore',
-  lead: 'Charts of time series: several endpoints and series, aggregated, and beside an earlier period.',
+  lead: 'Charts of time series: of several endpoints and series, aggregated, and compared with an earlier period.',
   application: 'Application',
   endpoints: 'Endpoints',
   series: 'Series',
@@ -28,9 +28,9 @@ export const texts = {
   },
   compares: {
     none: 'No comparison',
-    previous: 'And the period before',
-    day: 'And a day earlier',
-    week: 'And a week earlier',
+    previous: 'The period before',
+    day: 'A day earlier',
+    week: 'A week earlier',
   },
   earlier: (name: string) => `${name}, earlier`,
   startTitle: 'Choose what to see',

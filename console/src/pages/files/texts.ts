@@ -1,6 +1,6 @@
 export const texts = {
   title: 'Files',
-  lead: 'Files and blobs that endpoints uploaded. A file has a name and is replaced as a whole; every blob is kept beside the others.',
+  lead: 'Files and blobs that endpoints uploaded. A new upload replaces the file of the same name; it never replaces a blob.',
   application: 'Application',
   noApplicationTitle: 'No application yet',
   noApplicationText: 'Files belong to endpoints of an application. Create one first.',

@@ -72,7 +72,7 @@ export const texts = {
   canceled: 'The job is canceled',
   start: 'Start',
   started: 'The job has started',
-  prepared: 'This is a preview. Nothing has happened yet; it is deleted after a day.',
+  prepared: 'This is a preview. Nothing has happened yet. The preview is deleted after a day.',
   problem: (reason: string) => `The last attempt failed and is repeated: ${reason}`,
   canceledText: (pending: number) =>
     pending === 0 ? 'Canceled after every item was done.' : `Canceled: ${count(pending)} items were not touched.`,

@@ -97,12 +97,13 @@ export const texts = {
     accounts: 'The user of the network who owns the gateways.',
   },
   identityServer: 'Identity server',
-  identityNote: 'host, host:port or a URL without a path. Other servers are the same unless you name them.',
+  identityNote:
+    'host, host:port or a URL without a path. The other servers have the same address unless you enter another one.',
   mqttUrl: 'MQTT server',
   mqttNote: 'Such as mqtts://eu1.cloud.thethings.network:8883. Uplinks and downlinks go through it.',
   apiKey: 'API key of the network',
   apiKeyNote: 'It is encrypted at rest and never shown again.',
-  newApiKeyNote: 'Only to change it. The session is opened again with the new one.',
+  newApiKeyNote: 'Fill it in only to change the key. The session then reconnects with the new key.',
   submit: 'Create',
   created: 'Integration created',
 }

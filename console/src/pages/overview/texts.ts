@@ -1,6 +1,6 @@
 import { count } from '../../parts/texts.ts'
 
-/** Few are not 0 %, and almost all are not 100 %. */
+/** Returns a rounded percentage. It is 0 % only for none, and 100 % only for all. */
 function percentOf(part: number, all: number): string {
   const percent = Math.round((100 * part) / all)
   if (percent === 0 && part > 0) return 'Less than 1 %'

@@ -76,7 +76,7 @@ export const texts = {
   ok: 'Succeeded',
   failed: 'Failed',
   backupsEmptyTitle: 'No backups yet',
-  backupsEmptyText: 'Run this on the machine of the platform, by a timer too. The file can be encrypted.',
+  backupsEmptyText: 'Run this command on the machine of the platform, best by a timer. The file can be encrypted.',
   backupCommand: 'bin/waypost backup /safe/place/waypost.backup',
   backupFacts: 'Run',
   facts: {
@@ -93,7 +93,7 @@ export const texts = {
   // settings
   settingsTitle: 'Settings in effect',
   settingsLead:
-    'Settings of the node that answers. They are changed by environment variables or the file, then a restart.',
+    'Settings of the node that answers. To change them, set environment variables or edit the files that these name, then restart the node.',
   settingsSearch: 'Search name, meaning or value',
   owner: 'Service',
   allOwners: 'All services',

@@ -1,4 +1,4 @@
-/** Events that could not be run for a rule: their reasons, retry and deletion. */
+/** Events for which a rule could not run: their reasons, retry and deletion. */
 import { useMay } from '../../api/me.ts'
 import type { ItemOf } from '../../api/operation-types.ts'
 import { useChange, useList } from '../../api/query.ts'

@@ -1,4 +1,4 @@
-/** Changes a trigger or an action by a form. All rules that have it use the changed one. */
+/** Changes a trigger or an action by a form. The change applies to all rules that use it. */
 import { type FormEvent, useState } from 'react'
 import { type GetResult, useChange, useGet } from '../../api/query.ts'
 import { AsCommand } from '../../parts/as-command.tsx'

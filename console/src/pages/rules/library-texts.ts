@@ -5,7 +5,8 @@ export const libraryTexts = {
   searchName: 'Search the name',
   columns: { name: 'Name', description: 'Description', created: 'Created', updated: 'Changed', actions: 'Actions' },
   noSnippetsTitle: 'No snippets yet',
-  noSnippetsText: 'Keep parts of scripts here that you use again. People copy them; scripts do not see them.',
+  noSnippetsText:
+    'Keep parts of scripts here that you use again. You copy them into scripts; scripts cannot load them.',
   loading: 'Loading the snippet',
   code: 'Text',
   codeNote: 'It is not checked, because it may be a part of a script.',
@@ -34,7 +35,7 @@ export const libraryTexts = {
   valueNote: 'It is stored sealed and never shown again, also not to you.',
   newValueNote: 'Leave it empty to keep the present value, which nobody can read.',
   usage: (name: string) => `ctx.toolbox.secrets.get('${name}')`,
-  usageNote: 'Scripts of people who may read the secret get its value by',
+  usageNote: 'Scripts whose author may read the secret get its value with',
   secretCreated: 'Secret created. Its value is not shown again.',
   secretSaved: 'Secret saved',
   secretDeleted: 'Secret deleted',

@@ -1,4 +1,4 @@
-/** Rules, what they did, and events that could not be run. */
+/** Rules, their runs, and events for which a rule could not run. */
 import { useState } from 'react'
 import { useLocation } from 'wouter'
 import { useMay } from '../../api/me.ts'

@@ -17,7 +17,7 @@ export const formTexts = {
   metadata: 'Metadata',
   metadataNote: 'Any JSON for people and tools; devices do not get it.',
   fromNote:
-    'Devices that run one of these can be upgraded to this version. None: a starting point, which is never offered.',
+    'Devices that run one of these can be upgraded to this version. Without any, it is a starting point, which is never offered.',
   firstVersion: 'This is the first version of the application: a starting point, from which later versions upgrade.',
   strategyNotes: {
     suspended: 'Not offered yet, or no longer.',
@@ -29,7 +29,7 @@ export const formTexts = {
   threshold: 'Halt by itself',
   thresholdNote: 'Stops the rollout when too many devices report a failure.',
   percent: 'Failures in %',
-  attempts: 'After reports',
+  attempts: 'After this many reports',
   filter: 'Filter',
   date: 'From, UTC',
   atOnce: 'At once.',
@@ -68,7 +68,7 @@ export const formTexts = {
   cancelUpload: 'Cancel the upload',
   canceled: 'The upload was canceled. Nothing has changed.',
   retryUpload: 'Upload again',
-  stored: 'The file is stored, and its checksum is that of your file.',
+  stored: 'The file is stored, and its checksum matches that of your file.',
   download: 'Download',
   downloadTooLarge: 'The file is too large for the browser. Use the command line.',
   // failures

@@ -2,7 +2,7 @@ import { count } from '../../parts/texts.ts'
 
 export const texts = {
   title: 'Software',
-  lead: 'Versions of the software of devices, and how far each has come.',
+  lead: 'Versions of the software of devices, and the progress of their rollouts.',
   application: 'Application',
   tabs: { label: 'Parts of this page', versions: 'Versions', endpoints: 'Endpoints' },
   columns: {
@@ -40,7 +40,7 @@ export const texts = {
     report: 'Last report',
     updated: 'Since',
   },
-  endpointsEmptyTitle: 'No endpoint is here',
+  endpointsEmptyTitle: 'No endpoints yet',
   endpointsEmptyText: 'Endpoints appear when they report a version or are offered one.',
   noMatchTitle: 'Nothing matches',
   noMatchText: 'No endpoint has this state and id.',

@@ -38,7 +38,7 @@ export const texts = {
   edit: 'Edit',
   save: 'Save',
   cancel: 'Cancel',
-  done: 'I have kept it',
+  done: 'I have saved it',
   saved: 'Tenant saved',
   suspend: 'Suspend',
   suspendTitle: (name: string) => `Suspend ${name}?`,
@@ -75,7 +75,7 @@ export const texts = {
     applications: 'Applications (recorded only)',
     description: 'Description',
   },
-  ofSettings: 'As the settings say',
+  ofSettings: 'As in the settings',
   noPackage: 'No package. The limits of the settings apply.',
   subscriptions: { PERMANENT: 'Permanent', RENEWAL: 'Renewal', TRIAL: 'Trial' },
   // edit

@@ -59,7 +59,7 @@ export function UserActions({ user, isSelf }: { user: User; isSelf: boolean }) {
 
 const letters = 'abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789'
 
-/** Returns a password of 20 letters and digits that cannot be confused with others: about 115 bits. */
+/** Returns a password of 20 letters and digits that people cannot confuse, such as l and 1: about 115 bits. */
 const generatePassword = () =>
   [...crypto.getRandomValues(new Uint32Array(20))].map((random) => letters[random % letters.length]).join('')
 

@@ -1,6 +1,6 @@
 export const texts = {
   title: 'VPN',
-  lead: 'Devices that the platform reaches, and people who reach the devices.',
+  lead: 'Devices that people can reach over the VPN, and the people who reach them.',
   create: 'New VPN client',
   endpoint: 'Only of this endpoint: its id',
   state: 'State',

@@ -21,9 +21,9 @@ export interface JsonDraft {
   isChanged: boolean
   setText(text: string): void
   setValue(value: unknown): void
-  /** A text within the form is not valid; undefined: it is again. */
+  /** Reports that a text within the form is not valid, or, with undefined, that it is valid again. */
   setBroken(path: string, problem: string | undefined): void
-  /** The draft is saved, so the page may be left without a question; the text stays in the editor. */
+  /** Marks the draft as saved, so that the page can be left without a question; the text stays in the editor. */
   markSaved(): void
   /** Forgets what was typed. */
   reset(): void

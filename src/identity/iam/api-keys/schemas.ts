@@ -59,7 +59,7 @@ export const createApiKey = {
 export const deleteApiKey = {
   name: 'apiKeys.delete',
   summary: 'Revoke an API key',
-  description: 'Within a second the key is rejected.',
+  description: 'The key stops working within a second.',
   params: byId('API key'),
   response: { 204: Empty() },
   fails: { 404: 'The tenant has no API key with this id, or the caller may not read it.' },
