@@ -181,6 +181,27 @@ test('without an id_token_hint the logout page asks for confirmation, without a 
   assert.match((await browser.go(client.authUrl(pkce().challenge, { prompt: 'none' }))).location, /login_required/)
 })
 
+test('sign-in and logout work by POST of a form too, as the standards require', async () => {
+  const browser = aBrowser()
+  const { searchParams: parameters } = new URL(client.authUrl(pkce().challenge))
+  const posted = await browser.go(client.at('auth'), Object.fromEntries(parameters))
+  assert.equal(posted.status, 303, posted.text)
+  const callback = await browser.signIn(posted.location, 'ada')
+  assert.equal(callback.searchParams.get('state'), 's1')
+  const known = await browser.go(client.at('auth'), { ...Object.fromEntries(parameters), prompt: 'none' })
+  assert.match((await browser.go(known.location)).location, /[?#&]code=/, 'the session must be known')
+  const twice = await browser.go(`${client.at('auth')}?state=s2`, Object.fromEntries(parameters))
+  assert.match((await browser.go(twice.location)).location, /error=invalid_request/)
+
+  const uri = `${base}/bye`
+  const asked = await browser.go(client.at('logout'), { client_id: realm.frontend, post_logout_redirect_uri: uri })
+  assert.equal(asked.status, 303, asked.text)
+  assert.equal(new URL(asked.location).searchParams.get('post_logout_redirect_uri'), uri)
+  assert.match((await browser.go(asked.location)).text, /form="op\.logoutForm"/)
+  const empty = await call(client.at('auth'), { method: 'POST' })
+  assert.equal((await browser.go(empty.headers.get('location')!)).status, 400)
+})
+
 test('redirects are allowed only to the base URL, loopback and registered addresses', async () => {
   const { challenge } = pkce()
   const ask = (redirect_uri: string) => aBrowser().go(client.authUrl(challenge, { redirect_uri }))

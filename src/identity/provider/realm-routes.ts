@@ -14,6 +14,7 @@ import { errorPage } from '../pages/pages.ts'
 import { isRealmName } from '../realms.ts'
 import type { Realm } from '../types.ts'
 import type { createAccountPages } from './account-pages.ts'
+import { queryOfForm } from './form-navigation.ts'
 import { isFrame, serveFrame } from './frames.ts'
 import { createInstances } from './instances.ts'
 import { type Call, normalizeCall } from './keycloak-compat.ts'
@@ -86,6 +87,9 @@ export function mountRealms(app: FastifyInstance, kit: Kit, core: Core, account:
       return account.serve(request, reply, { realm, mount, path, query: request.originalQuery })
     }
 
+    const query = queryOfForm({ method: request.method, path, query: request.originalQuery }, formOf(request))
+    if (query !== undefined) return reply.redirect(`${core.realms.issuerOf(tenantId)}/${path}?${query}`, 303)
+
     // The data is loaded before a transaction begins, because a transaction must not take a second connection.
     await core.deniedTokens.load()
     const { provider, handle } = await instances.get(realm)
@@ -144,6 +148,15 @@ export function mountRealms(app: FastifyInstance, kit: Kit, core: Core, account:
 }
 
 const bodyOf = ({ body }: FastifyRequest) => (Buffer.isBuffer(body) ? body : undefined)
+
+const isForm = ({ headers }: FastifyRequest) =>
+  headers['content-type']?.split(';')[0]?.trim().toLowerCase() === formType
+
+/** Returns the fields of a form; none for a body of another type. */
+function formOf(request: FastifyRequest): Form {
+  const body = bodyOf(request)
+  return isForm(request) && body ? { ...querystring.parse(body.toString()) } : {}
+}
 
 const withoutAny = <C extends { webOrigins: string[] }>(client: C): C => ({
   ...client,
@@ -205,11 +218,9 @@ function innerRequest(
   { path, allowedOrigin }: { path: string; allowedOrigin: string | undefined },
 ) {
   const base = new URL(baseUrl)
-  const isForm = request.headers['content-type']?.split(';')[0]?.trim().toLowerCase() === formType
-  const form = bodyOf(request)
-  const parsed: Form = isForm && form ? { ...querystring.parse(form.toString()) } : {}
+  const parsed = formOf(request)
   const call: Call = normalizeCall(realm.frontendClientId, { path: `/${path}`, headers: request.headers, form: parsed })
-  const body = isForm ? Buffer.from(querystring.stringify(defined(call.form))) : form
+  const body = isForm(request) ? Buffer.from(querystring.stringify(defined(call.form))) : bodyOf(request)
 
   const headers: Call['headers'] = { ...call.headers, host: base.host, 'x-forwarded-proto': base.protocol.slice(0, -1) }
   for (const name of droppedHeaders) delete headers[name]
