@@ -83,12 +83,15 @@ interface Shape {
   maxLength?: number
 }
 
-/** Returns the length of the longest JSON that the schema accepts; Infinity if it has no limit. */
+/** Bytes of a character in JSON: many clients escape those that are not ASCII (`\u00e9`). Shorter texts are mostly names and ids. */
+const bytesPerCharacter = (maxLength: number) => (maxLength > 10_000 ? 6 : 1)
+
+/** Returns the bytes of the longest JSON that the schema accepts; Infinity if it has no limit. */
 function longestJsonOf({ type, properties, items, anyOf, maxItems = Infinity, maxLength = Infinity }: Shape): number {
   if (anyOf) return Math.max(...anyOf.map(longestJsonOf))
   const [kind] = [type].flat()
   if (kind === 'array') return maxItems * (longestJsonOf(items ?? {}) + 1)
-  if (kind === 'string') return maxLength + 2
+  if (kind === 'string') return maxLength * bytesPerCharacter(maxLength) + 2
   if (kind === 'object' && properties)
     return Object.entries(properties).reduce((sum, [name, inner]) => sum + name.length + 4 + longestJsonOf(inner), 2)
   return kind === undefined || kind === 'object' ? Infinity : 25

@@ -86,6 +86,7 @@ suite('creating device integrations', () => {
     [/endpointMetadata/, { endpointMetadata: { 'not a key': 1 } }],
     [/endpointMetadata/, { endpointMetadata: [1] }],
     [/endpointRelations/, { endpointRelations: [{ type: 'owns', from: 'x' }] }],
+    [/endpointRelations: .*exactly one/, { endpointRelations: [{ type: 'contains', from: 'x', to: 'y' }] }],
     [/formatter: line 1/, { formatter: 'function decodeUplink(input) {' }],
     [/formatter: .*decodeUplink or encodeDownlink/, { formatter: 'var x = 1' }],
     [/formatter: .*return/, { formatter: `${codec}; return 5` }],

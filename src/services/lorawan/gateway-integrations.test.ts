@@ -113,14 +113,18 @@ suite('gateway integrations', () => {
     [/gatewayServerAddress/, { netGatewayInfo: { ...info, gatewayServerAddress: undefined } }],
     [/scheduleAnytimeDelay/, { netGatewayInfo: { ...info, scheduleAnytimeDelay: 'soon' } }],
     [/netGatewayInfo/, { netGatewayInfo: undefined }],
+    [/endpointMetadata/, { endpointMetadata: { 'not a key': 1 } }],
+    [/endpointRelations: .*exactly one/, { endpointRelations: [{ type: 'contains', from: 'x', to: 'y' }] }],
+    [/no endpoint/, { endpointRelations: [{ type: 'contains', from: 'no-such-endpoint' }] }],
   ]
   for (const [field, gateway] of cases)
-    test(`the gateway ${JSON.stringify(gateway).slice(0, 60)} is answered with 400`, async () => {
+    test(`the gateway ${JSON.stringify(gateway).slice(0, 70)} is refused before the network registers it`, async () => {
       const network = await aNetworkApi(() => ({}))
       const { path, version } = await anAccount({ netIdentityServerHost: network.host })
       const gateways = [{ netGatewayId: 'a', name: 'a', netGatewayInfo: info, ...gateway }]
       const body = { appVersionName: version, registerGatewaysOnNet: true, gateways }
-      assert.match((await expectStatus(400, `POST ${path}/gateways`, body)).body.message, field)
+      const status = field.source === 'no endpoint' ? 404 : 400
+      assert.match((await expectStatus(status, `POST ${path}/gateways`, body)).body.message, field)
       assert.deepEqual(network.requests, [])
     })
 

@@ -1,5 +1,6 @@
 import type { Ctx } from '../../kernel/contract.ts'
 import { notModified } from '../../kernel/etag.ts'
+import { bodyLimitBytes } from '../../kernel/http/body.ts'
 import type { Http, Reply } from '../../kernel/http/routes.ts'
 import type { OperationSchema, Static, TSchema } from '../../kernel/schema.ts'
 import * as accounts from './schemas/accounts.ts'
@@ -58,7 +59,8 @@ function itemRoutes<P extends TSchema, B extends TSchema>(
   )
   http.patch(
     path,
-    { schema: schemas.patch, config: scope(`${name}:update`) },
+    // A formatter may have 65,000 characters.
+    { schema: schemas.patch, config: { ...scope(`${name}:update`), bodyBytesMax: bodyLimitBytes } },
     async ({ ctx, params, body, headers }, reply) => {
       const changed = await operations.patch(ctx, params as Static<P>, body as Static<B>, headers['if-match'])
       return reply.header('etag', changed.etag).send(changed.view)

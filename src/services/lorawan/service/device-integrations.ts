@@ -147,6 +147,7 @@ async function create(deps: Deps, ctx: Ctx, id: number, request: Parameters<Devi
   const { kit } = deps
   const app = requireApp(ctx, id, await findAppIntegration(kit.db.sql, id), appScopes.createDevice)
   const { appVersionName, devices, poolIds = [] } = request
+  requireOneEnd(devices, 'devices')
   const { tenantId, appName } = app
   const version = await requireVersion(deps, ctx, { tenantId, appVersionName, appName, scope: appScopes.createDevice })
   const functions = await inspectAll(
@@ -204,6 +205,15 @@ const newRow = (endpointId: string, device: NewDevice, functions: CodecFunctions
   downlinkFPort: device.downlinkFPort ?? 1,
   downlinkConfirmed: device.downlinkConfirmed ?? false,
 })
+
+/** Throws 400 for a relation with both `from` and `to`: only one of them can be the other endpoint. */
+export function requireOneEnd(items: Pick<NewDevice, 'endpointRelations'>[], field: string) {
+  const index = items.findIndex(({ endpointRelations = [] }) =>
+    endpointRelations.some((relation) => 'from' in relation && 'to' in relation),
+  )
+  if (index !== -1)
+    throw invalidField(`${field}[${index}].endpointRelations`, 'expected exactly one of from and to in each')
+}
 
 /** The endpoint that is registered together with a device or gateway. */
 export const registrationOf = (

@@ -24,7 +24,7 @@ import {
   visibleGateways,
 } from './access.ts'
 import { accessOf, withoutNulls } from './connections.ts'
-import { registrationOf } from './device-integrations.ts'
+import { registrationOf, requireOneEnd } from './device-integrations.ts'
 import { deregisterGateway, type GatewayRegistration, NetworkProblem, registerGateway } from './network-api.ts'
 
 type GatewayInfo = GatewayRegistration['info']
@@ -150,17 +150,23 @@ async function create(deps: Deps, ctx: Ctx, id: number, input: Parameters<Gatewa
   const withoutInfo = onNet ? gateways.findIndex(({ netGatewayInfo }) => !netGatewayInfo) : -1
   if (withoutInfo !== -1)
     throw invalidField(`gateways[${withoutInfo}].netGatewayInfo`, 'is required while registerGatewaysOnNet is true')
+  requireOneEnd(gateways, 'gateways')
   const reasons = new Map<number, string>()
   const ids = gateways.map(({ netGatewayId }) => netGatewayId)
   const taken = await store.findTakenGatewayIds(kit.db.sql, { tenantId, netIdentityServerKey }, ids)
   for (const [index, netGatewayId] of ids.entries())
     if (ids.indexOf(netGatewayId) < index) reasons.set(index, `${netGatewayId} occurs twice in the request`)
     else if (taken.has(netGatewayId)) reasons.set(index, takenText(netGatewayId))
-  if (onNet) await registerOnNet(deps, ctx, account, gateways, reasons)
-  const candidates = gateways
-    .map((gateway, index): Candidate => ({ gateway, requestPath: `gateways[${index}]` }))
-    .filter((_, index) => !reasons.has(index))
-  const created = await insert(deps, ctx, account, { version, poolIds }, candidates)
+  const candidates = () =>
+    gateways
+      .map((gateway, index): Candidate => ({ gateway, requestPath: `gateways[${index}]` }))
+      .filter((_, index) => !reasons.has(index))
+  const insertAll = (sql: Sql) => insert(deps, sql, ctx, account, { version, poolIds }, candidates())
+  if (onNet) {
+    await rehearse(deps, insertAll)
+    await registerOnNet(deps, ctx, account, gateways, reasons)
+  }
+  const created = await kit.db.tx(insertAll)
   for (const [index, netGatewayId] of ids.entries())
     if (!reasons.has(index) && !created.some((row) => row.netGatewayId === netGatewayId))
       reasons.set(index, takenText(netGatewayId))
@@ -169,6 +175,20 @@ async function create(deps: Deps, ctx: Ctx, id: number, input: Parameters<Gatewa
     .map(([index, reason]) => ({ netGatewayId: ids[index]!, reason }))
   created.sort((a, b) => ids.indexOf(a.netGatewayId) - ids.indexOf(b.netGatewayId))
   return { createdCount: created.length, failedCount: failed.length, created: created.map(viewOf), failed }
+}
+
+const rehearsed = Symbol('rehearsed')
+
+/** Inserts and rolls back. Metadata or relations that are refused (400, 404) are found before the network registers a gateway. */
+async function rehearse({ kit }: Deps, insertAll: (sql: Sql) => Promise<unknown>) {
+  try {
+    await kit.db.tx(async (sql) => {
+      await insertAll(sql)
+      throw rehearsed
+    })
+  } catch (error) {
+    if (error !== rehearsed) throw error
+  }
 }
 
 const takenText = (netGatewayId: string) => `${netGatewayId} already has a gateway integration`
@@ -213,8 +233,9 @@ async function registerOnNet(
   await Promise.all(Array.from({ length: concurrentRegistrations }, work))
 }
 
-const insert = (
+async function insert(
   deps: Deps,
+  sql: Sql,
   ctx: Ctx,
   account: IntegrationRow,
   {
@@ -222,25 +243,22 @@ const insert = (
     poolIds,
   }: { version: { tenantId: string; applicationName: string; versionName: string }; poolIds: string[] },
   candidates: Candidate[],
-) =>
-  deps.kit.db.tx(async (sql) => {
-    if (candidates.length === 0) return []
-    const { tenantId, netIdentityServerKey, id: accountIntegrationId } = account
-    const { applicationName: appName, versionName: appVersionName } = version
-    const rows = candidates.map(({ gateway }) => newRow(deps.kit.newId(), gateway))
-    const common = { tenantId, accountIntegrationId, netIdentityServerKey, appName, appVersionName, poolIds }
-    const inserted = await store.insertGateways(sql, common, rows, deps.kit.now())
-    const registrations = candidates.flatMap(({ gateway, requestPath }, index) =>
-      inserted.has(gateway.netGatewayId)
-        ? [registrationOf(rows[index]!.endpointId, gateway, poolIds, requestPath)]
-        : [],
-    )
-    await deps.register.registerAll(sql, ctx, version, registrations)
-    const found = await store.findGatewaysByNetId(sql, accountIntegrationId, [...inserted])
-    const [above, scopes] = [aboveGateway(account), Object.values(gatewayScopes)]
-    for (const { id } of found) await grantToCreator(deps, sql, ctx, { name: gatewayResourceName(id), above, scopes })
-    return [...found]
-  })
+) {
+  if (candidates.length === 0) return []
+  const { tenantId, netIdentityServerKey, id: accountIntegrationId } = account
+  const { applicationName: appName, versionName: appVersionName } = version
+  const rows = candidates.map(({ gateway }) => newRow(deps.kit.newId(), gateway))
+  const common = { tenantId, accountIntegrationId, netIdentityServerKey, appName, appVersionName, poolIds }
+  const inserted = await store.insertGateways(sql, common, rows, deps.kit.now())
+  const registrations = candidates.flatMap(({ gateway, requestPath }, index) =>
+    inserted.has(gateway.netGatewayId) ? [registrationOf(rows[index]!.endpointId, gateway, poolIds, requestPath)] : [],
+  )
+  await deps.register.registerAll(sql, ctx, version, registrations)
+  const found = await store.findGatewaysByNetId(sql, accountIntegrationId, [...inserted])
+  const [above, scopes] = [aboveGateway(account), Object.values(gatewayScopes)]
+  for (const { id } of found) await grantToCreator(deps, sql, ctx, { name: gatewayResourceName(id), above, scopes })
+  return [...found]
+}
 
 const newRow = (endpointId: string, gateway: NewGateway): store.NewGatewayIntegration => ({
   netGatewayId: gateway.netGatewayId,

@@ -1,3 +1,4 @@
+import { bodyLimitBytes as bodyBytesMax } from '../../../../kernel/http/body.ts'
 import type { Http } from '../../../../kernel/http/routes.ts'
 import type { AlertSettingFields } from '../alert-setting-parts.ts'
 import * as schemas from '../schemas/alert-settings.ts'
@@ -10,7 +11,7 @@ const scope = (verb: string) => `alert-setting:${verb}`
 export function alertSettingRoutes(http: Http, settings: AlertSettingOperations) {
   http.post(
     '/alert-settings',
-    { schema: schemas.createAlertSetting, config: { scope: 'tenant:alert-setting:create', on: 'tenant' } },
+    { schema: schemas.createAlertSetting, config: { scope: 'tenant:alert-setting:create', on: 'tenant', bodyBytesMax } },
     async (request, reply) => {
       const id = await settings.create(request.ctx, request.body as AlertSettingFields)
       return reply
@@ -27,7 +28,7 @@ export function alertSettingRoutes(http: Http, settings: AlertSettingOperations)
   http.get(path, { schema: schemas.getAlertSetting, config: { scope: scope('read') } }, async (request, reply) =>
     sendWithEtag(request, reply, await settings.read(request.ctx, request.params.alertSettingId)),
   )
-  http.put(path, { schema: schemas.updateAlertSetting, config: { scope: scope('update') } }, async (request, reply) => {
+  http.put(path, { schema: schemas.updateAlertSetting, config: { scope: scope('update'), bodyBytesMax } }, async (request, reply) => {
     const { ctx, params, body, headers } = request
     await settings.update(ctx, params.alertSettingId, body as AlertSettingFields, headers['if-match'])
     return reply.code(204).send()

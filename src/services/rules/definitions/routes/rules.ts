@@ -1,3 +1,4 @@
+import { bodyLimitBytes as bodyBytesMax } from '../../../../kernel/http/body.ts'
 import type { Http } from '../../../../kernel/http/routes.ts'
 import * as schemas from '../schemas/rules.ts'
 import type { RuleOperations } from '../service/rules.ts'
@@ -8,7 +9,7 @@ const path = '/rules/:ruleId'
 export function ruleRoutes(http: Http, rules: RuleOperations) {
   http.post(
     '/rules',
-    { schema: schemas.createRule, config: { scope: 'tenant:rule:create', on: 'tenant' } },
+    { schema: schemas.createRule, config: { scope: 'tenant:rule:create', on: 'tenant', bodyBytesMax } },
     async (request, reply) => {
       const id = await rules.create(request.ctx, request.body)
       return reply
@@ -23,7 +24,7 @@ export function ruleRoutes(http: Http, rules: RuleOperations) {
   http.get(path, { schema: schemas.getRule, config: { scope: 'rule:read' } }, async (request, reply) =>
     sendWithEtag(request, reply, await rules.read(request.ctx, request.params.ruleId)),
   )
-  http.put(path, { schema: schemas.updateRule, config: { scope: 'rule:update' } }, async (request, reply) => {
+  http.put(path, { schema: schemas.updateRule, config: { scope: 'rule:update', bodyBytesMax } }, async (request, reply) => {
     const { ctx, params, body, headers } = request
     await rules.update(ctx, params.ruleId, body, headers['if-match'])
     return reply.code(204).send()

@@ -1,3 +1,4 @@
+import { bodyLimitBytes as bodyBytesMax } from '../../../../kernel/http/body.ts'
 import type { Http } from '../../../../kernel/http/routes.ts'
 import * as schemas from '../schemas/snippets.ts'
 import type { SnippetOperations } from '../service/snippets.ts'
@@ -8,7 +9,7 @@ const path = '/snippets/:snippetId'
 export function snippetRoutes(http: Http, snippets: SnippetOperations) {
   http.post(
     '/snippets',
-    { schema: schemas.createSnippet, config: { scope: 'tenant:snippet:create', on: 'tenant' } },
+    { schema: schemas.createSnippet, config: { scope: 'tenant:snippet:create', on: 'tenant', bodyBytesMax } },
     async (request, reply) => {
       const id = await snippets.create(request.ctx, request.body)
       return reply
@@ -23,7 +24,7 @@ export function snippetRoutes(http: Http, snippets: SnippetOperations) {
   http.get(path, { schema: schemas.getSnippet, config: { scope: 'snippet:read' } }, async (request, reply) =>
     sendWithEtag(request, reply, await snippets.read(request.ctx, request.params.snippetId)),
   )
-  http.put(path, { schema: schemas.updateSnippet, config: { scope: 'snippet:update' } }, async (request, reply) => {
+  http.put(path, { schema: schemas.updateSnippet, config: { scope: 'snippet:update', bodyBytesMax } }, async (request, reply) => {
     const { ctx, params, body, headers } = request
     await snippets.update(ctx, params.snippetId, body, headers['if-match'])
     return reply.code(204).send()
