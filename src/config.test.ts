@@ -7,7 +7,7 @@ import { catalogue } from './assembly/catalogue.ts'
 import { serviceSettings } from './assembly/settings.ts'
 import { commandLineConfig } from './command-line-config.ts'
 import { joinTables, loadConfig, readSettings, settingTables } from './config.ts'
-import { ConfigurationError, defineSettings } from './kernel/settings.ts'
+import { ConfigurationError, defineSettings, type Setting } from './kernel/settings.ts'
 import { applicationsSettings } from './services/applications/settings.ts'
 
 test('every setting of the specification has its default value', () => {
@@ -41,6 +41,14 @@ test('a value of the wrong kind is rejected with the expected kind', () => {
     ['PORT', '-1', 'a port'],
     ['ALLOW_PRIVATE_ADDRESSES', 'yes', 'on or off'],
     ['RATE_LIMIT_PER_ADDRESS', '1.5', 'a whole number'],
+    ['RATE_LIMIT_PER_ADDRESS', '1000000000', 'a whole number from 0 to 999999999'],
+    ['UPLOAD_TOKEN_TTL_SECONDS', '0', 'a whole number from 1'],
+    ['WEBHOOK_TIMEOUT_SECONDS', '99999999', 'a whole number from 1 to 3600'],
+    ['COMMAND_AWAIT_SECONDS', '999999999', 'a whole number from 1 to 86400'],
+    ['TRACE_DAYS', '999999999', 'a whole number from 0 to 36500'],
+    ['VPN_CERTIFICATE_DAYS', '999999999', 'a whole number from 0 to 36500'],
+    ['DATABASE_CONNECTIONS', '1', 'a whole number from 2'],
+    ['SMTP_URL', 'https://mail.example.com', 'smtp://host:port'],
     ['BASE_URL', 'nowhere', 'an address'],
     ['BASE_URL', 'javascript:x', 'an address'],
     ['BASE_URL', 'http://u:p@host', 'an address'],
@@ -61,6 +69,14 @@ test('a value of the wrong kind is rejected with the expected kind', () => {
     )
 })
 
+test('every default is a value that the setting accepts', () => {
+  for (const [name, { default: value }] of Object.entries(Object.assign({}, ...Object.values(settingTables))) as [
+    string,
+    Setting,
+  ][])
+    if (value !== undefined) loadConfig({ [`WAYPOST_${name}`]: value })
+})
+
 test('a secret can be read from a file, but not be set in both ways', () => {
   const directory = temporaryDirectory()
   const file = join(directory, 'url')
@@ -74,6 +90,8 @@ test('a secret can be read from a file, but not be set in both ways', () => {
     () => loadConfig({ WAYPOST_DATABASE_URL_FILE: join(directory, 'none') }),
     /WAYPOST_DATABASE_URL_FILE: ENOENT/,
   )
+  const empty = { WAYPOST_DATABASE_URL: '', WAYPOST_SMTP_URL_FILE: '' }
+  assert.equal(loadConfig({ ...empty, WAYPOST_DATABASE_URL_FILE: file }).databaseUrl, 'postgres://u:p@localhost/db')
   rmSync(directory, { recursive: true })
 })
 

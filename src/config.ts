@@ -85,6 +85,7 @@ const platform = {
   DATABASE_CONNECTIONS: {
     kind: 'integer',
     default: '8',
+    range: [2, 10_000],
     meaning: 'maximum number of connections in the common pool of this node',
   },
   MASTER_KEY: {
@@ -129,6 +130,7 @@ const platform = {
   LOGIN_ATTEMPTS_PER_ACCOUNT: {
     kind: 'integer',
     default: '10',
+    range: [1, 1_000_000],
     meaning:
       'number of wrong passwords or secrets within five minutes that locks an account for the address they came from; ' +
       'fifty times as many from all addresses together lock it for all',
@@ -136,11 +138,13 @@ const platform = {
   LOGIN_ATTEMPTS_PER_ADDRESS: {
     kind: 'integer',
     default: '100',
+    range: [1, 1_000_000],
     meaning: 'number of wrong passwords or secrets within five minutes that locks an address',
   },
   LOGIN_LOCK_SECONDS: {
     kind: 'integer',
     default: '60',
+    range: [1, 86_400],
     meaning: 'seconds of the first lockout; each further one within a day takes twice as long',
   },
   LOG_LEVEL: {
@@ -222,7 +226,7 @@ export function loadConfig(environment: Environment = process.env) {
     trustProxy,
     dataDirectory,
     databaseUrl: value.DATABASE_URL,
-    databaseConnections: Math.max(2, value.DATABASE_CONNECTIONS),
+    databaseConnections: value.DATABASE_CONNECTIONS,
     connections: {
       http: value.HTTP_CONNECTIONS,
       httpPerAddress: value.HTTP_CONNECTIONS_PER_ADDRESS,

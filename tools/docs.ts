@@ -25,6 +25,7 @@ function configuration() {
       setting.default === undefined ? 'unset' : `\`${setting.default}\``,
       setting.meaning +
         (setting.choices ? ` (${setting.choices.join(', ')})` : '') +
+        (setting.range ? ` (${setting.range.join(' to ')})` : '') +
         (setting.secret ? '; also as `…_FILE`' : ''),
     ])
   const parts = Object.entries(settingTables).map(

@@ -7092,7 +7092,7 @@ export interface Nouns {
         tenant_id: string
       }, { 200: JsonWebKeySet }>
     }
-    /** Sign in with a browser. */
+    /** Sign in with a browser. A form with the same fields works too (POST). */
     authorize: Call<{
       /** Id of the tenant, which is the name of its realm. */
       tenant_id: string
@@ -7122,7 +7122,7 @@ export interface Nouns {
         tenant_id: string
       }, { 200: UserInfo }>
     }
-    /** Sign out with a browser. */
+    /** Sign out with a browser. A form with the same fields works too (POST). */
     logout: Call<{
       /** Id of the tenant, which is the name of its realm. */
       tenant_id: string

@@ -48,6 +48,7 @@ export const gatewaySettings = defineSettings(
     MQTT_CONNECT_TIMEOUT_SECONDS: {
       kind: 'integer',
       default: '10',
+      range: [1, 3600],
       meaning: 'seconds within which a new connection must send CONNECT',
     },
     MQTT_CONNECTIONS_PER_ADDRESS: {
@@ -67,6 +68,8 @@ export const gatewaySettings = defineSettings(
     MQTT_STRANGER_SECONDS: {
       kind: 'integer',
       default: '600',
+      // Timers of Node.js overflow after 24 days.
+      range: [0, 7 * 24 * 3600],
       meaning:
         'seconds after which a connection is closed that has presented neither credentials nor a valid token; 0: never',
     },
@@ -110,13 +113,13 @@ export const gatewaySettings = defineSettings(
       .map((host) => host.trim())
       .filter(Boolean),
     proxyProtocol: value.MQTT_PROXY_PROTOCOL,
-    connectTimeoutSeconds: Math.max(1, value.MQTT_CONNECT_TIMEOUT_SECONDS),
+    connectTimeoutSeconds: value.MQTT_CONNECT_TIMEOUT_SECONDS,
     /** Maximum number of connections from one address; 0: only the total is limited. */
     connectionsPerAddress: value.MQTT_CONNECTIONS_PER_ADDRESS,
     /** Maximum number of connections from one address that have presented neither credentials nor a valid token. */
     anonymousPerAddress: value.MQTT_STRANGERS_PER_ADDRESS,
-    /** 0: no time-out. Capped at a week, because timers of Node.js overflow after 24 days. */
-    anonymousSeconds: Math.min(value.MQTT_STRANGER_SECONDS, 7 * 24 * 3600),
+    /** 0: no time-out. */
+    anonymousSeconds: value.MQTT_STRANGER_SECONDS,
     /** Rate limits a second; 0: no limit. */
     messagesPerConnection: value.DEVICE_MESSAGES_PER_CONNECTION,
     messagesPerTenant: value.DEVICE_MESSAGES_PER_TENANT,

@@ -29,9 +29,10 @@ test('settings make passwords longer and allow common ones, but never allow fewe
   const long = openRule({ WAYPOST_PASSWORD_LENGTH: '14' })
   assert.match((await long.problemOf('correct horse', ada)) ?? '', /14 to 256/)
   assert.equal(await long.problemOf('correct horse!', ada), undefined)
-  const lax = openRule({ WAYPOST_PASSWORD_LENGTH: '1', WAYPOST_PASSWORD_ALLOW_COMMON: 'on' })
+  const lax = openRule({ WAYPOST_PASSWORD_LENGTH: '8', WAYPOST_PASSWORD_ALLOW_COMMON: 'on' })
   assert.equal(await lax.problemOf('qwertyuiop', ada), undefined)
   assert.match((await lax.problemOf('1234567', ada)) ?? '', /8 to 256/)
+  assert.throws(() => openRule({ WAYPOST_PASSWORD_LENGTH: '7' }), /from 8 to 64/)
 })
 
 test('a short name may be part of a password', async () => {

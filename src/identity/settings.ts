@@ -1,15 +1,12 @@
 import { defineSettings, type SettingsOf } from '../kernel/settings.ts'
 
-/** Minimum length of a password, even if the setting is smaller. */
-const lengthFloor = 8
-
 export const identitySettings = defineSettings(
   {
     PASSWORD_LENGTH: {
       kind: 'integer',
       default: '8',
-      meaning:
-        'least number of characters of a new password of a user, 8 to 64; passwords that were set before keep working',
+      range: [8, 64],
+      meaning: 'least number of characters of a new password of a user; passwords that were set before keep working',
     },
     PASSWORD_ALLOW_COMMON: {
       kind: 'switch',
@@ -18,7 +15,7 @@ export const identitySettings = defineSettings(
     },
   },
   (value) => ({
-    passwordLengthMin: Math.min(64, Math.max(lengthFloor, value.PASSWORD_LENGTH)),
+    passwordLengthMin: value.PASSWORD_LENGTH,
     refuseCommonPasswords: !value.PASSWORD_ALLOW_COMMON,
   }),
 )

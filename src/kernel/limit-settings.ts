@@ -27,14 +27,21 @@ export const limitSettings = defineSettings(
     LOGINS_OPEN: {
       kind: 'integer',
       default: '20000',
+      range: [1, 999_999_999],
       meaning: 'maximum number of logins that were started in a browser and are not finished; further ones get 503',
     },
     LOGINS_OPEN_PER_ADDRESS: {
       kind: 'integer',
       default: '200',
+      range: [1, 999_999_999],
       meaning: 'maximum number of such logins from one IPv4 address or IPv6 /64; further ones get 429',
     },
-    AUDIT_DAYS: { kind: 'integer', default: '365', meaning: 'days that the audit log keeps its records' },
+    AUDIT_DAYS: {
+      kind: 'integer',
+      default: '365',
+      range: [1, 36_500],
+      meaning: 'days that the audit log keeps its records',
+    },
   },
   (value) => ({
     /** Limit for each tenant; 0 means no limit. */
@@ -42,8 +49,8 @@ export const limitSettings = defineSettings(
     diskFreeMinBytes: value.DISK_FREE_MIN_MB * 1_000_000,
     /** HTTP requests of each tenant; 0: no limit. */
     requestsPerSecond: value.RATE_LIMIT_PER_TENANT,
-    openLogins: { total: Math.max(1, value.LOGINS_OPEN), perAddress: Math.max(1, value.LOGINS_OPEN_PER_ADDRESS) },
-    auditDays: Math.max(1, value.AUDIT_DAYS),
+    openLogins: { total: value.LOGINS_OPEN, perAddress: value.LOGINS_OPEN_PER_ADDRESS },
+    auditDays: value.AUDIT_DAYS,
   }),
 )
 export type LimitSettings = SettingsOf<typeof limitSettings>

@@ -1,4 +1,4 @@
-import { defineSettings } from './settings.ts'
+import { ConfigurationError, defineSettings } from './settings.ts'
 
 export const mailSettings = defineSettings(
   {
@@ -16,5 +16,11 @@ export const mailSettings = defineSettings(
       meaning: 'sender of e-mails; default: `waypost@` and the host of the base URL',
     },
   },
-  (value) => ({ url: value.SMTP_URL, from: value.SMTP_FROM }),
+  (value) => ({ url: checkedUrl(value.SMTP_URL), from: value.SMTP_FROM }),
 )
+
+/** Checks the scheme. The message does not repeat the address, because it may contain a password. */
+function checkedUrl(url: string | undefined): string | undefined {
+  if (url === undefined || /^smtps?:\/\/[^/]/i.test(url)) return url
+  throw new ConfigurationError('WAYPOST_SMTP_URL is not valid; expected smtp://host:port or smtps://host:port')
+}

@@ -6,14 +6,16 @@ import { ConfigurationError, type EffectiveSetting, type Setting } from './setti
 export type Environment = Record<string, string | undefined>
 
 export const settingPrefix = 'WAYPOST_'
+const anyInteger = [0, 999_999_999] as const
 
 export function readSetting(name: string, setting: Setting, environment: Environment): EffectiveSetting {
   const secret = setting.secret === true
-  const text = environment[settingPrefix + name]
-  const file = secret ? environment[`${settingPrefix}${name}_FILE`] : undefined
+  // An empty variable counts as unset: files of Compose often have one.
+  const text = environment[settingPrefix + name] || undefined
+  const file = (secret && environment[`${settingPrefix}${name}_FILE`]) || undefined
   if (text !== undefined && file !== undefined)
     throw new ConfigurationError(`${settingPrefix}${name} and ${settingPrefix}${name}_FILE are both set; choose one`)
-  if (text !== undefined && text !== '')
+  if (text !== undefined)
     return { name: settingPrefix + name, value: validated(name, setting, text), origin: 'environment', secret }
   if (file !== undefined) {
     let text: string
@@ -26,6 +28,8 @@ export function readSetting(name: string, setting: Setting, environment: Environ
   }
   return { name: settingPrefix + name, value: setting.default, origin: 'default', secret }
 }
+
+type InvalidValue = (expected: string) => ConfigurationError
 
 function validated(name: string, setting: Setting, value: string): string {
   const invalidValue = (expected: string) =>
@@ -40,8 +44,7 @@ function validated(name: string, setting: Setting, value: string): string {
       if (!/^\d{1,5}$/.test(value) || Number(value) > 65535) throw invalidValue('a port from 0 to 65535')
       return value
     case 'integer':
-      if (!/^\d{1,9}$/.test(value)) throw invalidValue('a whole number')
-      return value
+      return validInteger(setting.range ?? anyInteger, value, invalidValue)
     case 'switch':
       if (value !== 'on' && value !== 'off') throw invalidValue('on or off')
       return value
@@ -68,6 +71,11 @@ function validated(name: string, setting: Setting, value: string): string {
     default:
       return value
   }
+}
+
+function validInteger([least, greatest]: readonly [number, number], value: string, invalidValue: InvalidValue): string {
+  if (/^\d{1,15}$/.test(value) && Number(value) >= least && Number(value) <= greatest) return value
+  throw invalidValue(`a whole number from ${least} to ${greatest}`)
 }
 
 export const originsIn = (value: string) =>

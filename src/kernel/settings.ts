@@ -22,7 +22,12 @@ export interface Setting {
   /** True if the value is masked in lists and messages. It can also be read from a file (`…_FILE`). */
   secret?: boolean
   choices?: readonly string[]
+  /** Least and greatest value of an integer. Default: 0 to 999,999,999. */
+  range?: readonly [least: number, greatest: number]
 }
+
+/** Range of settings that count days; 0 means for ever. PostgreSQL cannot subtract more than some million days from a date. */
+export const daysOrForEver = [0, 36_500] as const
 
 export type SettingTable = Record<string, Setting>
 

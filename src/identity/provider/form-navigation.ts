@@ -17,7 +17,6 @@ export function queryOfForm(
   const isLogout = path === logoutPath && form.id_token_hint === undefined && form.refresh_token === undefined
   if (path !== authorizationPath && !isLogout) return undefined
   const parameters = new URLSearchParams(query)
-  for (const [name, value] of Object.entries(form))
-    for (const one of [value ?? []].flat()) parameters.append(name, one)
+  for (const [name, value] of Object.entries(form)) for (const one of [value ?? []].flat()) parameters.append(name, one)
   return parameters.toString()
 }

@@ -138,6 +138,7 @@ const rows: Row[] = [
     schema: {
       name: 'openid.authorize',
       summary: 'Sign in with a browser',
+      description: 'A form with the same fields works too (POST).',
       params,
       query: Type.Object({
         client_id: Text({ description: 'Id of the client.' }),
@@ -182,6 +183,7 @@ const rows: Row[] = [
     schema: {
       name: 'openid.logout',
       summary: 'Sign out with a browser',
+      description: 'A form with the same fields works too (POST).',
       params,
       query: Type.Object({
         id_token_hint: optional('ID token of the login to end. Without it a page asks the user.'),

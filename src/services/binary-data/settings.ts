@@ -12,11 +12,12 @@ export const binaryDataSettings = defineSettings(
     UPLOAD_TOKEN_TTL_SECONDS: {
       kind: 'integer',
       default: '3600',
+      range: [1, 999_999_999],
       meaning: 'seconds that an upload token of a device is valid',
     },
   },
   (value) => ({
-    uploadTokenSeconds: Math.max(1, value.UPLOAD_TOKEN_TTL_SECONDS),
+    uploadTokenSeconds: value.UPLOAD_TOKEN_TTL_SECONDS,
     /** The quota of each tenant; 0 means no limit. */
     quotaBytes: value.BLOB_QUOTA_MB * 1_000_000,
   }),

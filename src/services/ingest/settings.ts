@@ -1,10 +1,11 @@
-import { ConfigurationError, defineSettings, type SettingsOf } from '../../kernel/settings.ts'
+import { ConfigurationError, daysOrForEver, defineSettings, type SettingsOf } from '../../kernel/settings.ts'
 
 export const ingestSettings = defineSettings(
   {
     DOCUMENT_DAYS: {
       kind: 'integer',
       default: '30',
+      range: daysOrForEver,
       meaning: 'days that documents for search are kept if their template sets no other number; 0: for ever',
     },
     SEARCH_URL: {
@@ -23,6 +24,7 @@ export const ingestSettings = defineSettings(
     INGEST_THREADS: {
       kind: 'integer',
       default: '2',
+      range: [1, 1000],
       meaning: 'threads of this process that run pipelines',
     },
     PAINLESS_REGEX: {
@@ -35,7 +37,7 @@ export const ingestSettings = defineSettings(
     documentDays: value.DOCUMENT_DAYS,
     searchUrl: webAddress(value.SEARCH_URL),
     queueDocumentsMax: value.SEARCH_QUEUE_DOCUMENTS,
-    threads: Math.max(1, value.INGEST_THREADS),
+    threads: value.INGEST_THREADS,
     regexEnabled: value.PAINLESS_REGEX,
   }),
 )

@@ -1,4 +1,4 @@
-import { ConfigurationError, defineSettings, type SettingsOf } from '../../kernel/settings.ts'
+import { ConfigurationError, daysOrForEver, defineSettings, type SettingsOf } from '../../kernel/settings.ts'
 
 export interface Network {
   /** The first address as a number. */
@@ -23,6 +23,7 @@ export const vpnSettings = defineSettings(
     VPN_CERTIFICATE_DAYS: {
       kind: 'integer',
       default: '3650',
+      range: daysOrForEver,
       meaning: 'days that certificates of the VPN are valid; 0: for ever',
     },
   },
@@ -37,7 +38,7 @@ export type VpnSettings = SettingsOf<typeof vpnSettings>
 
 const numberOf = (address: string) => address.split('.').reduce((sum, part) => sum * 256 + Number(part), 0)
 
-/** Parses the network; throws unless it is a private IPv4 network that holds at least one range. */
+/** Parses the network; throws unless it is an IPv4 network that holds at least one range. */
 function readNetwork(text: string): Network {
   const [, address = '', prefixText = ''] = /^(\d{1,3}(?:\.\d{1,3}){3})\/(\d{1,2})$/.exec(text) ?? []
   const prefix = Number(prefixText)

@@ -11,7 +11,10 @@ const scope = (verb: string) => `alert-setting:${verb}`
 export function alertSettingRoutes(http: Http, settings: AlertSettingOperations) {
   http.post(
     '/alert-settings',
-    { schema: schemas.createAlertSetting, config: { scope: 'tenant:alert-setting:create', on: 'tenant', bodyBytesMax } },
+    {
+      schema: schemas.createAlertSetting,
+      config: { scope: 'tenant:alert-setting:create', on: 'tenant', bodyBytesMax },
+    },
     async (request, reply) => {
       const id = await settings.create(request.ctx, request.body as AlertSettingFields)
       return reply
@@ -28,11 +31,15 @@ export function alertSettingRoutes(http: Http, settings: AlertSettingOperations)
   http.get(path, { schema: schemas.getAlertSetting, config: { scope: scope('read') } }, async (request, reply) =>
     sendWithEtag(request, reply, await settings.read(request.ctx, request.params.alertSettingId)),
   )
-  http.put(path, { schema: schemas.updateAlertSetting, config: { scope: scope('update'), bodyBytesMax } }, async (request, reply) => {
-    const { ctx, params, body, headers } = request
-    await settings.update(ctx, params.alertSettingId, body as AlertSettingFields, headers['if-match'])
-    return reply.code(204).send()
-  })
+  http.put(
+    path,
+    { schema: schemas.updateAlertSetting, config: { scope: scope('update'), bodyBytesMax } },
+    async (request, reply) => {
+      const { ctx, params, body, headers } = request
+      await settings.update(ctx, params.alertSettingId, body as AlertSettingFields, headers['if-match'])
+      return reply.code(204).send()
+    },
+  )
   http.delete(
     path,
     { schema: schemas.deleteAlertSetting, config: { scope: scope('delete') } },

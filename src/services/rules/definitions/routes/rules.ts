@@ -24,11 +24,15 @@ export function ruleRoutes(http: Http, rules: RuleOperations) {
   http.get(path, { schema: schemas.getRule, config: { scope: 'rule:read' } }, async (request, reply) =>
     sendWithEtag(request, reply, await rules.read(request.ctx, request.params.ruleId)),
   )
-  http.put(path, { schema: schemas.updateRule, config: { scope: 'rule:update', bodyBytesMax } }, async (request, reply) => {
-    const { ctx, params, body, headers } = request
-    await rules.update(ctx, params.ruleId, body, headers['if-match'])
-    return reply.code(204).send()
-  })
+  http.put(
+    path,
+    { schema: schemas.updateRule, config: { scope: 'rule:update', bodyBytesMax } },
+    async (request, reply) => {
+      const { ctx, params, body, headers } = request
+      await rules.update(ctx, params.ruleId, body, headers['if-match'])
+      return reply.code(204).send()
+    },
+  )
   http.delete(path, { schema: schemas.deleteRule, config: { scope: 'rule:delete' } }, async (request, reply) => {
     await rules.delete(request.ctx, request.params.ruleId, request.headers['if-match'])
     return reply.code(204).send()

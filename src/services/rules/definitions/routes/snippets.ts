@@ -24,11 +24,15 @@ export function snippetRoutes(http: Http, snippets: SnippetOperations) {
   http.get(path, { schema: schemas.getSnippet, config: { scope: 'snippet:read' } }, async (request, reply) =>
     sendWithEtag(request, reply, await snippets.read(request.ctx, request.params.snippetId)),
   )
-  http.put(path, { schema: schemas.updateSnippet, config: { scope: 'snippet:update', bodyBytesMax } }, async (request, reply) => {
-    const { ctx, params, body, headers } = request
-    await snippets.update(ctx, params.snippetId, body, headers['if-match'])
-    return reply.code(204).send()
-  })
+  http.put(
+    path,
+    { schema: schemas.updateSnippet, config: { scope: 'snippet:update', bodyBytesMax } },
+    async (request, reply) => {
+      const { ctx, params, body, headers } = request
+      await snippets.update(ctx, params.snippetId, body, headers['if-match'])
+      return reply.code(204).send()
+    },
+  )
   http.delete(path, { schema: schemas.deleteSnippet, config: { scope: 'snippet:delete' } }, async (request, reply) => {
     await snippets.delete(request.ctx, request.params.snippetId, request.headers['if-match'])
     return reply.code(204).send()
