@@ -73,15 +73,8 @@ export function mountRealms(app: FastifyInstance, kit: Kit, core: Core, account:
     if (realm.status !== 'AVAILABLE')
       return refuse(request, reply, 401, 'access_denied', 'This tenant is not available at the moment.')
     if (!pathPattern.test(path)) return refuse(request, reply, 404, 'not_found', 'There is nothing at this path.')
-    if (hasNul(request.originalQuery) || hasNul(bodyOf(request) ?? ''))
-      return refuse(request, reply, 400, 'invalid_request', 'A parameter contains NUL, which no text may.')
-
-    const tooLong = path === authorizationPath ? longParameter(request.originalQuery, bodyOf(request)) : undefined
-    if (tooLong)
-      return refuse(
-        ...([request, reply, 400, 'invalid_request'] as const),
-        `The parameter ${tooLong.name} is longer than ${tooLong.max} characters.`,
-      )
+    const problem = parameterProblem(request, path)
+    if (problem) return refuse(request, reply, 400, 'invalid_request', problem)
     if (account.isAccount(path)) {
       const mount = new URL(core.realms.issuerOf(tenantId)).pathname
       return account.serve(request, reply, { realm, mount, path, query: request.originalQuery })
@@ -156,6 +149,14 @@ const isForm = ({ headers }: FastifyRequest) =>
 function formOf(request: FastifyRequest): Form {
   const body = bodyOf(request)
   return isForm(request) && body ? { ...querystring.parse(body.toString()) } : {}
+}
+
+/** Returns what is wrong with the parameters before the library reads them, or undefined. */
+function parameterProblem(request: FastifyRequest, path: string): string | undefined {
+  const [query, body] = [request.originalQuery, bodyOf(request)]
+  if (hasNul(query) || hasNul(body ?? '')) return 'A parameter contains NUL, which no text may.'
+  const tooLong = path === authorizationPath ? longParameter(query, body) : undefined
+  return tooLong && `The parameter ${tooLong.name} is longer than ${tooLong.max} characters.`
 }
 
 const withoutAny = <C extends { webOrigins: string[] }>(client: C): C => ({
