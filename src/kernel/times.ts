@@ -35,11 +35,14 @@ export const timeText =
 /** Matches texts that may be times. */
 export const timePattern = '^(now(-[0-9]{1,9}[smhdwMy])?|[0-9]{4}-[0-9]{2}-[0-9]{2}.*|-?[0-9]{1,15})$'
 
+/** Parses milliseconds since 1970 or ISO 8601. */
+export const absoluteTimeOf = (text: string): number | undefined =>
+  milliseconds.test(text) ? Math.min(timeMax, Math.max(timeMin, Number(text))) : timeOfText(text)
+
 /** Parses `now`, `now-15m`, milliseconds since 1970 or ISO 8601. Months and years are those of the calendar. */
 export function timeOf(text: string, now: Date): number | undefined {
-  if (milliseconds.test(text)) return Math.min(timeMax, Math.max(timeMin, Number(text)))
   const match = relative.exec(text)
-  if (!match) return timeOfText(text)
+  if (!match) return absoluteTimeOf(text)
   const [, amount = '0', unit = 's'] = match
   const ms = unitMs[unit]
   const time =

@@ -8,6 +8,7 @@ import { type EndpointRef, Register } from '../../src/services/register/contract
 import type { ActionOutcome, ActionRun } from '../../src/services/rules/actions/executor.ts'
 import { type ActionsPart, createActions } from '../../src/services/rules/actions/part.ts'
 import { createAlerts } from '../../src/services/rules/alerts/alerts.ts'
+import { valueOfLiteral } from '../../src/services/rules/definitions/action-types.ts'
 import type { Retries } from '../../src/services/rules/deliveries/model.ts'
 import type { Limits } from '../../src/services/rules/deliveries/state.ts'
 import type { EndedAction } from '../../src/services/rules/engine/traces.ts'
@@ -151,7 +152,13 @@ function actionRun(type: ActionType, run: GivenRun): ActionRun {
     },
     async evaluate(attribute) {
       if (attribute in failing) return { ok: false, stage: 'EXPRESSION_EVALUATION', reason: failing[attribute]! }
-      const value = attribute in results ? results[attribute] : fields[attribute]
+      const literal = fields[attribute]
+      const value =
+        attribute in results
+          ? results[attribute]
+          : typeof literal === 'string'
+            ? valueOfLiteral(type, attribute, literal)
+            : literal
       // Values enter and leave the sandbox as JSON.
       return { ok: true, value: value === undefined ? undefined : JSON.parse(JSON.stringify(value)) }
     },

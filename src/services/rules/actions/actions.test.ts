@@ -58,6 +58,15 @@ suite('metadata-update', () => {
     assert.deepEqual(await metadataOf(foreign.endpointId, other), {})
   })
 
+  test('a literal endpoint id may look like a number', async () => {
+    const { versionName } = await anEndpointRef()
+    const endpointId = String(Date.now())
+    await admin('POST /epr/api/v1/endpoints', { appVersion: { name: versionName }, endpointId })
+    const fields = { metadataExpression: '{"seen":true}', endpointIdsExpression: endpointId }
+    assert.deepEqual(await run('metadata-update', { fields }), { outcome: 'SUCCESS' })
+    assert.deepEqual(await metadataOf(endpointId), { seen: true })
+  })
+
   test('a metadata-update with metadata that cannot be stored fails and names the endpoint', async () => {
     const endpoint = await anEndpointRef()
     const outcome = await run('metadata-update', { endpoint, results: { metadataExpression: { 'bad key!': 1 } } })
@@ -124,6 +133,28 @@ suite('time-series', () => {
     )
     await eventually(() => assert.ok(causes.includes('point chain-3/2')))
   })
+
+  test('a time without a zone is in UTC, and milliseconds may be a text', async () => {
+    const endpoint = await anEndpointRef()
+    const fields = { timeSeriesName: 'comfort', valuesExpression: '"5"' }
+    const timeOf = async (timestampExpression: string) => {
+      const outcome = await run('time-series', { endpoint, isTry: true, fields: { ...fields, timestampExpression } })
+      return outcome.outcome === 'SUCCESS' ? outcome.wouldDo : outcome.reason
+    }
+    const expected = {
+      ...{ endpointIds: [endpoint.endpointId], timeSeriesName: 'comfort' },
+      ...{ timestamp: Date.UTC(2026, 2, 1, 12), values: { value: '5' } },
+    }
+    const zone = process.env.TZ
+    process.env.TZ = 'America/New_York'
+    try {
+      for (const time of ['2026-03-01T12:00:00', '2026-03-01T12:00:00Z', String(expected.timestamp)])
+        assert.deepEqual(await timeOf(time), expected, time)
+    } finally {
+      if (zone === undefined) delete process.env.TZ
+      else process.env.TZ = zone
+    }
+  })
 })
 
 suite('command-invocation', () => {
@@ -147,6 +178,8 @@ suite('command-invocation', () => {
     assert.deepEqual((await sensor.receives(`${topic}/command/fan/status`)).json, [{ id: 1, payload: { speed: 2 } }])
     assert.deepEqual(await run('command-invocation', runInput), { outcome: 'SUCCESS' })
     await sensor.receivesNothing(100)
+    await run('command-invocation', { endpoint, fields: { commandType: 'fan', commandPayloadExpression: '"5"' } })
+    assert.deepEqual((await sensor.receives(`${topic}/command/fan/status`)).json, [{ id: 2, payload: '5' }])
   })
 
   test('a command-invocation with awaitTimeout succeeds with a 2xx result in time only', async () => {

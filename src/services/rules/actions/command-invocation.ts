@@ -2,7 +2,7 @@ import type { ActionDeps } from './deps.ts'
 import { effectKey } from './effects.ts'
 import { forEach, targetsOf } from './endpoints.ts'
 import type { ActionOutcome, ActionRun } from './executor.ts'
-import { ActionFailed, readJson } from './results.ts'
+import { ActionFailed, read } from './results.ts'
 
 /** Invokes a command. With `awaitTimeout` it succeeds only if the device answers with 2xx in time. */
 export async function commandInvocation(deps: ActionDeps, run: ActionRun): Promise<ActionOutcome> {
@@ -10,7 +10,7 @@ export async function commandInvocation(deps: ActionDeps, run: ActionRun): Promi
   const { fields } = run.action
   const targets = await targetsOf(run, register)
   const commandType = commandTypeOf(fields.commandType)
-  const payload = await readJson(run, 'commandPayloadExpression')
+  const payload = await read(run, 'commandPayloadExpression')
   const commandTtl = numberOf(fields.commandTtl)
   const awaitTimeout = numberOf(fields.awaitTimeout) ?? 0
   const command = {

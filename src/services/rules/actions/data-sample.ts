@@ -3,7 +3,7 @@ import type { ActionDeps } from './deps.ts'
 import { effectKey } from './effects.ts'
 import { forEach, targetsOf } from './endpoints.ts'
 import type { ActionOutcome, ActionRun } from './executor.ts'
-import { ActionFailed, readJson } from './results.ts'
+import { ActionFailed, read } from './results.ts'
 
 /** Takes samples as if the devices of the endpoints had sent them. */
 export async function dataSample(
@@ -11,7 +11,7 @@ export async function dataSample(
   run: ActionRun,
 ): Promise<ActionOutcome> {
   const targets = await targetsOf(run, register)
-  const value = await readJson(run, 'dataSampleExpression')
+  const value = await read(run, 'dataSampleExpression')
   if (value === undefined || value === null)
     throw new ActionFailed('dataSampleExpression: expected a sample or an array of samples')
   const samples = Array.isArray(value) ? value : [value]

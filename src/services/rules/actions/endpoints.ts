@@ -2,7 +2,7 @@
 import { PlatformError } from '../../../kernel/errors.ts'
 import type { EndpointRef, Register } from '../../register/contract.ts'
 import type { ActionOutcome, ActionRun } from './executor.ts'
-import { ActionFailed, endpointIdsOf, readJson } from './results.ts'
+import { ActionFailed, endpointIdsOf, read } from './results.ts'
 
 const attribute = 'endpointIdsExpression'
 const concurrentMax = 10
@@ -22,7 +22,7 @@ export async function targetsOf(run: ActionRun, register: Pick<Register, 'findAl
   const { endpoint, tenantId } = run.run
   const isGiven = run.action.fields[attribute] !== undefined && run.action.fields[attribute] !== null
   if (!isGiven && !endpoint) throw new ActionFailed('the run has no endpoint, and the action names none')
-  const ids = isGiven ? endpointIdsOf(attribute, await readJson(run, attribute)) : [endpoint!.endpointId]
+  const ids = isGiven ? endpointIdsOf(attribute, await read(run, attribute)) : [endpoint!.endpointId]
   const found = ids.length > 0 ? await register.findAll(ids) : new Map<string, EndpointRef>()
   const targets: Targets = { endpoints: [], failed: [] }
   for (const endpointId of ids) {

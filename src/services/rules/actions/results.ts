@@ -1,5 +1,6 @@
 /** Checks the results of expressions before an action does anything (document 5, 5.5). A wrong result fails only its action. */
 import { checkAddress } from '../../../kernel/safe-fetch.ts'
+import { absoluteTimeOf } from '../../../kernel/times.ts'
 import type { Stage } from '../model.ts'
 import type { ActionRun } from './executor.ts'
 
@@ -17,18 +18,11 @@ export class ActionFailed extends Error {
 
 const wrongValue = (attribute: string, expected: string) => new ActionFailed(`${attribute}: expected ${expected}`)
 
-/** Evaluates an attribute; undefined if it is absent. */
+/** Evaluates an attribute; undefined if it is absent. A literal has the value that its attribute takes: text, or parsed JSON. */
 export async function read({ evaluate }: Pick<ActionRun, 'evaluate'>, attribute: string): Promise<unknown> {
   const evaluated = await evaluate(attribute)
   if (!evaluated.ok) throw new ActionFailed(evaluated.reason, evaluated.stage)
   return evaluated.value
-}
-
-/** Does the same as `read`, but parses a literal that is JSON. */
-export async function readJson(run: ActionRun, attribute: string): Promise<unknown> {
-  const value = await read(run, attribute)
-  if (typeof value !== 'string' || run.action.valueTypes[attribute] !== 'LITERAL') return value
-  return parsed(value) ?? value
 }
 
 /** Reads a constant, or the expression that may be given instead of it. */
@@ -138,11 +132,9 @@ export function endpointIdsOf(attribute: string, value: unknown): string[] {
   return [...new Set(ids)]
 }
 
-const isoTime = /^\d{4}-\d{2}-\d{2}(?:[Tt ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:[Zz]|[+-]\d{2}:?\d{2})?)?$/
-
-/** Takes ISO text (a Date arrives as such) or milliseconds since 1970; returns milliseconds. */
+/** Takes ISO text (a Date arrives as such) or milliseconds since 1970, also as text; returns milliseconds. */
 export function timeOf(attribute: string, value: unknown): number {
-  const time = typeof value === 'string' && isoTime.test(value) ? Date.parse(value) : value
+  const time = typeof value === 'string' ? absoluteTimeOf(value) : value
   if (typeof time !== 'number' || !Number.isFinite(time))
     throw wrongValue(attribute, 'ISO 8601 text, milliseconds or a Date')
   return Math.trunc(time)

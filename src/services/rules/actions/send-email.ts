@@ -4,12 +4,12 @@ import { pendingAction } from '../engine/traces.ts'
 import type { ActionDeps } from './deps.ts'
 import { attachmentOf, recipientsOf, subjectOf } from './email-results.ts'
 import type { ActionOutcome, ActionRun } from './executor.ts'
-import { ActionFailed, read, readJson, textOrJson } from './results.ts'
+import { ActionFailed, read, textOrJson } from './results.ts'
 
 /** Stores an e-mail, which is then sent in the background. */
 export async function sendEmail(deps: ActionDeps, run: ActionRun): Promise<ActionOutcome> {
   const { deliveries, emailRetries, hasMailServer } = deps
-  const to = recipientsOf('recipientsExpression', await readRecipients(run))
+  const to = recipientsOf('recipientsExpression', await read(run, 'recipientsExpression'))
   const subject = subjectOf('subjectExpression', await read(run, 'subjectExpression'))
   const text = textOrJson(await read(run, 'textExpression'))
   const attachment = attachmentOf('attachmentExpression', await read(run, 'attachmentExpression'))
@@ -31,10 +31,4 @@ export async function sendEmail(deps: ActionDeps, run: ActionRun): Promise<Actio
   })
   if (!accepted.accepted) throw new ActionFailed(accepted.reason)
   return { outcome: 'PENDING', ...(accepted.ended && { ended: accepted.ended }) }
-}
-
-/** A literal may be a JSON array. */
-async function readRecipients(run: ActionRun): Promise<unknown> {
-  const value = await readJson(run, 'recipientsExpression')
-  return typeof value === 'string' || Array.isArray(value) ? value : await read(run, 'recipientsExpression')
 }

@@ -4,15 +4,15 @@ import type { ActionDeps } from './deps.ts'
 import { effectKey } from './effects.ts'
 import { forEach, targetsOf } from './endpoints.ts'
 import type { ActionOutcome, ActionRun } from './executor.ts'
-import { ActionFailed, isObject, readJson, textOf, timeOf } from './results.ts'
+import { ActionFailed, isObject, read, textOf, timeOf } from './results.ts'
 
 /** Stores a point in a time series, by default at the present time. */
 export async function timeSeries(deps: ActionDeps, run: ActionRun): Promise<ActionOutcome> {
   const { kit, register, effects } = deps
   const targets = await targetsOf(run, register)
   const seriesName = textOf('timeSeriesName', run.action.fields.timeSeriesName)
-  const values = valuesOf(await readJson(run, 'valuesExpression'))
-  const timestampValue = await readJson(run, 'timestampExpression')
+  const values = valuesOf(await read(run, 'valuesExpression'))
+  const timestampValue = await read(run, 'timestampExpression')
   const timestamp =
     timestampValue === undefined || timestampValue === null
       ? kit.now().getTime()

@@ -2,13 +2,13 @@ import type { WebhookContent } from '../deliveries/webhook.ts'
 import { pendingAction } from '../engine/traces.ts'
 import type { ActionDeps } from './deps.ts'
 import type { ActionOutcome, ActionRun } from './executor.ts'
-import { ActionFailed, headersOf, payloadOf, read, readJson, webhookUrlOf } from './results.ts'
+import { ActionFailed, headersOf, payloadOf, read, webhookUrlOf } from './results.ts'
 
 /** Stores a POST request, which is then sent in the background (document 5, 5.11). */
 export async function webhook(deps: ActionDeps, run: ActionRun): Promise<ActionOutcome> {
   const { kit, deliveries } = deps
   const url = webhookUrlOf('webhookUrl', await read(run, 'webhookUrl'), kit.platform.allowPrivateAddresses)
-  const headers = headersOf('headersExpression', await readJson(run, 'headersExpression'))
+  const headers = headersOf('headersExpression', await read(run, 'headersExpression'))
   const body = payloadOf(await read(run, 'webhookPayloadExpression'))
   const request = { url: url.href, headers: { 'content-type': 'application/json', ...headers }, body }
   if (run.run.isTry) return { outcome: 'SUCCESS', wouldDo: { method: 'POST', ...request } }

@@ -103,6 +103,7 @@ suite('an attribute', () => {
       ['alert-activation', { severityLevelExpression: 'GREAT' }, /^severityLevelExpression: expected one of CRITICAL/],
       ['alert-resolution', { message: 'a', messageExpression: 'b' }, /^message: expected at most one/],
       ['time-series', { timestampExpression: 'yesterday' }, /^timestampExpression: expected ISO 8601/],
+      ['time-series', { timestampExpression: '1 March 2026' }, /^timestampExpression: expected ISO 8601/],
     ]
     for (const [type, fields, message] of cases) {
       const answer = await expectStatus(400, `POST ${pathOf(type)}`, { name: 'n', ...sampleActions[type], ...fields })

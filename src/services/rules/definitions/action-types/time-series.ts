@@ -1,3 +1,4 @@
+import { absoluteTimeOf } from '../../../../kernel/times.ts'
 import { timeSeriesName } from '../names.ts'
 import { type ActionTypeDefinition, endpointIdsExpression } from './action-type.ts'
 
@@ -12,10 +13,13 @@ export const timeSeries: ActionTypeDefinition = {
       required: true,
     },
     timestampExpression: {
-      description: 'Time of the point: ISO 8601, milliseconds since 1970 or a Date. If absent: now.',
+      description:
+        'Time of the point: ISO 8601 (UTC if it has no time zone), milliseconds since 1970 or a Date. If absent: now.',
       literal: 'text',
       problem: (value) =>
-        isTime(String(value)) ? undefined : 'expected ISO 8601, milliseconds since 1970, or a script',
+        absoluteTimeOf(String(value)) === undefined
+          ? 'expected ISO 8601, milliseconds since 1970, or a script'
+          : undefined,
     },
     endpointIdsExpression,
   },
@@ -23,5 +27,3 @@ export const timeSeries: ActionTypeDefinition = {
   needs: ['endpoint:update', 'time-series:update'],
   example: { name: 'comfort', timeSeriesName: 'comfort', valuesExpression: 'return { value: ctx.data.comfort }' },
 }
-
-const isTime = (text: string) => /^-?\d{1,16}$/.test(text) || !Number.isNaN(Date.parse(text))
