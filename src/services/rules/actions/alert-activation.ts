@@ -3,7 +3,7 @@ import { causeOf } from '../chain.ts'
 import { alertTypeOf, entityOf, messageOf } from './alert-results.ts'
 import type { ActionDeps } from './deps.ts'
 import type { ActionOutcome, ActionRun } from './executor.ts'
-import { ActionFailed, objectOf, readConstantOrExpression, readJson } from './results.ts'
+import { ActionFailed, objectOf, read, readConstantOrExpression } from './results.ts'
 
 /** Opens the alert of an entity and type, or renews the one that is open (document 5, 5.15). */
 export async function alertActivation({ alerts }: ActionDeps, run: ActionRun): Promise<ActionOutcome> {
@@ -11,7 +11,7 @@ export async function alertActivation({ alerts }: ActionDeps, run: ActionRun): P
   const alertType = await alertTypeOf(run)
   const severityLevel = severityOf(await readConstantOrExpression(run, 'severityLevel'))
   const message = await messageOf(run)
-  const metadataValue = await readJson(run, 'metadataExpression')
+  const metadataValue = await read(run, 'metadataExpression')
   const metadata =
     metadataValue === undefined || metadataValue === null ? undefined : objectOf('metadataExpression', metadataValue)
   const activation = { alertType, severityLevel, ...entity, ...(message !== undefined && { message }), metadata }
@@ -20,7 +20,7 @@ export async function alertActivation({ alerts }: ActionDeps, run: ActionRun): P
   const { alertId, change } = await alerts.activate({
     ...activation,
     tenantId: run.run.tenantId,
-    applicationName: run.run.endpoint?.applicationName,
+    ...(entity.entityType === 'ENDPOINT' && { applicationName: run.run.endpoint!.applicationName }),
     alertSettingId,
     cause: causeOf(run.run),
   })

@@ -117,6 +117,7 @@ suite('a caller', () => {
     assert.equal((await put('/resolve', { reason: 'done' })).status, 204)
     // A resolved alert stays as it is.
     assert.equal((await put('/resolve', { reason: 'again' })).status, 204)
+    assert.equal((await put('/resolve', undefined)).status, 204)
     assert.equal((await put('/acknowledgement', acknowledged)).status, 204)
     const alert = await get(alertId)
     assert.deepEqual([alert.state, alert.acknowledgement, alert.resolveReason], ['RESOLVED', 'UNACKNOWLEDGED', 'done'])
@@ -166,6 +167,8 @@ suite('a caller', () => {
       ['GET /alerts?metadataValue=1', undefined, 'metadataPath'],
       ['GET /alerts?metadataPath=a..b', undefined, 'metadataPath'],
       ['GET /alerts?alertSettingId=1', undefined, 'alertSettingId'],
+      [`GET /alerts?alertSettingId=${'-'.repeat(36)}`, undefined, 'alertSettingId'],
+      ['GET /alerts?toStartedAt=2026-02-30', undefined, 'toStartedAt'],
       ['GET /alerts/types?entityType=x', undefined, 'entityType'],
       ['GET /alerts/metadata-keys?metadataKeysType=x', undefined, 'metadataKeysType'],
       ['POST /alerts/search', { state: ['X'] }, 'state'],
@@ -238,6 +241,9 @@ suite('lists', () => {
       ['entityMetadataPath=room&entityMetadataValue=s', 'c'],
       [`fromStartedAt=${startedAtB}`, 'cb'],
       [`toStartedAt=${startedAtB}`, 'ba'],
+      [`fromStartedAt=${Date.parse(startedAtB)}`, 'cb'],
+      ['fromStartedAt=now-1h&toStartedAt=now', 'cba'],
+      ['toStartedAt=2026-01-01', ''],
       [`alertSettingId=${newId()}`, ''],
     ] as const) {
       const { content, totalElements } = await list(`${both}&${query.replaceAll(' ', '%20')}`)
@@ -250,6 +256,8 @@ suite('lists', () => {
       state: 'OPEN',
     })
     assert.deepEqual([body.totalElements, body.content[0].id], [1, b.alertId])
+    const everything = (await list('')).totalElements
+    assert.equal((await admin(`POST ${root}/alerts/search`)).body.totalElements, everything)
   })
 
   test('types and metadata keys of alerts are listed', async () => {

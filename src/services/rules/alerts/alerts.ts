@@ -37,7 +37,7 @@ export function createAlerts(deps: AlertDeps): AlertsPart {
       resolveOpen: async (resolution) => (await change({ resolution }))?.alertId,
     },
     routes: (http) =>
-      alertRoutes(http, {
+      alertRoutes(http, kit.now, {
         ...createAlertReading(kit),
         get: async (ctx, alertId) => viewOf(await findAlert(kit.db.sql, ctx, { alertId }, 'alert:read')),
         acknowledge: (ctx, alert, given) => operations.acknowledge(deps, ctx, alert, given),

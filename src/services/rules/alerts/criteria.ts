@@ -1,6 +1,7 @@
 /** Turns the criteria of a query or body into those of the store; a wrong one is a 400 that names it. */
 import { invalidField } from '../../../kernel/errors.ts'
 import { listOf } from '../../../kernel/schema.ts'
+import { timeOf, timeText } from '../../../kernel/times.ts'
 import {
   acknowledgements,
   alertStates,
@@ -10,6 +11,7 @@ import {
   type Severity,
   severities,
 } from './model.ts'
+import { isUuid } from './service/access.ts'
 import type { Criteria, MetadataCriterion } from './service/reading.ts'
 
 type Parameter = string | string[]
@@ -35,11 +37,12 @@ export function entityTypeOf(text: string | undefined): EntityType | undefined {
   return wordOf('entityType', text.toUpperCase(), entityTypes)
 }
 
-export function criteriaOf(parameters: GivenCriteria): Criteria {
+/** Relative times of the criteria count back from `now`. */
+export function criteriaOf(parameters: GivenCriteria, now: Date): Criteria {
   const acknowledged = wordsOf('acknowledgement', parameters.acknowledgement, acknowledgements)
   const levels = wordsOf<Severity>('severityLevel', parameters.severityLevel, severities)
   const { alertSettingId } = parameters
-  if (alertSettingId !== undefined && !/^[0-9a-f-]{36}$/i.test(alertSettingId))
+  if (alertSettingId !== undefined && !isUuid(alertSettingId))
     throw invalidField('alertSettingId', 'expected the id of an alert setting')
   return {
     entityType: entityTypeOf(parameters.entityType),
@@ -51,9 +54,16 @@ export function criteriaOf(parameters: GivenCriteria): Criteria {
     severities: levels?.map(rankOf),
     metadata: metadataOf('metadata', parameters.metadataPath, parameters.metadataValue),
     entityMetadata: metadataOf('entityMetadata', parameters.entityMetadataPath, parameters.entityMetadataValue),
-    fromStartedAt: parameters.fromStartedAt === undefined ? undefined : new Date(parameters.fromStartedAt),
-    toStartedAt: parameters.toStartedAt === undefined ? undefined : new Date(parameters.toStartedAt),
+    fromStartedAt: dateOf('fromStartedAt', parameters.fromStartedAt, now),
+    toStartedAt: dateOf('toStartedAt', parameters.toStartedAt, now),
   }
+}
+
+function dateOf(field: string, text: string | undefined, now: Date): Date | undefined {
+  if (text === undefined) return undefined
+  const time = timeOf(text, now)
+  if (time === undefined) throw invalidField(field, `expected ${timeText}`)
+  return new Date(time)
 }
 
 function wordOf<W extends string>(field: string, text: string, words: readonly W[]): W {

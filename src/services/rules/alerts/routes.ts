@@ -1,3 +1,4 @@
+import type { Clock } from '../../../kernel/clock.ts'
 import type { Ctx } from '../../../kernel/contract.ts'
 import type { Http } from '../../../kernel/http/routes.ts'
 import { windowOfPage } from '../../../kernel/paging.ts'
@@ -18,14 +19,16 @@ export interface AlertOperations extends AlertReading {
 
 const path = '/alerts/:alertId'
 
-export function alertRoutes(http: Http, alerts: AlertOperations) {
+export function alertRoutes(http: Http, now: Clock, alerts: AlertOperations) {
   const list = (ctx: Ctx, request: GivenCriteria & Parameters<typeof pageOf>[0]) =>
-    alerts.list(ctx, criteriaOf(request), pageOf(request))
+    alerts.list(ctx, criteriaOf(request, now()), pageOf(request))
   http.get('/alerts', { schema: schemas.listAlerts, config: { scope: 'alert:read' } }, ({ ctx, query }) =>
     list(ctx, query),
   )
-  http.post('/alerts/search', { schema: schemas.searchAlerts, config: { scope: 'alert:read' } }, ({ ctx, body }) =>
-    list(ctx, body),
+  http.post(
+    '/alerts/search',
+    { schema: schemas.searchAlerts, config: { scope: 'alert:read', bodyOptional: true } },
+    ({ ctx, body }) => list(ctx, body),
   )
   http.post('/alerts/delete', { schema: schemas.deleteAlerts, config: { scope: 'alert:delete' } }, ({ ctx, body }) =>
     alerts.deleteAll(ctx, body.alertIds),
@@ -65,7 +68,7 @@ function singleRoutes(http: Http, alerts: AlertOperations) {
   )
   http.put(
     `${path}/resolve`,
-    { schema: schemas.resolveAlert, config: { scope: 'alert:update' } },
+    { schema: schemas.resolveAlert, config: { scope: 'alert:update', bodyOptional: true } },
     async ({ ctx, params, body }, reply) => {
       await alerts.resolve(ctx, refOf(params.alertId, body), body.reason)
       return reply.code(204).send()

@@ -1,5 +1,5 @@
 import { contentPage, pageQuery } from '../../../kernel/paging.ts'
-import { DateTime, DateTimeText, Empty, JsonObject, Name, Text, TextList, Type } from '../../../kernel/schema.ts'
+import { DateTime, Empty, JsonObject, Name, RequestTime, Text, TextList, Type } from '../../../kernel/schema.ts'
 import { acknowledgements, alertStates, entityTypes, lifecycleEventTypes, severities } from './model.ts'
 
 const Alert = Type.Object(
@@ -88,8 +88,7 @@ const value = (noun: string) =>
       description: `The value at the path in the metadata of the ${noun}, as text. Default: any.`,
     }),
   )
-const startedAt = (text: string) =>
-  Type.Optional(DateTimeText({ description: `${text}, ISO 8601. Default: no limit.` }))
+const startedAt = (text: string) => Type.Optional(RequestTime({ description: `${text}. Default: no limit.` }))
 
 /** The criteria of lists; `list` makes the schema of a list. */
 const criteria = <L extends ReturnType<typeof TextList>>(list: (text: string) => L) => ({

@@ -126,17 +126,13 @@ function matching(type: TypeIndex, tenantId: string, event: RuleEvent): IndexedT
     for (const indexed of group?.values() ?? [])
       if (indexed.trigger.tenantId === tenantId && matchesFields(indexed.trigger, event)) found.push(indexed)
   }
-  const addStandalone = (group: Group | undefined) => {
-    for (const indexed of group?.values() ?? [])
-      if (isStandalone(indexed.trigger) && matchesFields(indexed.trigger, event)) found.push(indexed)
-  }
   const { endpoint } = event
   if (event.triggerId !== undefined) {
     const indexed = type.all.get(event.triggerId)
     return indexed?.trigger.tenantId === tenantId ? [indexed] : []
   }
-  // The alerts of a tenant have no endpoint.
-  if (!endpoint) addStandalone(type.byTenant.get(tenantId))
+  // An alert of the tenant has no endpoint. It matches whatever application, version or endpoints a trigger names (document 5, 5.7).
+  if (!endpoint) add(type.byTenant.get(tenantId))
   else {
     add(type.byApplication.get(endpoint.applicationName))
     if (endpoint.versionName !== undefined) add(type.byVersion.get(endpoint.versionName))
@@ -144,9 +140,6 @@ function matching(type: TypeIndex, tenantId: string, event: RuleEvent): IndexedT
   }
   return found
 }
-
-const isStandalone = ({ appName, appVersionName, endpointIds }: TriggerDefinition) =>
-  appName === undefined && appVersionName === undefined && endpointIds === undefined
 
 /** An absent or empty list matches everything. */
 const includes = (list: unknown, value: string) =>

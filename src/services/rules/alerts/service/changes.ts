@@ -195,7 +195,7 @@ export function createEventWriter({ kit }: Pick<ChangeDeps, 'kit'>, at: Date) {
         AlertChanged,
         events.map(({ row, eventType, details: { cause }, id }) => ({
           tenantId: row.tenantId,
-          ...(row.applicationName !== null && { applicationName: row.applicationName, endpointId: row.entityId }),
+          ...originOf(row),
           eventId: id,
           eventType,
           alert: store.viewOf(row),
@@ -206,6 +206,10 @@ export function createEventWriter({ kit }: Pick<ChangeDeps, 'kit'>, at: Date) {
     },
   }
 }
+
+/** Returns the endpoint of an alert. An alert of the tenant has none, also if a run for an endpoint activated it. */
+const originOf = ({ entityType, entityId, applicationName }: store.AlertRow) =>
+  entityType === 'ENDPOINT' && applicationName !== null ? { applicationName, endpointId: entityId } : {}
 
 function payloadOf(row: store.AlertRow, eventType: LifecycleEventType, { comment }: EventDetails) {
   const { severityLevel, message, acknowledgement, resolveReason } = store.viewOf(row)
