@@ -41,6 +41,12 @@ suite('a rule', () => {
     await expectStatus(404, `GET ${rulesRoot}/rules/${id}/versions/3`)
   })
 
+  test('a rule has texts of the greatest length, whatever their characters', async () => {
+    const [letters, emoji] = ['漢'.repeat(60_000), '😀'.repeat(65_536)]
+    const fields = { expression: `return 1 // ${letters}`, uiMetadata: emoji }
+    assert.equal((await get(`/rules/${await aRule(fields)}`)).uiMetadata, emoji)
+  })
+
   test('a rule that does not parse is answered with 400, line and column', async () => {
     const answer = await expectStatus(400, `POST ${rulesRoot}/rules`, { name: 'x', expression: 'let a\nreturn {{' })
     assert.match(answer.body.message, /^expression: line 2, column \d+: /)

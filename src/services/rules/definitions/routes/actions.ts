@@ -3,9 +3,7 @@ import { actionTypes } from '../../model.ts'
 import { actionTypeDefinitions } from '../action-types.ts'
 import { actionSchemas } from '../schemas/actions.ts'
 import type { ActionBody, ActionOperations } from '../service/actions.ts'
-import { sendWithEtag } from './answers.ts'
-
-const bodyBytesMax = 1024 * 1024
+import { bodyBytesMax, sendWithEtag } from './answers.ts'
 
 export function actionRoutes(http: Http, actions: ActionOperations) {
   for (const type of actionTypes) {
