@@ -1,10 +1,12 @@
 /** Tests two nodes: changes, order, ticks and takeover. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { aTenantAdmin } from '../../../../test/harness/builders.ts'
 import { freshDatabase } from '../../../../test/harness/database.ts'
 import { eventually } from '../../../../test/harness/eventually.ts'
 import { rulesRoot } from '../../../../test/harness/rules.ts'
 import { openTriggeredRules, returned } from '../../../../test/harness/triggered-rules.ts'
+import { Identity } from '../../../identity/contract.ts'
 import { addUpChanges } from './store/traces.ts'
 
 const options = { connection: await freshDatabase(), environment: { WAYPOST_MASTER_KEY: 'k'.repeat(40) } }
@@ -103,7 +105,19 @@ test('a replay that a node leaves behind is continued by another, from its posit
   await Promise.all(Array.from({ length: 249 }, (_, n) => sensor.publish({ n: n + 1 })))
   await sensor.end()
   const body = { from: 'now-1h', to: String(Date.now() + 1000), expression, endpointIds: [endpoint.endpointId] }
-  const started = await three.expectStatus(202, `POST ${rulesRoot}/rules/${ruleId}/replays`, body)
+  // The node that takes over reads the permissions of the caller, so this is a user of the realm.
+  const identity = one.waypost.ask(Identity)
+  const caller = await one.waypost.kit.db.tx(async (sql) => {
+    const { id } = (await identity.createUser(sql, 'default', { username: 'replayer', roles: [] }))!
+    const user = { ...aTenantAdmin(), subject: { type: 'user' as const, id } }
+    await identity.grantCreator(
+      sql,
+      { ...one.waypost.kit.system('default'), caller: user },
+      `endpoint-${endpoint.endpointId}`,
+    )
+    return three.waypost.as(user)
+  })
+  const started = await three.expectStatus(202, `POST ${rulesRoot}/rules/${ruleId}/replays`, body, caller)
   // The replay ends after the current page of 200 messages.
   await three.waypost.close()
   const path = `/rules/${ruleId}/replays/${started.body.replayId}`

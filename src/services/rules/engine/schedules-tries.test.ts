@@ -1,6 +1,7 @@
 /** Schedules, tries, replays and dead letters over the HTTP API. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
+import { aCaller } from '../../../../test/harness/builders.ts'
 import { eventually } from '../../../../test/harness/eventually.ts'
 import { rulesRoot } from '../../../../test/harness/rules.ts'
 import { openTriggeredRules, returned } from '../../../../test/harness/triggered-rules.ts'
@@ -114,6 +115,29 @@ suite('a try', () => {
     assert.match(traces[0].reason, /secrets are available only/)
   })
 
+  test('a try shows nothing of endpoints that its caller may not read', async () => {
+    const [own, hidden] = [await aProvisionedEndpoint(), await aProvisionedEndpoint()]
+    const relation = { type: 'contains', from: own.endpointId, to: hidden.endpointId }
+    await expectStatus(204, 'PUT /epr/api/v1/relations/link', [relation])
+    const { ruleId, traces } = await aTriggeredRule(
+      'endpoint-data-samples-received',
+      { endpointIds: [hidden.endpointId] },
+      'return true',
+    )
+    await (await send(hidden, { n: 7 })).end()
+    const { traceId } = (await traces(1))[0]!
+    const { endpointId } = own
+    const reader = waypost.as(
+      aCaller({ on: { [`rule-${ruleId}`]: ['rule:execute'], [`endpoint-${endpointId}`]: ['endpoint:read'] } }),
+    )
+    const path = `POST ${rulesRoot}/rules/${ruleId}/try`
+    const expression = 'return ctx.endpoint.getChildren().length'
+    assert.equal((await expectStatus(200, path, { endpointId, expression })).body.returnedValue, '1')
+    assert.equal((await expectStatus(200, path, { endpointId, expression }, reader)).body.returnedValue, '0')
+    await expectStatus(200, path, { traceId, endpointId })
+    await expectStatus(400, path, { traceId, endpointId }, reader)
+  })
+
   test('a try with wrong fields is answered with 400, one of another tenant with 404', async () => {
     const ruleId = await aRule()
     const path = `POST ${rulesRoot}/rules/${ruleId}/try`
@@ -165,6 +189,28 @@ suite('a replay', () => {
     assert.deepEqual([totalElements, content], [1, [{ ...summary, differencesCount: differences.length }]])
     await expectStatus(404, `GET ${path}`, undefined, other)
     await expectStatus(409, `POST ${path}/${started.replayId}/cancel`)
+  })
+
+  test('a replay runs for messages of endpoints that its caller may read', async () => {
+    const [own, hidden] = [await aProvisionedEndpoint(), await aProvisionedEndpoint()]
+    for (const endpoint of [own, hidden]) await (await send(endpoint, { n: endpoint.endpointId })).end()
+    const ruleId = await aRule()
+    const reader = waypost.as(
+      aCaller({ on: { [`rule-${ruleId}`]: ['rule:execute'], [`endpoint-${own.endpointId}`]: ['endpoint:read'] } }),
+    )
+    const path = `${rulesRoot}/rules/${ruleId}/replays`
+    const period = { from: 'now-1h', to: String(Date.now() + 1000) }
+    await expectStatus(400, `POST ${path}`, { ...period, endpointIds: [hidden.endpointId] }, reader)
+    const { body } = await expectStatus(202, `POST ${path}`, period, reader)
+    const replay = await eventually(async () => {
+      const view = await get(`/rules/${ruleId}/replays/${body.replayId}`, reader)
+      assert.equal(view.status, 'COMPLETED')
+      return view
+    })
+    assert.deepEqual(
+      replay.differences.map(({ endpointId }: { endpointId: string }) => endpointId),
+      [own.endpointId],
+    )
   })
 
   test('a replay that is canceled stops, and keeps its progress', async () => {

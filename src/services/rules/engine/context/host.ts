@@ -39,19 +39,21 @@ export function createHost(deps: HostDeps, access: HostAccess): Host {
   let hasReadSecrets = false
   let hasFailed = false
 
-  const show = (endpoints: EndpointRef[]): EndpointInput[] =>
-    endpoints
-      .filter(({ tenantId }) => tenantId === access.tenantId)
-      .map((endpoint) => {
-        seen.set(endpoint.endpointId, endpoint)
-        return inputOf(endpoint)
-      })
-
-  async function givenChildren(ids: string[]): Promise<EndpointInput[]> {
-    const caller = await access.caller()
-    const found = [...(await deps.register.findAll(ids.slice(0, 1000))).values()]
-    return show(found.filter((endpoint) => caller && holds(caller, 'endpoint:read', endpointResource(endpoint))))
+  /** Leaves out endpoints of other tenants; in evaluations and tries, whose script is the caller's, also those that the caller may not read. */
+  async function show(endpoints: EndpointRef[]): Promise<EndpointInput[]> {
+    const isOfCaller = access.isTry || access.children !== undefined
+    const caller = isOfCaller ? await access.caller() : undefined
+    const isVisible = (endpoint: EndpointRef) =>
+      endpoint.tenantId === access.tenantId &&
+      (!isOfCaller || (caller !== undefined && holds(caller, 'endpoint:read', endpointResource(endpoint))))
+    return endpoints.filter(isVisible).map((endpoint) => {
+      seen.set(endpoint.endpointId, endpoint)
+      return inputOf(endpoint)
+    })
   }
+
+  const givenChildren = async (ids: string[]) =>
+    await show([...(await deps.register.findAll(ids.slice(0, 1000))).values()])
 
   async function read(kind: unknown, endpointId: unknown, args: unknown[]): Promise<unknown> {
     if (kind === 'children' && access.children) return await givenChildren(access.children)
@@ -99,7 +101,7 @@ async function readEndpoint(
   endpoint: EndpointRef,
   kind: unknown,
   args: unknown[],
-  show: (endpoints: EndpointRef[]) => EndpointInput[],
+  show: (endpoints: EndpointRef[]) => Promise<EndpointInput[]>,
 ): Promise<unknown> {
   const { endpointId } = endpoint
   switch (kind) {
@@ -110,9 +112,9 @@ async function readEndpoint(
     case 'range':
       return await pointsBetween(timeSeries, endpoint, args)
     case 'children':
-      return show(await register.relatedEndpoints(endpointId, 'outbound'))
+      return await show(await register.relatedEndpoints(endpointId, 'outbound'))
     case 'parents':
-      return show(await register.relatedEndpoints(endpointId, 'inbound'))
+      return await show(await register.relatedEndpoints(endpointId, 'inbound'))
     case 'configuration': {
       const name =
         args[0] === undefined || args[0] === null ? undefined : requireText(args[0], 'the name of a configuration')

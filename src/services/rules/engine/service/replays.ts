@@ -2,6 +2,8 @@
 import type { Caller, Ctx } from '../../../../kernel/contract.ts'
 import { invalidField } from '../../../../kernel/errors.ts'
 import { windowOfPage } from '../../../../kernel/paging.ts'
+import { holds } from '../../../../kernel/permissions.ts'
+import { endpointResource } from '../../../register/contract.ts'
 import type { InboundMessage, TrafficLog } from '../../../traffic-log/contract.ts'
 import { isUuid } from '../../definitions/service/library.ts'
 import { checkScript } from '../../definitions/service/scripts.ts'
@@ -77,8 +79,11 @@ export function createReplays(deps: Deps): Replays {
   const running = new Set<Promise<void>>()
   let isStopped = false
 
-  function start(row: store.ReplayRow) {
-    const work = replay(deps, row, () => isStopped)
+  /** `caller` is the one of the request; a node that takes over a replay does not know it. */
+  function start(row: store.ReplayRow, caller?: Caller) {
+    const callerNow = async () =>
+      (await deps.callerOf(row.tenantId, { type: row.callerType, id: row.callerId })) ?? caller
+    const work = replay(deps, row, callerNow, () => isStopped)
       .catch(async (error) => {
         if (isStopped) return
         replayFailed(log, { err: error, replayId: row.id })
@@ -103,7 +108,7 @@ export function createReplays(deps: Deps): Replays {
         if ((await store.countRunning(sql, ctx.tenantId)) >= runningMax) throw TooManyReplays()
         await store.insertReplay(sql, row)
       })
-      start({ ...row, status: 'RUNNING', reason: null, eventsCount: 0, skippedCount: 0, differences: [] })
+      start({ ...row, status: 'RUNNING', reason: null, eventsCount: 0, skippedCount: 0, differences: [] }, ctx.caller)
       return row.id
     },
     async read(ctx, ruleId, replayId) {
@@ -161,11 +166,18 @@ async function newReplay(deps: Deps, ctx: Ctx, ruleId: string, request: ReplayRe
   }
 }
 
-async function requireEndpoints({ register }: Deps, { tenantId }: Ctx, endpointIds: string[]) {
+async function requireEndpoints({ register }: Deps, { tenantId, caller }: Ctx, endpointIds: string[]) {
   const found = await register.findAll(endpointIds)
-  const unknown = endpointIds.find((id) => found.get(id)?.tenantId !== tenantId)
-  if (unknown !== undefined) throw invalidField('endpointIds', `there is no endpoint ${unknown}`)
+  const unknown = endpointIds.find((id) => {
+    const endpoint = found.get(id)
+    return endpoint?.tenantId !== tenantId || !mayRead(caller, endpoint)
+  })
+  if (unknown !== undefined)
+    throw invalidField('endpointIds', `there is no endpoint ${unknown}, or the caller may not read it`)
 }
+
+const mayRead = (caller: Caller, endpoint: Parameters<typeof endpointResource>[0]) =>
+  holds(caller, 'endpoint:read', endpointResource(endpoint))
 
 function summaryOf({
   id,
@@ -194,32 +206,45 @@ function summaryOf({
 }
 
 /** Runs page by page; each page is stored, so that another node can continue after it. */
-async function replay(deps: Deps, row: store.ReplayRow, isStopped: () => boolean) {
+async function replay(
+  deps: Deps,
+  row: store.ReplayRow,
+  callerNow: () => Promise<Caller | undefined>,
+  isStopped: () => boolean,
+) {
   const { kit, library, trafficLog } = deps
   const { tenantId, ruleId, toTime } = row
   const endpointIds = row.endpointIds ?? undefined
   for (let current = row; !isStopped(); ) {
     await library.current(tenantId)
     const rule = library.rule(tenantId, ruleId)
-    if (!rule)
-      return void (await store.updateReplay(kit.db.sql, {
-        ...current,
-        status: 'FAILED',
-        reason: 'the rule was deleted',
-      }))
+    const caller = await callerNow()
+    if (!rule || !caller) {
+      const reason = rule ? 'the permissions of its caller are unknown; start it again' : 'the rule was deleted'
+      return void (await store.updateReplay(kit.db.sql, { ...current, status: 'FAILED', reason }))
+    }
     const page = { tenantId, extension: 'dcx', endpointIds, afterMicros: current.positionMicros, to: toTime }
     const messages = await trafficLog.inbound({ ...page, limit: messagesPerPage })
-    current = await replayPage(deps, { ...rule, expression: row.expression }, current, messages)
+    current = await replayPage(deps, caller, { ...rule, expression: row.expression }, current, messages)
     if (messages.length < messagesPerPage) current = { ...current, status: 'COMPLETED' }
     if (!(await store.updateReplay(kit.db.sql, current)) || current.status !== 'RUNNING') return
   }
 }
 
-async function replayPage(deps: Deps, rule: LinkedRule, row: store.ReplayRow, messages: InboundMessage[]) {
+/** Replays messages of endpoints that the caller may read: the expression can be the caller's own. */
+async function replayPage(
+  deps: Deps,
+  caller: Caller,
+  rule: LinkedRule,
+  row: store.ReplayRow,
+  messages: InboundMessage[],
+) {
+  const { tenantId } = row
   const triggers = triggersOf(deps, rule)
   const events: { event: RuleEvent; trigger: TriggerDefinition | undefined }[] = []
   let skipped = 0
   for (const message of messages) {
+    if (!mayRead(caller, { tenantId, ...message })) continue
     const trigger = row.endpointIds ? triggers[0] : triggers.find((one) => covers(one, message))
     if (!trigger && triggers.length > 0 && !row.endpointIds) continue
     const samples = message.isTruncated ? undefined : deps.timeSeries.samplesOf(message)
@@ -228,7 +253,6 @@ async function replayPage(deps: Deps, rule: LinkedRule, row: store.ReplayRow, me
   }
   const ids = events.map(({ event }) => idsOfEvent(event, rule.id).traceId)
   const before = await findMetadata(deps.kit.db.sql, ids)
-  const caller = await deps.callerOf(row.tenantId, { type: row.callerType, id: row.callerId })
   const differences = [...row.differences]
   for (const [index, { event, trigger }] of events.entries()) {
     const now = await returnedNow(deps, rule, event, trigger, caller)
@@ -288,7 +312,7 @@ async function returnedNow(
   rule: LinkedRule,
   event: RuleEvent,
   trigger: TriggerDefinition | undefined,
-  caller: Caller | undefined,
+  caller: Caller,
 ): Promise<string> {
   const { endpointId, applicationName, versionName } = event.endpoint!
   const { tenantId } = rule

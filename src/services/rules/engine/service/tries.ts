@@ -1,6 +1,7 @@
 /** Tries rules: runs them on a recorded or given event without effects, and returns what their actions would do. */
 import type { Ctx } from '../../../../kernel/contract.ts'
 import { invalidField } from '../../../../kernel/errors.ts'
+import { holds, onTenant } from '../../../../kernel/permissions.ts'
 import type { EndpointRef } from '../../../register/contract.ts'
 import { isUuid } from '../../definitions/service/library.ts'
 import { checkScript } from '../../definitions/service/scripts.ts'
@@ -57,21 +58,34 @@ export const createTry =
 
 /** Returns the event that a trace has kept, or the given one. */
 async function eventOf(
-  { kit }: EngineDeps,
-  { tenantId }: Ctx,
+  deps: EngineDeps,
+  ctx: Ctx,
   rule: LinkedRule,
   { traceId, trigger, endpointId }: TryRequest,
 ): Promise<Pick<TryRequest, 'trigger' | 'endpointId'>> {
   if (traceId === undefined) return { trigger, endpointId }
+  const { kit } = deps
+  const { tenantId } = ctx
   if (trigger !== undefined) throw invalidField('trigger', 'expected traceId or trigger, not both')
   const found = isUuid(traceId) ? await findEvent(kit.db.sql, { tenantId, traceId, ruleId: rule.id }) : undefined
-  if (!found) throw invalidField('traceId', `there is no trace ${traceId} of this rule`)
+  if (!found || !(await mayReadEvent(deps, ctx, found)))
+    throw invalidField('traceId', `there is no trace ${traceId} of this rule, or the caller may not read its endpoint`)
   if (found.event === null) {
     if (!found.isOnDemand) throw invalidField('traceId', 'the event of this trace was too large to be kept')
     return { endpointId: endpointId ?? (found.raisedOnId === rule.id ? undefined : found.raisedOnId) }
   }
   const event = JSON.parse(found.event) as Pick<TryRequest, 'trigger' | 'endpointId'>
   return { ...event, ...(endpointId !== undefined && { endpointId }) }
+}
+
+/** Returns whether the caller may read the endpoint of an event, or all endpoints: the endpoint may have been unregistered. */
+async function mayReadEvent(
+  deps: EngineDeps,
+  ctx: Ctx,
+  { raisedOnId, isOnDemand }: { raisedOnId: string; isOnDemand: boolean },
+): Promise<boolean> {
+  if (isOnDemand || holds(ctx.caller, 'endpoint:read', onTenant(ctx.tenantId))) return true
+  return (await readableEndpoint(deps, ctx, raisedOnId)) !== undefined
 }
 
 async function requireEndpoint(deps: EngineDeps, ctx: Ctx, endpointId: string): Promise<EndpointRef> {
