@@ -247,7 +247,7 @@ export interface AlertLifecycleEventPage {
   content: AlertLifecycleEvent[]
 }
 
-/** Fires when an alert of one of its endpoints, or of the tenant itself, opens, changes, is acknowledged or resolved. */
+/** Fires when an alert of one of its endpoints, or of the tenant itself, opens, changes, is acknowledged or resolved. Runs for alerts of the tenant have no endpoint. */
 export interface AlertLifecycleEventTrigger {
   /** Id of the trigger. */
   id: string
@@ -425,9 +425,9 @@ export interface AlertSearch {
   metadataPath?: string
   /** The value at the path in the metadata of the alert, as text. Default: any. */
   metadataValue?: string
-  /** Only alerts that started at this time or later, ISO 8601. Default: no limit. */
+  /** Only alerts that started at this time or later. Default: no limit. ISO 8601 (UTC if it has no time zone), `now`, `now-<n><unit>` with the unit s, m, h, d, w, M (months) or y, or milliseconds since 1970. */
   fromStartedAt?: string
-  /** Only alerts that started at this time or earlier, ISO 8601. Default: no limit. */
+  /** Only alerts that started at this time or earlier. Default: no limit. ISO 8601 (UTC if it has no time zone), `now`, `now-<n><unit>` with the unit s, m, h, d, w, M (months) or y, or milliseconds since 1970. */
   toStartedAt?: string
   /** Field to sort by; equal ones are in the order of their ids. Default: startedAt. */
   sort?: 'startedAt' | 'lastActiveAt' | 'severityLevel'
@@ -6246,7 +6246,7 @@ export interface TimeSeriesAction {
   name: string
   /** An object with the values of the point by name, or one value, which is named `value`. A text that parses as a JavaScript function body with a `return` of its own is a script. */
   valuesExpression: string
-  /** Time of the point: ISO 8601, milliseconds since 1970 or a Date. If absent: now. A text that parses as a JavaScript function body with a `return` of its own is a script. */
+  /** Time of the point: ISO 8601 (UTC if it has no time zone), milliseconds since 1970 or a Date. If absent: now. A text that parses as a JavaScript function body with a `return` of its own is a script. */
   timestampExpression?: string
   /** The endpoints to act on: an id, or an array of ids or of endpoints, at most 1,000. If absent: the endpoint of the run. A text that parses as a JavaScript function body with a `return` of its own is a script. */
   endpointIdsExpression?: string
@@ -6273,7 +6273,7 @@ export interface TimeSeriesActionFields {
   description?: string
   /** An object with the values of the point by name, or one value, which is named `value`. A text that parses as a JavaScript function body with a `return` of its own is a script. */
   valuesExpression: string
-  /** Time of the point: ISO 8601, milliseconds since 1970 or a Date. If absent: now. A text that parses as a JavaScript function body with a `return` of its own is a script. */
+  /** Time of the point: ISO 8601 (UTC if it has no time zone), milliseconds since 1970 or a Date. If absent: now. A text that parses as a JavaScript function body with a `return` of its own is a script. */
   timestampExpression?: string
   /** The endpoints to act on: an id, or an array of ids or of endpoints, at most 1,000. If absent: the endpoint of the run. A text that parses as a JavaScript function body with a `return` of its own is a script. */
   endpointIdsExpression?: string
@@ -9940,7 +9940,7 @@ export interface Nouns {
         /** Only traces up to this time. ISO 8601, relative such as now-15m, or milliseconds. Default: all. */
         toCreatedAt?: string | undefined
         /** Accepted for existing clients; changes nothing. Default: none. */
-        include?: string | undefined
+        include?: string | readonly string[] | undefined
       }, Trace>
       /** Delete traces. Statistics of rules and actions stay. */
       delete: BareCall<{
@@ -9955,7 +9955,7 @@ export interface Nouns {
       body?: Try | undefined
     }, { 200: TryResult }>
     replays: {
-      /** Replay a rule over recorded messages. Runs the rule, or another expression, without effects for the recorded samples of a period, in the background. Compare what it returns with what happened then. */
+      /** Replay a rule over recorded messages. Runs the rule, or another expression, without effects for the recorded samples of a period, in the background. Compare what it returns with what happened then. Messages of endpoints that the caller may not read are left out. */
       create: Call<{
         /** Id of the rule. */
         ruleId: string
@@ -10609,7 +10609,7 @@ export interface Nouns {
     }, { 204: undefined }>
   }
   alertLifecycleEventTriggers: {
-    /** Create an alert-lifecycle-event trigger. Fires when an alert of one of its endpoints, or of the tenant itself, opens, changes, is acknowledged or resolved. A trigger does nothing until a rule has it. */
+    /** Create an alert-lifecycle-event trigger. Fires when an alert of one of its endpoints, or of the tenant itself, opens, changes, is acknowledged or resolved. Runs for alerts of the tenant have no endpoint. A trigger does nothing until a rule has it. */
     create: Call<{
       body: AlertLifecycleEventTriggerFields
     }, { 201: undefined }>
@@ -10822,9 +10822,9 @@ export interface Nouns {
       metadataPath?: string | undefined
       /** The value at the path in the metadata of the alert, as text. Default: any. */
       metadataValue?: string | undefined
-      /** Only alerts that started at this time or later, ISO 8601. Default: no limit. */
+      /** Only alerts that started at this time or later. Default: no limit. ISO 8601 (UTC if it has no time zone), `now`, `now-<n><unit>` with the unit s, m, h, d, w, M (months) or y, or milliseconds since 1970. */
       fromStartedAt?: string | undefined
-      /** Only alerts that started at this time or earlier, ISO 8601. Default: no limit. */
+      /** Only alerts that started at this time or earlier. Default: no limit. ISO 8601 (UTC if it has no time zone), `now`, `now-<n><unit>` with the unit s, m, h, d, w, M (months) or y, or milliseconds since 1970. */
       toStartedAt?: string | undefined
       /** Field to sort by; equal ones are in the order of their ids. Default: startedAt. */
       sort?: 'startedAt' | 'lastActiveAt' | 'severityLevel' | undefined
@@ -10836,8 +10836,8 @@ export interface Nouns {
       size?: number | undefined
     }, Alert>
     /** Search alerts with criteria in the body. The criteria are those of the list; lists are arrays. */
-    search: ListCall<{
-      body: AlertSearch
+    search: BareListCall<{
+      body?: AlertSearch | undefined
     }, Alert>
     /** Delete several alerts. Deletes the alerts that exist and that the caller may delete, and names the others. */
     deleteMany: Call<{
@@ -10888,7 +10888,7 @@ export interface Nouns {
       update: Call<{
         /** Id of the alert. */
         alertId: string
-        body: AlertResolution
+        body?: AlertResolution | undefined
       }, { 204: undefined }>
     }
     lifecycleEvents: {

@@ -15,6 +15,9 @@ export interface RunOfAction {
   depth: number
   /** The event that started the rule. Actions that run again after a crash use it to avoid a second effect. */
   eventId: string
+  /** Absent for runs without a trigger. */
+  triggerId?: string
+  triggerType?: string
   /** Absent for a run without an endpoint. */
   endpoint?: EndpointRef
   raisedOn: { entityType: 'ENDPOINT' | 'ON_DEMAND'; entityId: string }

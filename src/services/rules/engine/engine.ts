@@ -22,7 +22,7 @@ import { derivedId } from './derived-ids.ts'
 import { createProcessor } from './events/process.ts'
 import { createQueue } from './events/queue.ts'
 import { createRecorder } from './events/recorder.ts'
-import { createLedger, writeWhenSettled } from './ledger.ts'
+import { createLedger } from './ledger.ts'
 import { createLibrary } from './library.ts'
 import { createTracePartitions } from './partitions.ts'
 import { type EngineOperations, engineRoutes } from './routes.ts'
@@ -88,6 +88,7 @@ export function createEngine(services: EnginePartDeps): EnginePart {
     actionOf: library.action,
     executors: () => executors,
     callerOf: services.identity.callerNow,
+    nextMicros: ledger.nextMicros,
     maskOf: services.maskOf,
     onAction: (actionRun, ruleRun, state) => void contexts.set(actionRun, { run: ruleRun, state }),
   })
@@ -153,9 +154,9 @@ function declareRows({ db, members }: Pick<Kit, 'db' | 'members'>, load: (tenant
   })
 }
 
-/** Runs a rule with the trigger, endpoint and data of the rule that executes it. Its traces are written with those of the chain. */
+/** Runs a rule with the trigger, endpoint and data of the rule that executes it. Its traces become part of the result of that rule. */
 async function executeRule(
-  { library, run, ledger }: EngineDeps,
+  { library, run }: EngineDeps,
   contexts: WeakMap<RunOfAction, { run: RuleRun; state: RunState }>,
   ruleId: string,
   { run: actionRun }: ActionRun,
@@ -167,7 +168,7 @@ async function executeRule(
     return { outcome: 'FAILURE', stage: 'ACTION_EXECUTION', reason }
   }
   const { onRuleEnded: _, ...parent } = context.run
-  const { unsettled, payload: _payload, ...state } = context.state
+  const { result: parentResult, payload: _payload, ...state } = context.state
   const result = await run({
     ...parent,
     rule,
@@ -175,7 +176,9 @@ async function executeRule(
     depth: actionRun.depth + 1,
     id: derivedId(parent.at, actionRun.id, ruleId),
   })
-  unsettled.push(writeWhenSettled(ledger, result))
+  parentResult.traces.push(...result.traces)
+  parentResult.pending.push(...result.pending)
+  parentResult.unsettled.push(...result.unsettled)
   const [trace] = result.traces
   const metadata = { executedRuleId: ruleId }
   if (result.isSuccess) return { outcome: 'SUCCESS', metadata }

@@ -20,6 +20,8 @@ export interface LedgerEntry {
 export interface Ledger {
   /** Writes traces of actions that end after their rule. */
   actions: EndedActions
+  /** Returns microseconds since 1970 that increase with every call, so that traces have an order. */
+  nextMicros(): number
   /** Resolves when the entry is durable. It waits while the database is unreachable. */
   write(entry: LedgerEntry): Promise<void>
   drained(): Promise<void>
@@ -73,7 +75,7 @@ export function createLedger({ db, log, metrics, now }: Pick<Kit, 'db' | 'log' |
 
   function add({ traces = [], deadLetters = [], endedRow }: LedgerEntry): Promise<void> {
     const pages = commit.current()
-    for (const trace of traces) addTrace(pages, trace, nextMicros())
+    for (const trace of traces) addTrace(pages, trace, trace.createdMicros ?? nextMicros())
     pages.deadLetters.push(...deadLetters)
     if (endedRow !== undefined) pages.endedRows.push(endedRow)
     return commit.committed()
@@ -110,6 +112,7 @@ export function createLedger({ db, log, metrics, now }: Pick<Kit, 'db' | 'log' |
   }
 
   return {
+    nextMicros,
     write,
     actions: {
       async ended(sql, actions) {

@@ -205,6 +205,34 @@ suite('a rule on demand', () => {
     assert.equal(traces[0].stage, 'RULE_DISABLED')
   })
 
+  test('a rule on demand answers with the traces of the whole chain, in the order in which they ended', async () => {
+    const [outer, inner] = [await aRule({ name: 'outer' }), await aRule({ name: 'inner' })]
+    const { version } = await anApplication()
+    const endpointId = await anEndpoint(version, {})
+    const [executing, updating, last] = [
+      await anAction('rule-execution', { ruleId: inner }),
+      await anAction('metadata-update'),
+      await anAction('metadata-update'),
+    ]
+    await attach(inner, 'metadata-update', [updating])
+    await attach(outer, 'rule-execution', [executing])
+    await attach(outer, 'metadata-update', [last])
+    const { traces } = await execute(outer, { endpointId })
+    const ids = traces.map(({ entityId }: { entityId: string }) => entityId)
+    assert.deepEqual(ids, [outer, inner, updating, executing, last])
+    assert.equal(new Set(traces.map(({ traceId }: { traceId: string }) => traceId)).size, 1)
+    const stored = await eventually(async () => {
+      const { content } = await get(`/traces?traceId=${traces[0].traceId}`)
+      assert.equal(content.length, 5)
+      return content.reverse()
+    })
+    assert.deepEqual(stored, traces)
+    // `toCreatedAt` includes the whole millisecond that it shows.
+    const { createdAt, traceId } = traces[4]
+    const until = await get(`/traces?traceId=${traceId}&fromCreatedAt=${createdAt}&toCreatedAt=${createdAt}`)
+    assert.ok(until.content.some(({ id }: { id: string }) => id === traces[4].id))
+  })
+
   test('a rule on demand that executes itself ends at the depth limit', async () => {
     const ruleId = await aRule({ expression: 'return true' })
     const actionId = await make('/action-types/rule-execution/actions', { name: 'again', ruleId })

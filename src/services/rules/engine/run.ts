@@ -70,7 +70,7 @@ export interface RunResult {
   isSuccess: boolean
   /** The returned value as text, with secrets masked; undefined if the rule failed. */
   returned: string | undefined
-  /** Traces of everything that has ended, in order. The node that ends a pending action writes its trace. */
+  /** Traces of everything that has ended, in order, with those of executed rules. The node that ends a pending action writes its trace. */
   traces: NewTrace[]
   pending: PendingTrace[]
   /** One promise for each action that depends on the stored event of the run. It resolves when the action no longer depends on it. */
@@ -92,6 +92,8 @@ export interface RunnerDeps extends HostDeps {
   executors(): Partial<Record<ActionType, Executor>>
   /** Returns the writer of a script with its present permissions. */
   callerOf(tenantId: string, writer: Writer): Promise<Caller | undefined>
+  /** Returns the time of a trace; see `Ledger`. */
+  nextMicros(): number
   /** Returns a function that masks the secrets of a tenant. */
   maskOf(tenantId: string): Promise<(text: string) => string>
   /** Registers the run of a rule-execution action, so that it finds its context. */
@@ -104,8 +106,8 @@ const valueLength = 10_000
 export interface RunState {
   dataJson: string
   mayHaveSecrets: boolean
-  /** The same array as `unsettled` of the run's result. */
-  unsettled: Promise<void>[]
+  /** The result of the run, to which the rules that its actions execute add theirs. */
+  result: RunResult
   /** The script of the first action, which has run after that of the rule in the same trip to the sandbox. */
   payload?: Payload | undefined
 }
@@ -131,20 +133,14 @@ export const createRunner =
     const durationMs = monotonicMs() - began
     const mayHaveSecrets = run.mayHaveSecrets === true || host.hasReadSecrets()
     const mask = mayHaveSecrets ? await deps.maskOf(run.rule.tenantId) : undefined
-    const trace = traceOfRule(run, outcome, durationMs, mask)
+    const trace = { ...traceOfRule(run, outcome, durationMs, mask), createdMicros: deps.nextMicros() }
     if (!outcome.ok) return failedWith(trace)
     const text = returnedText(outcome.json)
     const returned = mask ? mask(text) : text
     const result: RunResult = { isSuccess: true, returned, traces: [trace], pending: [], unsettled: [], effects: [] }
     run.onRuleEnded?.(result)
     const dataJson = outcome.kept.data ?? '{}'
-    await runActions(
-      deps,
-      run,
-      outcome.json,
-      { dataJson, mayHaveSecrets, unsettled: result.unsettled, payload },
-      result,
-    )
+    await runActions(deps, run, outcome.json, { dataJson, mayHaveSecrets, result, payload })
     return result
   }
 
@@ -264,22 +260,16 @@ function actionsOf({ rule }: RuleRun, json: string): string[] {
 }
 
 /** Runs the actions in the order of attachment; a failed one does not stop the others. */
-async function runActions(deps: RunnerDeps, run: RuleRun, json: string, state: RunState, result: RunResult) {
+async function runActions(deps: RunnerDeps, run: RuleRun, json: string, state: RunState) {
   for (const [position, actionId] of actionsOf(run, json).entries()) {
     const action = deps.actionOf(run.rule.tenantId, actionId)
-    if (action) await runAction(deps, run, action, position, state, result)
+    if (action) await runAction(deps, run, action, position, state)
   }
 }
 
-async function runAction(
-  deps: RunnerDeps,
-  run: RuleRun,
-  action: ActionDefinition,
-  position: number,
-  state: RunState,
-  result: RunResult,
-) {
-  const { rule, traceId, depth, eventId, endpoint, raisedOn, isTry } = run
+async function runAction(deps: RunnerDeps, run: RuleRun, action: ActionDefinition, position: number, state: RunState) {
+  const { rule, traceId, depth, eventId, endpoint, raisedOn, isTry, triggerId, triggerType } = run
+  const { result } = state
   const actionRun: RunOfAction = {
     tenantId: rule.tenantId,
     ruleId: rule.id,
@@ -288,6 +278,8 @@ async function runAction(
     id: derivedId(run.at, run.id, action.id, position),
     depth,
     eventId,
+    ...(triggerId !== undefined && { triggerId }),
+    ...(triggerType !== undefined && { triggerType }),
     ...(endpoint && { endpoint }),
     raisedOn,
     isTry,
@@ -322,13 +314,14 @@ async function runAction(
   const pending = pendingAction(actionRun, action)
   if (outcome.outcome === 'PENDING') {
     const toTrace = (ended: EndedOutcome) => traceOfAction(pending, ended, monotonicMs() - began)
-    if (outcome.settled) state.unsettled.push(outcome.settled)
+    if (outcome.settled) result.unsettled.push(outcome.settled)
     return void result.pending.push({ id: actionRun.id, ended: outcome.ended, toTrace })
   }
   if (isTry && outcome.outcome === 'SUCCESS')
     result.effects.push({ actionId: action.id, type: action.type, wouldDo: outcome.wouldDo ?? null })
   const metadata = { ...outcome.metadata, ...(log.length > 0 && { log }) }
-  const trace = traceOfAction(pending, { ...outcome, metadata }, monotonicMs() - began)
+  const ended = traceOfAction(pending, { ...outcome, metadata }, monotonicMs() - began)
+  const trace = { ...ended, createdMicros: deps.nextMicros() }
   result.traces.push(state.mayHaveSecrets ? maskTrace(trace, await deps.maskOf(rule.tenantId)) : trace)
 }
 

@@ -1,5 +1,5 @@
 import { contentPage, pageQuery } from '../../../kernel/paging.ts'
-import { AnyJson, DateTime, Empty, JsonObject, Name, Text, Type } from '../../../kernel/schema.ts'
+import { AnyJson, DateTime, Empty, JsonObject, Name, Text, TextList, Type } from '../../../kernel/schema.ts'
 import { actionTypes, traceEntityType } from '../model.ts'
 
 const ofRule = Type.Object({ ruleId: Name({ description: 'Id of the rule.' }) })
@@ -110,7 +110,7 @@ export const listTraces = {
     outcome: Type.Optional(Type.Enum(['SUCCESS', 'FAILURE'], { description: 'Only this outcome. Default: all.' })),
     fromCreatedAt: date('Only traces since this time.'),
     toCreatedAt: date('Only traces up to this time.'),
-    include: Type.Optional(Text({ description: 'Accepted for existing clients; changes nothing. Default: none.' })),
+    include: Type.Optional(TextList({ description: 'Accepted for existing clients; changes nothing. Default: none.' })),
   }),
   response: { 200: contentPage(Trace) },
   fails: { 400: invalid },
@@ -176,7 +176,7 @@ export const createReplay = {
   summary: 'Replay a rule over recorded messages',
   description:
     'Runs the rule, or another expression, without effects for the recorded samples of a period, in the background. Compare what it ' +
-    'returns with what happened then.',
+    'returns with what happened then. Messages of endpoints that the caller may not read are left out.',
   params: ofRule,
   body: Type.Object(
     {

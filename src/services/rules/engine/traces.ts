@@ -17,6 +17,8 @@ export interface NewTrace {
   reason?: string | undefined
   metadata: Record<string, unknown>
   durationMs: number
+  /** When it ended, in microseconds since 1970. Absent: when it is written. */
+  createdMicros?: number | undefined
   /** The event as JSON text, for a rule that a trigger started. */
   event?: string | undefined
 }
@@ -32,6 +34,9 @@ export interface PendingAction {
   ruleId: string
   ruleVersion: number
   eventId: string
+  /** Absent for runs without a trigger. */
+  triggerId?: string
+  triggerType?: string
   raisedOn: RunOfAction['raisedOn']
 }
 
@@ -45,6 +50,8 @@ export const pendingAction = (run: RunOfAction, action: ActionDefinition): Pendi
   ruleId: run.ruleId,
   ruleVersion: run.ruleVersion,
   eventId: run.eventId,
+  ...(run.triggerId !== undefined && { triggerId: run.triggerId }),
+  ...(run.triggerType !== undefined && { triggerType: run.triggerType }),
   raisedOn: run.raisedOn,
 })
 
@@ -73,6 +80,13 @@ export const traceOfAction = (action: PendingAction, outcome: EndedOutcome, dura
   raisedOn: action.raisedOn,
   outcome: outcome.outcome,
   ...(outcome.outcome === 'FAILURE' && { stage: outcome.stage, reason: outcome.reason }),
-  metadata: { ruleId: action.ruleId, eventId: action.eventId, durationMs: Math.round(durationMs), ...outcome.metadata },
+  metadata: {
+    ruleId: action.ruleId,
+    ...(action.triggerId !== undefined && { triggerId: action.triggerId }),
+    ...(action.triggerType !== undefined && { triggerType: action.triggerType }),
+    eventId: action.eventId,
+    durationMs: Math.round(durationMs),
+    ...outcome.metadata,
+  },
   durationMs,
 })

@@ -223,6 +223,33 @@ suite('commands and alerts', () => {
     assert.deepEqual(returned([opened!]), [['ACTIVATED', 'HEAT', endpoint.endpointId]])
     assert.equal(opened!.traceId, first!.traceId)
   })
+
+  test('rules start when an alert of the tenant opens, without an endpoint', async () => {
+    const endpoint = await aProvisionedEndpoint()
+    const { traces, triggerId } = await aTriggeredRule(
+      'alert-lifecycle-event',
+      { appName: endpoint.app, alertTypes: ['BACKUP'] },
+      'const { alert } = ctx.trigger.alertLifecycleEvent; return [alert.entityType, alert.entityId, typeof ctx.endpoint]',
+    )
+    const rule = await aTriggeredRule('endpoint-data-samples-received', { appName: endpoint.app }, 'return true')
+    const ofTenant = { alertType: 'BACKUP', entityType: 'TENANT' }
+    await linkAction(rule.ruleId, 'alert-activation', [await anAction('alert-activation', ofTenant)])
+    await (await send(endpoint, { t: 1 })).end()
+    const [opened] = await traces(1)
+    assert.deepEqual(returned([opened!]), [['TENANT', 'default', 'undefined']])
+    assert.deepEqual([opened!.raisedOnEntityType, opened!.raisedOnEntityId], ['ON_DEMAND', triggerId])
+  })
+
+  test('the trace of an action names the trigger of its run', async () => {
+    const endpoint = await aProvisionedEndpoint()
+    const rule = await aTriggeredRule('endpoint-data-samples-received', { appName: endpoint.app }, 'return true')
+    const actionId = await anAction('metadata-update', { metadataExpression: '{"seen":true}' })
+    await linkAction(rule.ruleId, 'metadata-update', [actionId])
+    await (await send(endpoint, { t: 1 })).end()
+    await rule.traces(1)
+    const { metadata } = (await at.get(`/traces?entityId=${actionId}`)).content[0]
+    assert.deepEqual([metadata.triggerId, metadata.triggerType], [rule.triggerId, 'ENDPOINT_DATA_SAMPLES_RECEIVED'])
+  })
 })
 
 test('counters of events add up', async () => {

@@ -115,8 +115,8 @@ async function execute(deps: EngineDeps, ctx: Ctx, ruleId: string, body: unknown
   await ruleEnded.promise
   const ended = await waitForActions(allEnded)
   const { returned, traces } = result!
-  const createdAt = kit.now()
-  return { returnedValue: returned ?? '', traces: [...traces, ...ended].map((trace) => viewOf(trace, createdAt)) }
+  const now = kit.now()
+  return { returnedValue: returned ?? '', traces: [...traces, ...ended].map((trace) => viewOf(trace, now)) }
 }
 
 /** Waits until all actions have ended, but not for long. Returns the traces of those that ended in the background. */
@@ -151,7 +151,8 @@ function membersOf(body: unknown): Record<string, unknown> | undefined {
   return Object.fromEntries(Object.entries(body).filter(([name]) => !platformMembers.has(name)))
 }
 
-export const viewOf = (trace: NewTrace, createdAt: Date): TraceView => ({
+/** Returns the view of a trace. One that another writer stores has the present time. */
+export const viewOf = (trace: NewTrace, now: Date): TraceView => ({
   id: trace.id,
   traceId: trace.traceId,
   entityType: trace.entityType,
@@ -162,7 +163,7 @@ export const viewOf = (trace: NewTrace, createdAt: Date): TraceView => ({
   ...(trace.stage !== undefined && { stage: trace.stage }),
   ...(trace.reason !== undefined && { reason: trace.reason }),
   metadata: trace.metadata,
-  createdAt,
+  createdAt: trace.createdMicros === undefined ? now : new Date(trace.createdMicros / 1000),
 })
 
 async function evaluate(deps: EngineDeps, ctx: Ctx, request: EvaluationRequest): Promise<unknown> {

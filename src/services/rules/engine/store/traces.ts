@@ -90,7 +90,7 @@ const matching = (sql: Sql, filter: TraceFilter) => sql`
     }
     ${filter.isFailure === undefined ? sql`` : sql`and is_failure = ${filter.isFailure}`}
     ${filter.from === undefined ? sql`` : sql`and created_at >= ${filter.from}`}
-    ${filter.to === undefined ? sql`` : sql`and created_at <= ${filter.to}`}`
+    ${filter.to === undefined ? sql`` : sql`and created_at < ${filter.to}::timestamptz + interval '1 millisecond'`}`
 
 export const findTraces = (sql: Sql, filter: TraceFilter, { offset, limit }: Window) =>
   sql<TraceRow[]>`
