@@ -3,7 +3,9 @@ import { actionTypes } from '../../model.ts'
 import { actionTypeDefinitions } from '../action-types.ts'
 import { actionSchemas } from '../schemas/actions.ts'
 import type { ActionBody, ActionOperations } from '../service/actions.ts'
-import { bodyBytesMax, sendWithEtag } from './answers.ts'
+import { sendWithEtag } from './answers.ts'
+
+const bodyBytesMax = 1024 * 1024
 
 export function actionRoutes(http: Http, actions: ActionOperations) {
   for (const type of actionTypes) {

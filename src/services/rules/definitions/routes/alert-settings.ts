@@ -3,7 +3,7 @@ import type { Http } from '../../../../kernel/http/routes.ts'
 import type { AlertSettingFields } from '../alert-setting-parts.ts'
 import * as schemas from '../schemas/alert-settings.ts'
 import type { AlertSettingOperations } from '../service/alert-settings.ts'
-import { bodyBytesMax, sendWithEtag } from './answers.ts'
+import { sendWithEtag } from './answers.ts'
 
 const path = '/alert-settings/:alertSettingId'
 const scope = (verb: string) => `alert-setting:${verb}`

@@ -2,7 +2,7 @@ import { bodyLimitBytes as bodyBytesMax } from '../../../../kernel/http/body.ts'
 import type { Http } from '../../../../kernel/http/routes.ts'
 import * as schemas from '../schemas/snippets.ts'
 import type { SnippetOperations } from '../service/snippets.ts'
-import { bodyBytesMax, sendWithEtag } from './answers.ts'
+import { sendWithEtag } from './answers.ts'
 
 const path = '/snippets/:snippetId'
 
