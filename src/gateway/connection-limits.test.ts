@@ -97,7 +97,7 @@ describe('connections of one address', () => {
     assert.equal(arrive('b')?.refusal, undefined)
   })
 
-  test('the class of a refused connection stays closing', () => {
+  test('a refused connection stays in the eviction class "closing"', () => {
     const { limits, arrive } = someLimits({ max: 1 })
     limits.setEvictionClass(arrive('a')!, 'protected')
     const refused = arrive('b')!

@@ -13,10 +13,10 @@ import type { Host } from './mqtt/host.ts'
 import { countTraffic, trafficRate } from './rate-limits.ts'
 import { endpointOfFilter } from './topic.ts'
 
-/** The device sent a packet for which the platform ends the connection. Its message is lost, so that it is a refusal too. */
+/** Reasons why a packet of a device ends its connection. The message in the packet is lost, so a refusal is recorded too. */
 const packetFaults = new Set(['packet_too_large', 'malformed_packet', 'protocol_error'])
 
-/** Returns the endpoint of a connection that represents one. With several, the packet can be of any. */
+/** Returns the endpoint of a connection that represents only one. With several, the endpoint of a packet is not known. */
 function onlyEndpointOf({ endpoints }: ConnectionState): { tenantId?: string; endpointId?: string } {
   if (endpoints === undefined) return {}
   const { tenantId } = endpoints.tenant

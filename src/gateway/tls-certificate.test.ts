@@ -1,4 +1,4 @@
-/** When the platform issues the certificate of MQTT over TLS. */
+/** Tests when the platform issues the certificate of MQTT over TLS, and for which names. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect as connectPlain } from 'node:net'

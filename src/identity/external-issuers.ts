@@ -128,7 +128,7 @@ function selectRegistration(rows: readonly store.IssuerRow[], aud: unknown): sto
   return row
 }
 
-/** Returns whether it has claims that only ID, refresh and logout tokens have. Some issuers write `nonce` into access tokens too. */
+/** Returns whether a token has claims that only ID, refresh and logout tokens have. Some issuers write `nonce` into access tokens too. */
 function isOtherToken({ typ, nonce, at_hash, c_hash }: JWTPayload): boolean {
   if (at_hash !== undefined || c_hash !== undefined) return true
   if (typeof typ === 'string') return otherTypes.has(typ)

@@ -5,7 +5,7 @@ export interface LogMessageDefinition {
   level: 'warn' | 'error'
   /** Says what failed, of which kind of object, and what happens next. Values that vary are fields, not text. */
   text: string
-  /** Says why it happens, for docs/reference/logs.md. */
+  /** Says what causes the message, for docs/reference/logs.md. */
   cause: string
   /** Says what an operator does about it; "Nothing" with the reason where the platform recovers alone. */
   action: string

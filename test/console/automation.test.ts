@@ -279,7 +279,7 @@ test('an alert setting opens an alert for a sample; it is disabled and deleted, 
   await page.goto(console_.address('/rules?origin=setting'))
   await page.getByRole('row', { name: /too hot.*Activates and resolves the alert/ }).waitFor()
   await page.getByRole('link', { name: /^too hot/ }).click()
-  await page.getByText('This rule is a part of an alert setting.').waitFor()
+  await page.getByText('This rule belongs to an alert setting').waitFor()
   assert.equal(await page.getByRole('link', { name: 'Edit' }).count(), 0, 'the platform would refuse the change')
   await page.getByRole('link', { name: 'Go to the alert setting' }).click()
   await page.getByRole('button', { name: 'More actions' }).click()

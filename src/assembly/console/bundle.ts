@@ -41,7 +41,7 @@ const fromLeftToRight: Plugin = {
     onLoad({ filter: /\/react-aria\/dist\/private\/i18n\/useDefaultLocale\.mjs$/ }, async ({ path }) => {
       const source = await readFile(path, 'utf8')
       const contents = source
-        // The same check without data.
+        // This function makes the same check, but does not load the data of languages.
         .replace('Intl.DateTimeFormat.supportedLocalesOf(', 'Intl.getCanonicalLocales(')
         .replace(/\(0, [$\w]+\)\(locale\) \? 'rtl' : 'ltr'/, "'ltr'")
       if (/supportedLocalesOf|rtl/.test(contents)) throw new Error(`${path} is not as this build expects`)
@@ -76,7 +76,7 @@ const reactAsModule: Plugin = {
 
 const firstScript = 'console/src/app/main.tsx'
 const commonParts = 'console/src/pages/common.ts'
-/** One of them. */
+/** One of the common parts. The file that contains it is the file that most pages need. */
 const commonPart = 'console/src/parts/fields.tsx'
 
 /**

@@ -1,4 +1,4 @@
-/** The HTML of the web console: the shell that loads the app, and pages for the time before there is one. */
+/** The HTML of the web console: the shell that loads the app, and pages that are shown while there is no build of it. */
 import type { Manifest } from './manifest.ts'
 
 /** Scripts of the platform only; styles may be inline, because the editor creates style elements. */

@@ -12,7 +12,7 @@ test('a wrong use is explained with the usage below it, and its text cannot cont
   assert.equal(exitCodeOf(error), 2)
 })
 
-test('a 404 of the platform says that something is not there, and one of another server that the address is wrong', () => {
+test('a 404 of the platform is explained as a missing object, and a 404 of another server as a wrong address', () => {
   const ours = new WaypostError('There is no endpoint e', { status: 404, body: { message: 'There is no endpoint e' } })
   assert.equal(exitCodeOf(ours), 3)
   assert.doesNotMatch(explain(ours), /check the address/)

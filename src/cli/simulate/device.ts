@@ -105,7 +105,7 @@ async function start(state: State) {
         return state.client
       },
     },
-    // Times of the simulator are those of its measurements.
+    // The measurements of the simulator have their own times.
     stampSamples: false,
     onConnected: () => handleConnected(state),
     onOffline: (error) => handleOffline(state, error),

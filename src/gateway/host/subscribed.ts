@@ -1,4 +1,4 @@
-/** How the subscriptions of a connection affect the messages that are sent on it. They are never a condition of the delivery. */
+/** Derives QoS and identifiers of sent messages from the subscriptions of the connection. Messages are sent without a subscription too. */
 import type { Message, Qos, Subscription } from '../mqtt/host.ts'
 import { filterMatches } from '../topic.ts'
 

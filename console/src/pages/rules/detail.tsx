@@ -85,7 +85,7 @@ export default function RulePage({ params }: PageProps) {
             <LinkButton to={`/alerts/settings/${encodeURIComponent(alertSettingId)}`}>{texts.toSetting}</LinkButton>
           }
         >
-          {texts.partNote} {texts.partOf[data.alertSettingPart]}.
+          {texts.partNotes[data.alertSettingPart]}
         </Note>
       )}
       <Tabs

@@ -28,7 +28,11 @@ export const texts = {
     ALERT: 'Activates and resolves the alert',
     NOTICES: 'Sends the notices',
   },
-  partNote: 'This rule is a part of an alert setting. It changes only with the setting.',
+  partNotes: {
+    ALERT:
+      'This rule belongs to an alert setting: it activates and resolves the alert. It changes only with the setting.',
+    NOTICES: 'This rule belongs to an alert setting: it sends the notices. It changes only with the setting.',
+  },
   toSetting: 'Go to the alert setting',
   origin: 'Origin of the rules',
   milliseconds: (value: number) => `${count(Math.round(value * 10) / 10)} ms`,

@@ -67,7 +67,7 @@ suite('the profile of the caller', () => {
     })
   })
 
-  test('the profile of the caller says where scopes are held, and has no person for clients', async () => {
+  test('the profile of the caller says where scopes are held, and has no personal data if the caller is a client', async () => {
     const caller = {
       tenantId: 'acme',
       subject: { type: 'client' as const, id: 'c' },

@@ -116,7 +116,7 @@ export async function startByFilter(deps: TaskDeps, ctx: Ctx, filterId: string, 
   const isVisible = application && [filterScope, updateScope].some((scope) => holds(ctx.caller, scope, application))
   if (!filter || !isVisible) throw NoFilter({ filterId })
   if (filter.status !== 'active')
-    throw invalidField('filterId', `filter ${filterId} is still being matched, ask again when its status is active`)
+    throw invalidField('filterId', `filter ${filterId} is still being matched; try again when its status is active`)
   return await start(deps, ctx, { filterId }, { ...batch, filter }, ({ endpointId }) =>
     authorize(
       ctx,

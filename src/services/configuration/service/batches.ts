@@ -85,7 +85,7 @@ async function targetsOfFilter({ register, kit }: Deps, ctx: Ctx, filterId: stri
   const isReadable = application && readable.some((held) => holds(ctx.caller, held, application))
   if (!filter || !isReadable) throw NoFilter({ filterId })
   if (filter.status !== 'active')
-    throw invalidField('filterId', `filter ${filterId} is still being matched, ask again when its status is active`)
+    throw invalidField('filterId', `filter ${filterId} is still being matched; try again when its status is active`)
   const targets = new Map<string, store.Target>()
   for await (const page of selectionPages(
     register,

@@ -67,6 +67,6 @@ async function requireActiveSet(sql: Sql, tenantId: string, filterId: string): P
   const filter = await findMemberSet(sql, tenantId, filterId)
   if (!filter) throw invalidField('filterId', `there is no filter ${filterId}`)
   if (filter.status !== 'active')
-    throw invalidField('filterId', `filter ${filterId} is still being matched, ask again when its status is active`)
+    throw invalidField('filterId', `filter ${filterId} is still being matched; try again when its status is active`)
   return filter.memberSet
 }

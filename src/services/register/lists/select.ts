@@ -173,7 +173,7 @@ async function withActiveFilters(sql: Sql, query: EndpointQuery, filters: Filter
     const filter = summaries.find((one) => one.filterId === filterId)
     if (!filter) throw invalidField('filterIds', `there is no filter ${filterId}`)
     if (filter.status !== 'active')
-      throw invalidField('filterIds', `filter ${filterId} is still being matched, ask again when its status is active`)
+      throw invalidField('filterIds', `filter ${filterId} is still being matched; try again when its status is active`)
   }
   summaries.sort((one, other) => one.matchedEndpointsCount - other.matchedEndpointsCount)
   const filterIds = summaries.map(({ filterId }) => filterId)

@@ -144,7 +144,7 @@ async function requireActiveFilters(
     const filter = summaries.find((one) => one.filterId === filterId)
     if (!filter) throw invalidField('filterId', `there is no filter ${filterId}`)
     if (filter.status !== 'active')
-      throw invalidField('filterId', `filter ${filterId} is still being matched, ask again when its status is active`)
+      throw invalidField('filterId', `filter ${filterId} is still being matched; try again when its status is active`)
   }
   return summaries
 }

@@ -1,4 +1,4 @@
-/** A change on one node is known on the others within a second, even if its message is lost. */
+/** Tests that changes on one node reach the others: within a second, or within a few seconds if the message is lost. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { freshDatabase } from '../../../../test/harness/database.ts'
