@@ -16,7 +16,7 @@ const warmUps = 10
 const budgetMs = 6000
 /** The plain statement of a rare search takes seconds: it is measured until this time, and at least once. */
 const plainBudgetMs = 6000
-/** Endpoints that have been active, and those of them that are connected. */
+/** Every third endpoint has been active; of these, every thousandth one is connected. */
 const activeEvery = 3
 const connectedEvery = 1000
 

@@ -81,7 +81,7 @@ function requireNoFailures({ name }: Server, load: Load, { lost, refused, messag
   if (messages === 0) throw new Error(`${name}, ${load.name}: no message was answered`)
 }
 
-/** Measures at a steady rate, so that latency is not the time in the queue. */
+/** Measures at a steady rate below the maximum, so that the latency does not include waiting behind other messages. */
 export async function atRate(generator: Generator, server: Server, rate: number, seconds: number): Promise<RunResult> {
   const load = { name: `${rate} messages/s`, connections: 1000, window: 8 }
   await generator.connect(orderOf(server, load))

@@ -8,7 +8,7 @@ export const commandIdMax = 2_147_483_647
 /** Maximum number of bytes of commands in one message. The largest payload fits, and the message fits a packet of 1 MiB. */
 export const messageBytesMax = 1_010_000
 
-/** Returns about the bytes of a command in a message, with its type. */
+/** Returns the approximate size of a command in a message, including its type. */
 export const sizeOf = (type: string, payload: string | null) =>
   type.length + 40 + (payload === null ? 0 : Buffer.byteLength(payload))
 

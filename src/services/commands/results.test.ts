@@ -46,7 +46,7 @@ test('results that arrive together are stored in few transactions, and the first
   assert.ok(transactions!.count < count / 2, `${transactions!.count} transactions`)
 })
 
-test('the first results make the database plan with statistics, not for an empty table', async () => {
+test('after the first results the table is analyzed, so that statements are not planned for an empty table', async () => {
   // The test before has stored a hundred results.
   await eventually(async () => {
     const [table] = await waypost.kit.db.sql`

@@ -94,7 +94,7 @@ function createTemplateReader(template: string, content: Record<string, unknown>
     seconds: (field: string) => readField(field, 'seconds from 1 to 31536000', isSeconds),
     requireOtherClientId(other: string) {
       const clientId = readField('clientId', `text that matches ${clientIdPattern.source}`, isClientId)
-      if (clientId === other) throw unusable(`clientId: the other client is ${other} already`)
+      if (clientId === other) throw unusable(`clientId: ${other} is the id of the other client already`)
     },
   }
 }

@@ -75,7 +75,7 @@ test('a flood of requests from one tenant does not change the latency of another
   flooding = false
   await Promise.all(flood)
   const seconds = (performance.now() - started) / 1000
-  // 50 a second, and 100 at once.
+  // The limit allows 50 requests a second, and bursts of 100.
   const served = statuses.get(200) ?? 0
   assert.ok(served <= 110 + 50 * seconds, `${served} requests were served in ${seconds} s`)
   assert.ok((statuses.get(429) ?? 0) > 0, JSON.stringify([...statuses]))

@@ -158,7 +158,7 @@ export async function findOfApplication(sql: Sql, query: PageQuery): Promise<Com
     select ${columns(sql)} from (${pageOf(sql, query)}) c order by ${pageOrder(sql, query)}`
 }
 
-/** Returns about the bytes of all payloads of the page. */
+/** Returns the approximate size of all payloads of the page. */
 export async function countBytes(sql: Sql, query: PageQuery): Promise<number> {
   const [row] = await sql<{ bytes: number }[]>`
     select coalesce(sum(c.size + coalesce(octet_length(c.result), 0)), 0)::double precision as bytes

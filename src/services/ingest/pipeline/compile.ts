@@ -77,7 +77,7 @@ function mistake(position: string, error: ConfigError): Mistake {
 function compileSteps(definitions: unknown[], path: string, building: Building, depth: number): Step[] {
   return definitions.map((definition, index) => {
     const run = compileProcessor(definition, `${path}[${index}]`, building, depth)
-    // A definition of another shape is a mistake, so that its step never runs.
+    // A definition of another shape is a mistake, so its step never runs.
     const [type, options] = definition instanceof Map ? [...definition][0]! : ['', undefined]
     const tag = options instanceof Map ? (options.get('tag') as string | null | undefined) : undefined
     return { run, position: `${path}[${index}].${type}`, type: String(type), tag: tag ?? undefined }

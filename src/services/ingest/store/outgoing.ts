@@ -49,7 +49,7 @@ export async function deleteOutgoing(sql: Sql, numbers: number[]) {
   await sql`delete from ingest.outgoing where no = any(${numbers}::bigint[])`
 }
 
-/** Returns about how many documents wait; numbers of rolled back inserts count as well. */
+/** Returns the approximate number of waiting documents; numbers of rolled back inserts count as well. */
 export async function estimateWaiting(sql: Sql): Promise<number> {
   const [row] = await sql<{ waiting: number }[]>`
     select coalesce(max(no) - min(no) + 1, 0)::float8 as waiting from ingest.outgoing`

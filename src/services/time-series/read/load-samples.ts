@@ -25,7 +25,7 @@ export interface LoadOrder {
   descending: boolean
   /** True if a task with too many samples is split by series before it is split by time. */
   seriesFirst: boolean
-  /** Reads larger parts, unless there are texts. */
+  /** True if the points are reduced afterwards, so that larger parts can be read, unless there are texts. */
   isReducing: boolean
 }
 

@@ -53,7 +53,7 @@ export async function provisionFirst(
   endpoints: NewEndpoint[],
 ): Promise<(ProvisionedToken | 'taken')[]> {
   const created = new Map<string, ProvisionedToken>()
-  // Repeats with new generated tokens for those that were taken.
+  // Endpoints whose generated token was taken get another one in the next round.
   for (let remaining = endpoints; remaining.length > 0; ) {
     const inserted = await insertFirst(deps, sql, owner, remaining)
     for (const { endpointId, token } of inserted) created.set(endpointId, { token, status: 'Inactive' })
@@ -76,7 +76,7 @@ async function insertFurther({ kit, key }: TokenDeps, sql: Sql, endpoint: store.
 /** Inserts new endpoints with their first tokens, except those whose token is taken. */
 async function insertFirst({ kit, key }: TokenDeps, sql: Sql, owner: Owner, endpoints: NewEndpoint[]) {
   const rows = new Map<string, store.FirstToken & { token: string }>()
-  // Without an `await`, so that the statement is sent before those that the caller sends meanwhile.
+  // A known key is not awaited, so that the insert is sent before other statements that the caller sends meanwhile.
   const hasher = key.hasher(sql)
   const hash = typeof hasher === 'function' ? hasher : await hasher
   for (const { endpointId, token = newShortToken() } of endpoints) {

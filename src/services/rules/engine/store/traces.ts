@@ -49,7 +49,7 @@ export interface TraceChange {
 export const copyTraces = (sql: Sql, rows: () => Buffer) =>
   copyIn(sql.unsafe(`copy rules.traces (${traceColumns.join(', ')}) from stdin (format binary)`), rows)
 
-/** Sends the statement with those after it. */
+/** Inserts changes without waiting: the statement is sent together with the next one. */
 export function insertChanges(sql: Sql, changes: TraceChange[]): void {
   const column = <K extends keyof TraceChange>(key: K) => changes.map((change) => change[key])
   sql`
@@ -118,7 +118,7 @@ export async function countFromSums(
   return row!.count
 }
 
-/** Returns the newest trace of a rule in a chain that has kept its event. */
+/** Returns the trace of a rule in a chain: the newest one that has kept its event, else the newest one. */
 export async function findEvent(
   sql: Sql,
   trace: { tenantId: string; traceId: string; ruleId: string },
@@ -130,7 +130,7 @@ export async function findEvent(
   return row
 }
 
-/** Returns the metadata of traces by chain, for these rules and chains. */
+/** Returns the outcome and metadata of the first rule in each of these chains. */
 export async function findMetadata(
   sql: Sql,
   traceIds: string[],
@@ -141,7 +141,7 @@ export async function findMetadata(
   return new Map(rows.map(({ traceId, ...row }) => [traceId, row]))
 }
 
-/** Deletes traces of a tenant before a time, or all of them, with their numbers. */
+/** Deletes traces of a tenant before a time, or all of them, and subtracts them from the sums by day. */
 export async function deleteTraces(sql: Sql, tenantId: string, before: Date | undefined): Promise<void> {
   const until = before === undefined ? sql`` : sql`and created_at < ${before}`
   await sql`
