@@ -116,7 +116,7 @@ async function createFilter(ask: Ask): Promise<string> {
   return id
 }
 
-/** Connects the endpoints, many on one connection as behind a gateway, and counts the configurations that arrive by name. */
+/** Connects the endpoints, many on one connection as behind a gateway, and counts by name the configurations that arrive. */
 async function connectAll({ platform }: BenchPlatform, tokens: string[], received: Map<string, number>) {
   async function connectSome(some: string[]): Promise<MqttClient> {
     const device = await connectAsync(platform.mqttUrl)

@@ -12,7 +12,7 @@ import { type Figure, median } from './report.ts'
 const seconds = Number(process.env.BENCH_SECONDS ?? 9)
 const rounds = Number(process.env.BENCH_ROUNDS ?? 5)
 const consoleCount = Number(process.env.BENCH_CONSOLES ?? 200)
-/** Duration of the load in a turn, with its beginning that is not measured. */
+/** Duration of the load in a turn, including its beginning, which is not measured. */
 const turnSeconds = seconds + seconds / 3
 const load = { name: '1,000 connections', connections: 1000, window: 8 }
 
@@ -55,7 +55,7 @@ export async function live(): Promise<Figure[]> {
   }
 }
 
-/** Consoles are opened and closed once before, because the first streams compile code and fill caches. */
+/** Measures open consoles without load. They are opened and closed once before, because the first streams compile code and fill caches. */
 async function withoutLoad(bench: BenchPlatform, tokens: string[]): Promise<Figure[]> {
   const { pid, baseUrl } = bench.platform
   const open = async () => await openConsoles(baseUrl, await bench.token(), tokens)
@@ -129,7 +129,7 @@ const subscriptionsOf = (token: string) => {
   ]
 }
 
-/** Counts a text in bytes without decoding them: the consoles take little of the time that the devices and the database need. */
+/** Counts how often a text occurs in bytes. Decoding them would take processor time from the devices and the database. */
 function occurrences(bytes: Buffer, text: string): number {
   let count = 0
   for (let at = bytes.indexOf(text); at >= 0; at = bytes.indexOf(text, at + 1)) count++

@@ -118,7 +118,7 @@ async function measureLatency(bench: BenchPlatform, network: NetworkServer): Pro
     messages.push(own)
   }
   await device.endAsync()
-  // Returns the median over the turns: with an average, one pause of a shared machine would determine the ratio.
+  // The median over the turns is used: with an average, one pause of a shared machine would determine the ratio.
   const medianPercentile = (rounds: number[][], part: number) => median(rounds.map((round) => percentile(round, part)))
   const [ours, own] = [medianPercentile(uplinks, 0.99), medianPercentile(messages, 0.99)]
   return [
@@ -208,7 +208,7 @@ async function pointsOf(bench: BenchPlatform, app: string): Promise<number> {
   return points
 }
 
-/** Memory of the platform's process with idle sessions, and with the same integrations suspended. */
+/** Measures the memory of the platform's process with idle sessions, and with the same integrations suspended. */
 async function measureIdle(bench: BenchPlatform, network: NetworkServer): Promise<Figure[]> {
   const ids: number[] = []
   for (let n = 0; n < idleCount; n++) {

@@ -10,7 +10,7 @@ const seriesCount = 10
 const points = 100_000
 const rounds = 20
 
-/** A page that draws the chart again and again, each time with new values. It has no types: the bench has none of the browser. */
+/** A page that draws the chart again and again, each time with new values. It is plain JavaScript, because the bench does not have the types of the browser. */
 const source = `
 import { createElement } from 'react'
 import { createRoot } from 'react-dom/client'

@@ -36,7 +36,7 @@ const figuresOf = (name: string, { console, bare, ratio }: Compared): Figure[] =
   { name: `${name}: against the bare page`, value: ratio, unit: 'times', limit: { max: 3 } },
 ]
 
-/** The two alternate, because the load of the machine changes over time. */
+/** Opens the console and the bare page alternately, because the load of the machine changes over time. */
 async function compare(bench: BenchConsole, open: () => Promise<Opened>): Promise<Compared> {
   const times: { console: number; bare: number }[] = []
   for (let round = -warmUps; round < rounds; round++) {
@@ -61,7 +61,7 @@ const isOfApi = (url: string) => /\/api\/v\d/.test(url) && !/\/live\/api\//.test
 
 interface Opened {
   ms: number
-  /** Time of the form of the provider, which both pages need. */
+  /** Time that the form of the identity provider took. It is added to the bare page, which would need the form too. */
   signInMs: number
   requests: ApiRequest[]
 }
@@ -159,7 +159,7 @@ const timings = `(() => {
   return JSON.stringify({ shown: window.firstRowsAt ?? null, answered: answers[0]?.responseEnd ?? null })
 })()`
 
-/** From the end of the answer with the first rows until they are painted. */
+/** Returns the time from the end of the answer with the first rows until they are painted. */
 async function firstRows({ browser, address }: BenchConsole): Promise<number> {
   const times: number[] = []
   for (let round = -1; round < rounds; round++) {

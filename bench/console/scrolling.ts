@@ -46,7 +46,7 @@ export async function scrolling({ browser, address }: BenchConsole): Promise<Fig
   }
   await page.goto(address('/endpoints'))
   await settled(page)
-  // The engine compiles the code of a page during its first visits, which is no part of what scrolling keeps.
+  // The first visits compile the code of the page. That memory must not count as kept by scrolling.
   for (let visit = 0; visit < warmUps; visit++) {
     await follow('/account')
     await follow('/endpoints')

@@ -1,6 +1,6 @@
 /**
- * Defines endpoint number n, the same whether the API or SQL creates it. A city has 0.1 % of all endpoints, a model a fifth; each date has
- * 100 endpoints however many there are, spread over 10,000 numbers.
+ * Defines endpoint number n, the same whether the API or SQL creates it. A city has 0.1 % of all endpoints, a model a fifth. A date
+ * always has 100 endpoints, every hundredth of 10,000 consecutive ones.
  */
 import { sleep } from '../../src/kernel/clock.ts'
 import type { Sql } from '../../src/kernel/db.ts'
@@ -38,7 +38,7 @@ const metadataSql = (sql: Sql) => sql`jsonb_build_object(
 
 const batchSize = 100_000
 
-/** All indexes except constraints: building an index is faster than filling it. */
+/** All indexes except those of constraints. They are built after the rows are inserted, because this is faster. */
 const indexes = ['endpoints_of_application', 'endpoints_of_version', 'endpoints_of_tenant', 'endpoints_metadata']
 
 /** Inserts endpoints with a token each and their counts by SQL, bypassing the API. */

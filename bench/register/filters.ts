@@ -103,7 +103,7 @@ async function rateDuring(writer: Writer, work: () => Promise<void>): Promise<nu
   return (writer.written() - before) / ((performance.now() - began) / 1000)
 }
 
-/** Starts callers that register endpoints, and let a few hundred existing ones begin and cease to match, without a pause. */
+/** Starts callers that, without a pause, register endpoints and change a few hundred existing ones so that they start or stop matching. */
 async function startWriting({ platform, token }: BenchPlatform, size: number): Promise<Writer> {
   let [isRunning, next, written] = [true, 0, 0]
   const onlineByEndpoint = new Map<number, boolean>()

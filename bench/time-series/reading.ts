@@ -34,7 +34,7 @@ export async function readMillion(bench: BenchPlatform, peers: Peers, dataset: D
         name: `${name}: faster than ${peer.name}`,
         value: others[index]!.ms / own!.ms,
         unit: 'times',
-        // Applies to the peer's default response.
+        // The limit applies to the peer's default response format.
         ...(index === 0 && { limit: { min: 4 } }),
       },
     ]),

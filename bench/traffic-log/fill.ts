@@ -1,6 +1,6 @@
 /**
- * Writes a week of traffic of one busy tenant, mixed with traffic of another tenant that is a hundredth of it: as rows, one for each record, for comparison, and
- * the same records as blocks.
+ * Writes a week of traffic of one busy tenant, and a hundredth as much of another tenant. The same records are written
+ * as blocks and, for comparison, as one row each.
  */
 import type { Pool } from '../../src/kernel/db.ts'
 import { encodeColumns } from '../../src/services/traffic-log/codec/block-codec.ts'

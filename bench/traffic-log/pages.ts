@@ -14,7 +14,7 @@ export function pagesOf({ sql, tenantId }: BenchPlatform, until: Date): PageKind
     ids: [...rows].map(({ endpointId }) => endpointId),
   })
   const totals = new Map<string, number>()
-  /** Counts once, because this part does not measure the total. */
+  /** Returns a total, which is counted only once, because this part does not measure totals. */
   async function totalOf(key: string, ask: () => Promise<readonly { count?: number }[]>) {
     const total = totals.get(key) ?? (await ask())[0]?.count
     totals.set(key, total!)
@@ -105,7 +105,7 @@ export async function sizes({ sql }: BenchPlatform, records: number): Promise<Fi
   ]
 }
 
-/** Measures the cost of the total without the counts. */
+/** Measures how long the total takes if the rows are counted; the log reads stored counts instead. */
 export async function plainTotal({ sql, tenantId }: BenchPlatform): Promise<Figure> {
   const began = performance.now()
   await sql`select count(*) from bench.records where tenant_id = ${tenantId}`

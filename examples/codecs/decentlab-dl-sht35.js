@@ -1,4 +1,4 @@
-// Decentlab DL-SHT35: air temperature and humidity. Words with flags for the sensors that are present.
+// Decentlab DL-SHT35: air temperature and humidity. The payload has flags for the sensors that are present, then their values as 16-bit words.
 const sensors = [
   { length: 2, values: { air_temperature: (x) => (175 * x[0]) / 65535 - 45, air_humidity: (x) => (100 * x[1]) / 65535 } },
   { length: 1, values: { battery_voltage: (x) => x[0] / 1000 } },

@@ -1,4 +1,4 @@
-/** Credentials of a client: an API key, a function, or tokens that are renewed before they end, once for all callers. */
+/** Credentials of a client: an API key, a function, or tokens that are renewed before they expire, once for all callers. */
 import { WaypostError } from './errors.ts'
 import { send } from './request.ts'
 import type { Credentials, Transport } from './running.ts'
@@ -51,7 +51,7 @@ const tokenOperation = (reads: boolean): Operation => ({
 type Form = Record<string, string>
 type Transmit = Omit<Transport, 'credentials'>
 
-/** Requests tokens. A refresh token can be used once, so only that request is never repeated. */
+/** Requests tokens. A request with a refresh token or an authorization code is never retried, because each can be used only once. */
 export async function requestTokens(transport: Transmit, tenant: string, form: Form, options: Options = {}) {
   const operation = tokenOperation(form.grant_type !== 'refresh_token' && form.grant_type !== 'authorization_code')
   const none: Credentials = { headers: () => ({}), renew: async () => false }

@@ -1,4 +1,4 @@
-/** Creates a client of chosen nouns, for bundles that need few of them. `@waypost/sdk` has a client of all. */
+/** Creates a client that has only some nouns of the API, to keep bundles small. The client of `@waypost/sdk` has all of them. */
 import { type Auth, createCredentials } from './auth.ts'
 import { WaypostError } from './errors.ts'
 import { createList } from './lists.ts'
@@ -29,7 +29,7 @@ export interface Generic {
   call(name: string, args?: Arguments, options?: Options): Promise<Answer>
   /** Lists the items of an operation that is paged. */
   list<T = unknown>(name: string, args?: Arguments, options?: ListOptions): List<T>
-  /** Watches topics: reconnects, resumes, and says when something was left out. */
+  /** Watches topics: reconnects, resumes, and reports gaps. */
   live: Live
 }
 
@@ -37,7 +37,7 @@ export type Client<K extends keyof Nouns = keyof Nouns> = Pick<Nouns, K> & Gener
 
 type Branch = { [word: string]: Branch | ((args?: Arguments, options?: Options) => unknown) }
 
-/** Creates a client with the nouns of the table that are given: `createClientOf({ endpoints }, { url, auth })`. */
+/** Creates a client that has only the given nouns: `createClientOf({ endpoints }, { url, auth })`. */
 export function createClientOf<K extends keyof Nouns>(table: Record<K, string>, options: ClientOptions): Client<K> {
   const transport = transportOf(options)
   const operations = new Map<string, Operation>()

@@ -14,7 +14,7 @@ export const isFinal = (error: unknown) =>
 /** Items that are remembered as delivered. The platform repeats those of the last seconds when a stream resumes. */
 const knownMax = 20_000
 
-/** Returns a function that says whether it gets a key for the first time; it forgets the oldest keys. */
+/** Returns a function that returns true for each new key. It forgets the oldest keys. */
 export function createMemory(): (key: string) => boolean {
   const known = new Set<string>()
   return (key) => {

@@ -57,13 +57,13 @@ export interface AccountIntegrationPatch {
 
 /** The actions of one type. `positiveActions` and `negativeActions` are other names of the two lists. */
 export interface ActionIdsOfRule {
-  /** Ids, each as a text or in an object. An id counts once. */
+  /** Ids, each as a text or in an object. A repeated id counts once. */
   positiveActionIds?: (string | ActionReference)[]
-  /** Ids, each as a text or in an object. An id counts once. */
+  /** Ids, each as a text or in an object. A repeated id counts once. */
   negativeActionIds?: (string | ActionReference)[]
-  /** Ids, each as a text or in an object. An id counts once. */
+  /** Ids, each as a text or in an object. A repeated id counts once. */
   positiveActions?: (string | ActionReference)[]
-  /** Ids, each as a text or in an object. An id counts once. */
+  /** Ids, each as a text or in an object. A repeated id counts once. */
   negativeActions?: (string | ActionReference)[]
 }
 
@@ -71,7 +71,7 @@ export interface ActionIdsOfRule {
 export interface ActionOfRule {
   /** Id of the action. */
   id: string
-  /** Type of the action, in capitals: the segment of its path with underscores. */
+  /** Type of the action: the segment of its path in capitals, with underscores for hyphens. */
   type: string
   /** Name of the action. */
   name: string
@@ -6465,7 +6465,7 @@ export interface TrafficRecordPage {
 export interface TriggerOfRule {
   /** Id of the trigger. */
   id: string
-  /** Type of the trigger, in capitals: the segment of its path with underscores. */
+  /** Type of the trigger: the segment of its path in capitals, with underscores for hyphens. */
   type: string
   /** Name of the trigger. */
   name: string
@@ -6479,7 +6479,7 @@ export interface TriggerReference {
 
 /** The triggers, as an array of ids or of objects with an `id`, or as `{triggerIds}`. */
 export type TriggersOfRule = (string | TriggerReference)[] | {
-  /** Ids, each as a text or in an object. An id counts once. */
+  /** Ids, each as a text or in an object. A repeated id counts once. */
   triggerIds: (string | TriggerReference)[]
 }
 
@@ -9874,7 +9874,7 @@ export interface Nouns {
         /** Id of the rule. */
         ruleId: string
       }, TriggerOfRule>
-      /** Replace the triggers of one type of a rule. Those that stay keep their position, new ones are appended. A rule has at most 100 triggers. */
+      /** Replace the triggers of one type of a rule. Triggers that stay keep their position, new ones are appended. A rule has at most 100 triggers. */
       update: Call<{
         /** Id of the rule. */
         ruleId: string
@@ -9895,7 +9895,7 @@ export interface Nouns {
         /** Id of the rule. */
         ruleId: string
       }, { 200: ActionsOfRule }>
-      /** Replace the actions of one type of a rule. Those that stay keep their position, new ones are appended. An absent list is empty. A rule has at most 100 actions; an action may be both positive and negative. */
+      /** Replace the actions of one type of a rule. Actions that stay keep their position, new ones are appended. An absent list is empty. A rule has at most 100 actions; an action may be both positive and negative. */
       update: Call<{
         /** Id of the rule. */
         ruleId: string

@@ -20,7 +20,7 @@ interface Caused {
   errors?: unknown[]
 }
 
-/** Returns whether a failure of `fetch` shows that no byte of the request was sent. A browser does not show it. */
+/** Returns whether a failure of `fetch` shows that no byte of the request was sent. Browsers hide this. */
 export function nothingWasSent(error: unknown): boolean {
   if (typeof error !== 'object' || error === null) return false
   const { code, cause, errors } = error as Caused

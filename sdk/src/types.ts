@@ -59,7 +59,7 @@ export type Answers<R> = { [Status in keyof R]: AnswerOf<Status, R[Status]> }[ke
 
 /** The caller has the current version. */
 export type NotModified = AnswerOf<304, undefined>
-/** Another caller has changed the object. With `attempts` above 1 the change can be one's own, whose answer was lost. */
+/** Another caller has changed the object. With `attempts` above 1, it can be the caller's own change, whose answer was lost. */
 export type Changed = AnswerOf<412, undefined>
 
 type Conditional<O> =

@@ -1,4 +1,4 @@
-/** Lengths of typed texts. They count as the API does: a character outside the basic plane is one. */
+/** Lengths of typed texts in Unicode characters, as the API counts them; JavaScript counts some characters, such as emoji, as two. */
 export const lengthOf = (text: string) => [...text].length
 
 export const isTooLong = (text: string | undefined, max: number) =>

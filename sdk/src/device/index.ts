@@ -114,7 +114,7 @@ export async function connect(options: DeviceOptions): Promise<Device> {
     }
   }
 
-  /** Polls, unless a poll is running. A poll that waits for a connection is sent with the next one, so that connection needs no other poll. */
+  /** Polls, unless a poll is running. A poll that waits for a connection is sent over the next connection, which then needs no further poll. */
   async function poll() {
     if (polling) return
     polling = true

@@ -18,7 +18,7 @@ export interface Applications {
   /** Finds a version by its name, which is unique on the platform: a device sends it before its tenant is known. */
   findVersion(versionName: string, sql?: Sql): Promise<ApplicationVersionRef | undefined>
   /**
-   * Returns the effective configuration of a service instance: the application's, with keys of the version's over it.
+   * Returns the effective configuration of a service instance: that of the application, whose keys the version can override.
    * Here and below, the instance's schema adds defaults and drops invalid parts.
    */
   configuration<C>(query: {

@@ -83,7 +83,7 @@ interface Deps extends CreateDeps {
   describe(task: AnyTask): Record<string, unknown>
 }
 
-/** A selection of a million endpoints takes a connection for half a minute. */
+/** Limits of concurrent selections. One of a million endpoints uses a connection for half a minute. */
 const selectionLimits = { perTenant: 2, total: 4, waitingPerTenant: 20 }
 
 export function createJobs(kit: Kit, services: Services): JobsService {

@@ -92,7 +92,7 @@ suite('an invocation', () => {
     assert.deepEqual([answer.status, answer.text, answer.headers['content-type']], [200, '', undefined])
     const command = await get(testEndpoint, 1)
     assert.ok(!('requestPayload' in command) && !('responsePayload' in command) && !('reasonPhrase' in command))
-    // A payload of null is a payload.
+    // The payload null differs from no payload.
     await invoke(testEndpoint, 'reboot', 'awaitTimeout=0', 'null')
     assert.equal(
       (await admin(`POST ${path}/reboot?awaitTimeout=0`, 'null', { 'content-type': 'application/json' })).status,
@@ -248,7 +248,7 @@ suite('an invocation', () => {
       select a.resource, a.status, c.xmin = a.xmin as is_together from kernel.audit_log a
       left join commands.commands c on c.endpoint_id = ${testEndpoint.endpointId} and a.resource = ${testEndpoint.path} || '/reboot/' || c.command_id
       where starts_with(a.resource, ${testEndpoint.path})`
-    // The record of the last one expected the status 200 and is corrected after the response.
+    // The last invocation was recorded with the expected status 200, which is corrected after the response.
     await eventually(async () => assert.equal((await records()).filter(({ status }) => status === 202).length, 10))
     const found = await records()
     assert.equal(found.length, 10)

@@ -37,7 +37,7 @@ test('a page has the fields of Spring, the newest configuration first, and adds 
     assert.deepEqual([content, totalElements, totalPages], [[], 0, 0])
 })
 
-test('endpoints come as a list, repeated or with commas', async () => {
+test('several endpoints are given by repeating the parameter, or separated by commas', async () => {
   const [a, b, c] = [await aTestEndpoint(), await aTestEndpoint(), await aTestEndpoint()]
   for (const { put } of [a, b, c]) await put(1)
   for (const query of [

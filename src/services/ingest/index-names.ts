@@ -15,7 +15,7 @@ const statisticsNames = ['platform-system-traffic-statistics', 'kaa-system-traff
 
 const datePattern = /^(?:\*|(\d{4})(?:[.-](\d{2})(?:[.-](\d{2}))?)?(?:[.-]?\*)?)$/
 
-/** Returns undefined if the text is not a date; without a range for `*`. */
+/** Returns the range of a date in an index name, no range for `*`, and undefined if the text is not a date. */
 function datesOf(text: string): { dates?: DateRange } | undefined {
   const match = datePattern.exec(text)
   if (!match) return undefined

@@ -16,7 +16,7 @@ const renew = () => {
   return waypost.kit.db.tx(task!.run)
 }
 
-test('documents are deleted by whole days: by the setting, or by the template where it says so', async () => {
+test('documents are deleted by whole days, after the time in the template, else after the time in the settings', async () => {
   const plain = await aCollectingEndpoint()
   const short = await aCollectingEndpoint({ settings: { index: { retention_days: 3 } } })
   const total = async (index: string) => (await search(index)).hits.total.value

@@ -1,4 +1,4 @@
-/** Sets how often streams are written to: a write takes about 100 µs with all that follows, so many streams with events wait longer between their writes. */
+/** Sets how often streams are written to. A write costs about 100 µs in all, so the more streams have events, the longer each waits between two writes. */
 export interface Pace {
   /** Number of streams whose next write is scheduled. */
   waiting: number

@@ -256,7 +256,7 @@ async function setCaller(state: State, caller: Caller) {
     }
   const { caller: before } = state.ctx
   state.ctx = ctx
-  // Permissions are compared, unless it is the same object: its list of permissions grows in place.
+  // The same caller object cannot be compared with its earlier state, because its list of permissions grows in place.
   if (caller === before || !samePermissions(caller.permissions, before.permissions))
     state.outlet.send('permissions', JSON.stringify({ at: deps.now() }))
   for (const entry of restart) {

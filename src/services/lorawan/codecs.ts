@@ -36,7 +36,8 @@ const bytesMax = 1024
 const limits: Partial<Limits> = { timeMs: 1000, steps: 20_000_000, resultBytes: 256 * 1024, logLines: 20 }
 
 /**
- * Codecs for Node.js end with `module.exports = …`, so these objects exist. They are made once, with the image of the world.
+ * Codecs for Node.js end with `module.exports = …`, so these objects exist. The sandbox runs this text once and
+ * keeps an image of its result.
  * `recvTime` is a Date, as in The Things Stack.
  */
 const world = `(() => {
@@ -74,7 +75,7 @@ const inspection = `
 
 export function createCodecs(onError: (error: unknown) => void): Codecs {
   let started: Sandbox | undefined
-  // Threads start with the first formatter: most installations have none.
+  // The threads of the sandbox start with the first formatter, because most installations have none.
   const sandbox = () => {
     started ??= createSandbox({ worlds: { lorawan: world }, onError })
     return started

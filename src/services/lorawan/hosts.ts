@@ -36,7 +36,7 @@ const mqttExpected = 'expected mqtt://host[:port], mqtts://host[:port], tcp://â€
 /** Without a scheme the port decides: 8883 is TLS. */
 export function parseMqttUrl(text: string, { allowPrivate }: Allowed): Result<MqttAddress> {
   const [, scheme, rest = text] = text.match(/^([a-z][a-z0-9+.-]*:)\/\/(.*)$/is) ?? []
-  // The rules of https for names and addresses apply, which URL does not apply to other schemes.
+  // The rest is parsed as an https address, because URL checks names and addresses only for web schemes.
   const url = parseUrl(`https://${rest}`)
   if (!url || !isOnlyOrigin(url)) return { problem: mqttExpected }
   const givenPort = /:(\d+)\/?$/.exec(rest)?.[1]

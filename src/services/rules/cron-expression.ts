@@ -7,7 +7,7 @@ export interface CronExpression {
   daysOfMonth: Set<number>
   months: Set<number>
   daysOfWeek: Set<number>
-  /** True if both days are restricted; then either is enough. */
+  /** True if the day of the month and the day of the week are both restricted; a date then has to match only one of them. */
   isEitherDay: boolean
 }
 

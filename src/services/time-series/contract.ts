@@ -131,7 +131,7 @@ export interface TimeSeries {
   /** Sets the service that stores rows of its own with every sample; only one can. */
   setCompanion(companion: SampleCompanion): void
   /**
-   * Takes samples in the name of an endpoint's device, on the same path as a message of the device, all or none. `cause` is in the
+   * Processes samples in the name of an endpoint's device, on the same path as a message of the device, all or none. `cause` is in the
    * events about them: rules use it to limit chains.
    */
   receive(endpoint: DeviceEndpoint, samples: unknown[], options: { cause: string }): Promise<void>

@@ -41,7 +41,7 @@ export interface Tokens {
    * first success activates an Inactive token. The caller checks the tenant's status and limits failed attempts.
    */
   validate(presented: { token: string; versionName: string }): Promise<ValidToken | undefined>
-  /** The same, and tells a token that is suspended or revoked from an unknown one. */
+  /** Does the same as `validate`, and distinguishes a suspended or revoked token from an unknown one. */
   examine(presented: { token: string; versionName: string }): Promise<ValidToken | UnusableToken | undefined>
   /** Returns whether the endpoint has a token that is neither suspended nor revoked. */
   hasUsableToken(endpointId: string): Promise<boolean>

@@ -35,7 +35,7 @@ async function deletePart(sql: Sql, tenantId: string, until: number): Promise<bo
   return true
 }
 
-/** Counts the rest of the hour in which the time is. */
+/** Counts the records that remain in the hour of the time `until`. */
 async function countAgain(sql: Sql, tenantId: string, until: Date) {
   const hour = Math.floor(until.getTime() / hourMs)
   const end = new Date((hour + 1) * hourMs)

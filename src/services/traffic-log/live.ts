@@ -15,7 +15,7 @@ export interface TrafficTopics {
   publishRefusals(rows: RefusalRow[]): void
 }
 
-/** Time before its position that a resumed stream gets again: records are stored up to 30 s after their time, and clocks differ. */
+/** A resumed stream gets records from this long before its position: they are stored up to 30 s after their time, and clocks of nodes differ. */
 const slackSeconds = 35
 
 export function defineTopics({ db, live, now }: Pick<Kit, 'db' | 'live' | 'now'>): TrafficTopics {

@@ -121,7 +121,7 @@ export function createApplicationOperations(
     async deleteTenantData(sql, tenantId) {
       // Identity deletes the grants with the realm.
       const { versions, applications, instances } = await store.deleteTenant(sql, tenantId)
-      // The statements are pipelined and in this order, because a tenant can have 100,000 applications.
+      // The statements are sent in this order without waiting in between, because a tenant can have 100,000 applications.
       await Promise.all([
         ...versions.map((version) => bus.publish(sql, VersionDeleted, { tenantId, ...version })),
         ...applications.map((application) => bus.publish(sql, ApplicationDeleted, { tenantId, ...application })),

@@ -25,7 +25,7 @@ const entityTypeOf = (text: string, field: string) => constantOf(['ASSET', 'ENDP
 const optionalEntityType = (text: string | undefined) =>
   text === undefined ? undefined : entityTypeOf(text, 'entityType')
 
-/** Returns the relations of a body, and how an error names one of them. */
+/** Returns the relations of a body, and a function that names one of them for an error. */
 function relationsOf(body: Body): { relations: EntityRelation[]; fieldOf(index: number): string } {
   const list = [body].flat()
   const prefix = (index: number) => (Array.isArray(body) ? `${index}.` : '')

@@ -46,7 +46,7 @@ const parentsOf = (sql: Sql, { parents }: Level, type: EntityType) => {
     as g(id, parent)`
 }
 
-/** Stops early at a parent with a million children, unless rows are left out afterwards. */
+/** Stops early at a parent with a million children. This is possible only if no child is hidden from the caller afterwards. */
 const limited = (sql: Sql, { visibility: { assetIds, endpoints }, limit }: Level) =>
   assetIds === 'all' && endpoints === 'all' ? sql`limit ${limit}` : sql`offset 0`
 

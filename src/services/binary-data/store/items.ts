@@ -57,7 +57,7 @@ export async function findItems(sql: Sql, query: ItemQuery, { offset, limit }: W
   return { total: rows[0]?.total ?? 0, items: rows.filter(({ id }) => id !== null) as ListedItem[] }
 }
 
-/** Finds the items behind one in list order. */
+/** Finds the items that follow the item `after` in the list. */
 export async function findItemsAfter(
   sql: Sql,
   query: ItemQuery,
@@ -131,7 +131,7 @@ export async function deleteItem(sql: Sql, { endpointId, id }: Item): Promise<It
 
 export type DeletedContent = Pick<Item, 'contentKey' | 'size'>
 
-/** Deletes a part of what these endpoints stored until a time. */
+/** Deletes up to `limit` items that these endpoints stored until the time `until`. */
 export async function deleteOfEndpoints(
   sql: Sql,
   endpoints: { tenantId: string; endpointIds: string[]; until: Date; limit: number },

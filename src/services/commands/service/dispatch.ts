@@ -159,7 +159,7 @@ const catchUp = (parts: Parts, endpoint: store.EndpointKey, fresh?: store.Outsta
     // The ids continue those of the last push without a gap, so there are no other new commands to read.
     if (fresh && state && fresh[0]!.id === state.upTo + 1) await pushAll(parts, endpoint, connection, state, fresh)
     else {
-      // A device that reconnects sends results again at the same moment.
+      // While the commands are read, a device that reconnects may send results again. Their commands must not be pushed.
       parts.answered.set(endpoint.endpointId, new Set())
       try {
         await readAndPush(parts, endpoint, connection, state ?? { upTo: 0 })
@@ -254,7 +254,7 @@ const sendOnce = (parts: Parts, endpoint: store.EndpointKey, command: store.Outs
     if (!connection) return false
     const isSent = (await gateway.sendHere(endpoint.endpointId, commandPush(command.type, [command]))) === 'sent'
     if (isSent) parts.dispatched(endpoint, [command])
-    // Keeps the ids without a gap, so that the next command need not be read.
+    // The id counts as pushed. Without a gap before it, the next command is pushed without reading it from the database.
     const state = pushed.get(connection)
     if (state && state.upTo === command.id - 1) state.upTo = command.id
     return isSent

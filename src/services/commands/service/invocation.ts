@@ -107,7 +107,7 @@ async function start(
     type,
     payload,
     size: sizeOf(type, payload),
-    // A command that is not kept can be executed while its caller waits.
+    // A command that is not kept can be executed only while its caller waits.
     lifetimeMs: kept ? ttlMs : awaitMs,
     kept,
     waitingNode: awaitMs > 0 ? kit.members.nodeId : null,

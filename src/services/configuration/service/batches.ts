@@ -30,7 +30,7 @@ interface Deps extends WriteDeps {
 const scope = 'endpoint:update'
 /** Number of endpoints on a page; larger pages would delay other requests while their rows are parsed. */
 const endpointsPerPage = 1000
-/** Building the parameters of 10,000 endpoints delayed other requests by 18 ms. */
+/** Number of endpoints that one statement writes. Building the parameters of 10,000 delayed other requests by 18 ms. */
 const endpointsPerWrite = 2500
 
 export const createBatchOperations = (deps: Deps): BatchOperations => ({
@@ -104,7 +104,7 @@ async function targetsOfFilter({ register, kit }: Deps, ctx: Ctx, filterId: stri
   return [...targets.values()]
 }
 
-/** Scopes on the application that let a caller know of its filters. */
+/** A caller with any of these scopes on the application may know which filters it has. */
 const readable = ['application:endpoint-filter:read', 'application:read', 'endpoint:read', scope]
 
 async function write(

@@ -134,7 +134,7 @@ export async function insertContent(sql: Sql, tenantId: string, { configId, conf
     values (${tenantId}, ${configId}, ${config}, ${digest})`
 }
 
-/** Inserts the content of a bulk task with its first page. A content that is there is locked against its removal. */
+/** Inserts the content of a bulk task with its first page. A content that exists already is locked, so that it is not removed. */
 export async function insertContentOnce(sql: Sql, tenantId: string, { configId, config, digest }: Content) {
   await sql`
     insert into configuration.contents (tenant_id, config_id, config, digest)

@@ -24,7 +24,7 @@ const wrongMax = 10_000
 /** Unknown usernames share one queue, whatever tenant they name. */
 const unknownUsersQueue = ''
 
-/** Counts wrong passwords: of a username at an address, so that nobody can lock out others, and of a username in all. */
+/** Counts wrong passwords by username and address, so that nobody can lock out others, and by username over all addresses. */
 export interface Lockouts {
   pairs: Lockout
   usernames: Lockout

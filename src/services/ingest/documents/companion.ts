@@ -103,7 +103,7 @@ export function createCompanion(deps: CompanionDeps): SampleCompanion {
     const bytes = rows.reduce((sum, { doc }) => sum + doc.length * 3 + 300, 0)
     return { bytes, rows, changedIndexNo: isChanged ? collecting.indexNo : undefined }
 
-    /** Returns whether columns of the document differ from its fields. */
+    /** Adds the row of an outcome, unless the document was dropped. Returns whether columns of the document differ from its fields. */
     function addOutcome(outcome: DocumentOutcome, text: string): boolean {
       if ('dropped' in outcome) return false
       if ('error' in outcome) {

@@ -1,4 +1,4 @@
-/** Ids of documents: time, a counter and a random number of the process, so that rows come in the order of their index. */
+/** Ids of documents: time, a counter and a random number of the process. Ids grow with time, so new rows are added at the end of the index. */
 import type { NewId } from '../../../kernel/ids.ts'
 
 /** Returns an id as 32 hexadecimal digits. */

@@ -53,14 +53,14 @@ function typeOf(value: unknown): FieldType | undefined {
   }
 }
 
-/** A number of a script whose type a plain number does not show. */
+/** Returns whether the value is a boxed number: scripts box numbers of types that a JavaScript number cannot show. */
 const isBox = (value: unknown): value is { box: string } =>
   typeof value === 'object' &&
   value !== null &&
   typeof (value as { box?: unknown }).box === 'string' &&
   'value' in value
 
-/** With `isOfScript` documents are as scripts have them: maps instead of objects, and boxed numbers. */
+/** With `isOfScript`, documents are in the form of scripts: maps instead of objects, and boxed numbers. */
 export function createKnownFields({ isOfScript = false } = {}): KnownFields {
   const root = newNode()
   let [count, nodes] = [0, 0]

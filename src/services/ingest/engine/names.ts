@@ -7,7 +7,7 @@ export const ownIndex = `${ownField}.index`
 export const ownEndpoint = `${ownField}.endpointId`
 export const ownArrival = `${ownField}.arrivedAt`
 
-/** The search engine takes lower case only: names that differ in their case get different ends. */
+/** Returns a name in lower case, as the search engine requires. Names that differ only in case get different suffixes. */
 export function engineName(tenantId: string, applicationName: string): string {
   const name = `${tenantId}-${applicationName}`
   const lower = name.toLowerCase()

@@ -105,7 +105,7 @@ function createDelivery({ db, bus, log }: Pick<Kit, 'db' | 'bus' | 'log'>, engin
     const rows = await store.findOutgoing(db.sql, documentsPerRequest, bytesPerRequest)
     const [first] = rows
     if (!first) return false
-    // A deletion comes between the documents before and after it.
+    // A deletion is sent alone, after the documents before it and before those after it.
     const end = rows.findIndex(({ isDeletion }) => isDeletion)
     const batch = first.isDeletion ? [first] : end < 0 ? rows : rows.slice(0, end)
     if (first.isDeletion) await deleteIndex(first.indexNo)
@@ -135,11 +135,11 @@ function createDelivery({ db, bus, log }: Pick<Kit, 'db' | 'bus' | 'log'>, engin
     const failed = items.flatMap((item) => Object.values(item)).filter((item) => item.status >= 300)
     const busy = failed.find(({ status: code }) => code === 429 || code >= 500)
     if (busy) throw new Error(busy.error?.reason ?? `status ${busy.status}`)
-    // A document that the search engine does not accept would hold up all others for ever.
+    // Documents that the search engine does not accept are not retried, because they would block all others for ever.
     engineRefused(log, { documents: failed.length, reason: failed[0]?.error?.reason })
   }
 
-  /** The search engine, or a proxy before it, takes smaller requests only. */
+  /** Sends rows in two halves, because the search engine or a proxy before it has rejected the request as too large. */
   async function sendHalves(rows: store.OutgoingRow[], reason: string) {
     if (rows.length === 1) return engineRefused(log, { documents: 1, reason })
     const middle = rows.length >> 1

@@ -60,7 +60,7 @@ interface Thread {
   idleSince: number
 }
 
-/** Time limit of a document (document 5, 7.6). The watchdog waits longer, for a thread that does not get the processor. */
+/** Time limit of a document (document 5, 7.6). The watchdog waits `graceMs` longer, because a thread may not get the processor at once. */
 const documentMs = 1000
 const graceMs = 1000
 const defaultStartMs = 30_000

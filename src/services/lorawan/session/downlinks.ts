@@ -202,7 +202,7 @@ async function encode({ codecs }: DownlinkDeps, device: Device, { payload }: Out
 
 const phraseLength = 255
 
-/** The result that a report means; undefined for `sent` of a confirmed downlink, on which `ack` or `nack` follows. */
+/** Returns the result that a report means; undefined for `sent` of a confirmed downlink, on which `ack` or `nack` follows. */
 function resultOf(status: DownlinkStatus, isConfirmed: boolean, reason: string | undefined) {
   switch (status) {
     case 'sent':

@@ -25,7 +25,7 @@ export interface ConnectionOptions {
   /** True discards the session that the broker keeps. */
   isClean: boolean
   allowPrivate: boolean
-  /** Acknowledges a message. The message must have arrived on this connection: on another connection its id belongs to another message. */
+  /** Called with each message. It must be acknowledged on `connection`: on another connection its id belongs to another message. */
   onMessage(message: IncomingMessage, connection: MqttConnection): void
   /** Called once, with the reason in words; undefined if this side closed it. */
   onClose(problem: string | undefined): void
@@ -237,7 +237,7 @@ interface PacketParser {
   isBetweenPackets(): boolean
 }
 
-/** Parsers without a rest, for the next connection that receives something: with one each, an idle connection needs a tenth more memory. */
+/** Parsers without an incomplete packet, which any connection may use. With a parser of its own, an idle connection needs a tenth more memory. */
 const freeParsers: PacketParser[] = []
 const freeParsersMax = 16
 

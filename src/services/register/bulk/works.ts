@@ -94,7 +94,7 @@ function patchOf(_ctx: Ctx, { operations, merge }: MetadataPatch): MetadataPatch
 
 async function versionOf({ applications }: Deps, ctx: Ctx, versionName: string) {
   const version = await applications.findVersion(versionName)
-  // A caller with the scope on some endpoints only finds the version by `application:read`.
+  // A caller whose scope covers only single endpoints can see the version if it has `application:read`.
   const isVisible =
     version?.tenantId === ctx.tenantId &&
     ['application:read', update].some((scope) =>

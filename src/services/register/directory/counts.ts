@@ -107,7 +107,7 @@ async function addMaintained(deps: CountDeps, query: DirectoryQuery, dimensions:
   return true
 }
 
-/** The other endpoints of the applications have no value: they have never connected, or do not have the key. */
+/** Adds the maintained counts of a dimension. The other endpoints have no value: they have never connected, or do not have the key. */
 async function addValues(
   deps: CountDeps,
   { scope }: DirectoryQuery,

@@ -31,7 +31,7 @@ const periodSeconds = 2
 /** A run ends after this time; the next one continues. */
 const runMs = 10_000
 const pausesPerStep = 3
-/** Used while the node is busy, for example with a batch of registrations, until a run ends before the queue is empty. */
+/** Used while the node is busy, for example with a batch of registrations, unless the last run ended before the queue was empty. */
 const pausesPerStepIfBusy = 10
 const busyShare = 0.3
 

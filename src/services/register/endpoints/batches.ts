@@ -64,7 +64,7 @@ export const RegisterBatch = defineBulk<Batch, BatchItem, Created>('register.bat
   title: 'Register endpoints',
   pageSize: 500,
   keepItems: true,
-  // While the node prepares a page, the database writes those of the other tasks on both cores.
+  // While the node prepares a page of one task, the database writes pages of the other tasks on both cores.
   parallel: 3,
 })
 
@@ -153,7 +153,7 @@ function outcomeOf(
   return { result: { endpointId } }
 }
 
-/** Returns a function for the token of each created endpoint, which is called for all of them in order. */
+/** Returns a function that reads the token of an item. It must be called for all items in order. */
 function createTokenReader(secrets: Secrets) {
   let tokens: string[] = []
   return ({ endpointToken, tokens: sealed }: Created): string => {

@@ -49,7 +49,7 @@ export interface EndpointOperations {
   setVersion(ctx: Ctx, endpointId: string, versionName: string): Promise<void>
   /** Sets the version for the device itself. Returns false if its application has no such version. */
   setReportedVersion(endpointId: string, versionName: string): Promise<boolean>
-  /** Unregisters endpoints that a deleted version has left. */
+  /** Unregisters the endpoints that remain of a deleted version. */
   unregisterEndpointsOfVersion(
     sql: Sql,
     version: { tenantId: string; applicationName: string; versionName: string },

@@ -25,7 +25,7 @@ export function createSharedTransactions<Q, A>(options: SharedTransactionsOption
   const queues = new Map<string, Waiting<Q, A>[]>()
 
   async function run(key: string, queue: Waiting<Q, A>[]) {
-    // The next transaction sends its first statement before the immediate, and PostgreSQL works while the responses are written.
+    // The answers are delivered later: the next transaction sends its first statement before, and PostgreSQL works on it meanwhile.
     while (queue.length > 0) setImmediate(await settle(options, takeDistinct(queue, options.idOf)))
     queues.delete(key)
   }

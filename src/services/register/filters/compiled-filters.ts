@@ -107,7 +107,7 @@ function changedKeys(before: Record<string, unknown>, after: Record<string, unkn
   return changed
 }
 
-/** Returns a function for the length of the texts that patterns on some keys read. The length of each key is cached. */
+/** Returns a function that computes how much text patterns on the given keys read. The length of each key is cached. */
 function createTextLengths({ versionName, metadata }: EndpointState) {
   const lengthByKey = new Map<string, number>()
   const lengthOf = (key: string) => {

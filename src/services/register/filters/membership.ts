@@ -48,7 +48,7 @@ export function updateMembersOnChange(bus: Bus, changes: Changes) {
     },
     (sql, application) => {
       const revision = store.lockFiltersShared(sql, application)
-      // If the statement fails and nobody waits for it any more, the transaction fails.
+      // An error of this statement also fails the transaction, so it may be ignored if nothing awaits the revision.
       revision.catch(() => {})
       deps.sent.set(sql, { application, revision })
     },

@@ -5,7 +5,7 @@ import { forEach, targetsOf } from './endpoints.ts'
 import type { ActionOutcome, ActionRun } from './executor.ts'
 import { ActionFailed, read } from './results.ts'
 
-/** Takes samples as if the devices of the endpoints had sent them. */
+/** Processes samples as if the devices of the endpoints had sent them. */
 export async function dataSample(
   { register, timeSeries, effects }: ActionDeps,
   run: ActionRun,

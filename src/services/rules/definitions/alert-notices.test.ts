@@ -106,7 +106,7 @@ suite('an alert setting', () => {
   })
 })
 
-test('the payload of a webhook sees what its rule wrote, has a fresh world, and may read the endpoint', async () => {
+test('the payload script of a webhook sees the data of its rule but not its global variables, and may read the endpoint', async () => {
   const hooks = await aReceiver()
   const { endpointId } = await aProvisionedEndpoint()
   await expectStatus(204, `PUT /epr/api/v1/endpoints/${endpointId}/metadata`, { level: 3 })

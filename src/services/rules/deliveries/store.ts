@@ -13,7 +13,7 @@ export interface NewDelivery extends Retries {
   action: string
 }
 
-/** Stores deliveries whose effect has not happened before; returns their ids. The ids given are different. */
+/** Stores deliveries whose effect has not happened before; returns their ids. No id may be given twice. */
 export async function insertDeliveries(sql: Sql, nodeId: string, deliveries: NewDelivery[]): Promise<string[]> {
   const column = <K extends keyof NewDelivery>(name: K) => deliveries.map((delivery) => delivery[name])
   const rows = await sql<{ id: string }[]>`

@@ -21,7 +21,7 @@ import {
 } from './state.ts'
 import type { EndedDelivery } from './writes.ts'
 
-/** A busy node needs longer than usual for all webhooks. Writing rows for them would make it still busier. */
+/** Deliveries get a row after this time. It is long, because a busy node sends all webhooks late, and writing rows would make it busier. */
 const storeAfterMs = 500
 const checkEveryMs = 100
 const retryMs = 1000

@@ -49,7 +49,7 @@ export async function update(
   })
 }
 
-/** A changed realm field needs a rebuild. For a tenant that is FAILED, an unchanged one is enough, because it asks for a retry. */
+/** Returns whether a realm field has changed. For a FAILED tenant, a given field is enough even if it is unchanged: it asks for a retry. */
 function needsRebuild(tenant: Tenant, fields: Fields, changedFields: (keyof Fields)[]): boolean {
   if (tenant.status === 'FAILED') return realmFields.some((field) => fields[field] !== undefined)
   return realmFields.some((field) => changedFields.includes(field))

@@ -20,7 +20,7 @@ export interface Retention {
   keptSince(application: Application): Promise<KeptSince>
   /** Returns the first day that is kept, by series id; series that are kept for ever are missing. */
   firstDays(): Promise<Map<number, number>>
-  /** Runs all deletions again: points of days that were done have arrived late. */
+  /** Makes the next run repeat all deletions, because points of days that were deleted already have arrived late. */
   rerun(): void
   /** Deletes expired points. `check` throws at shutdown. */
   run(check: () => void): Promise<void>

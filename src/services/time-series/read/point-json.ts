@@ -162,7 +162,7 @@ function rowIndexesOf(times: Float64Array, points: Points): Uint32Array {
   let next = 0
   for (let index = 0; index < points.count; index++) {
     const time = points.times[index]!
-    // Usually the next time; among many columns it may be far away.
+    // It is usually the next time; with many columns it may be far away.
     if (times[next] !== time) next = firstFrom({ times, count: times.length }, time)
     rowIndexes[index] = next++
   }

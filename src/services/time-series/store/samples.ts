@@ -6,7 +6,7 @@ import { valuesInRecord } from '../record.ts'
 import { columns, type Rows } from '../write/rows.ts'
 import { partitionOf } from './slots.ts'
 
-/** SQLSTATE of `hold_slot`. */
+/** SQLSTATE that `hold_slot` raises for a closed slot. */
 const slotClosedState = 'WP001'
 
 /** Returns true if nothing was written because the slot is closed. */
@@ -39,7 +39,7 @@ export async function copyRows(sql: Sql, slot: number, rows: Rows, isCopy: boole
   await copyIn(sql.unsafe(copySql(slot)), () => rows.encode(slot, isCopy))
 }
 
-/** Does the same as `holdOpenSlot` and `copyRows`, without waiting in between. */
+/** Does the same as `holdOpenSlot` and `copyRows` in one round trip. */
 export async function holdAndCopyRows(sql: Sql, slot: number, rows: Rows) {
   sql`select time_series.hold_slot(${slot})`.execute()
   await copyRows(sql, slot, rows, false)
@@ -88,7 +88,7 @@ export type RecordRow = Omit<WrittenSample, 'v'> & { record: Buffer }
 /** Replaces the record of a sample by its numbers. */
 export const withValues = ({ record, ...row }: RecordRow): WrittenSample => ({ ...row, v: valuesInRecord(record) })
 
-/** Finds samples after a number, in the order of writes. */
+/** Finds samples that were written after the one with this write number, in the order of writes. */
 export async function findSamplesSince(
   sql: Sql,
   endpointNos: number[],

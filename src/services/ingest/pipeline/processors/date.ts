@@ -103,7 +103,7 @@ function yearOf(document: IngestDocument): number {
   return Number.isNaN(year) ? 1970 : year
 }
 
-/** A date that fits the format but does not exist, such as 30 February, is not parsed either. */
+/** Returns undefined if the text does not fit the format, or the date does not exist, such as 30 February. */
 function tryReader(reader: Reader, text: string, zone: Zone, year: number): Temporal | undefined {
   try {
     return reader(text, zone, year)

@@ -17,7 +17,7 @@ export const textOptions = {
   ignore_missing: 'Whether a field that is missing or null is ignored instead of a failure, default false.',
 }
 
-/** Reads a field, with null for one that may be missing. */
+/** Reads a field. A missing field is null with `ignoreMissing`, and otherwise an error. */
 export function readField(document: IngestDocument, path: string, parts: string[], ignoreMissing: boolean): unknown {
   return ignoreMissing ? (findField(document, parts) ?? null) : getField(document, path, parts)
 }

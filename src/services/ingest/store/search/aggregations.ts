@@ -42,7 +42,7 @@ interface Key {
 const asMillis = (sql: Sql, time: Fragment) => sql`(extract(epoch from ${time}) * 1000)::float8`
 const composites = `('object', 'array', 'null')`
 
-/** Returns a zone as PostgreSQL names it; it counts offsets from west to east. */
+/** Returns a zone in the POSIX notation of PostgreSQL, in which offsets have the opposite sign. */
 function zoneName(timeZone: string): string {
   const [, sign, hours, minutes = '00'] = /^([+-])(\d{2}):?(\d{2})?$/.exec(timeZone) ?? []
   if (hours === undefined) return timeZone === 'Z' ? 'UTC' : timeZone

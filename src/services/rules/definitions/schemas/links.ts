@@ -8,7 +8,9 @@ const Linked = (noun: string, title: string) =>
   Type.Object(
     {
       id: Type.String({ description: `Id of the ${noun}.` }),
-      type: Type.String({ description: `Type of the ${noun}, in capitals: the segment of its path with underscores.` }),
+      type: Type.String({
+        description: `Type of the ${noun}: the segment of its path in capitals, with underscores for hyphens.`,
+      }),
       name: Type.String({ description: `Name of the ${noun}.` }),
     },
     { title, description: `${noun === 'action' ? 'An action' : 'A trigger'} of a rule.` },
@@ -21,7 +23,7 @@ const ids = (noun: string) => {
   const object = Type.Object({ id }, { title, description: `An object with the id of ${noun}.` })
   return Type.Array(Type.Union([id, object], { description: `Id of ${noun}, or an object with it.` }), {
     maxItems: idsMax,
-    description: `Ids, each as a text or in an object. An id counts once.`,
+    description: `Ids, each as a text or in an object. A repeated id counts once.`,
   })
 }
 const triggerIds = Type.Union(
@@ -73,7 +75,7 @@ const linkFails = (noun: string) => ({
 export const putTriggers = {
   name: 'rules.triggers.update',
   summary: 'Replace the triggers of one type of a rule',
-  description: 'Those that stay keep their position, new ones are appended. A rule has at most 100 triggers.',
+  description: 'Triggers that stay keep their position, new ones are appended. A rule has at most 100 triggers.',
   params: Type.Object({ ruleId, triggerType: Name({ description: 'Segment of the trigger type.' }) }),
   body: triggerIds,
   response: common.none,
@@ -92,7 +94,7 @@ export const putActions = {
   name: 'rules.actions.update',
   summary: 'Replace the actions of one type of a rule',
   description:
-    'Those that stay keep their position, new ones are appended. An absent list is empty. A rule has at most 100 actions; an action may be both positive and negative.',
+    'Actions that stay keep their position, new ones are appended. An absent list is empty. A rule has at most 100 actions; an action may be both positive and negative.',
   params: Type.Object({ ruleId, actionType: Name({ description: 'Segment of the action type.' }) }),
   body: Type.Object(
     {

@@ -85,7 +85,7 @@ function reference(expression: string, zone: string, from: number, to: number, s
   }
   const seen = new Set<number>()
   const found = new Set<number>()
-  // A day of lead, so that local times which came before the span count as seen.
+  // The search begins a day before the span, so that local times that occurred before the span count as seen.
   let before = localOf(from - 24 * hourMs - stepMs)
   for (let time = from - 24 * hourMs; time < to; time += stepMs) {
     const local = localOf(time)
