@@ -25,7 +25,7 @@ export interface NextContext {
   valueAt: number
 }
 
-/** `NOT_RUN`: the first script had not the result for it, or not on the same thread. `NEEDS_CALLS`: the script called a host function. */
+/** `NOT_RUN`: the result of the first script excludes the second one, or the first one ran on another thread. `NEEDS_CALLS`: the script called a host function. */
 export type NextOutcome = Outcome | 'NOT_RUN' | 'NEEDS_CALLS'
 
 /** Jobs of one tenant. Their scripts are units, numbered over all jobs of the batch. */

@@ -208,7 +208,7 @@ function runScript(job: JobMessage, script: Script, open: () => Opened | { failu
 const ending = () => ({ log: run.log, durationMs: monotonicMs() - run.startedAt })
 const failed = (failure: FailureText): Outcome => ({ ok: false, ...failure, ...ending() })
 
-/** The guest wrote the text, and the guest is not trusted: callers can rely on JSON. */
+/** Returns whether the text is JSON. It comes from the guest, which is not trusted. */
 function isJson(text: string): boolean {
   try {
     JSON.parse(text)

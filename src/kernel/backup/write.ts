@@ -70,7 +70,8 @@ async function writeAll(writer: FrameWriter, options: BackupOptions) {
   const { connection, masterKey, program, now, progress, contents } = options
   const key = backupKeyOf(masterKey)
   const tablesBefore = await runInTransaction(connection, 'read only', findOwnTables)
-  if (tablesBefore.length === 0) throw new BackupError('There is nothing to back up: Waypost has never used this database')
+  if (tablesBefore.length === 0)
+    throw new BackupError('There is nothing to back up: Waypost has never used this database')
   await runInTransaction(connection, 'isolation level repeatable read read only', async (sql) => {
     // The tables are locked before the first query, which takes the snapshot. Otherwise a restore could truncate a table in between,
     // which then looks empty even in an older snapshot, and a migration could change the columns.
