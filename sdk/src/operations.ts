@@ -426,9 +426,9 @@ export interface AlertSearch {
   /** The value at the path in the metadata of the alert, as text. Default: any. */
   metadataValue?: string
   /** Only alerts that started at this time or later. Default: no limit. ISO 8601 (UTC if it has no time zone), `now`, `now-<n><unit>` with the unit s, m, h, d, w, M (months) or y, or milliseconds since 1970. */
-  fromStartedAt?: string
+  fromStartedAt?: string | number
   /** Only alerts that started at this time or earlier. Default: no limit. ISO 8601 (UTC if it has no time zone), `now`, `now-<n><unit>` with the unit s, m, h, d, w, M (months) or y, or milliseconds since 1970. */
-  toStartedAt?: string
+  toStartedAt?: string | number
   /** Field to sort by; equal ones are in the order of their ids. Default: startedAt. */
   sort?: 'startedAt' | 'lastActiveAt' | 'severityLevel'
   /** Order of the sort. Default: desc. */
@@ -1888,9 +1888,9 @@ export interface DataSearch {
   /** Only points of these endpoints (ids). Default: all that the caller may read. Endpoints that do not exist or that the caller may not read have no points. */
   endpointIDs?: string[]
   /** Only points after this time. ISO 8601 (UTC if it has no time zone), `now`, `now-<n><unit>` with the unit s, m, h, d, w, M (months) or y, or milliseconds since 1970. */
-  fromDate: string
+  fromDate: string | number
   /** Only points before this time. ISO 8601 (UTC if it has no time zone), `now`, `now-<n><unit>` with the unit s, m, h, d, w, M (months) or y, or milliseconds since 1970. */
-  toDate: string
+  toDate: string | number
   /** Which bounds are inclusive, so that a point at exactly that time is returned: `from`, `to`, `both` or `none`. Default: none. */
   includeTime?: 'from' | 'to' | 'both' | 'none'
   /** Order of the points of each series. ASC: oldest first. DESC: newest first. Default: ASC. */
@@ -3325,7 +3325,7 @@ export interface LastSearch {
   /** Only points of these endpoints (ids). Default: all that the caller may read. Endpoints that do not exist or that the caller may not read have no points. */
   endpointIDs?: string[]
   /** Only points before this time. ISO 8601 (UTC if it has no time zone), `now`, `now-<n><unit>` with the unit s, m, h, d, w, M (months) or y, or milliseconds since 1970. */
-  beforeDate?: string
+  beforeDate?: string | number
   /** Number of the newest points of each series to skip. Default: 0. */
   offset?: number
   /** Maximum number of points of each series to return. Default: 1. */
@@ -4950,10 +4950,10 @@ export interface ReplayDifference {
 
 /** The messages to replay. */
 export interface ReplayRequest {
-  /** Start of the period: ISO 8601, relative such as now-1d, or milliseconds. */
-  from: string
-  /** End of the period. */
-  to: string
+  /** Start of the period. ISO 8601 (UTC if it has no time zone), `now`, `now-<n><unit>` with the unit s, m, h, d, w, M (months) or y, or milliseconds since 1970. */
+  from: string | number
+  /** End of the period. ISO 8601 (UTC if it has no time zone), `now`, `now-<n><unit>` with the unit s, m, h, d, w, M (months) or y, or milliseconds since 1970. */
+  to: string | number
   /** Only messages of these endpoints. Default: those of the triggers of the rule. */
   endpointIds?: string[]
   /** Expression to run. Default: that of the rule. */

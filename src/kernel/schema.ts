@@ -4,7 +4,7 @@
  */
 import type { Static, TSchema } from 'typebox'
 import { Type } from './shapes.ts'
-import { timePattern, timeText } from './times.ts'
+import { millisecondsMax, timePattern, timeText } from './times.ts'
 
 export { type Static, type TSchema, Type }
 
@@ -33,6 +33,16 @@ export const DateTimeText = (options: { description?: string } = {}) =>
 /** A point in time in requests, in every form that document 5, 10.7 accepts; `timeOf` parses it. */
 export const RequestTime = ({ description }: { description: string }) =>
   Type.String({ pattern: timePattern, maxLength: 40, description: `${description} ${timeText}` })
+
+/** A point in time in JSON bodies: as in `RequestTime`, and milliseconds since 1970 as a number too. */
+export const BodyTime = ({ description }: { description: string }) =>
+  Type.Union(
+    [
+      Type.String({ pattern: timePattern, maxLength: 40 }),
+      Type.Integer({ minimum: -millisecondsMax, maximum: millisecondsMax }),
+    ],
+    { description: `${description} ${timeText}` },
+  )
 
 /** Any JSON value; stored unchanged. */
 export const AnyJson = (options: { title?: string; description?: string; examples?: unknown[] } = {}) =>

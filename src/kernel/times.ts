@@ -28,6 +28,7 @@ const unitMs: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000, d: 86
 
 /** Milliseconds since 1970. */
 const milliseconds = /^-?\d{1,15}$/
+export const millisecondsMax = 10 ** 15 - 1
 
 /** Describes what `timeOf` accepts, for error messages and the API reference. */
 export const timeText =
@@ -40,7 +41,8 @@ export const absoluteTimeOf = (text: string): number | undefined =>
   milliseconds.test(text) ? Math.min(timeMax, Math.max(timeMin, Number(text))) : timeOfText(text)
 
 /** Parses `now`, `now-15m`, milliseconds since 1970 or ISO 8601. Months and years are those of the calendar. */
-export function timeOf(text: string, now: Date): number | undefined {
+export function timeOf(given: string | number, now: Date): number | undefined {
+  const text = String(given)
   const match = relative.exec(text)
   if (!match) return absoluteTimeOf(text)
   const [, amount = '0', unit = 's'] = match

@@ -151,7 +151,7 @@ export interface TimeSeries {
   /** Returns the samples in a message of a device; undefined if it has none or is invalid. */
   samplesOf(message: { resourcePath: string; payload: Buffer }): unknown[] | undefined
   /** Parses ISO 8601, `now` or `now-15m` to milliseconds; undefined if the text is neither. */
-  timeOf(text: string): number | undefined
+  timeOf(text: string | number): number | undefined
   /** Returns latest values by endpoint number, including everything that this node has stored. */
   latestValues(endpointNos: number[]): Promise<Map<number, LatestValue[]>>
   /** Checks an export request; throws 400, 403 or 404. */

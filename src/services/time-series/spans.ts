@@ -6,8 +6,8 @@ import { endOf, type Span, startOf } from './times.ts'
 const expected = `expected ${timeText}`
 
 interface Dates {
-  fromDate: string
-  toDate: string
+  fromDate: string | number
+  toDate: string | number
   includeTime?: 'from' | 'to' | 'both' | 'none'
 }
 

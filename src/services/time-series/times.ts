@@ -11,13 +11,13 @@ export interface Span {
 }
 
 /** Returns the first time of a range. `isInclusive` includes the given time itself. */
-export function startOf(text: string, isInclusive: boolean, now: Date): number | undefined {
-  const time = timeOf(text, now)
-  return time === undefined ? undefined : isInclusive && !finer.test(text) ? time : time + 1
+export function startOf(given: string | number, isInclusive: boolean, now: Date): number | undefined {
+  const time = timeOf(given, now)
+  return time === undefined ? undefined : isInclusive && !finer.test(String(given)) ? time : time + 1
 }
 
 /** Returns the last time of a range. `isInclusive` includes the given time itself. */
-export function endOf(text: string, isInclusive: boolean, now: Date): number | undefined {
-  const time = timeOf(text, now)
-  return time === undefined ? undefined : isInclusive || finer.test(text) ? time : time - 1
+export function endOf(given: string | number, isInclusive: boolean, now: Date): number | undefined {
+  const time = timeOf(given, now)
+  return time === undefined ? undefined : isInclusive || finer.test(String(given)) ? time : time - 1
 }

@@ -164,6 +164,8 @@ suite('a caller', () => {
       ['GET /alerts?size=0', undefined, 'size'],
       ['GET /alerts?size=10001', undefined, 'size'],
       ['GET /alerts?fromStartedAt=yesterday', undefined, 'fromStartedAt'],
+      ['GET /alerts?toStartedAt=2026-02-30', undefined, 'toStartedAt'],
+      ['POST /alerts/search', { fromStartedAt: 1.5 }, 'fromStartedAt'],
       ['GET /alerts?metadataValue=1', undefined, 'metadataPath'],
       ['GET /alerts?metadataPath=a..b', undefined, 'metadataPath'],
       ['GET /alerts?alertSettingId=1', undefined, 'alertSettingId'],
@@ -243,6 +245,7 @@ suite('lists', () => {
       [`toStartedAt=${startedAtB}`, 'ba'],
       [`fromStartedAt=${Date.parse(startedAtB)}`, 'cb'],
       ['fromStartedAt=now-1h&toStartedAt=now', 'cba'],
+      ['toStartedAt=now-1h', ''],
       ['toStartedAt=2026-01-01', ''],
       [`alertSettingId=${newId()}`, ''],
     ] as const) {
@@ -252,6 +255,7 @@ suite('lists', () => {
     }
     const { body } = await admin(`POST ${root}/alerts/search`, {
       entityIds: [one.endpointId],
+      fromStartedAt: Date.parse(startedAtB),
       severityLevel: ['CRITICAL'],
       state: 'OPEN',
     })

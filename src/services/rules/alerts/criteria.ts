@@ -28,8 +28,8 @@ export interface GivenCriteria {
   entityMetadataValue?: string
   metadataPath?: string
   metadataValue?: string
-  fromStartedAt?: string
-  toStartedAt?: string
+  fromStartedAt?: string | number
+  toStartedAt?: string | number
 }
 
 export function entityTypeOf(text: string | undefined): EntityType | undefined {
@@ -59,9 +59,9 @@ export function criteriaOf(parameters: GivenCriteria, now: Date): Criteria {
   }
 }
 
-function dateOf(field: string, text: string | undefined, now: Date): Date | undefined {
-  if (text === undefined) return undefined
-  const time = timeOf(text, now)
+function dateOf(field: string, given: string | number | undefined, now: Date): Date | undefined {
+  if (given === undefined) return undefined
+  const time = timeOf(given, now)
   if (time === undefined) throw invalidField(field, `expected ${timeText}`)
   return new Date(time)
 }

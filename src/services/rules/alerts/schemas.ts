@@ -1,5 +1,15 @@
 import { contentPage, pageQuery } from '../../../kernel/paging.ts'
-import { DateTime, Empty, JsonObject, Name, RequestTime, Text, TextList, Type } from '../../../kernel/schema.ts'
+import {
+  BodyTime,
+  DateTime,
+  Empty,
+  JsonObject,
+  Name,
+  RequestTime,
+  Text,
+  TextList,
+  Type,
+} from '../../../kernel/schema.ts'
 import { acknowledgements, alertStates, entityTypes, lifecycleEventTypes, severities } from './model.ts'
 
 const Alert = Type.Object(
@@ -88,7 +98,8 @@ const value = (noun: string) =>
       description: `The value at the path in the metadata of the ${noun}, as text. Default: any.`,
     }),
   )
-const startedAt = (text: string) => Type.Optional(RequestTime({ description: `${text}. Default: no limit.` }))
+const startedFrom = { description: 'Only alerts that started at this time or later. Default: no limit.' }
+const startedTo = { description: 'Only alerts that started at this time or earlier. Default: no limit.' }
 
 /** The criteria of lists; `list` makes the schema of a list. */
 const criteria = <L extends ReturnType<typeof TextList>>(list: (text: string) => L) => ({
@@ -103,8 +114,6 @@ const criteria = <L extends ReturnType<typeof TextList>>(list: (text: string) =>
   entityMetadataValue: value('entity'),
   metadataPath: path('alert'),
   metadataValue: value('alert'),
-  fromStartedAt: startedAt('Only alerts that started at this time or later'),
-  toStartedAt: startedAt('Only alerts that started at this time or earlier'),
 })
 
 const TextOrTexts = (description: string) =>
@@ -122,7 +131,13 @@ const Done = { 204: Empty('Done.') }
 export const listAlerts = {
   name: 'alerts.list',
   summary: 'List alerts',
-  query: Type.Object({ ...criteria((description) => TextList({ description })), ...sorting, ...pageQuery(100) }),
+  query: Type.Object({
+    ...criteria((description) => TextList({ description })),
+    fromStartedAt: Type.Optional(RequestTime(startedFrom)),
+    toStartedAt: Type.Optional(RequestTime(startedTo)),
+    ...sorting,
+    ...pageQuery(100),
+  }),
   response: { 200: contentPage(Alert) },
   fails: { 400: invalid },
 }
@@ -132,7 +147,13 @@ export const searchAlerts = {
   summary: 'Search alerts with criteria in the body',
   description: 'The criteria are those of the list; lists are arrays.',
   body: Type.Object(
-    { ...criteria(TextOrTexts), ...sorting, ...pageQuery(100) },
+    {
+      ...criteria(TextOrTexts),
+      fromStartedAt: Type.Optional(BodyTime(startedFrom)),
+      toStartedAt: Type.Optional(BodyTime(startedTo)),
+      ...sorting,
+      ...pageQuery(100),
+    },
     {
       title: 'AlertSearch',
       description: 'Criteria, order and page.',

@@ -168,7 +168,7 @@ suite('a replay', () => {
     await traces(4)
     const path = `${rulesRoot}/rules/${ruleId}/replays`
     const expression = 'return ctx.trigger.endpointDataSamplesReceived.dataSamples[0].t > 20'
-    const body = { from: 'now-1h', to: String(Date.now() + 1000), expression }
+    const body = { from: 'now-1h', to: Date.now() + 1000, expression }
     const { body: started, headers } = await expectStatus(202, `POST ${path}`, body)
     assert.ok(headers.location?.endsWith(`${path}/${started.replayId}`))
     const replay = await eventually(async () => {

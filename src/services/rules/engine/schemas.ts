@@ -1,5 +1,5 @@
 import { contentPage, pageQuery } from '../../../kernel/paging.ts'
-import { AnyJson, DateTime, Empty, JsonObject, Name, Text, TextList, Type } from '../../../kernel/schema.ts'
+import { AnyJson, BodyTime, DateTime, Empty, JsonObject, Name, Text, TextList, Type } from '../../../kernel/schema.ts'
 import { actionTypes, traceEntityType } from '../model.ts'
 
 const ofRule = Type.Object({ ruleId: Name({ description: 'Id of the rule.' }) })
@@ -180,8 +180,8 @@ export const createReplay = {
   params: ofRule,
   body: Type.Object(
     {
-      from: Text({ description: 'Start of the period: ISO 8601, relative such as now-1d, or milliseconds.' }),
-      to: Text({ description: 'End of the period.' }),
+      from: BodyTime({ description: 'Start of the period.' }),
+      to: BodyTime({ description: 'End of the period.' }),
       endpointIds: Type.Optional(
         Type.Array(Text({ description: 'Id of an endpoint.' }), {
           minItems: 1,

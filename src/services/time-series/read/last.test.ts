@@ -84,6 +84,12 @@ suite('the last points', () => {
       beforeDate: 'now',
     }
     assert.deepEqual((await admin(url, body)).body[endpoint.endpointId], { 'auto~x': [point(today, 1)] })
+    const older = { [endpoint.endpointId]: { 'auto~x': [point(today, 1)] } }
+    assert.deepEqual((await admin(url, { beforeDate: today + 1 })).body, older, 'milliseconds may be a number')
+    const data = { timeSeriesNames: ['auto~x'], fromDate: today - 1, toDate: today + 1 }
+    assert.deepEqual((await admin(url.replace('/last', '/data'), data)).body, [older])
+    for (const beforeDate of [1.5, true, null, 10 ** 15])
+      assert.match((await admin(url, { beforeDate })).body.message, /^beforeDate: /)
   })
 
   test('the last points exclude beforeDate itself', async () => {

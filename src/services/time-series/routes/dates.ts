@@ -5,7 +5,7 @@ import { endOf } from '../times.ts'
 const expected = `expected ${timeText}`
 
 /** Returns the last millisecond before the date. */
-export function untilOf(beforeDate: string | undefined, now: Date): number | undefined {
+export function untilOf(beforeDate: string | number | undefined, now: Date): number | undefined {
   if (beforeDate === undefined) return undefined
   const until = endOf(beforeDate, false, now)
   if (until === undefined) throw invalidField('beforeDate', expected)

@@ -1,4 +1,5 @@
 import {
+  BodyTime,
   DateTime,
   describedAs,
   Empty,
@@ -43,7 +44,6 @@ export const readConfig = {
 
 // ── reading
 
-const date = (description: string) => RequestTime({ description: description })
 const format = Type.Optional(
   Type.Enum(['json', 'csv'], {
     description: 'Format of the response. Default: as the header `Accept` asks for, else json.',
@@ -77,9 +77,11 @@ const SeriesOfEndpoint = Type.Record(Type.String(), Type.Array(Point), {
   description: 'Points by name of the series.',
 })
 
+const after = { description: 'Only points after this time.' }
+const before = { description: 'Only points before this time.' }
+const dates = { fromDate: RequestTime(after), toDate: RequestTime(before) }
+const bodyDates = { fromDate: BodyTime(after), toDate: BodyTime(before) }
 const span = {
-  fromDate: date('Only points after this time.'),
-  toDate: date('Only points before this time.'),
   includeTime: Type.Optional(
     Type.Enum(['from', 'to', 'both', 'none'], {
       default: 'none',
@@ -157,6 +159,7 @@ export const readData = {
   query: Type.Object({
     timeSeriesName: TextList({ description: seriesText }),
     endpointId,
+    ...dates,
     ...span,
     ...reduction,
     format,
@@ -175,6 +178,7 @@ export const searchData = {
     {
       timeSeriesNames: seriesNames(seriesText, 1),
       endpointIDs,
+      ...bodyDates,
       ...span,
       ...reduction,
       format,
@@ -210,7 +214,6 @@ const window = {
     description: 'Maximum number of points of each series to return. Default: 1.',
   }),
 }
-const beforeDate = Type.Optional(date('Only points before this time.'))
 const lastAnswer = {
   200: describedAs(
     Type.Record(Type.String(), SeriesOfEndpoint, { title: 'PointsByEndpoint', description: pointsText }),
@@ -226,7 +229,7 @@ export const readLast = {
   query: Type.Object({
     timeSeriesName: Type.Optional(TextList({ description: anySeriesText })),
     endpointId,
-    beforeDate,
+    beforeDate: Type.Optional(RequestTime(before)),
     ...window,
   }),
   response: lastAnswer,
@@ -242,7 +245,7 @@ export const searchLast = {
     {
       timeSeriesNames: Type.Optional(seriesNames(anySeriesText, 0)),
       endpointIDs,
-      beforeDate,
+      beforeDate: Type.Optional(BodyTime(before)),
       ...Type.Partial(Type.Object(window)).properties,
     },
     {

@@ -21,8 +21,8 @@ import { requireRule } from './executions.ts'
 import { dateOf } from './trace-queries.ts'
 
 export interface ReplayRequest {
-  from: string
-  to: string
+  from: string | number
+  to: string | number
   endpointIds?: string[] | undefined
   expression?: string | undefined
 }

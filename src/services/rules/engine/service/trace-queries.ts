@@ -41,9 +41,9 @@ export const createTraceQueries = (deps: EngineDeps): TraceQueries => ({
 })
 
 /** Parses ISO 8601, `now-15m` or milliseconds since 1970. */
-export function dateOf({ timeSeries }: EngineDeps, field: string, text: string | undefined): Date | undefined {
+export function dateOf({ timeSeries }: EngineDeps, field: string, text: string | number | undefined): Date | undefined {
   if (text === undefined) return undefined
-  const time = /^\d{1,15}$/.test(text) ? Number(text) : timeSeries.timeOf(text)
+  const time = timeSeries.timeOf(text)
   if (time === undefined) throw invalidField(field, 'expected ISO 8601, now-15m or milliseconds since 1970')
   return new Date(time)
 }
