@@ -15,13 +15,13 @@ export interface AccountIntegration {
   id: number
   /** User name at the network: for an application `<network application id>@<network tenant>`. Without `/`, `+`, `#` and spaces. */
   netUsername: string
-  /** Identity server of the network: `host`, `host:port` or a URL without a path. Without a scheme https, port 443; returned as given. */
+  /** Identity server of the network: `host`, `host:port` or a URL without a path. Without a scheme, https and port 443 are used. Returned as given. */
   netIdentityServerHost: string
-  /** Network server; default: the identity server: `host`, `host:port` or a URL without a path. Without a scheme https, port 443; returned as given. */
+  /** Network server: `host`, `host:port` or a URL without a path. Without a scheme, https and port 443 are used. Returned as given. Default: the identity server. */
   netNetworkServerHost?: string
-  /** Join server; default: the identity server: `host`, `host:port` or a URL without a path. Without a scheme https, port 443; returned as given. */
+  /** Join server: `host`, `host:port` or a URL without a path. Without a scheme, https and port 443 are used. Returned as given. Default: the identity server. */
   netJoinServerHost?: string
-  /** Application server; default: the identity server: `host`, `host:port` or a URL without a path. Without a scheme https, port 443; returned as given. */
+  /** Application server: `host`, `host:port` or a URL without a path. Without a scheme, https and port 443 are used. Returned as given. Default: the identity server. */
   netApplicationServerHost?: string
   /** MQTT server of the network: `mqtt://host[:1883]`, `mqtts://host[:8883]`, `tcp://…`, `ssl://…` or `host:port`; returned as given. */
   netPlainMqttServerUrl?: string
@@ -91,7 +91,7 @@ export interface ActionsOfRule {
   negativeActions: ActionOfRule[]
 }
 
-/** A state of an endpoint or tenant that people should know. One is open for an entity and type at a time. */
+/** A state of an endpoint or tenant that people should know. At most one alert of each type is open for an entity at a time. */
 export interface Alert {
   /** Id of the alert. */
   id: string
@@ -133,7 +133,7 @@ export interface Alert {
 export interface AlertAcknowledgement {
   /** The new acknowledgement. */
   acknowledgement: 'ACKNOWLEDGED' | 'UNACKNOWLEDGED'
-  /** Kept in the lifecycle event. Default: none. */
+  /** Comment, which the lifecycle event keeps. Default: none. */
   comment?: string
 }
 
@@ -329,7 +329,7 @@ export interface AlertPage {
 export interface AlertResolution {
   /** Id of the entity that the alert must belong to. Default: any. */
   entityId?: string
-  /** Type of the entity that the alert must belong to: `ENDPOINT` or `TENANT`, in any case. Default: any. */
+  /** Type of the entity that the alert must belong to: `ENDPOINT` or `TENANT`, in upper or lower case. Default: any. */
   entityType?: string
   /** Why it is resolved. Default: none. */
   reason?: string
@@ -403,7 +403,7 @@ export interface AlertResolutionActionValueTypes {
 
 /** Criteria, order and page. */
 export interface AlertSearch {
-  /** Only alerts of this type of entity: `ENDPOINT` or `TENANT`, in any case. Default: both. */
+  /** Only alerts of this type of entity: `ENDPOINT` or `TENANT`, in upper or lower case. Default: both. */
   entityType?: string
   /** Only alerts of these endpoints or tenants. Default: all. */
   entityIds?: string | string[]
@@ -581,13 +581,13 @@ export interface AppIntegration {
   appName: string
   /** User name at the network: for an application `<network application id>@<network tenant>`. Without `/`, `+`, `#` and spaces. */
   netUsername: string
-  /** Identity server of the network: `host`, `host:port` or a URL without a path. Without a scheme https, port 443; returned as given. */
+  /** Identity server of the network: `host`, `host:port` or a URL without a path. Without a scheme, https and port 443 are used. Returned as given. */
   netIdentityServerHost: string
-  /** Network server; default: the identity server: `host`, `host:port` or a URL without a path. Without a scheme https, port 443; returned as given. */
+  /** Network server: `host`, `host:port` or a URL without a path. Without a scheme, https and port 443 are used. Returned as given. Default: the identity server. */
   netNetworkServerHost?: string
-  /** Join server; default: the identity server: `host`, `host:port` or a URL without a path. Without a scheme https, port 443; returned as given. */
+  /** Join server: `host`, `host:port` or a URL without a path. Without a scheme, https and port 443 are used. Returned as given. Default: the identity server. */
   netJoinServerHost?: string
-  /** Application server; default: the identity server: `host`, `host:port` or a URL without a path. Without a scheme https, port 443; returned as given. */
+  /** Application server: `host`, `host:port` or a URL without a path. Without a scheme, https and port 443 are used. Returned as given. Default: the identity server. */
   netApplicationServerHost?: string
   /** MQTT server of the network: `mqtt://host[:1883]`, `mqtts://host[:8883]`, `tcp://…`, `ssl://…` or `host:port`; returned as given. */
   netPlainMqttServerUrl?: string
@@ -637,13 +637,13 @@ export interface AppIntegrationWithDevices {
   appName: string
   /** User name at the network: for an application `<network application id>@<network tenant>`. Without `/`, `+`, `#` and spaces. */
   netUsername: string
-  /** Identity server of the network: `host`, `host:port` or a URL without a path. Without a scheme https, port 443; returned as given. */
+  /** Identity server of the network: `host`, `host:port` or a URL without a path. Without a scheme, https and port 443 are used. Returned as given. */
   netIdentityServerHost: string
-  /** Network server; default: the identity server: `host`, `host:port` or a URL without a path. Without a scheme https, port 443; returned as given. */
+  /** Network server: `host`, `host:port` or a URL without a path. Without a scheme, https and port 443 are used. Returned as given. Default: the identity server. */
   netNetworkServerHost?: string
-  /** Join server; default: the identity server: `host`, `host:port` or a URL without a path. Without a scheme https, port 443; returned as given. */
+  /** Join server: `host`, `host:port` or a URL without a path. Without a scheme, https and port 443 are used. Returned as given. Default: the identity server. */
   netJoinServerHost?: string
-  /** Application server; default: the identity server: `host`, `host:port` or a URL without a path. Without a scheme https, port 443; returned as given. */
+  /** Application server: `host`, `host:port` or a URL without a path. Without a scheme, https and port 443 are used. Returned as given. Default: the identity server. */
   netApplicationServerHost?: string
   /** MQTT server of the network: `mqtt://host[:1883]`, `mqtts://host[:8883]`, `tcp://…`, `ssl://…` or `host:port`; returned as given. */
   netPlainMqttServerUrl?: string
@@ -2092,7 +2092,7 @@ export interface DeviceAddress {
   transport: 'mqtt' | 'mqtts' | 'websocket' | 'http'
   /** Public address. Over HTTP, the path of a message is added: `/kp1/<version>/<extension>/<token>/…`. */
   url: string
-  /** Client credentials that the tenant requires: a user name with password (basic), a certificate (x509). HTTP has neither, so that a requirement turns it off for the devices of the tenant. */
+  /** Client credentials that the tenant requires: a user name with password (basic), a certificate (x509). HTTP has neither, so a requirement turns HTTP off for the devices of the tenant. */
   required: ('basic' | 'x509')[]
 }
 
@@ -2648,7 +2648,7 @@ export interface EndpointSelection {
   connection?: string | string[]
   /** Only endpoints that were active at this time or later. ISO 8601 (UTC if it has no time zone), `now`, `now-<n><unit>` with the unit s, m, h, d, w, M (months) or y, or milliseconds since 1970. */
   activeAfter?: string
-  /** Only endpoints that were not active at this time or later, or never. ISO 8601 (UTC if it has no time zone), `now`, `now-<n><unit>` with the unit s, m, h, d, w, M (months) or y, or milliseconds since 1970. */
+  /** Only endpoints that were last active before this time, or never active. ISO 8601 (UTC if it has no time zone), `now`, `now-<n><unit>` with the unit s, m, h, d, w, M (months) or y, or milliseconds since 1970. */
   activeBefore?: string
   /** Metadata keys, or paths such as `battery.level`, with the value that each must have. Default: none. */
   metadataFilter?: Record<string, unknown>
@@ -2744,7 +2744,7 @@ export interface EndpointVersion {
 
 /** An asset or an endpoint. */
 export interface EntityReference {
-  /** `ASSET` or `ENDPOINT`, in any case. */
+  /** `ASSET` or `ENDPOINT`, in upper or lower case. */
   entityType: string
   /** Id of the asset or endpoint. */
   entityId: string
@@ -2766,7 +2766,7 @@ export interface EntityRelation {
 
 /** One entity contains or manages another. */
 export interface EntityRelationInput {
-  /** `CONTAINS` or `MANAGES`, in any case. */
+  /** `CONTAINS` or `MANAGES`, in upper or lower case. */
   type: string
   from: EntityReference
   to: EntityReference
@@ -3118,7 +3118,7 @@ export interface IngestTemplate {
   mappings?: Record<string, unknown>
   /** `index.default_pipeline`: the pipeline that the documents pass; absent: none. `index.retention_days`: days that they are kept; 0: for ever; absent: `WAYPOST_DOCUMENT_DAYS`. */
   settings?: Record<string, unknown>
-  /** Is kept and returned. Default: 0. */
+  /** Order of the template; kept and returned. Default: 0. */
   order?: number
   [key: string]: unknown
 }
@@ -3158,7 +3158,7 @@ export interface IssuedX509Credential {
   caChain: string[]
   /** Certificate authority of the tenant, which issued the certificate, as PEM. */
   issuingCa: string
-  /** Private key (PKCS #8). Only this response shows it and the platform does not keep it, as PEM. */
+  /** Private key (PKCS #8), as PEM. Only this response shows it, and the platform does not keep it. */
   privateKey: string
 }
 
@@ -3586,13 +3586,13 @@ export interface NetGatewayInfo {
 export interface NewAccountIntegration {
   /** User name at the network: for an application `<network application id>@<network tenant>`. Without `/`, `+`, `#` and spaces. */
   netUsername: string
-  /** Identity server of the network: `host`, `host:port` or a URL without a path. Without a scheme https, port 443; returned as given. */
+  /** Identity server of the network: `host`, `host:port` or a URL without a path. Without a scheme, https and port 443 are used. Returned as given. */
   netIdentityServerHost: string
-  /** Network server; default: the identity server: `host`, `host:port` or a URL without a path. Without a scheme https, port 443; returned as given. */
+  /** Network server: `host`, `host:port` or a URL without a path. Without a scheme, https and port 443 are used. Returned as given. Default: the identity server. */
   netNetworkServerHost?: string
-  /** Join server; default: the identity server: `host`, `host:port` or a URL without a path. Without a scheme https, port 443; returned as given. */
+  /** Join server: `host`, `host:port` or a URL without a path. Without a scheme, https and port 443 are used. Returned as given. Default: the identity server. */
   netJoinServerHost?: string
-  /** Application server; default: the identity server: `host`, `host:port` or a URL without a path. Without a scheme https, port 443; returned as given. */
+  /** Application server: `host`, `host:port` or a URL without a path. Without a scheme, https and port 443 are used. Returned as given. Default: the identity server. */
   netApplicationServerHost?: string
   /** MQTT server of the network: `mqtt://host[:1883]`, `mqtts://host[:8883]`, `tcp://…`, `ssl://…` or `host:port`; returned as given. */
   netPlainMqttServerUrl?: string
@@ -3624,13 +3624,13 @@ export interface NewAppIntegration {
   appName: string
   /** User name at the network: for an application `<network application id>@<network tenant>`. Without `/`, `+`, `#` and spaces. */
   netUsername: string
-  /** Identity server of the network: `host`, `host:port` or a URL without a path. Without a scheme https, port 443; returned as given. */
+  /** Identity server of the network: `host`, `host:port` or a URL without a path. Without a scheme, https and port 443 are used. Returned as given. */
   netIdentityServerHost: string
-  /** Network server; default: the identity server: `host`, `host:port` or a URL without a path. Without a scheme https, port 443; returned as given. */
+  /** Network server: `host`, `host:port` or a URL without a path. Without a scheme, https and port 443 are used. Returned as given. Default: the identity server. */
   netNetworkServerHost?: string
-  /** Join server; default: the identity server: `host`, `host:port` or a URL without a path. Without a scheme https, port 443; returned as given. */
+  /** Join server: `host`, `host:port` or a URL without a path. Without a scheme, https and port 443 are used. Returned as given. Default: the identity server. */
   netJoinServerHost?: string
-  /** Application server; default: the identity server: `host`, `host:port` or a URL without a path. Without a scheme https, port 443; returned as given. */
+  /** Application server: `host`, `host:port` or a URL without a path. Without a scheme, https and port 443 are used. Returned as given. Default: the identity server. */
   netApplicationServerHost?: string
   /** MQTT server of the network: `mqtt://host[:1883]`, `mqtts://host[:8883]`, `tcp://…`, `ssl://…` or `host:port`; returned as given. */
   netPlainMqttServerUrl?: string
@@ -5415,7 +5415,7 @@ export interface SendEmailAction {
   textExpression: string
   /** An attachment: an object, or its JSON, with `fileName`, `type` (MIME type) and `payload` (base64). A text that parses as a JavaScript function body with a `return` of its own is a script. */
   attachmentExpression?: string
-  /** How the text is read by mail programs. Default: TEXT. */
+  /** Format in which mail programs show the text. Default: TEXT. */
   contentType?: 'TEXT' | 'HTML'
   /** Which attributes are scripts and which are constants. */
   valueTypes: SendEmailActionValueTypes
@@ -5444,7 +5444,7 @@ export interface SendEmailActionFields {
   textExpression: string
   /** An attachment: an object, or its JSON, with `fileName`, `type` (MIME type) and `payload` (base64). A text that parses as a JavaScript function body with a `return` of its own is a script. */
   attachmentExpression?: string
-  /** How the text is read by mail programs. Default: TEXT. */
+  /** Format in which mail programs show the text. Default: TEXT. */
   contentType?: 'TEXT' | 'HTML'
   valueTypes?: SendEmailActionValueTypes
   /** Text for a user interface; the platform does not read it. Default: none. */
@@ -6511,7 +6511,7 @@ export interface UplinkStatistics {
   received: number
   /** Uplinks that became samples. */
   stored: number
-  /** Uplinks with session and frame counter of one within the hour before. */
+  /** Uplinks with the same session and frame counter as another one within the hour before. */
   duplicates: number
   /** Uplinks without a usable payload, or while the device integration was suspended. */
   dropped: number
@@ -6918,7 +6918,7 @@ export interface Nouns {
       }, { 204: undefined }>
     }
     roles: {
-      /** Replace the roles of a user. Takes effect within a second. The caller must hold all permissions that the new roles hold, and all of the user to take one away. */
+      /** Replace the roles of a user. Takes effect within a second. The caller must hold all permissions that the new roles hold. To take a role away, the caller must hold all permissions that the user holds. */
       update: Call<{
         /** Id of the user. */
         id: string
@@ -8399,7 +8399,7 @@ export interface Nouns {
         connection?: string | readonly string[] | undefined
         /** Only endpoints that were active at this time or later. ISO 8601 (UTC if it has no time zone), `now`, `now-<n><unit>` with the unit s, m, h, d, w, M (months) or y, or milliseconds since 1970. */
         activeAfter?: string | undefined
-        /** Only endpoints that were not active at this time or later, or never. ISO 8601 (UTC if it has no time zone), `now`, `now-<n><unit>` with the unit s, m, h, d, w, M (months) or y, or milliseconds since 1970. */
+        /** Only endpoints that were last active before this time, or never active. ISO 8601 (UTC if it has no time zone), `now`, `now-<n><unit>` with the unit s, m, h, d, w, M (months) or y, or milliseconds since 1970. */
         activeBefore?: string | undefined
         /** Only endpoints that match all these filters (ids); each must be active. */
         filterId?: string | readonly string[] | undefined
@@ -8432,7 +8432,7 @@ export interface Nouns {
         connection?: string | readonly string[] | undefined
         /** Only endpoints that were active at this time or later. ISO 8601 (UTC if it has no time zone), `now`, `now-<n><unit>` with the unit s, m, h, d, w, M (months) or y, or milliseconds since 1970. */
         activeAfter?: string | undefined
-        /** Only endpoints that were not active at this time or later, or never. ISO 8601 (UTC if it has no time zone), `now`, `now-<n><unit>` with the unit s, m, h, d, w, M (months) or y, or milliseconds since 1970. */
+        /** Only endpoints that were last active before this time, or never active. ISO 8601 (UTC if it has no time zone), `now`, `now-<n><unit>` with the unit s, m, h, d, w, M (months) or y, or milliseconds since 1970. */
         activeBefore?: string | undefined
         /** Only endpoints that match all these filters (ids); each must be active. */
         filterId?: string | readonly string[] | undefined
@@ -9586,7 +9586,7 @@ export interface Nouns {
       /** Id of the asset. */
       assetId: string
     }, { 200: Asset }>
-    /** Replace the definition of an asset. Without `uiJsonSchema` in the body it is removed. Without `poolIds` they stay. */
+    /** Replace the definition of an asset. If the body has no `uiJsonSchema`, the stored one is removed. If it has no `poolIds`, the stored ones stay. */
     update: Call<{
       /** Id of the asset. */
       assetId: string
@@ -9632,7 +9632,7 @@ export interface Nouns {
     relationTrees: {
       /** Get the tree of relations below an entity. At most 32 levels below the root and 10,000 nodes. Nodes that the caller may not read are left out, with everything below them. An entity that manages one above it is shown once more, without children. */
       get: Call<{
-        /** `ASSET` or `ENDPOINT`, in any case. */
+        /** `ASSET` or `ENDPOINT`, in upper or lower case. */
         entityType: string
         /** Id of the asset or endpoint. */
         entityId: string
@@ -9713,7 +9713,7 @@ export interface Nouns {
     pipelines: {
       /** List the pipelines of the tenant. */
       list: BareCall<Record<never, never>, { 200: IngestPipelinesByKey }>
-      /** Create or replace a pipeline. Documents that arrive after the answer pass the new pipeline, at every node within a second. */
+      /** Create or replace a pipeline. Documents that arrive after the answer pass through the new pipeline; other nodes use it within a second. */
       update: Call<{
         /** Id of the pipeline: 1 to 255 letters, digits, `_`, `.` and `-`; not `simulate`. */
         pipelineID: string
@@ -9747,7 +9747,7 @@ export interface Nouns {
       }
     }
     templates: {
-      /** Create or replace the template of an application. Samples that arrive after the answer are kept as documents, at every node within a second. */
+      /** Create or replace the template of an application. Samples that arrive after the answer are kept as documents; other nodes use the template within a second. */
       update: Call<{
         /** Id of the tenant of the caller. */
         tenantID: string
@@ -9786,7 +9786,7 @@ export interface Nouns {
         tenantID: string
         /** Name of an application, perhaps with a date behind it; `*` for all applications that the caller may read; or `platform-system-traffic-statistics`. */
         applicationName: string
-        /** Hits to leave out. Default: 0. */
+        /** Number of hits to skip. Default: 0. */
         from?: number | undefined
         /** Maximum number of hits. Default: 10. */
         size?: number | undefined
@@ -9823,9 +9823,9 @@ export interface Nouns {
       page?: number | undefined
       /** Maximum number of items on a page. Default: 100. */
       size?: number | undefined
-      /** Only those whose name contains this text, in any case. Default: all. */
+      /** Only those whose name contains this text; case is ignored. Default: all. */
       name?: string | undefined
-      /** Only those whose description contains this text, in any case. Default: all. */
+      /** Only those whose description contains this text; case is ignored. Default: all. */
       description?: string | undefined
       /** Field to sort by. Default: createdAt. */
       sort?: 'createdAt' | 'updatedAt' | undefined
@@ -9917,7 +9917,7 @@ export interface Nouns {
       }, { 200: unknown }>
     }
     traces: {
-      /** List traces. The newest trace comes first. Numbers above 100,000 are exact only without filters or for one rule or action. */
+      /** List traces. The newest trace comes first. A total above 100,000 is exact only without filters, or for a single rule or action. */
       list: BareListCall<{
         /** Number of the page, counted from 0. Default: 0. */
         page?: number | undefined
@@ -10016,9 +10016,9 @@ export interface Nouns {
       page?: number | undefined
       /** Maximum number of items on a page. Default: 100. */
       size?: number | undefined
-      /** Only those whose name contains this text, in any case. Default: all. */
+      /** Only those whose name contains this text; case is ignored. Default: all. */
       name?: string | undefined
-      /** Only those whose description contains this text, in any case. Default: all. */
+      /** Only those whose description contains this text; case is ignored. Default: all. */
       description?: string | undefined
       /** Field to sort by. Default: createdAt. */
       sort?: 'createdAt' | 'updatedAt' | undefined
@@ -10057,9 +10057,9 @@ export interface Nouns {
       page?: number | undefined
       /** Maximum number of items on a page. Default: 100. */
       size?: number | undefined
-      /** Only those whose name contains this text, in any case. Default: all. */
+      /** Only those whose name contains this text; case is ignored. Default: all. */
       name?: string | undefined
-      /** Only those whose description contains this text, in any case. Default: all. */
+      /** Only those whose description contains this text; case is ignored. Default: all. */
       description?: string | undefined
       /** Field to sort by. Default: createdAt. */
       sort?: 'createdAt' | 'updatedAt' | undefined
@@ -10098,9 +10098,9 @@ export interface Nouns {
       page?: number | undefined
       /** Maximum number of items on a page. Default: 100. */
       size?: number | undefined
-      /** Only those whose name contains this text, in any case. Default: all. */
+      /** Only those whose name contains this text; case is ignored. Default: all. */
       name?: string | undefined
-      /** Only those whose description contains this text, in any case. Default: all. */
+      /** Only those whose description contains this text; case is ignored. Default: all. */
       description?: string | undefined
       /** Field to sort by. Default: createdAt. */
       sort?: 'createdAt' | 'updatedAt' | undefined
@@ -10139,9 +10139,9 @@ export interface Nouns {
       page?: number | undefined
       /** Maximum number of items on a page. Default: 100. */
       size?: number | undefined
-      /** Only those whose name contains this text, in any case. Default: all. */
+      /** Only those whose name contains this text; case is ignored. Default: all. */
       name?: string | undefined
-      /** Only those whose description contains this text, in any case. Default: all. */
+      /** Only those whose description contains this text; case is ignored. Default: all. */
       description?: string | undefined
       /** Field to sort by. Default: createdAt. */
       sort?: 'createdAt' | 'updatedAt' | undefined
@@ -10180,9 +10180,9 @@ export interface Nouns {
       page?: number | undefined
       /** Maximum number of items on a page. Default: 100. */
       size?: number | undefined
-      /** Only those whose name contains this text, in any case. Default: all. */
+      /** Only those whose name contains this text; case is ignored. Default: all. */
       name?: string | undefined
-      /** Only those whose description contains this text, in any case. Default: all. */
+      /** Only those whose description contains this text; case is ignored. Default: all. */
       description?: string | undefined
       /** Field to sort by. Default: createdAt. */
       sort?: 'createdAt' | 'updatedAt' | undefined
@@ -10221,9 +10221,9 @@ export interface Nouns {
       page?: number | undefined
       /** Maximum number of items on a page. Default: 100. */
       size?: number | undefined
-      /** Only those whose name contains this text, in any case. Default: all. */
+      /** Only those whose name contains this text; case is ignored. Default: all. */
       name?: string | undefined
-      /** Only those whose description contains this text, in any case. Default: all. */
+      /** Only those whose description contains this text; case is ignored. Default: all. */
       description?: string | undefined
       /** Field to sort by. Default: createdAt. */
       sort?: 'createdAt' | 'updatedAt' | undefined
@@ -10262,9 +10262,9 @@ export interface Nouns {
       page?: number | undefined
       /** Maximum number of items on a page. Default: 100. */
       size?: number | undefined
-      /** Only those whose name contains this text, in any case. Default: all. */
+      /** Only those whose name contains this text; case is ignored. Default: all. */
       name?: string | undefined
-      /** Only those whose description contains this text, in any case. Default: all. */
+      /** Only those whose description contains this text; case is ignored. Default: all. */
       description?: string | undefined
       /** Field to sort by. Default: createdAt. */
       sort?: 'createdAt' | 'updatedAt' | undefined
@@ -10303,9 +10303,9 @@ export interface Nouns {
       page?: number | undefined
       /** Maximum number of items on a page. Default: 100. */
       size?: number | undefined
-      /** Only those whose name contains this text, in any case. Default: all. */
+      /** Only those whose name contains this text; case is ignored. Default: all. */
       name?: string | undefined
-      /** Only those whose description contains this text, in any case. Default: all. */
+      /** Only those whose description contains this text; case is ignored. Default: all. */
       description?: string | undefined
       /** Field to sort by. Default: createdAt. */
       sort?: 'createdAt' | 'updatedAt' | undefined
@@ -10344,9 +10344,9 @@ export interface Nouns {
       page?: number | undefined
       /** Maximum number of items on a page. Default: 100. */
       size?: number | undefined
-      /** Only those whose name contains this text, in any case. Default: all. */
+      /** Only those whose name contains this text; case is ignored. Default: all. */
       name?: string | undefined
-      /** Only those whose description contains this text, in any case. Default: all. */
+      /** Only those whose description contains this text; case is ignored. Default: all. */
       description?: string | undefined
       /** Field to sort by. Default: createdAt. */
       sort?: 'createdAt' | 'updatedAt' | undefined
@@ -10385,9 +10385,9 @@ export interface Nouns {
       page?: number | undefined
       /** Maximum number of items on a page. Default: 100. */
       size?: number | undefined
-      /** Only those whose name contains this text, in any case. Default: all. */
+      /** Only those whose name contains this text; case is ignored. Default: all. */
       name?: string | undefined
-      /** Only those whose description contains this text, in any case. Default: all. */
+      /** Only those whose description contains this text; case is ignored. Default: all. */
       description?: string | undefined
       /** Field to sort by. Default: createdAt. */
       sort?: 'createdAt' | 'updatedAt' | undefined
@@ -10424,9 +10424,9 @@ export interface Nouns {
       page?: number | undefined
       /** Maximum number of items on a page. Default: 100. */
       size?: number | undefined
-      /** Only those whose name contains this text, in any case. Default: all. */
+      /** Only those whose name contains this text; case is ignored. Default: all. */
       name?: string | undefined
-      /** Only those whose description contains this text, in any case. Default: all. */
+      /** Only those whose description contains this text; case is ignored. Default: all. */
       description?: string | undefined
       /** Field to sort by. Default: createdAt. */
       sort?: 'createdAt' | 'updatedAt' | undefined
@@ -10463,9 +10463,9 @@ export interface Nouns {
       page?: number | undefined
       /** Maximum number of items on a page. Default: 100. */
       size?: number | undefined
-      /** Only those whose name contains this text, in any case. Default: all. */
+      /** Only those whose name contains this text; case is ignored. Default: all. */
       name?: string | undefined
-      /** Only those whose description contains this text, in any case. Default: all. */
+      /** Only those whose description contains this text; case is ignored. Default: all. */
       description?: string | undefined
       /** Field to sort by. Default: createdAt. */
       sort?: 'createdAt' | 'updatedAt' | undefined
@@ -10502,9 +10502,9 @@ export interface Nouns {
       page?: number | undefined
       /** Maximum number of items on a page. Default: 100. */
       size?: number | undefined
-      /** Only those whose name contains this text, in any case. Default: all. */
+      /** Only those whose name contains this text; case is ignored. Default: all. */
       name?: string | undefined
-      /** Only those whose description contains this text, in any case. Default: all. */
+      /** Only those whose description contains this text; case is ignored. Default: all. */
       description?: string | undefined
       /** Field to sort by. Default: createdAt. */
       sort?: 'createdAt' | 'updatedAt' | undefined
@@ -10541,9 +10541,9 @@ export interface Nouns {
       page?: number | undefined
       /** Maximum number of items on a page. Default: 100. */
       size?: number | undefined
-      /** Only those whose name contains this text, in any case. Default: all. */
+      /** Only those whose name contains this text; case is ignored. Default: all. */
       name?: string | undefined
-      /** Only those whose description contains this text, in any case. Default: all. */
+      /** Only those whose description contains this text; case is ignored. Default: all. */
       description?: string | undefined
       /** Field to sort by. Default: createdAt. */
       sort?: 'createdAt' | 'updatedAt' | undefined
@@ -10580,9 +10580,9 @@ export interface Nouns {
       page?: number | undefined
       /** Maximum number of items on a page. Default: 100. */
       size?: number | undefined
-      /** Only those whose name contains this text, in any case. Default: all. */
+      /** Only those whose name contains this text; case is ignored. Default: all. */
       name?: string | undefined
-      /** Only those whose description contains this text, in any case. Default: all. */
+      /** Only those whose description contains this text; case is ignored. Default: all. */
       description?: string | undefined
       /** Field to sort by. Default: createdAt. */
       sort?: 'createdAt' | 'updatedAt' | undefined
@@ -10619,9 +10619,9 @@ export interface Nouns {
       page?: number | undefined
       /** Maximum number of items on a page. Default: 100. */
       size?: number | undefined
-      /** Only those whose name contains this text, in any case. Default: all. */
+      /** Only those whose name contains this text; case is ignored. Default: all. */
       name?: string | undefined
-      /** Only those whose description contains this text, in any case. Default: all. */
+      /** Only those whose description contains this text; case is ignored. Default: all. */
       description?: string | undefined
       /** Field to sort by. Default: createdAt. */
       sort?: 'createdAt' | 'updatedAt' | undefined
@@ -10658,9 +10658,9 @@ export interface Nouns {
       page?: number | undefined
       /** Maximum number of items on a page. Default: 100. */
       size?: number | undefined
-      /** Only those whose name contains this text, in any case. Default: all. */
+      /** Only those whose name contains this text; case is ignored. Default: all. */
       name?: string | undefined
-      /** Only those whose description contains this text, in any case. Default: all. */
+      /** Only those whose description contains this text; case is ignored. Default: all. */
       description?: string | undefined
       /** Field to sort by. Default: createdAt. */
       sort?: 'createdAt' | 'updatedAt' | undefined
@@ -10697,9 +10697,9 @@ export interface Nouns {
       page?: number | undefined
       /** Maximum number of items on a page. Default: 100. */
       size?: number | undefined
-      /** Only those whose name contains this text, in any case. Default: all. */
+      /** Only those whose name contains this text; case is ignored. Default: all. */
       name?: string | undefined
-      /** Only those whose description contains this text, in any case. Default: all. */
+      /** Only those whose description contains this text; case is ignored. Default: all. */
       description?: string | undefined
       /** Field to sort by. Default: createdAt. */
       sort?: 'createdAt' | 'updatedAt' | undefined
@@ -10734,9 +10734,9 @@ export interface Nouns {
       page?: number | undefined
       /** Maximum number of items on a page. Default: 100. */
       size?: number | undefined
-      /** Only those whose name contains this text, in any case. Default: all. */
+      /** Only those whose name contains this text; case is ignored. Default: all. */
       name?: string | undefined
-      /** Only those whose description contains this text, in any case. Default: all. */
+      /** Only those whose description contains this text; case is ignored. Default: all. */
       description?: string | undefined
       /** Field to sort by. Default: createdAt. */
       sort?: 'createdAt' | 'updatedAt' | undefined
@@ -10771,9 +10771,9 @@ export interface Nouns {
       page?: number | undefined
       /** Maximum number of items on a page. Default: 100. */
       size?: number | undefined
-      /** Only those whose name contains this text, in any case. Default: all. */
+      /** Only those whose name contains this text; case is ignored. Default: all. */
       name?: string | undefined
-      /** Only those whose description contains this text, in any case. Default: all. */
+      /** Only those whose description contains this text; case is ignored. Default: all. */
       description?: string | undefined
       /** Field to sort by. Default: createdAt. */
       sort?: 'createdAt' | 'updatedAt' | undefined
@@ -10800,7 +10800,7 @@ export interface Nouns {
   alerts: {
     /** List alerts. */
     list: BareListCall<{
-      /** Only alerts of this type of entity: `ENDPOINT` or `TENANT`, in any case. Default: both. */
+      /** Only alerts of this type of entity: `ENDPOINT` or `TENANT`, in upper or lower case. Default: both. */
       entityType?: string | undefined
       /** Only alerts of these endpoints or tenants. Default: all. */
       entityIds?: string | readonly string[] | undefined
@@ -10846,7 +10846,7 @@ export interface Nouns {
     types: {
       /** List the types of alerts. */
       list: BareListCall<{
-        /** Only types of alerts of this type of entity: `ENDPOINT` or `TENANT`, in any case. Default: both. */
+        /** Only types of alerts of this type of entity: `ENDPOINT` or `TENANT`, in upper or lower case. Default: both. */
         entityType?: string | undefined
       }, string>
     }
@@ -10868,7 +10868,7 @@ export interface Nouns {
       alertId: string
       /** Id of the entity that the alert must belong to. Default: any. */
       entityId?: string | undefined
-      /** Type of the entity that the alert must belong to: `ENDPOINT` or `TENANT`, in any case. Default: any. */
+      /** Type of the entity that the alert must belong to: `ENDPOINT` or `TENANT`, in upper or lower case. Default: any. */
       entityType?: string | undefined
     }, { 204: undefined }>
     acknowledgement: {
@@ -10878,7 +10878,7 @@ export interface Nouns {
         alertId: string
         /** Id of the entity that the alert must belong to. Default: any. */
         entityId?: string | undefined
-        /** Type of the entity that the alert must belong to: `ENDPOINT` or `TENANT`, in any case. Default: any. */
+        /** Type of the entity that the alert must belong to: `ENDPOINT` or `TENANT`, in upper or lower case. Default: any. */
         entityType?: string | undefined
         body: AlertAcknowledgement
       }, { 204: undefined }>
@@ -10898,7 +10898,7 @@ export interface Nouns {
         alertId: string
         /** Id of the entity that the alert must belong to. Default: any. */
         entityId?: string | undefined
-        /** Type of the entity that the alert must belong to: `ENDPOINT` or `TENANT`, in any case. Default: any. */
+        /** Type of the entity that the alert must belong to: `ENDPOINT` or `TENANT`, in upper or lower case. Default: any. */
         entityType?: string | undefined
         /** Only events of this type. Default: all. */
         eventType?: 'ACTIVATED' | 'UPDATED' | 'ACKNOWLEDGED' | 'RESOLVED' | undefined
@@ -11221,7 +11221,7 @@ export interface Nouns {
       state?: string | readonly string[] | undefined
       /** Only jobs of these kinds. Default: all. */
       kind?: string | readonly string[] | undefined
-      /** Only jobs whose items are all of this application. Default: all. */
+      /** Only jobs whose items all belong to this application. Default: all. */
       applicationName?: string | undefined
       /** True: only jobs that the caller created. Default: false. */
       own?: boolean | undefined

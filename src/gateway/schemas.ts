@@ -11,7 +11,7 @@ const Address = Type.Object(
     required: Type.Array(Type.Enum(['basic', 'x509']), {
       description:
         'Client credentials that the tenant requires: a user name with password (basic), a certificate (x509). HTTP has ' +
-        'neither, so that a requirement turns it off for the devices of the tenant.',
+        'neither, so a requirement turns HTTP off for the devices of the tenant.',
     }),
   },
   { title: 'DeviceAddress', description: 'An address for devices.' },

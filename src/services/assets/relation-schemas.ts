@@ -7,14 +7,14 @@ const relationTypes = Type.Enum(['CONTAINS', 'MANAGES'], { description: 'Kind of
 
 const Entity = Type.Object(
   {
-    entityType: Name({ maxLength: 16, description: '`ASSET` or `ENDPOINT`, in any case.' }),
+    entityType: Name({ maxLength: 16, description: '`ASSET` or `ENDPOINT`, in upper or lower case.' }),
     entityId: Name({ description: 'Id of the asset or endpoint.' }),
   },
   { title: 'EntityReference', description: 'An asset or an endpoint.' },
 )
 const Relation = Type.Object(
   {
-    type: Name({ maxLength: 16, description: '`CONTAINS` or `MANAGES`, in any case.' }),
+    type: Name({ maxLength: 16, description: '`CONTAINS` or `MANAGES`, in upper or lower case.' }),
     from: Entity,
     to: Entity,
   },
@@ -135,7 +135,7 @@ export const getTree = {
     'At most 32 levels below the root and 10,000 nodes. Nodes that the caller may not read are left out, with everything below them. An ' +
     'entity that manages one above it is shown once more, without children.',
   query: Type.Object({
-    entityType: Name({ maxLength: 16, description: '`ASSET` or `ENDPOINT`, in any case.' }),
+    entityType: Name({ maxLength: 16, description: '`ASSET` or `ENDPOINT`, in upper or lower case.' }),
     entityId: Name({ description: 'Id of the asset or endpoint.' }),
   }),
   response: {

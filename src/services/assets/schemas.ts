@@ -220,7 +220,8 @@ export const getAsset = {
 export const updateAsset = {
   name: 'assets.update',
   summary: 'Replace the definition of an asset',
-  description: 'Without `uiJsonSchema` in the body it is removed. Without `poolIds` they stay.',
+  description:
+    'If the body has no `uiJsonSchema`, the stored one is removed. If it has no `poolIds`, the stored ones stay.',
   params: ofAsset,
   body: Type.Object(assetFields, { title: 'AssetChange', description: 'The new definition of an asset.' }),
   response: { 204: Empty('It was replaced; `ETag` holds its new version.'), 400: violated },

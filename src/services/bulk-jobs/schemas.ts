@@ -252,7 +252,7 @@ export const listJobs = {
     state: Type.Optional(TextList({ description: `Only jobs in these states: ${states.join(', ')}. Default: all.` })),
     kind: Type.Optional(TextList({ description: 'Only jobs of these kinds. Default: all.' })),
     applicationName: Type.Optional(
-      Name({ description: 'Only jobs whose items are all of this application. Default: all.' }),
+      Name({ description: 'Only jobs whose items all belong to this application. Default: all.' }),
     ),
     own: Type.Optional(Type.Boolean({ description: 'True: only jobs that the caller created. Default: false.' })),
     ...offsetQuery(100, { all: false, maximum: 1000 }),

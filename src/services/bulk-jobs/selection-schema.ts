@@ -52,7 +52,7 @@ export const Selection = Type.Object(
     ),
     activeAfter: Type.Optional(RequestTime({ description: 'Only endpoints that were active at this time or later.' })),
     activeBefore: Type.Optional(
-      RequestTime({ description: 'Only endpoints that were not active at this time or later, or never.' }),
+      RequestTime({ description: 'Only endpoints that were last active before this time, or never active.' }),
     ),
     metadataFilter: Type.Optional(
       JsonObject({

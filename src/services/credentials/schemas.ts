@@ -51,7 +51,7 @@ const certificate = {
   invalidAfter: DateTime({ description: 'When the certificate expires, in UTC.' }),
   ...dates,
 }
-const pem = (description: string) => Type.String({ description: `${description}, as PEM.` })
+const pem = (description: string, more = '') => Type.String({ description: `${description}, as PEM.${more}` })
 
 export const BasicCredential = Type.Object(basic, {
   title: 'BasicCredential',
@@ -80,7 +80,7 @@ const IssuedCertificate = Type.Object(
       description: 'Certificate authority of the tenant, then that of the platform.',
     }),
     issuingCa: pem('Certificate authority of the tenant, which issued the certificate'),
-    privateKey: pem('Private key (PKCS #8). Only this response shows it and the platform does not keep it'),
+    privateKey: pem('Private key (PKCS #8)', ' Only this response shows it, and the platform does not keep it.'),
   },
   { title: 'IssuedX509Credential', description: 'A new client certificate with its private key.' },
 )

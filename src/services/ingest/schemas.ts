@@ -51,7 +51,8 @@ const noPipeline = { 404: 'There is no such pipeline.' }
 export const putPipeline = {
   name: 'ingest.pipelines.update',
   summary: 'Create or replace a pipeline',
-  description: 'Documents that arrive after the answer pass the new pipeline, at every node within a second.',
+  description:
+    'Documents that arrive after the answer pass through the new pipeline; other nodes use it within a second.',
   params: ofPipeline,
   body: Pipeline,
   response: { 200: Acknowledgement },
@@ -166,7 +167,11 @@ export const TemplateRequest = Type.Object(
       }),
     ),
     order: Type.Optional(
-      Type.Integer({ minimum: 0, maximum: 2_147_483_647, description: 'Is kept and returned. Default: 0.' }),
+      Type.Integer({
+        minimum: 0,
+        maximum: 2_147_483_647,
+        description: 'Order of the template; kept and returned. Default: 0.',
+      }),
     ),
   },
   {
@@ -181,7 +186,8 @@ const noIndex = { 404: 'The tenant of the caller has no such application, or the
 export const putTemplate = {
   name: 'ingest.templates.update',
   summary: 'Create or replace the template of an application',
-  description: 'Samples that arrive after the answer are kept as documents, at every node within a second.',
+  description:
+    'Samples that arrive after the answer are kept as documents; other nodes use the template within a second.',
   params: ofIndex,
   body: TemplateRequest,
   response: { 200: Acknowledgement },
@@ -232,7 +238,9 @@ export const SearchBody = Type.Unsafe<Record<string, unknown>>({
   examples: [{ query: { term: { endpointId: 'sensor-1' } }, sort: [{ '@timestamp': 'desc' }], size: 10 }],
 })
 const searchQuery = Type.Object({
-  from: Type.Optional(Type.Integer({ minimum: 0, maximum: 10_000, description: 'Hits to leave out. Default: 0.' })),
+  from: Type.Optional(
+    Type.Integer({ minimum: 0, maximum: 10_000, description: 'Number of hits to skip. Default: 0.' }),
+  ),
   size: Type.Optional(
     Type.Integer({ minimum: 0, maximum: 10_000, description: 'Maximum number of hits. Default: 10.' }),
   ),

@@ -64,7 +64,8 @@ export type UserChange = Static<typeof UserChange>
 const byUser = byId('user')
 const noUser = 'The tenant has no user with this id, or the caller may not read it.'
 const roleFails = 'The caller lacks the scope on tenant-system, or a permission that one of the roles holds.'
-const nameTaken = 'Another user of the tenant has this username, or the username as its e-mail address or the reverse.'
+const nameTaken =
+  'Another user of the tenant has this username or e-mail address, as a username or as an e-mail address.'
 const lacksPermission = 'The caller lacks the scope, or a permission that the user holds.'
 const lastAdministrator = 'The user is the last enabled administrator of the tenant.'
 
@@ -138,7 +139,7 @@ export const setRoles = {
   name: 'users.roles.update',
   summary: 'Replace the roles of a user',
   description:
-    'Takes effect within a second. The caller must hold all permissions that the new roles hold, and all of the user to take one away.',
+    'Takes effect within a second. The caller must hold all permissions that the new roles hold. To take a role away, the caller must hold all permissions that the user holds.',
   params: byUser,
   body: RoleNames('Names of all roles that the user has from now on.'),
   response: { 204: Empty() },

@@ -35,17 +35,18 @@ const netApiKeyId = Type.String({
   pattern: '^[!-~]+$',
   description: 'API key of the network. It is encrypted at rest and never returned.',
 })
-const host = (serverName: string) =>
+const host = (serverName: string, more = '') =>
   Name({
-    description: `${serverName}: \`host\`, \`host:port\` or a URL without a path. Without a scheme https, port 443; returned as given.`,
+    description: `${serverName}: \`host\`, \`host:port\` or a URL without a path. Without a scheme, https and port 443 are used. Returned as given.${more}`,
   })
+const otherHost = (serverName: string) => Type.Optional(host(serverName, ' Default: the identity server.'))
 
 export const connectionFields = {
   netUsername,
   netIdentityServerHost: host('Identity server of the network'),
-  netNetworkServerHost: Type.Optional(host('Network server; default: the identity server')),
-  netJoinServerHost: Type.Optional(host('Join server; default: the identity server')),
-  netApplicationServerHost: Type.Optional(host('Application server; default: the identity server')),
+  netNetworkServerHost: otherHost('Network server'),
+  netJoinServerHost: otherHost('Join server'),
+  netApplicationServerHost: otherHost('Application server'),
   netPlainMqttServerUrl: Type.Optional(
     Name({
       description:

@@ -34,7 +34,7 @@ const Statistics = Type.Object(
   {
     received: count('Uplinks that arrived, including the other three.'),
     stored: count('Uplinks that became samples.'),
-    duplicates: count('Uplinks with session and frame counter of one within the hour before.'),
+    duplicates: count('Uplinks with the same session and frame counter as another one within the hour before.'),
     dropped: count('Uplinks without a usable payload, or while the device integration was suspended.'),
   },
   {

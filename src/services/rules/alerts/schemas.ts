@@ -43,7 +43,7 @@ const Alert = Type.Object(
   {
     title: 'Alert',
     description:
-      'A state of an endpoint or tenant that people should know. One is open for an entity and type at a time.',
+      'A state of an endpoint or tenant that people should know. At most one alert of each type is open for an entity at a time.',
     examples: [
       {
         id: '0197a1b2-6a0e-7c3d-8e4f-5a6b7c8d9e0f',
@@ -66,7 +66,7 @@ const Alert = Type.Object(
 )
 
 const alertId = Name({ description: 'Id of the alert.' })
-const entityTypeText = '`ENDPOINT` or `TENANT`, in any case.'
+const entityTypeText = '`ENDPOINT` or `TENANT`, in upper or lower case.'
 const anyCase = (text: string) => Type.Optional(Text({ maxLength: 20, description: text }))
 const entity = {
   entityId: Type.Optional(Name({ description: 'Id of the entity that the alert must belong to. Default: any.' })),
@@ -257,7 +257,9 @@ export const acknowledgeAlert = {
   body: Type.Object(
     {
       acknowledgement: Type.Enum([...acknowledgements], { description: 'The new acknowledgement.' }),
-      comment: Type.Optional(Text({ maxLength: 4000, description: 'Kept in the lifecycle event. Default: none.' })),
+      comment: Type.Optional(
+        Text({ maxLength: 4000, description: 'Comment, which the lifecycle event keeps. Default: none.' }),
+      ),
     },
     {
       title: 'AlertAcknowledgement',

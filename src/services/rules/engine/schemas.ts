@@ -95,7 +95,7 @@ export const listTraces = {
   name: 'rules.traces.list',
   summary: 'List traces',
   description:
-    'The newest trace comes first. Numbers above 100,000 are exact only without filters or for one rule or action.',
+    'The newest trace comes first. A total above 100,000 is exact only without filters, or for a single rule or action.',
   query: Type.Object({
     ...pageQuery(100),
     traceId: filterText('Only this chain.'),
@@ -270,7 +270,7 @@ export const cancelReplay = {
   description: 'A running replay stops after at most 200 further messages, and keeps the differences that it found.',
   params: ofReplay,
   response: { 200: Replay },
-  fails: { 404: missingReplay, 409: 'The replay has ended, so that it cannot be canceled.' },
+  fails: { 404: missingReplay, 409: 'The replay has ended, so it cannot be canceled.' },
 }
 
 const DeadLetter = Type.Object(

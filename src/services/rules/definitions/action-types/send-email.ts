@@ -25,7 +25,7 @@ export const sendEmail: ActionTypeDefinition = {
   },
   fields: {
     contentType: Type.Optional(
-      Type.Enum(['TEXT', 'HTML'], { description: 'How the text is read by mail programs. Default: TEXT.' }),
+      Type.Enum(['TEXT', 'HTML'], { description: 'Format in which mail programs show the text. Default: TEXT.' }),
     ),
   },
   needs: [],

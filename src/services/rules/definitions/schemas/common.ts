@@ -32,11 +32,13 @@ export const Statistics = Type.Object(
 /** The query of lists. */
 export const listQuery = {
   ...pageQuery(100),
-  name: Type.Optional(Text({ description: 'Only those whose name contains this text, in any case. Default: all.' })),
+  name: Type.Optional(
+    Text({ description: 'Only those whose name contains this text; case is ignored. Default: all.' }),
+  ),
   description: Type.Optional(
     Text({
       maxLength: 4000,
-      description: 'Only those whose description contains this text, in any case. Default: all.',
+      description: 'Only those whose description contains this text; case is ignored. Default: all.',
     }),
   ),
   sort: Type.Enum(['createdAt', 'updatedAt'], {
