@@ -2227,7 +2227,7 @@ export interface DirectoryPage {
   nextCursor?: string
 }
 
-/** A search: `query` (`match_all`, `match_none`, `term`, `terms`, `range`, `exists`, `prefix`, `match`, `ids`, `bool`), `from`, `size`, `sort`, `_source`, `track_total_hits`, `aggs` (`terms`, `date_histogram`, `histogram`, `avg`, `min`, `max`, `sum`, `value_count`, `cardinality`). Other fields are ignored. */
+/** A search: `query` (`match_all`, `match_none`, `term`, `terms`, `range`, `exists`, `prefix`, `match`, `ids`, `bool`), `from`, `size`, `sort`, `_source`, `track_total_hits`, `aggs` (`terms`, `date_histogram`, `histogram`, `avg`, `min`, `max`, `sum`, `value_count`, `cardinality`). Other fields of the search engine that choose hits, such as `search_after`, are refused; the rest is ignored. */
 export type DocumentSearch = Record<string, unknown>
 
 /** `took` (milliseconds), `timed_out`, `hits.total.value`, `hits.hits[]` with `_index`, `_id`, `_source` and `sort`, and `aggregations`. */

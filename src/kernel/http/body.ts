@@ -119,10 +119,13 @@ export function parseJson(
   // NUL and lone surrogates can only come from an escape, so texts without one need no search.
   if (flaws?.badEscape || (plainData !== true && protoName.test(text))) {
     const flaw = findFlaw(value, plainData)
-    if (flaw) throw invalidField(pathOf(flaw) || part, flaw.problem)
+    if (flaw) throw invalidField(fieldIn(part, pathOf(flaw)), flaw.problem)
   }
   return value
 }
+
+/** Returns the name of a field for error messages. JSON inside a field of the body has the name of that field in front. */
+const fieldIn = (part: string, path: string) => (path === '' ? part : part === 'body' ? path : `${part}.${path}`)
 
 const tooExpensive = (part: string) =>
   InvalidRequest({
@@ -139,7 +142,7 @@ function rejectUnstorableNumbers(value: unknown, bytes: Buffer, positions: numbe
   if (found === undefined && sources.length < unstorableNumbersMax) return
   const first = Math.max(0, numbers.indexOf(found!))
   throw invalidField(
-    nameAt(bytes, positions[2 * first]!) || part,
+    fieldIn(part, nameAt(bytes, positions[2 * first]!)),
     `${sources[first]!.slice(0, 40)} is not a number that can be kept exactly`,
   )
 }

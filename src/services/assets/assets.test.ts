@@ -76,6 +76,8 @@ suite('an asset', () => {
       [{ definition: '{"a":1' }, /definition: malformed JSON/],
       [{ definition: '"\\u0000"' }, /definition: .*NUL/],
       [{ definition: '12345678901234567890123' }, /definition: .*kept exactly/],
+      [{ definition: '{"a":"\\u0000"}' }, /^definition\.a: .*NUL/],
+      [{ definition: '{"n":12345678901234567890123}' }, /^definition\.n: .*kept exactly/],
       [{ definition: deep }, /definition: nested deeper/],
       [{ definition: `"${'x'.repeat(262_144)}"` }, /definition/],
       [{ uiJsonSchema: 7 }, /uiJsonSchema/],

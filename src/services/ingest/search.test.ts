@@ -118,6 +118,7 @@ suite('queries', () => {
     ['a global aggregation', { aggs: { a: { global: {} } } }, /unknown aggregation/],
     ['an aggregation without a field', { aggs: { a: { avg: {} } } }, /aggs\.a\.avg\.field/],
     ['a window beyond 10,000', { from: 9999, size: 2 }, /from \+ size/],
+    ['pages by the last hit', { search_after: [1], sort: ['@timestamp'] }, /search_after: is not supported/],
     ['a negative size', { size: -1 }, /size/],
     ['a wrong order', { sort: [{ a: 'up' }] }, /sort\[0\]\.a/],
     ['a term of an object', { query: { term: { a: { value: {} } } } }, /query\.term\.a/],

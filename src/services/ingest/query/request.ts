@@ -36,23 +36,16 @@ const sortKeysMax = 8
 const sourcePatternsMax = 100
 const countMaxDefault = 10_000
 
-const known = new Set([
-  'query',
-  'post_filter',
-  'from',
-  'size',
-  'sort',
-  '_source',
-  'track_total_hits',
-  'aggs',
-  'aggregations',
-])
-export const knownFields: ReadonlySet<string> = known
+/** Fields of the search engine that choose the hits. Without them the hits would be others; a client that pages by `search_after` would never end. */
+const refusedFields = ['search_after', 'pit', 'slice', 'collapse', 'rescore', 'knn']
 
 /** Reads a body and the query parameters, which override the body. */
 export function readSearch(body: unknown, parameters: Body, now: number): SearchRequest {
   if (body !== undefined && body !== null && !isObject(body)) throw invalid('body: expected an object')
   const request: Body = { ...(body as Body | undefined), ...parameters }
+  const refused = refusedFields.find((name) => request[name] !== undefined && request[name] !== null)
+  if (refused !== undefined)
+    throw invalid(`${refused}: is not supported; choose hits with query, post_filter, sort, from and size`)
   const from = integer(request.from, 0, 'from')
   const size = integer(request.size, 10, 'size')
   if (from + size > windowMax)

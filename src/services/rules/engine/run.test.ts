@@ -246,6 +246,7 @@ suite('a rule on demand', () => {
     const limited = chain.filter(({ stage }: { stage?: string }) => stage === 'DEPTH_LIMIT')
     assert.ok(limited.length >= 1)
     assert.match(limited[0].reason, /more than 10 deep/)
+    assert.deepEqual(chain.reverse(), traces)
   })
 })
 

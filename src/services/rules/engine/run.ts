@@ -118,9 +118,9 @@ export const createRunner =
   (deps: RunnerDeps): Runner =>
   async (run) => {
     const refused = run.isTry ? undefined : deps.chains.begin(run.traceId, run.depth)
-    if (refused !== undefined) return failedBefore(run, 'DEPTH_LIMIT', refused)
+    if (refused !== undefined) return failedBefore(run, 'DEPTH_LIMIT', refused, deps.nextMicros())
     if (run.rule.state === 'DISABLED' && !run.isTry)
-      return failedBefore(run, 'RULE_DISABLED', `rule ${run.rule.id} is disabled`)
+      return failedBefore(run, 'RULE_DISABLED', `rule ${run.rule.id} is disabled`, deps.nextMicros())
     const began = monotonicMs()
     const { outcome, host, payload } = await evaluate(
       deps,
@@ -153,7 +153,7 @@ const failedWith = (trace: NewTrace): RunResult => ({
   effects: [],
 })
 
-export function failedBefore(run: RuleRun, stage: Stage, reason: string): RunResult {
+export function failedBefore(run: RuleRun, stage: Stage, reason: string, createdMicros?: number): RunResult {
   const trace: NewTrace = {
     ...baseTrace(run),
     outcome: 'FAILURE',
@@ -161,6 +161,7 @@ export function failedBefore(run: RuleRun, stage: Stage, reason: string): RunRes
     reason,
     metadata: metadataOf(run, 0),
     durationMs: 0,
+    createdMicros,
   }
   return failedWith(trace)
 }
