@@ -49,7 +49,7 @@ const readRequest = jsonPayload(Type.Object({ configId: optional.text(1024), obs
 const readReport = jsonPayload(
   Type.Object({
     configId: Type.String({ maxLength: 1024 }),
-    statusCode: Type.Integer({ default: 200, minimum: -2_147_483_648, maximum: 2_147_483_647 }),
+    statusCode: optional.integer(-2_147_483_648, 2_147_483_647),
     reasonPhrase: reasonPhrase(),
   }),
 )
@@ -114,7 +114,7 @@ export function configurationExtension(options: {
         const applied = {
           ...(name !== undefined && { name }),
           configId,
-          statusCode,
+          statusCode: statusCode ?? 200,
           ...(typeof reasonPhrase === 'string' && { reasonPhrase }),
         }
         const isKnown = await runInOrder(endpoint.endpointId, () => configurations.applied(endpoint, applied))

@@ -5,6 +5,8 @@ import { Type } from './schema.ts'
 export const optional = {
   text: (maxLength: number) => Type.Optional(Type.Unsafe<string | null>({ type: ['string', 'null'], maxLength })),
   flag: () => Type.Optional(Type.Unsafe<boolean | null>({ type: ['boolean', 'null'] })),
+  integer: (minimum: number, maximum: number) =>
+    Type.Optional(Type.Unsafe<number | null>({ type: ['integer', 'null'], minimum, maximum })),
 }
 
 export const reasonPhrase = () => optional.text(4096)

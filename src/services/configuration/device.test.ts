@@ -113,6 +113,29 @@ suite('a connected device gets a push', () => {
     await sensor.receivesNothing()
   })
 
+  test('a connected device that moves to another version and back gets the configuration again that it had applied', async () => {
+    const { app, version } = await anApplication(['v1', 'v2'])
+    const endpoint = await anEndpoint(version)
+    const one = testEndpoint({ app, version, ...endpoint })
+    const two = testEndpoint({ app, version: `${app}-v2`, ...endpoint })
+    const { configId } = await one.put({ version: 1 })
+    const both = await ok(`PUT ${ecr}/endpoints/batch?name=both`, {
+      configPayload: 1,
+      endpoints: { [one.version]: [endpoint.endpointId], [two.version]: [endpoint.endpointId] },
+    })
+    await two.put({ version: 2 })
+    await one.post('/applied/json', { configId })
+    await one.post('/applied/json/both', { configId: both.configId })
+    const sensor = await device()
+    await one.connect(sensor)
+    const move = (name: string) => admin(`PUT /epr/api/v1/endpoints/${endpoint.endpointId}/app-version`, { name })
+    await move(two.version)
+    assert.deepEqual((await sensor.receives(two.topic(status))).json.config, { version: 2 })
+    await move(one.version)
+    assert.equal((await sensor.receives(one.topic(status))).json.configId, configId)
+    await sensor.receivesNothing()
+  })
+
   test('a connected device gets a push on connect until it has applied the configuration, also after a failure', async () => {
     const { connect, topic, put } = await aTestEndpoint()
     const { configId } = await put({ n: 1 })
@@ -232,23 +255,58 @@ suite('statuses', () => {
   })
 
   test('statuses of earlier configurations stay once they were sent, at most 20 for each endpoint, version and name', async () => {
-    const { endpointId, put, post } = await aTestEndpoint()
+    const { endpointId, path, defaults, put, post } = await aTestEndpoint()
+    const common = await ok(`PUT ${defaults}`, { n: -1 })
+    await post('/config/json')
     await put('"never sent"')
-    for (let n = 0; n < 24; n++) {
+    for (let n = 0; n < 22; n++) {
       const { configId } = await put({ n })
       await post('/config/json')
-      if (n % 2 === 0) await post('/applied/json', { configId })
+      if (n % 2 === 1) await post('/applied/json', { configId })
     }
     const found = await statusesOf(`endpointId=${endpointId}&size=100`)
+    // The default, which may become effective again, keeps its record.
     assert.deepEqual(
       found.map(({ config }: { config: string }) => JSON.parse(config).n),
-      Array.from({ length: 20 }, (_, index) => 23 - index),
+      [...Array.from({ length: 19 }, (_, index) => 21 - index), -1],
     )
-    assert.equal(found[1].status, 'APPLIED')
-    assert.equal(found[0].status, 'DISPATCHED')
+    assert.deepEqual([found[0].status, found[1].status], ['APPLIED', 'DISPATCHED'])
     // A report on an earlier configuration is still accepted.
     assert.equal((await post('/applied/json/1', { configId: found[2].configId, statusCode: 500 })).status, 200)
     assert.equal((await statusesOf(`configId=${found[2].configId}`))[0].status, 'FAILED')
+    await admin(`DELETE ${path}`)
+    assert.equal((await statusesOf(`configId=${common.configId}`))[0].status, 'DISPATCHED')
+  })
+
+  test('statuses of defaults and of deleted configurations are kept up to the same limit', async () => {
+    const { endpointId, path, defaults, put, post } = await aTestEndpoint()
+    for (let n = 0; n < 21; n++) {
+      await ok(`PUT ${defaults}`, { n })
+      await post('/config/json')
+      await put({ n }, '?name=deleted')
+      await post('/config/json/deleted')
+      await admin(`DELETE ${path}?name=deleted`)
+    }
+    // A default that was not sent yet has the twentieth record.
+    await ok(`PUT ${defaults}`, { n: 21 })
+    const numbersOf = async (name: string) =>
+      (await statusesOf(`endpointId=${endpointId}&name=${name}&size=100`)).map(
+        ({ config }: { config: string }) => JSON.parse(config).n,
+      )
+    const newest = Array.from({ length: 19 }, (_, index) => 20 - index)
+    assert.deepEqual(await numbersOf('deleted'), newest)
+    assert.deepEqual(await numbersOf('default'), [21, ...newest])
+  })
+
+  test('a report counts a status code of null as missing', async () => {
+    const { put, post } = await aTestEndpoint()
+    const { configId } = await put(1)
+    const report = { configId, statusCode: null, reasonPhrase: null }
+    assert.equal((await post('/applied/json', report)).status, 200)
+    const [{ status: reported, confirmationStatusCode }] = await statusesOf(`configId=${configId}`)
+    assert.deepEqual([reported, confirmationStatusCode], ['APPLIED', 200])
+    for (const statusCode of ['200', 2.5, true, 2 ** 31])
+      assert.equal((await post('/applied/json', { configId, statusCode })).status, 400, String(statusCode))
   })
 
   test('statuses of a default exist for every endpoint of the version, and add up', async () => {

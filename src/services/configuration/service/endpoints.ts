@@ -102,8 +102,9 @@ async function put(
 export async function writeOwn(sql: Sql, target: store.Target, written: { name: string; configId: string; at: Date }) {
   const grown = await store.writeOwn(sql, target, written)
   const { tenantId, versionName } = target
-  if (grown.length > 0)
-    await pruneSent(sql, { tenantId, versionName, name: written.name, endpointIds: grown }, written.at)
+  const { name, at } = written
+  const keys = grown.map((endpointId) => ({ tenantId, endpointId, versionName, name }))
+  if (keys.length > 0) await pruneSent(sql, keys, at)
 }
 
 export async function publishUpdated(
@@ -125,7 +126,9 @@ async function remove(deps: WriteDeps, ctx: Ctx, request: ConfigurationRequest, 
     const [, old] = await Promise.all([store.lockEndpoint(sql, key), store.findOwn(sql, key)])
     checkIfMatch(ifMatch, old && etagOfConfig(old.configId))
     if (!old) return
-    await store.deleteOwn(sql, key, kit.now())
+    const at = kit.now()
+    await store.deleteOwn(sql, key, at)
+    await pruneSent(sql, [key], at)
     await publishUpdated(deps, sql, { tenantId, versionName, name, endpointIds: [endpointId] })
     // The default becomes effective; if there is none, nothing is pushed.
     if (versionName === endpoint.versionName) await pushes.endpointChanged(sql, key)

@@ -3,6 +3,7 @@ import { createBatcher } from '../../../kernel/batcher.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { ConfigurationApplied } from '../events.ts'
 import { handoverNotRecorded } from '../log-messages.ts'
+import { pruneSent } from '../store/cleanup.ts'
 import * as store from '../store/deliveries.ts'
 import type { Pushes } from './pushes.ts'
 
@@ -27,7 +28,10 @@ export function createHandovers(kit: Pick<Kit, 'db' | 'bus' | 'now' | 'log' | 'm
   )
   const mark = createBatcher<store.Handover, true>(
     async (handovers) => {
-      for (const stale of await store.markDispatched(db.sql, handovers, now())) pushes.pushAgain(stale)
+      const recorded = await store.markDispatched(db.sql, handovers, now())
+      for (const { isReplaced, isNew: _, ...key } of recorded) if (isReplaced) pushes.pushAgain(key)
+      const grown = recorded.filter(({ isNew }) => isNew)
+      if (grown.length > 0) await pruneSent(db.sql, grown, now())
       return handovers.map(() => true)
     },
     batchMax,

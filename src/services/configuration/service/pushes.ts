@@ -150,12 +150,23 @@ const pushToEndpoint = (parts: Parts, { name, endpointId }: EndpointChange) =>
     if (!endpoint) return
     const rows =
       name === undefined
-        ? await store.findOutdated(sql, [endpoint])
+        ? await findAfterMove(parts, endpoint)
         : (await store.findEffectiveIds(sql, [endpoint])).filter((row) => row.name === name)
     if (rows.length === 0)
       parts.kit.log.debug({ endpointId, name, reason: 'none_effective' }, 'configuration not pushed')
     for (const row of rows) await send(parts, endpoint, row)
   })
+
+/** Finds what an endpoint lacks in its new version. A device may have applied a configuration, then got that of another version. */
+async function findAfterMove({ kit, gateway, pushed }: Parts, endpoint: store.DeviceRef): Promise<store.EffectiveRow[]> {
+  const { sql } = kit.db
+  const outdated = await store.findOutdated(sql, [endpoint])
+  const connection = gateway.connectionOf(endpoint.endpointId)
+  const last = connection && pushed.get(connection)
+  if (!last) return outdated
+  const names = new Set(outdated.map(({ name }) => name))
+  return (await store.findEffectiveIds(sql, [endpoint])).filter(({ name }) => names.has(name) || last.has(name))
+}
 
 async function pushPage(parts: Parts, { tenantId, versionName, name, endpointIds }: WrittenPage) {
   const here = endpointIds.filter((endpointId) => parts.gateway.isConnected(endpointId))

@@ -1,36 +1,36 @@
 /** Deletes rows of deleted endpoints, versions and tenants, old records, and contents without references. */
 import type { Fragment, Sql } from '../../../kernel/db.ts'
+import type { ConfigurationKey } from './configs.ts'
 
-/** Maximum number of records for each endpoint, version and name, with the current configuration. */
+/** Maximum number of records for each endpoint, version and name, with the effective configuration. */
 export const recordsMax = 20
 
-/** Deletes the oldest records of these endpoints beyond the limit. The current default keeps its record. */
-export async function pruneSent(
-  sql: Sql,
-  {
-    tenantId,
-    versionName,
-    name,
-    endpointIds,
-  }: { tenantId: string; versionName: string; name: string; endpointIds: string[] },
-  at: Date,
-) {
+/**
+ * Deletes the oldest rows of the history beyond the limit. One record is left to the effective configuration, which may have no row in
+ * the history. The current default keeps its row.
+ */
+export async function pruneSent(sql: Sql, keys: ConfigurationKey[], at: Date) {
+  const column = (name: keyof ConfigurationKey) => keys.map((key) => key[name])
   await sql`
-    with ranked as (
-      select s.endpoint_id, s.config_id,
-        row_number() over (partition by s.endpoint_id order by s.updated_date desc, s.config_id) as rank
-      from configuration.sent_configs s
-      where s.tenant_id = ${tenantId} and s.endpoint_id = any(${endpointIds}::text[])
-        and s.version_name = ${versionName} and s.name = ${name}
-        and not exists (select 1 from configuration.defaults d where d.tenant_id = s.tenant_id
-          and d.version_name = s.version_name and d.name = s.name and d.config_id = s.config_id)),
+    with given as (
+      select distinct * from unnest(${column('tenantId')}::text[], ${column('endpointId')}::text[],
+        ${column('versionName')}::text[], ${column('name')}::text[]) as g(tenant_id, endpoint_id, version_name, name)),
+    excess as (
+      select old.* from given g cross join lateral (
+        select s.tenant_id, s.endpoint_id, s.version_name, s.name, s.config_id from configuration.sent_configs s
+        where s.tenant_id = g.tenant_id and s.endpoint_id = g.endpoint_id and s.version_name = g.version_name
+          and s.name = g.name
+        order by exists (select 1 from configuration.defaults d where d.tenant_id = s.tenant_id
+          and d.version_name = s.version_name and d.name = s.name and d.config_id = s.config_id) desc,
+          s.updated_date desc, s.config_id
+        offset ${recordsMax - 1}) old),
     deleted as (
-      delete from configuration.sent_configs s using ranked r
-      where r.rank >= ${recordsMax} and s.tenant_id = ${tenantId} and s.endpoint_id = r.endpoint_id
-        and s.version_name = ${versionName} and s.name = ${name} and s.config_id = r.config_id
-      returning s.config_id)
+      delete from configuration.sent_configs s using excess x
+      where s.tenant_id = x.tenant_id and s.endpoint_id = x.endpoint_id and s.version_name = x.version_name
+        and s.name = x.name and s.config_id = x.config_id
+      returning s.tenant_id, s.config_id)
     insert into configuration.released_contents (tenant_id, config_id, released_date)
-    select distinct ${tenantId}, config_id, ${at}::timestamptz from deleted`
+    select distinct tenant_id, config_id, ${at}::timestamptz from deleted`
 }
 
 /** Deletes contents that were released before this date and have no reference; returns how many releases it has processed. */

@@ -116,12 +116,20 @@ const sameAsGiven = (sql: Sql, alias: 'o' | 'm'): Fragment =>
     : sql`m.tenant_id = g.tenant_id and m.endpoint_id = g.endpoint_id and m.version_name = g.version_name
         and m.name = g.name and m.config_id = g.config_id`
 
+/** A hand-over that was recorded in the history, because it is not the endpoint's own current configuration. */
+export interface RecordedHandover extends ConfigurationKey {
+  /** True if the history has grown. */
+  isNew: boolean
+  /** True if another configuration is effective by now. */
+  isReplaced: boolean
+}
+
 /**
  * Marks configurations as handed over. Defaults, and configurations that were replaced meanwhile, get a row in the
- * history. Returns the replaced ones, because their endpoints need the newer configuration.
+ * history and are returned.
  */
-export async function markDispatched(sql: Sql, items: Handover[], at: Date): Promise<ConfigurationKey[]> {
-  const rows = await sql<ConfigurationKey[]>`
+export async function markDispatched(sql: Sql, items: Handover[], at: Date): Promise<RecordedHandover[]> {
+  return await sql<RecordedHandover[]>`
     with given as (
       select * from unnest(${columns(sql, items)})
         as g(tenant_id, endpoint_id, version_name, name, application_name, config_id)),
@@ -140,13 +148,13 @@ export async function markDispatched(sql: Sql, items: Handover[], at: Date): Pro
       and d.name = g.name and d.config_id = g.config_id
     where not exists (select 1 from marked m where ${sameAsGiven(sql, 'm')})
     on conflict (tenant_id, endpoint_id, version_name, name, config_id) do update set dispatched_date = ${at}
-    returning tenant_id, endpoint_id, version_name, name, config_id)
-    select s.tenant_id, s.endpoint_id, s.version_name, s.name from inserted s
-    where exists (select 1 from configuration.endpoint_configs o where o.tenant_id = s.tenant_id
+    returning tenant_id, endpoint_id, version_name, name, config_id, (xmax = 0) as is_new)
+    select s.tenant_id, s.endpoint_id, s.version_name, s.name, s.is_new,
+      exists (select 1 from configuration.endpoint_configs o where o.tenant_id = s.tenant_id
         and o.endpoint_id = s.endpoint_id and o.version_name = s.version_name and o.name = s.name)
       or not exists (select 1 from configuration.defaults d where d.tenant_id = s.tenant_id
-        and d.version_name = s.version_name and d.name = s.name and d.config_id = s.config_id)`
-  return [...rows]
+        and d.version_name = s.version_name and d.name = s.name and d.config_id = s.config_id) as is_replaced
+    from inserted s`
 }
 
 export interface Report extends Handover {
