@@ -390,7 +390,11 @@ suite('a caller that waits', () => {
     const waiting = admin(`POST ${testEndpoint.path}/reboot?awaitTimeout=7`)
     await eventually(async () => assert.equal((await admin(`DELETE ${testEndpoint.path}/reboot/1`)).status, 204))
     assert.equal((await waiting).status, 404)
-    assert.equal((await admin(`DELETE ${testEndpoint.path}/reboot/1`)).status, 404)
+    // An integer that no command can have as its id is no bad request.
+    for (const id of [1, 0, -1, 2_147_483_648, '99999999999999999999'])
+      for (const method of ['GET', 'DELETE'])
+        assert.equal((await admin(`${method} ${testEndpoint.path}/reboot/${id}`)).status, 404, `${method} ${id}`)
+    assert.equal((await admin(`GET ${testEndpoint.path}/reboot/one`)).status, 400)
     const second = admin(`POST ${testEndpoint.path}/reboot?awaitTimeout=7`)
     await eventually(async () => assert.equal((await get(testEndpoint, 2)).status, 'PENDING'))
     assert.equal((await admin(`DELETE /epr/api/v1/endpoints/${testEndpoint.endpointId}`)).status, 204)

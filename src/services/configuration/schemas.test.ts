@@ -130,7 +130,8 @@ suite('a candidate for a schema', () => {
       assert.ok(body.errors.length > 0 && typeof body.errors[0].path === 'string', candidate)
     }
     assert.equal((await validate({ type: 5 })).body.errors[0].path, '/type')
-    assert.equal((await validate({ description: 'x'.repeat(70_000) })).status, 422)
+    const long = await validate({ description: 'x'.repeat(70_000) })
+    assert.deepEqual([long.status, long.body.errors.length, long.body.errors[0].path], [422, 1, ''])
     for (const body of [undefined, '', '{']) assert.equal((await validate(body)).status, 400)
     assert.equal((await admin(`PUT ${ecr}/app-versions/none/schemas/validate`, schema)).status, 404)
     assert.equal((await admin(`GET ${endpoint.defaults}/schemas`)).status, 404)

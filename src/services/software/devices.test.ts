@@ -172,6 +172,37 @@ suite('a connected device', () => {
     assert.deepEqual((await sensor.receives(`${topic}/config/json/7/status`)).json, {})
   })
 
+  test('a device that is pushed a version while it connects does not get it again on connect', async () => {
+    const { anEndpoint, release, version } = await aFleet()
+    await release('1.0.0')
+    // Eight endpoints occupy all slots for pushes on connect, so that the push of the change comes before that of the ninth.
+    const endpoints = await Promise.all(Array.from({ length: 9 }, () => anEndpoint()))
+    const { topic, endpointId: last } = endpoints.at(-1)!
+    await report(topic, '1.0.0')
+    const isBlocked = Promise.withResolvers<never[]>()
+    const connected: string[] = []
+    const { connected: original } = at.test
+    at.test.connected = ({ endpointId }) => {
+      connected.push(endpointId)
+      return endpointId === last ? Promise.resolve([]) : isBlocked.promise
+    }
+    try {
+      const sensor = await device()
+      for (const { token } of endpoints.slice(0, -1)) await sensor.publish(`kp1/${version}/test/${token}/json`, '1')
+      await eventually(() => assert.equal(connected.length, 8))
+      await sensor.publish(`kp1/${version}/test/${endpoints.at(-1)!.token}/json`, '1')
+      await release('2.0.0', { upgradableFrom: ['1.0.0'] })
+      assert.equal((await sensor.receives(`${topic}/config/json/status`)).json.configId, '2.0.0')
+      isBlocked.resolve([])
+      await eventually(() => assert.equal(connected.at(-1), last))
+      await sensor.receivesNothing()
+      await sensor.end()
+    } finally {
+      isBlocked.resolve([])
+      at.test.connected = original!
+    }
+  })
+
   test('a device with observe off gets no push, and the offer is not recorded', async () => {
     const { anEndpoint, release, read } = await aFleet()
     await release('1.0.0')
@@ -216,6 +247,11 @@ suite('a connected device', () => {
     await put('2.0.0', { upgradableFrom: ['1.0.0'] })
     await sensor.receivesNothing()
     await post('/2.0.0/pause')
+    await post('/2.0.0/resume')
+    assert.equal((await sensor.receives(`${topic}/config/json/status`)).json.configId, '2.0.0')
+    await sensor.publish(`${topic}/applied/json/4`, { configId: '2.0.0', statusCode: 500 })
+    await sensor.receives(`${topic}/applied/json/4/status`)
+    // A resume starts the counts anew, also if the rollout is active.
     await post('/2.0.0/resume')
     assert.equal((await sensor.receives(`${topic}/config/json/status`)).json.configId, '2.0.0')
     await sensor.publish(`${topic}/applied/json/3`, { configId: '2.0.0' })

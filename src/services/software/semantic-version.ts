@@ -1,12 +1,48 @@
-/** Semantic versions (SemVer 2.0.0). */
-import semver from 'semver'
+/** Semantic versions (SemVer 2.0.0). Their numbers have any length, such as those made from dates, so they are compared as digits. */
 
-/** Returns whether the text is a semantic version. The library also accepts a leading `v` and spaces, which the standard does not. */
-export const isSemanticVersion = (text: string) => {
-  const parsed = semver.parse(text)
-  if (!parsed) return false
-  return text === (parsed.build.length > 0 ? `${parsed.version}+${parsed.build.join('.')}` : parsed.version)
+const number = '(?:0|[1-9]\\d*)'
+const preRelease = `(?:${number}|\\d*[a-zA-Z-][0-9a-zA-Z-]*)`
+const build = '[0-9a-zA-Z-]+'
+const list = (item: string) => `${item}(?:\\.${item})*`
+const semanticVersion = new RegExp(`^${number}\\.${number}\\.${number}(?:-${list(preRelease)})?(?:\\+${list(build)})?$`)
+
+/** Returns whether the text is a semantic version. */
+export const isSemanticVersion = (text: string) => semanticVersion.test(text)
+
+/** Compares two semantic versions by precedence; build metadata does not count. */
+export function comparePrecedence(one: string, other: string): number {
+  const [a, b] = [partsOf(one), partsOf(other)]
+  const byNumbers = compareLists(a.numbers, b.numbers)
+  if (byNumbers !== 0) return byNumbers
+  // A version without a pre-release is higher than its pre-releases.
+  if (a.preRelease.length === 0 || b.preRelease.length === 0) return b.preRelease.length - a.preRelease.length
+  return compareLists(a.preRelease, b.preRelease)
 }
 
-/** Compares by precedence; build metadata does not count. */
-export const comparePrecedence = (one: string, other: string) => semver.compare(one, other)
+function partsOf(version: string): { numbers: string[]; preRelease: string[] } {
+  const [precedence = ''] = version.split('+', 1)
+  const hyphen = precedence.indexOf('-')
+  return hyphen === -1
+    ? { numbers: precedence.split('.'), preRelease: [] }
+    : { numbers: precedence.slice(0, hyphen).split('.'), preRelease: precedence.slice(hyphen + 1).split('.') }
+}
+
+/** Compares the first identifiers that differ; otherwise the longer list is higher. */
+function compareLists(one: string[], other: string[]): number {
+  for (let index = 0; index < Math.min(one.length, other.length); index++) {
+    const order = compareIdentifiers(one[index]!, other[index]!)
+    if (order !== 0) return order
+  }
+  return one.length - other.length
+}
+
+const digits = /^\d+$/
+
+/** Numbers are lower than other identifiers. Numbers have no leading zeros, so a longer one is greater. */
+function compareIdentifiers(one: string, other: string): number {
+  const [isNumber, isOtherNumber] = [digits.test(one), digits.test(other)]
+  if (isNumber !== isOtherNumber) return isNumber ? -1 : 1
+  if (isNumber && one.length !== other.length) return one.length - other.length
+  if (one === other) return 0
+  return one < other ? -1 : 1
+}

@@ -65,9 +65,9 @@ suite('software versions', () => {
     ['1.2.3-', 400],
     ['1.2.3+', 400],
     ['1.2.3%20', 400],
-    ['1.2.99999999999999999999', 400],
     ['endpoints', 400],
     ['0.0.0', 201],
+    ['1.2.99999999999999999999', 201],
     ['1.2.3-0A.is.legal', 201],
     ['1.2.3----RC-SNAPSHOT.12.9.1--.12', 201],
     ['1.0.0%2B0.build.1-rc.10000aaa-kk-0.1', 201],
@@ -113,7 +113,12 @@ suite('software versions', () => {
     }
     const ownFleet = await aFleet()
     const filterId = await ownFleet.aFilter({})
-    for (const rolloutDate of ['2026-02-30T00:00:00Z', '2026-13-01T00:00:00Z', '2026-01-01T24:00:00Z']) {
+    for (const rolloutDate of [
+      '2026-02-30T00:00:00Z',
+      '2026-13-01T00:00:00Z',
+      '2026-01-01T24:00:00Z',
+      '0000-01-01T00:00:00Z',
+    ]) {
       const body = { rolloutStrategy: 'targeted', filters: [{ filterId, rolloutDate }] }
       const answer = await admin(`POST ${ownFleet.software}/2.0.0`, body)
       assert.equal(answer.status, 400, rolloutDate)
@@ -209,6 +214,23 @@ suite('software versions', () => {
     await release('0.1.0')
     await put('1.0.0', { upgradableFrom: ['0.1.0'] })
     assert.deepEqual((await read('/2.0.0')).warnings, [])
+  })
+
+  test('a filter that the caller may not read counts as missing', async () => {
+    const { app, software, aFilter, release } = await aFleet()
+    await release('1.0.0')
+    const filters = [{ filterId: await aFilter({}) }]
+    const body = { rolloutStrategy: 'targeted', filters }
+    const withScopes = (...scopes: string[]) =>
+      waypost.as(aCaller({ on: { [`application-${app}`]: ['application:software:update', ...scopes] } }))
+    const refused = await withScopes()(`POST ${software}/2.0.0`, body)
+    const missing = await withScopes()(`POST ${software}/2.0.0`, { ...body, filters: [{ filterId: 'none' }] })
+    assert.deepEqual([refused.status, missing.status], [400, 400])
+    assert.equal(refused.body.message.replace(filters[0]!.filterId, 'none'), missing.body.message)
+    assert.equal((await withScopes()(`PUT ${software}/1.0.0`, body)).status, 400)
+    const reader = withScopes('application:endpoint-filter:read')
+    assert.equal((await reader(`POST ${software}/2.0.0`, body)).status, 201)
+    assert.equal((await reader(`PUT ${software}/1.0.0`, body)).status, 204)
   })
 
   test('missing permission and other tenants get the 404 of a missing version', async () => {

@@ -6,6 +6,7 @@ import type { RowWaits } from '../../../kernel/wait.ts'
 import type { Applications } from '../../applications/contract.ts'
 import type { EndpointRef, Register } from '../../register/contract.ts'
 import { NoCommand, NoExecutedCommand } from '../errors.ts'
+import { commandIdMax } from '../push.ts'
 import * as store from '../store/commands.ts'
 import { type FindEndpoint, mayUse, permitted, readScope, requireApplication, updateScope } from './access.ts'
 import { stateKey, type CommandState as WaitedState } from './invocation.ts'
@@ -45,6 +46,8 @@ const responseBytesMax = 32_000_000
 /** The payloads of a page of this size cannot exceed `responseBytesMax` by much, so they are not counted. */
 const uncheckedSize = 20
 
+const isCommandId = (id: number) => id > 0 && id <= commandIdMax
+
 export async function getCommand(
   { kit, findEndpoint }: ReadingDeps,
   ctx: Ctx,
@@ -53,6 +56,7 @@ export async function getCommand(
   const missing = () => NoCommand({ ...command })
   const { tenantId, endpointId } = await permitted(findEndpoint, ctx, command.endpointId, readScope, missing)
   const { commandId, commandType: type } = command
+  if (!isCommandId(commandId)) throw missing()
   const found = await store.findCommand(kit.db.sql, { tenantId, endpointId, commandId, type })
   if (!found) throw missing()
   return viewOf(found)
@@ -63,6 +67,7 @@ export async function deleteCommand({ kit, findEndpoint, states }: ReadingDeps, 
   const missing = () => NoCommand({ ...command })
   const { tenantId, endpointId } = await permitted(findEndpoint, ctx, command.endpointId, updateScope, missing)
   const { commandId, commandType: type } = command
+  if (!isCommandId(commandId)) throw missing()
   const key = { tenantId, endpointId, commandId }
   await kit.db.tx(async (sql) => {
     const deleted = await store.deleteCommand(sql, { ...key, type })

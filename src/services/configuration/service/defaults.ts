@@ -1,7 +1,7 @@
 /** Default configurations of versions. */
 import type { Ctx } from '../../../kernel/contract.ts'
 import { checkIfMatch } from '../../../kernel/etag.ts'
-import { schemaLengthMax, schemaProblems, violationText } from '../../../kernel/json-schema.ts'
+import { schemaLengthMax, schemaProblems, type Violations, violationText } from '../../../kernel/json-schema.ts'
 import { NoConfiguration, NoSchema, SchemaInvalid, SchemaUnusable } from '../errors.ts'
 import * as store from '../store/configs.ts'
 import { permittedVersion } from './access.ts'
@@ -26,6 +26,10 @@ export interface DefaultOperations {
 
 const read = 'application:endpoint-config:read'
 const namesPerPage = 16
+const tooLong: Violations = {
+  violations: [{ path: '', message: `the schema has more than ${schemaLengthMax} characters` }],
+  more: 0,
+}
 
 export const createDefaultOperations = (deps: WriteDeps): DefaultOperations => ({
   put: (ctx, request, value, ifMatch) => put(deps, ctx, request, value, ifMatch),
@@ -63,9 +67,7 @@ export const createDefaultOperations = (deps: WriteDeps): DefaultOperations => (
   async validateSchema(ctx, appVersionName, schema) {
     const { tenantId } = await permittedVersion(deps, ctx, appVersionName, read)
     const text = JSON.stringify(schema)
-    if (text.length > schemaLengthMax)
-      throw SchemaInvalid({ problem: `it has more than ${schemaLengthMax} characters` })
-    const problems = await schemaProblems(tenantId, text)
+    const problems = text.length > schemaLengthMax ? tooLong : await schemaProblems(tenantId, text)
     if (problems) throw SchemaInvalid({ problem: violationText(problems) }, detailsOf(problems))
   },
 })

@@ -158,7 +158,10 @@ const pushToEndpoint = (parts: Parts, { name, endpointId }: EndpointChange) =>
   })
 
 /** Finds what an endpoint lacks in its new version. A device may have applied a configuration, then got that of another version. */
-async function findAfterMove({ kit, gateway, pushed }: Parts, endpoint: store.DeviceRef): Promise<store.EffectiveRow[]> {
+async function findAfterMove(
+  { kit, gateway, pushed }: Parts,
+  endpoint: store.DeviceRef,
+): Promise<store.EffectiveRow[]> {
   const { sql } = kit.db
   const outdated = await store.findOutdated(sql, [endpoint])
   const connection = gateway.connectionOf(endpoint.endpointId)

@@ -41,9 +41,12 @@ const batchMax = 500
 interface PushDeps extends Deps {
   background: Background
   metrics: SoftwareMetrics
+  /** The last push by connection: a device that reports while it connects gets its target once. */
+  claims: WeakMap<object, Claim>
 }
 
-export function createPushes(deps: PushDeps): Pushes {
+export function createPushes(given: Omit<PushDeps, 'claims'>): Pushes {
+  const deps: PushDeps = { ...given, claims: new WeakMap() }
   const { kit, gateway, plans, background } = deps
   const { db, signals, bus } = kit
 
@@ -170,32 +173,60 @@ function reasonNotToPush(state: store.EndpointState, target: PlannedVersion, isR
   return state.failed === target.number && failedSinceResume ? 'already_failed' : undefined
 }
 
+/** A push of a version to one connection that is being made or was made. */
+interface Claim {
+  offer: store.Offer
+  connection: object | undefined
+}
+
 async function send(
   deps: PushDeps,
   pushes: Pushes,
   application: ApplicationKey,
   options: { offers: Map<string, store.Offer>; wanted: Set<PlannedVersion>; again: boolean; at: Date },
 ) {
-  const { kit, gateway, metrics } = deps
-  const { offers, at } = options
+  const { kit, gateway, metrics, claims } = deps
+  const { offers, again, at } = options
   const rows = new Map<number, VersionRow>()
   for (const { version } of options.wanted) {
     const row = await findVersion(kit.db.sql, { ...application, version })
     if (row) rows.set(row.number, row)
   }
-  const known = [...offers.values()].filter(({ number }) => rows.has(number))
-  const fresh = await kit.db.tx((sql) => pushes.record(sql, application, known, at))
-  const recorded = new Set(fresh)
+  const claimed = [...offers.values()]
+    .filter(({ number }) => rows.has(number))
+    .flatMap((offer) => claim(deps, offer, again) ?? [])
+  if (claimed.length === 0) return
+  const known = claimed.map(({ offer }) => offer)
+  const recorded = new Set(await kit.db.tx((sql) => pushes.record(sql, application, known, at)))
   const failed: store.Offer[] = []
   await Promise.all(
-    known.map(async (offer) => {
-      if (!options.again && !recorded.has(offer.endpointId)) return
+    claimed.map(async (one) => {
+      const { offer, connection } = one
+      const isClaimed = connection === undefined || claims.get(connection) === one
+      if (!recorded.has(offer.endpointId) && !(again && isClaimed)) return release(deps, one)
       const configuration = pushes.configurationOf(rows.get(offer.number)!)
       const outcome = await gateway.sendHere(offer.endpointId, configurationPush(extensionName, configuration))
       if (outcome === 'sent') return metrics.offered('push')
+      release(deps, one)
       metrics.notOffered(outcome, offer.endpointId)
       if (recorded.has(offer.endpointId)) failed.push(offer)
     }),
   )
   if (failed.length > 0) await store.deleteOffers(kit.db.sql, application, failed, at)
+}
+
+/** Returns undefined if the connection gets the version already, and this push only repeats it. */
+function claim({ gateway, claims, metrics }: PushDeps, offer: store.Offer, again: boolean): Claim | undefined {
+  const connection = gateway.connectionOf(offer.endpointId)
+  const claimed = { offer, connection }
+  if (!connection) return claimed
+  if (again && claims.get(connection)?.offer.number === offer.number)
+    return void metrics.notOffered('already_offered', offer.endpointId)
+  claims.set(connection, claimed)
+  return claimed
+}
+
+function release({ claims }: PushDeps, claimed: Claim) {
+  const { connection } = claimed
+  if (connection && claims.get(connection) === claimed) claims.delete(connection)
 }

@@ -4,6 +4,8 @@ import type { Sql } from '../../../kernel/db.ts'
 import { InvalidRequest, invalidField } from '../../../kernel/errors.ts'
 import { checkIfMatch, etagOf } from '../../../kernel/etag.ts'
 import { defineJob } from '../../../kernel/jobs.ts'
+import { holds, onResource } from '../../../kernel/permissions.ts'
+import { applicationResource } from '../../register/contract.ts'
 import {
   NoApplicationWithSoftware,
   NoSoftware,
@@ -56,6 +58,7 @@ export interface VersionRules {
 const specificationBytesMax = 1_000_000
 /** Maximum number of versions of an application. It limits plans, which nodes cache, and the statement that computes targets. */
 const versionsMax = 500
+const filterScope = 'application:endpoint-filter:read'
 const versionsPerPage = 20
 const endpointsPerStatement = 1000
 
@@ -135,7 +138,7 @@ async function create(deps: Deps, ctx: Ctx, target: Target, fields: NewFields): 
       throw InvalidRequest({
         problem: `An application can have at most ${versionsMax} software versions; delete old ones first`,
       })
-    const { columns, filters } = await columnsOf(deps, sql, application, target, plan, fields)
+    const { columns, filters } = await columnsOf(deps, ctx, sql, { application, target, plan, fields })
     const dates = { createdDate: at, updatedDate: at }
     const versionFields = { version, specification, filename: fields.filename ?? null }
     const number = await store.insertVersion(sql, { ...application, ...columns, ...versionFields, ...dates })
@@ -178,7 +181,7 @@ async function list(deps: Deps, ctx: Ctx, appName: string): Promise<AsyncIterabl
 
 async function update(deps: Deps, ctx: Ctx, target: Target, fields: ChangedFields, ifMatch: string | undefined) {
   await change(deps, ctx, target, { scope: updateScope, ifMatch }, async (sql, application, { number }, plan) => {
-    const { columns, filters } = await columnsOf(deps, sql, application, target, plan, fields)
+    const { columns, filters } = await columnsOf(deps, ctx, sql, { application, target, plan, fields })
     await store.updateVersion(sql, { ...application, number }, { ...columns, updatedDate: deps.kit.now() })
     await store.replaceRolloutFilters(sql, { ...application, number }, filters)
     await deps.memberships.sync(sql, application)
@@ -211,12 +214,12 @@ async function setState(deps: Deps, ctx: Ctx, target: Target, state: 'paused' | 
 /** Checks the fields that refer to other objects, and returns the columns of the version. */
 async function columnsOf(
   deps: Deps,
+  ctx: Ctx,
   sql: Sql,
-  application: store.ApplicationKey,
-  { softwareVersion }: Target,
-  plan: Plan,
-  fields: ChangedFields,
+  given: { application: store.ApplicationKey; target: Target; plan: Plan; fields: ChangedFields },
 ): Promise<{ columns: store.VersionFields; filters: store.RolloutFilter[] }> {
+  const { application, plan, fields } = given
+  const { softwareVersion } = given.target
   const { metadata, upgradableFrom = [], rolloutStrategy, filters = [], failureThreshold } = fields
   const from = [...new Set(upgradableFrom)].map((version) => {
     if (version === softwareVersion) throw invalidField('upgradableFrom', 'a version cannot be upgraded to itself')
@@ -224,11 +227,7 @@ async function columnsOf(
     if (!known) throw invalidField('upgradableFrom', `there is no version ${version} of this application`)
     return known.number
   })
-  const filterIds = [...new Set(filters.map(({ filterId }) => filterId))]
-  const found = filterIds.length > 0 ? await deps.register.findFilters(sql, application.tenantId, filterIds) : []
-  for (const filterId of filterIds)
-    if (!found.some((one) => one.filterId === filterId && one.applicationName === application.applicationName))
-      throw invalidField('filters', `there is no filter ${filterId} of this application`)
+  await checkFilters(deps, ctx, sql, application, [...new Set(filters.map(({ filterId }) => filterId))])
   return {
     columns: {
       metadata: metadata === undefined ? null : JSON.stringify(metadata),
@@ -242,6 +241,22 @@ async function columnsOf(
   }
 }
 
+/** Throws a 400 for a filter that the application does not have or that the caller may not read (document 5, 1.2). */
+async function checkFilters(
+  { register }: Deps,
+  { caller }: Ctx,
+  sql: Sql,
+  { tenantId, applicationName }: store.ApplicationKey,
+  filterIds: string[],
+) {
+  if (filterIds.length === 0) return
+  const isReadable = holds(caller, filterScope, onResource(tenantId, applicationResource(applicationName)))
+  const found = isReadable ? await register.findFilters(sql, tenantId, filterIds) : []
+  for (const filterId of filterIds)
+    if (!found.some((one) => one.filterId === filterId && one.applicationName === applicationName))
+      throw invalidField('filters', `there is no filter ${filterId} of this application, or the caller may not read it`)
+}
+
 /**
  * Reads a date of the form yyyy-MM-ddTHH:mm:ssZ. The schema has checked the form; days that do not exist, such as
  * February 30, are rejected here.
@@ -249,7 +264,8 @@ async function columnsOf(
 function dateOf(text: string | undefined): Date | null {
   if (text === undefined) return null
   const date = new Date(text)
-  if (Number.isNaN(date.getTime()) || `${date.toISOString().slice(0, 19)}Z` !== text)
+  // PostgreSQL has no year 0.
+  if (text.startsWith('0000') || Number.isNaN(date.getTime()) || `${date.toISOString().slice(0, 19)}Z` !== text)
     throw invalidField('rolloutDate', 'expected a date and time such as 2026-01-31T08:00:00Z')
   return date
 }

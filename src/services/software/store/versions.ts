@@ -229,7 +229,7 @@ export async function deleteVersion(
   return row?.contentKey ?? null
 }
 
-/** Sets the state of a rollout; with `resumed`, counting starts again from 0. Returns whether anything changed. */
+/** Sets the state of a rollout; with `resumed`, counting starts again from 0, also if it was active. Returns whether anything changed. */
 export async function setRolloutState(
   sql: Sql,
   { tenantId, applicationName, number }: ApplicationKey & { number: number },
@@ -239,7 +239,7 @@ export async function setRolloutState(
     update software.versions set rollout_state = ${to.state}, reason = ${to.reason}, updated_date = ${to.at}
       ${to.resumed ? sql`, epoch = epoch + 1, resumed_date = ${to.at}` : sql``}
     where tenant_id = ${tenantId} and application_name = ${applicationName} and number = ${number}
-      and rollout_state <> ${to.state}`
+      ${to.resumed ? sql`` : sql`and rollout_state <> ${to.state}`}`
   return count === 1
 }
 
