@@ -8935,7 +8935,7 @@ export interface Nouns {
       endpointId: string
       /** Type of the command: 1 to 255 letters, digits, `_` and `-`. The device decides what it means. */
       commandType: string
-      /** Id of the command, counted from 1 for each endpoint. */
+      /** Id of a command. */
       commandId: number
     }, { 200: Command }>
     /** Delete a command. A result that the device sends later is ignored. A caller that waits for the command gets 404. */
@@ -8944,7 +8944,7 @@ export interface Nouns {
       endpointId: string
       /** Type of the command: 1 to 255 letters, digits, `_` and `-`. The device decides what it means. */
       commandType: string
-      /** Id of the command, counted from 1 for each endpoint. */
+      /** Id of a command. */
       commandId: number
     }, { 204: undefined }>
     last: {

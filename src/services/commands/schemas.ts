@@ -9,8 +9,7 @@ export const commandType = Type.String({
   pattern: '^[A-Za-z0-9_-]+$',
   description: typeText,
 })
-const commandIdText = 'Id of the command, counted from 1 for each endpoint.'
-const commandId = SerialId({ description: commandIdText })
+const commandId = SerialId({ description: 'Id of the command, counted from 1 for each endpoint.' })
 
 export const ttlMax = 31_536_000_000
 
@@ -58,8 +57,7 @@ export const Command = Type.Object(
 )
 
 const ofType = Type.Object({ endpointId, commandType })
-// An integer that no command can have as its id is answered as a missing command.
-const ofCommand = Type.Object({ endpointId, commandType, commandId: Type.Integer({ description: commandIdText }) })
+const ofCommand = Type.Object({ endpointId, commandType, commandId: Type.Integer({ description: 'Id of a command.' }) })
 const missingCommand = {
   404: 'The endpoint or the command does not exist, or the caller lacks the permission on the endpoint.',
 }

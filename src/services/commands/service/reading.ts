@@ -46,6 +46,7 @@ const responseBytesMax = 32_000_000
 /** The payloads of a page of this size cannot exceed `responseBytesMax` by much, so they are not counted. */
 const uncheckedSize = 20
 
+/** An integer in a path that no command can have as its id is answered as a missing command. */
 const isCommandId = (id: number) => id > 0 && id <= commandIdMax
 
 export async function getCommand(
