@@ -109,6 +109,19 @@ suite('an uplink becomes a sample', () => {
     await counts({ received: 20, stored: 20 })
     assert.equal((await values('auto~t')).length, 20)
   })
+
+  test('uplinks that arrive out of order keep the times at which the network received them', async () => {
+    const { send, values, counts } = await connected()
+    const seconds = [30, 10, 20, 20]
+    for (const [f_cnt, second] of seconds.entries())
+      await send({ f_cnt, decoded_payload: { t: f_cnt } }, { received_at: `2026-05-05T10:00:${second}Z` })
+    await counts({ received: 4, stored: 4 })
+    const times = new Map((await values('auto~t')).map(([time, value]) => [value, String(time).slice(17, 23)]))
+    assert.deepEqual(
+      [0, 1, 2, 3].map((value) => times.get(value)),
+      ['30.000', '10.000', '20.000', '30.001'],
+    )
+  })
 })
 
 suite('the same uplink twice is one sample', () => {

@@ -9,8 +9,34 @@ import { findLinkedDevices, type LinkedDevice } from '../store/uplinks.ts'
 
 export interface Device extends LinkedDevice {
   endpoint: DeviceEndpoint
-  /** Milliseconds since 1970 of the latest sample; later samples of the same millisecond get the next one. */
-  lastTime: number
+  /** The latest sample and those in the milliseconds directly before it, in milliseconds since 1970. */
+  latestTimes: { first: number; last: number }
+  /** Earlier milliseconds that samples of the device have, the most recent entry last. */
+  earlierTimes: Set<number>
+}
+
+/** Number of earlier times that are kept: few uplinks arrive out of order. */
+const earlierTimesMax = 16
+
+/** Returns the time if no sample of the device has it, otherwise the millisecond after the latest sample. */
+export function takeTime(device: Device, time: number): number {
+  const { latestTimes: latest, earlierTimes } = device
+  if (time > latest.last + 1) {
+    remember(earlierTimes, latest.last)
+    device.latestTimes = { first: time, last: time }
+    return time
+  }
+  if (time >= latest.first || earlierTimes.has(time)) return ++latest.last
+  remember(earlierTimes, time)
+  return time
+}
+
+function remember(times: Set<number>, time: number) {
+  times.add(time)
+  for (const oldest of times) {
+    if (times.size <= earlierTimesMax) return
+    times.delete(oldest)
+  }
 }
 
 export interface Devices {
@@ -68,5 +94,6 @@ export const deviceOf = (row: LinkedDevice): Device => ({
     versionName: row.appVersionName,
     endpointId: row.endpointId,
   },
-  lastTime: row.lastSampleAt?.getTime() ?? 0,
+  latestTimes: { first: row.lastSampleAt?.getTime() ?? 0, last: row.lastSampleAt?.getTime() ?? 0 },
+  earlierTimes: new Set(),
 })

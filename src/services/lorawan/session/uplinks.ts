@@ -8,7 +8,7 @@ import type { Codecs } from '../codecs.ts'
 import { uplinkNotStored } from '../log-messages.ts'
 import { type ClaimedUplink, claimUplinks, type UplinkKey } from '../store/uplinks.ts'
 import { parseUplink, type Uplink } from '../uplink-message.ts'
-import type { Device, Devices } from './devices.ts'
+import { type Device, type Devices, takeTime } from './devices.ts'
 import { type Outcome, type Statistics, uplinkKey } from './statistics.ts'
 
 export interface UplinkDeps {
@@ -26,8 +26,6 @@ const uplinksPerStatement = 1000
 const retryMs = 1000
 const busyMs = 50
 const dayMs = 86_400_000
-/** Samples of a device get increasing times, unless an uplink is older than the latest one by more than this. */
-const increasingMs = 600_000
 
 export function createUplinks(deps: UplinkDeps): HandleUplink {
   const { kit, devices, statistics } = deps
@@ -83,15 +81,12 @@ export function createUplinks(deps: UplinkDeps): HandleUplink {
 }
 
 /**
- * Returns the time of the sample: when the network received the uplink. Uplinks of one device in the same millisecond get the following milliseconds,
- * because points of the same time replace each other.
+ * Returns the time of the sample: when the network received the uplink, also if a later one has arrived before. A millisecond
+ * that the device has used is replaced by the next one after its latest sample, because points of the same time replace each other.
  */
 function timeFor(device: Device, { receivedAt }: Uplink, now: Date): Date {
   const plausibleMs = receivedAt === undefined || receivedAt > now.getTime() + dayMs ? now.getTime() : receivedAt
-  const isClose = plausibleMs <= device.lastTime && device.lastTime - plausibleMs < increasingMs
-  const time = isClose ? device.lastTime + 1 : plausibleMs
-  device.lastTime = Math.max(device.lastTime, time)
-  return new Date(time)
+  return new Date(takeTime(device, plausibleMs))
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
