@@ -9556,7 +9556,7 @@ export interface Nouns {
   assets: {
     /** Create an asset. */
     create: Call<{
-      /** Accepted for existing clients; has no effect. */
+      /** Id of the tenant of the asset type. Another tenant than that of the caller needs the scope on the platform. Default: any. */
       tenantId?: string | undefined
       body: AssetInput
     }, { 201: Asset }>

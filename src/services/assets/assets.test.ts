@@ -19,12 +19,15 @@ suite('an asset', () => {
     // The text comes back unchanged: order of keys, white space and escapes.
     const definition = '{ "floor" : 1.0,\n "name": "Caf\\u00e9" }'
     const body = { assetTypeId, definition, uiJsonSchema: '{}', poolIds: ['a', 'b'], id: 'mine', tenantId: 'other' }
-    const created = await expect(201, `POST ${assets}?tenantId=any`, body)
+    const created = await expect(201, `POST ${assets}?tenantId=default`, body)
     const { id, createdAt, updatedAt, ...rest } = created.body
     const assetPath = `${assets}/${id}`
     assert.equal(created.headers.location, `${waypost.baseUrl}${assetPath}`)
     assert.deepEqual(rest, { assetTypeId, definition, uiJsonSchema: '{}', poolIds: ['a', 'b'], tenantId: 'default' })
     assert.equal(createdAt, updatedAt)
+    await expect(403, `POST ${assets}?tenantId=other`, body)
+    await expect(201, `POST ${assets}?tenantId=default`, body, waypost.as(aPlatformAdmin()))
+    await expect(404, `POST ${assets}?tenantId=other`, body, waypost.as(aPlatformAdmin()))
     const etag = created.headers.etag!
     const read = await admin(`GET ${assetPath}`)
     assert.deepEqual([read.headers.etag, read.body], [etag, created.body])

@@ -155,7 +155,7 @@ function assetRoutes(http: Http, assets: AssetOperations) {
     { schema: schemas.createAsset, config: { scope: 'asset-type:asset:create', bodyBytesMax } },
     async (request, reply) => {
       const { assetTypeId, ...input } = withDefinition(request.body)
-      const created = await assets.create(request.ctx, assetTypeId, input)
+      const created = await assets.create(request.ctx, { assetTypeId, tenantId: request.query.tenantId }, input)
       reply.code(201).header('location', http.link(request, `${assetsPath}/${created.assetId}`))
       return reply.header('etag', etagOfAsset(created)).send(assetView(created))
     },

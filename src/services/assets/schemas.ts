@@ -167,14 +167,19 @@ export const createAsset = {
   name: 'assets.create',
   summary: 'Create an asset',
   query: Type.Object({
-    tenantId: Type.Optional(Text({ description: 'Accepted for existing clients; has no effect.' })),
+    tenantId: Type.Optional(
+      Text({
+        description:
+          'Id of the tenant of the asset type. Another tenant than that of the caller needs the scope on the platform. Default: any.',
+      }),
+    ),
   }),
   body: Type.Object(
     { assetTypeId: Name({ description: 'Id of the asset type.' }), ...assetFields },
     { title: 'AssetInput', description: 'An asset to create.' },
   ),
   response: { 201: Asset, 400: violated },
-  fails: { 404: noType },
+  fails: { 403: 'The caller lacks the scope, or names another tenant.', 404: noType },
 }
 export const listAssets = {
   name: 'assets.list',

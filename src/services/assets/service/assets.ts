@@ -1,7 +1,7 @@
 /** Assets: definitions that conform to the schema of their type (document 5, 6.2 and 6.3). */
 import type { Identity } from '../../../identity/contract.ts'
 import type { ConcurrencyLimit } from '../../../kernel/concurrency-limit.ts'
-import type { Ctx } from '../../../kernel/contract.ts'
+import { type Ctx, requireTenantAccess } from '../../../kernel/contract.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { TooManyRequests } from '../../../kernel/errors.ts'
 import { checkIfMatch, etagOf } from '../../../kernel/etag.ts'
@@ -29,7 +29,12 @@ export interface AssetFilter {
 }
 
 export interface AssetOperations {
-  create(ctx: Ctx, assetTypeId: string, input: AssetInput): Promise<store.AssetRow>
+  /** `tenantId` is the tenant that the request names; absent: that of the asset type. */
+  create(
+    ctx: Ctx,
+    type: { assetTypeId: string; tenantId?: string | undefined },
+    input: AssetInput,
+  ): Promise<store.AssetRow>
   list(
     ctx: Ctx,
     filter: AssetFilter,
@@ -67,7 +72,7 @@ export function createAssetOperations(deps: Deps): AssetOperations {
     // The tenant of the caller is part of the key, so that requests of others for the same id do not wait here.
     writers.run(`${ctx.tenantId} ${assetId}`, () => write(deps, ctx, assetId, ifMatch, changeOf))
   return {
-    create: (ctx, assetTypeId, input) => create(deps, ctx, assetTypeId, input),
+    create: (ctx, type, input) => create(deps, ctx, type, input),
     list: (ctx, filter, order, window) => list(deps, ctx, filter, order, window),
     get: async (ctx, assetId) => requireAsset(ctx, assetId, await store.findAsset(db.sql, assetId), assetScopes.read),
     update: (ctx, assetId, { definition, uiJsonSchema = null, poolIds }, ifMatch) =>
@@ -109,13 +114,19 @@ async function list(
   return { total, items: rowsOfIds(ids, byIds) }
 }
 
-async function create({ db, now, newId, identity }: Deps, ctx: Ctx, assetTypeId: string, input: AssetInput) {
+async function create(
+  { db, now, newId, identity }: Deps,
+  ctx: Ctx,
+  { assetTypeId, tenantId: requestedTenantId }: { assetTypeId: string; tenantId?: string | undefined },
+  input: AssetInput,
+) {
+  if (requestedTenantId !== undefined) requireTenantAccess(ctx, requestedTenantId, assetTypeScopes.createAsset)
   for (let attempt = 1; attempt <= attemptsMax; attempt++) {
     const found = await findType(db.sql, assetTypeId)
     const { tenantId, definitionJsonSchema, revision } = requireAssetType(
       ctx,
       assetTypeId,
-      found,
+      requestedTenantId === undefined || found?.tenantId === requestedTenantId ? found : undefined,
       assetTypeScopes.createAsset,
     )
     const derived = derivedOf(input.definition.parse())

@@ -1,11 +1,12 @@
 /** Rules on demand, evaluations, the context of scripts and traces, over the HTTP API. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
+import { aPlatformAdmin } from '../../../../test/harness/builders.ts'
 import { eventually } from '../../../../test/harness/eventually.ts'
 import { openRules, rulesRoot } from '../../../../test/harness/rules.ts'
 import { contextMembers } from './context/members.ts'
 
-const { admin, other, expectStatus, get, make, aRule, anAction, anApplication } = await openRules()
+const { waypost, admin, other, expectStatus, get, make, aRule, anAction, anApplication } = await openRules()
 
 async function anEndpoint(version: string, fields: object): Promise<string> {
   const { body } = await expectStatus(201, 'POST /epr/api/v1/endpoints', { appVersion: { name: version }, ...fields })
@@ -98,6 +99,14 @@ suite('an evaluation', () => {
     assert.deepEqual([statusCode, body], [200, { city: 'Kyiv' }])
     const foreign = await other(`POST ${rulesRoot}/expressions/evaluation`, { expression: call })
     assert.equal(foreign.body.statusCode, 404)
+    // The script of an administrator of the platform does not reach other tenants either.
+    const ofPlatform = waypost.as(aPlatformAdmin())
+    assert.equal((await ofPlatform(`GET /epr/api/v1/endpoints/${endpointId}/metadata`)).status, 200)
+    const script = { expression: call }
+    assert.equal(
+      (await expectStatus(200, `POST ${rulesRoot}/expressions/evaluation`, script, ofPlatform)).body.statusCode,
+      404,
+    )
     assert.match(
       (await value("return ctx.toolbox.httpClient.get('https://x/', { platform: true })")).error,
       /address is a path/,

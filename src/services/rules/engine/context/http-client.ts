@@ -1,6 +1,8 @@
 /** Sends the HTTP requests of scripts: to public addresses, or to this platform with the permissions of the script's writer. */
 import { withCause } from '../../../../kernel/cause.ts'
+import type { Caller } from '../../../../kernel/contract.ts'
 import type { Kit } from '../../../../kernel/define-service.ts'
+import { platformSystem, tenantSystem } from '../../../../kernel/permissions.ts'
 import { RefusedAddress, safeFetch } from '../../../../kernel/safe-fetch.ts'
 import { CallRejected } from '../../../../sandbox/job.ts'
 import type { HostAccess } from './access.ts'
@@ -90,8 +92,9 @@ export function createHttpClient({ internalCalls, platform }: Pick<Kit, 'interna
   async function callPlatform(request: ScriptRequest, access: HostAccess): Promise<ScriptResponse> {
     if (!/^\/(?!\/)/.test(request.url))
       return { error: 'with platform: true the address is a path such as /epr/api/v1/endpoints' }
-    const caller = await access.caller()
-    if (!caller) return { error: 'the writer of the script has no permissions any more' }
+    const holder = await access.caller()
+    if (!holder) return { error: 'the writer of the script has no permissions any more' }
+    const caller = withinTenant(holder)
     const { method, url, headers, body } = request
     const call = () => internalCalls.call(caller, { method, url, headers, ...(body !== undefined && { body }) })
     const response = await withCause(access.cause, call)
@@ -125,6 +128,15 @@ export function createHttpClient({ internalCalls, platform }: Pick<Kit, 'interna
       return { error: problemOf(error) }
     }
   }
+}
+
+/** Limits an administrator of the platform to its own tenant: scripts reach no other one (document 5, 5.14). */
+function withinTenant(caller: Caller): Caller {
+  if (!caller.permissions.some(({ resource }) => resource === platformSystem)) return caller
+  const permissions = caller.permissions.map((permission) =>
+    permission.resource === platformSystem ? { ...permission, resource: tenantSystem } : permission,
+  )
+  return { ...caller, permissions }
 }
 
 const withTimeout = (work: Promise<ScriptResponse>) =>
