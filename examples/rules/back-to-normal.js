@@ -1,3 +1,3 @@
-// The same hysteresis as a single expression: false runs the negative actions.
+// Does the same as `hysteresis.js` in a single expression: true opens the alert, false runs the negative actions, which resolve it.
 const [{ temperature: t }] = ctx.trigger.endpointDataSamplesReceived.dataSamples
 return t > 30 ? true : t < 25 ? false : null

@@ -1,3 +1,3 @@
-// The sample that `to-fahrenheit` has derived has no tempC: nothing runs.
+// The same expression for the sample that `to-fahrenheit` has derived: it has no tempC, so no action runs.
 const [sample] = ctx.trigger.endpointDataSamplesReceived.dataSamples
 return sample.tempC === undefined ? null : true

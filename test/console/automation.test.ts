@@ -111,7 +111,7 @@ test('a trigger is changed beside the script that is tried as it is typed; a cha
   assert.deepEqual([name, description, endpointIds], ['samples of room-1', 'mine', ['room-1']])
 })
 
-test('a try says what would happen, and changes nothing', async () => {
+test('a test run says what would happen, and changes nothing', async () => {
   const { id } = await onlyRule()
   await page.goto(console_.address(`/rules/${id}?tab=try`))
   await settled(page)

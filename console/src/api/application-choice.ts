@@ -6,7 +6,7 @@ export function useApplicationChoice(chosen: string) {
   const list = useList('applications.list', {})
   const known = list.items.map(({ name, displayName }) => ({ value: name, label: displayName ?? name }))
   const application = chosen === '' ? (known[0]?.value ?? '') : chosen
-  // An application beyond the first ones, or one that does not exist, stays visible as chosen.
+  // The list has only the first applications. The chosen one stays visible even if it is not among them, or does not exist.
   const isMissing = application !== '' && !known.some(({ value }) => value === application)
   return {
     application,

@@ -31,7 +31,7 @@ const local: Record<string, string> = {
   timeout: texts.timeout,
 }
 
-/** Statuses whose own text says nothing to people. */
+/** Returns a text for statuses whose own message would not help people. */
 const byStatus = (status: number | undefined) =>
   status === 429 ? texts.tooMany : status === 503 ? texts.unavailable : undefined
 

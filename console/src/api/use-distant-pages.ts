@@ -1,4 +1,4 @@
-/** Keeps the pages of one list reduced that are far from the visible rows (`distant-pages.ts`). */
+/** Reduces the pages of one list while they are far from the visible rows (`distant-pages.ts`). */
 import { type InfiniteData, useQueryClient } from '@tanstack/react-query'
 import { useRef, useState } from 'react'
 import type { Page } from '../../../sdk/src/types.ts'

@@ -34,7 +34,7 @@ function readStart(): Start {
   return { tenant, returned: true, closes: inner.pathname === `${consolePath}/@/signed-in` }
 }
 
-/** `/console` opens the last tenant, or the first one of an installation. */
+/** Returns the tenant of an address; `/console` alone opens the tenant used last, at first `default`. */
 function tenantAt(pathname: string, search: string): string | undefined {
   const tenant = tenantOf(pathname)
   if (tenant !== undefined || search === '?choose') return tenant

@@ -80,7 +80,7 @@ export function optionsOf(element: HTMLElement, options: DrawOptions): uPlot.Opt
     ],
     scales: {
       x: { range: ({ data: [times] }, low, high) => rangeOf(options.period(), times, low, high) },
-      // The height of a bar says its value only if it begins at zero.
+      // The height of a bar shows its value only if the axis begins at zero.
       ...(options.style === 'bars' && {
         y: { range: (_, low, high) => uPlot.rangeNum(Math.min(0, low ?? 0), Math.max(0, high ?? 1), 0.1, true) },
       }),
@@ -133,7 +133,7 @@ function showNewest(chart: uPlot) {
 
 const aroundSeconds = 60
 
-/** uPlot would draw years around a single point. */
+/** Returns the range of the time axis. By itself, uPlot would draw years around a single point. */
 function rangeOf(period: Period | undefined, times: ArrayLike<number>, low: number, high: number): [number, number] {
   if (period) return [period.from / 1000, period.to / 1000]
   return times.length === 1 ? [times[0]! - aroundSeconds, times[0]! + aroundSeconds] : [low, high]

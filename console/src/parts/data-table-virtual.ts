@@ -41,7 +41,7 @@ function useIsPainted(hasRows: boolean): boolean {
   return isPainted
 }
 
-/** Observes the size of the table without computing the layout at once, as the function of the library does. */
+/** Observes the size of the table. Unlike the function of the library, it does not compute the layout at once. */
 function observeSize({ scrollElement }: Virtualizer<HTMLDivElement, Element>, onSize: (size: Rect) => void) {
   if (!scrollElement) return
   const observer = new ResizeObserver(([entry]) => {
@@ -52,7 +52,7 @@ function observeSize({ scrollElement }: Virtualizer<HTMLDivElement, Element>, on
   return () => observer.disconnect()
 }
 
-/** Scrolls the table, unless it is at that position already, as a new table is: scrolling computes the layout at once. */
+/** Scrolls the table only if its position changes, because scrolling computes the layout at once. A new table is at its position already. */
 const scrollIfElsewhere: typeof elementScroll = (offset, options, table) => {
   if (offset + (options.adjustments ?? 0) !== (table.scrollOffset ?? 0)) elementScroll(offset, options, table)
 }

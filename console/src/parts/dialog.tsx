@@ -17,7 +17,7 @@ export interface DialogProps {
   size?: 'small' | 'wide' | 'full'
   /** True for a dialog that asks before something is lost; a click outside does not close it. */
   isAlert?: boolean
-  /** True if the text that was typed is used already, as the name of a stored file: the dialog closes without a question. */
+  /** True if the typed text was already used, for example as the name of a stored file: the dialog then closes without a question. */
   isDone?: boolean
 }
 

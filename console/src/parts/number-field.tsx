@@ -1,4 +1,4 @@
-/** A field for a number, apart from the others: its library is large, and few pages have one. */
+/** A field for a number. It is in a file of its own, because its library is large and few pages have such a field. */
 import { Button as AriaButton } from 'react-aria-components/Button'
 import { Group } from 'react-aria-components/Group'
 import { Input } from 'react-aria-components/Input'

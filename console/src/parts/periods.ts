@@ -30,7 +30,7 @@ export const periodOf = (range: Range, chosen: string, refreshedAt: number): Per
 
 export const chosenOf = ({ from, to }: Period) => `${utcOf(from)}/${utcOf(to)}`
 
-/** The earlier period to compare with. */
+/** Returns how many milliseconds earlier the period to compare with is; undefined: there is no comparison. */
 export function earlierOf({ from, to }: Period, compare: string): number | undefined {
   if (compare === 'previous') return to - from
   if (compare === 'day') return lengths['1d']

@@ -1,4 +1,4 @@
-/** Relations of an asset: what it contains and manages, and by what; linking by picking, unlinking. */
+/** Relations of an asset: what it contains and manages, and what contains and manages it. Users add and remove them here. */
 import { useState } from 'react'
 import type { ItemOf } from '../../api/operation-types.ts'
 import { type ListResult, useChange, useList } from '../../api/query.ts'

@@ -117,7 +117,7 @@ export interface EndpointsOptions {
 export function useEndpoints({ application, filter, sort, limit, enabled = true }: EndpointsOptions) {
   const dashboard = useDashboard()
   const applicationName = dashboard.chosen('application', application)
-  // A widget without a filter shows all endpoints, also if the dashboard has a variable for others.
+  // A widget without a filter shows all endpoints, even if the dashboard has a variable for filters.
   const filterId = filter === undefined ? undefined : dashboard.chosen('filter', filter)
   return useList(
     'endpoints.directory.list',

@@ -14,7 +14,7 @@ export function fileOf({ name, description, definition }: Contents): { name: str
   return { name: `${safe || 'dashboard'}.json`, text: `${JSON.stringify(contents, null, 2)}\n` }
 }
 
-/** The platform checks the contents; here only the shape is checked that the console needs. */
+/** The platform checks the contents; the console checks only the shape that it needs. */
 export function contentsOfFile(text: string): { contents: Contents } | { problem: string } {
   let value: unknown
   try {

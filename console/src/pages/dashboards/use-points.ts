@@ -44,7 +44,7 @@ export function located({ chosen, applicationOf }: DashboardState, series: reado
 }
 
 const pointsMax = 1_500
-/** Raw points arrive live; they are read again so that the whole period stays thinned out evenly. */
+/** Raw points arrive live. They are also read again at this interval, so that the points of the whole period stay evenly spaced. */
 const rawRefreshMs = 60_000
 
 type Aggregate = 'none' | 'last' | 'avg' | 'min' | 'max' | 'sum' | 'count'

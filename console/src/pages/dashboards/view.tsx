@@ -13,7 +13,7 @@ import { Grid } from './grid.tsx'
 import { timeDefault, timeName, type Values } from './references.ts'
 import { Variables } from './variables.tsx'
 
-/** The name of a variable in the address, which must not be that of another part of it. */
+/** Returns the parameter of the address for a variable; the prefix distinguishes it from other parameters. */
 const addressName = (name: string) => (name === timeName ? 'time' : `var-${name}`)
 
 export interface ViewProps {

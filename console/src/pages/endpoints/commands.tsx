@@ -1,4 +1,4 @@
-/** Commands of an endpoint: try one out and wait for its result, and the list of those before. */
+/** Commands of an endpoint: tries one out and waits for its result, and lists the earlier ones. */
 import { useState } from 'react'
 import { useChange } from '../../api/query.ts'
 import { AsCommand } from '../../parts/as-command.tsx'

@@ -69,7 +69,7 @@ const columns: Column<Endpoint>[] = [
 const valuesOf = (counts: Counts | undefined, by: string) =>
   counts?.counts.find((one) => one.by === by)?.values.map(({ value, count }) => ({ value: String(value), count })) ?? []
 
-/** Counts without the condition that the counts are for, so that each option shows how many endpoints it would list. */
+/** Counts endpoints for the options of a condition. That condition itself is left out, so each option shows how many endpoints it would list. */
 function useCounts(conditions: Conditions, enabled: boolean) {
   const { connection: _, ...withoutConnection } = conditions
   const { applicationName: __, applicationVersionName: ___, ...withoutVersion } = conditions
@@ -111,7 +111,7 @@ export default function EndpointsPage() {
   }, [isSearching, list.loadMore])
   // The rows are shown first: the counts take longer, and change the conditions above the table.
   const counts = useCounts(conditions, list.isRead || list.problem !== undefined)
-  // The first render asks for the rows; the conditions, which take longer to render than the rows, follow in pieces.
+  // The first render requests the rows. The conditions, which take longer to render than the rows, are rendered afterwards in pieces.
   const showsFilters = useDeferredValue(true, false)
   const isFiltered = Object.keys(conditions).length > 0
   const change = (changed: Partial<Address['values']>) => {
@@ -181,7 +181,7 @@ export default function EndpointsPage() {
 interface FiltersProps {
   address: Address
   counts: ReturnType<typeof useCounts>
-  /** The values of the address, which stay the same while it does. */
+  /** The values of the address; the same object while the address does not change. */
   view: Address['values']
 }
 
@@ -252,7 +252,7 @@ function FilterFields({ address, counts }: FiltersProps) {
   )
 }
 
-/** A choice whose options have their number; the chosen one is always among them. */
+/** A choice that shows a count at each option; the chosen option is always listed. */
 function CountedChoice({
   label,
   every,

@@ -57,7 +57,7 @@ export function conditionsOf(query: Query): Condition[] | undefined {
   return rows
 }
 
-/** The same conditions for a search of endpoints, which counts them. */
+/** Returns the same conditions for a search of endpoints, which counts the matches. */
 export const criteriaOf = (conditions: Condition[]) =>
   conditions
     .filter(({ key }) => key.trim() !== '')

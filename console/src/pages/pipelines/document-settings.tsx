@@ -1,4 +1,4 @@
-/** Whether samples of an application are kept as documents, for how long, and by which pipeline they pass. */
+/** Whether samples of an application are kept as documents, for how long, and which pipeline they pass through. */
 import { type FormEvent, useState } from 'react'
 import { useMay, useMe } from '../../api/me.ts'
 import { useChange, useGet } from '../../api/query.ts'
@@ -77,7 +77,7 @@ function TemplateForm({ index, template, mayDelete, mayListPipelines }: FormProp
   const change = useChange('ingest.templates.update')
   const toast = useToast()
   const ids = pipelinesOf(all.data, index.tenantID).map(({ id }) => id)
-  // A template may name a pipeline with the tenant in front, and one that the caller cannot list.
+  // A template may name a pipeline with the tenant as a prefix, or a pipeline that the caller cannot list.
   const options = [...new Set([...(pipeline === none ? [] : [pipeline]), ...ids])]
   const { index_patterns: _patterns, ...kept } = template ?? {}
   const settings = {

@@ -1,4 +1,4 @@
-/** Documents of an application: whether samples are kept, which pipeline they pass, and the newest of them. */
+/** Documents of an application: whether samples are kept, which pipeline they pass through, and the newest documents. */
 import { useState } from 'react'
 import { useApplicationChoice } from '../../api/application-choice.ts'
 import { useMay, useMe } from '../../api/me.ts'

@@ -58,7 +58,7 @@ export default function PipelinesPage() {
   })
   const may = useMay()
   const tabs = tabIds.filter((id) => may('application:read', ...(id === 'pipelines' ? ['tenant-system'] : [])))
-  // A person may read single applications, and no pipelines of the tenant.
+  // Some users may read single applications, but no pipelines of the tenant.
   const tab = tabs.find((id) => id === address.values.tab) ?? tabs[0] ?? 'pipelines'
   return (
     <>

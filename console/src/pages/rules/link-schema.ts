@@ -10,7 +10,7 @@ import { type ActionType, nounOf, type TriggerType } from './kinds.ts'
 const listOfTexts = { type: 'array', items: { type: 'string' } }
 const someOf = (...values: string[]) => ({ type: 'array', uniqueItems: true, items: { enum: values } })
 
-/** Shapes of fields that the description of the API calls only JSON. */
+/** Shapes of fields whose type in the description of the API is only JSON. */
 const shapes: Record<string, Record<string, unknown>> = {
   endpointIds: listOfTexts,
   alertTypes: listOfTexts,

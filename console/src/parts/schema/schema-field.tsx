@@ -29,7 +29,7 @@ export function SchemaField(props: FieldProps) {
   const field = useMemo(() => fieldOf(root, schema), [root, schema])
   const [isOpen, setOpen] = useState(false)
   const isText = field.control.kind === 'text' || depth > depthMax
-  // An editor is large, so that of an absent key opens by a button.
+  // An editor is large, so the editor of an absent key is opened by a button.
   if ((isText || field.schema[collapsed] === true) && value === undefined && !props.isRequired && !isOpen)
     return (
       <div>

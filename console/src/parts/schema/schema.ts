@@ -254,7 +254,7 @@ function scoreOf(root: unknown, option: unknown, value: unknown): number {
   return score
 }
 
-/** Returns the alternative that a value is most likely of. */
+/** Returns the index of the alternative that fits a value best. */
 export function optionOf(root: unknown, options: unknown[], value: unknown): number {
   if (value === undefined) return 0
   let best = { index: 0, score: Number.NEGATIVE_INFINITY }

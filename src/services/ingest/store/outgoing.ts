@@ -68,7 +68,7 @@ export async function releaseSender(sql: Sql, nodeId: string) {
   await sql`update ingest.sender set until = '-infinity' where id = 1 and node_id = ${nodeId}`
 }
 
-/** Returns when endpoints were unregistered that may be registered again. */
+/** Returns when these endpoints were unregistered; their ids may be registered again. */
 export async function findUnregistered(sql: Sql, tenantId: string, endpointIds: string[]): Promise<Map<string, Date>> {
   const rows = await sql<{ endpointId: string; unregisteredAt: Date }[]>`
     select endpoint_id, unregistered_at from ingest.unregistered

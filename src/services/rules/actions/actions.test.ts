@@ -310,7 +310,7 @@ suite('a wrong result fails the action, and nothing changes', () => {
   })
 })
 
-test('a try describes what each action would do, and does nothing', async () => {
+test('a test run describes what each action would do, and does nothing', async () => {
   const endpoint = await anEndpointRef({ a: 1 })
   const { endpointId, applicationName } = endpoint
   const endpointIds = [endpointId]

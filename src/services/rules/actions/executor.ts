@@ -21,7 +21,7 @@ export interface RunOfAction {
   /** Absent for a run without an endpoint. */
   endpoint?: EndpointRef
   raisedOn: { entityType: 'ENDPOINT' | 'ON_DEMAND'; entityId: string }
-  /** True in a try: an executor describes its effect and does not cause it. */
+  /** True in a test run: an executor describes its effect and does not cause it. */
   isTry: boolean
 }
 

@@ -99,7 +99,7 @@ suite('an e-mail', () => {
     assert.deepEqual([mail.to, headerOf(mail.text, 'bcc')], [['ann@example.org'], []])
   })
 
-  test('an e-mail in a try is described and not sent', async () => {
+  test('an e-mail in a test run is described and not sent', async () => {
     const count = server.mails.length
     const outcome = await run('send-email', { results: runInput, isTry: true })
     assert.deepEqual(outcome, {

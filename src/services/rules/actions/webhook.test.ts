@@ -98,7 +98,7 @@ suite('a webhook', () => {
     assert.equal(receiver.requests.length, 2)
   })
 
-  test('a webhook in a try is described and not sent', async () => {
+  test('a webhook in a test run is described and not sent', async () => {
     const receiver = await aReceiver()
     const outcome = await run('webhook', {
       fields: { webhookUrl: receiver.url },

@@ -55,7 +55,7 @@ export interface RuleRun {
   storedEvent?: ActionRun['storedEvent']
   /** Called when the rule has ended, before its actions run; they add to the result. */
   onRuleEnded?(result: RunResult): void
-  /** In a try: the caller in whose name scripts call the platform, instead of the writer of each script. */
+  /** In a test run: the caller in whose name scripts call the platform, instead of the writer of each script. */
   caller?: Caller | undefined
 }
 
@@ -75,7 +75,7 @@ export interface RunResult {
   pending: PendingTrace[]
   /** One promise for each action that depends on the stored event of the run. It resolves when the action no longer depends on it. */
   unsettled: Promise<void>[]
-  /** Effects that the actions would have had; only in a try. */
+  /** Effects that the actions would have had; only in a test run. */
   effects: { actionId: string; type: ActionType; wouldDo: unknown }[]
 }
 

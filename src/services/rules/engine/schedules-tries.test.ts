@@ -1,4 +1,4 @@
-/** Schedules, tries, replays and dead letters over the HTTP API. */
+/** Schedules, test runs, replays and dead letters over the HTTP API. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { aCaller } from '../../../../test/harness/builders.ts'
@@ -69,11 +69,11 @@ suite('a schedule', () => {
   })
 })
 
-suite('a try', () => {
+suite('a test run', () => {
   const tryRule = async (ruleId: string, body: object) =>
     (await expectStatus(200, `POST ${rulesRoot}/rules/${ruleId}/try`, body)).body
 
-  test('a try runs the rule on a given event and returns the effects that the actions would have', async () => {
+  test('a test run runs the rule on a given event and returns the effects that the actions would have', async () => {
     const { endpointId } = await aProvisionedEndpoint()
     const ruleId = await aRule({ expression: 'return ctx.trigger.endpointDataSamplesReceived.dataSamples[0].t > 30' })
     const actionId = await anAction('metadata-update', {
@@ -90,7 +90,7 @@ suite('a try', () => {
     assert.deepEqual(await get(`/traces?entityId=${ruleId}`), { totalElements: 0, content: [] })
   })
 
-  test('a try repeats the event of a trace', async () => {
+  test('a test run repeats the event of a trace', async () => {
     const endpoint = await aProvisionedEndpoint()
     const { ruleId, traces } = await aTriggeredRule(
       'endpoint-data-samples-received',
@@ -104,18 +104,18 @@ suite('a try', () => {
     assert.deepEqual(JSON.parse(returnedValue), [14, endpoint.endpointId])
   })
 
-  test('a try sends no requests but GET to the platform, and has no secrets', async () => {
+  test('a test run sends no requests but GET to the platform, and has no secrets', async () => {
     const ruleId = await aRule()
     const answer = async (call: string) =>
       JSON.parse((await tryRule(ruleId, { expression: `return ctx.toolbox.httpClient.${call}` })).returnedValue)
-    assert.match((await answer("get('https://example.org')")).error, /in a try/)
-    assert.match((await answer("put('/epr/api/v1/x', { platform: true })")).error, /in a try/)
+    assert.match((await answer("get('https://example.org')")).error, /a test run sends only GET/)
+    assert.match((await answer("put('/epr/api/v1/x', { platform: true })")).error, /a test run sends only GET/)
     assert.equal((await answer("get('/epr/api/v1/endpoints/none', { platform: true })")).statusCode, 404)
     const { traces } = await tryRule(ruleId, { expression: "return ctx.toolbox.secrets.get('x')" })
     assert.match(traces[0].reason, /secrets are available only/)
   })
 
-  test('a try shows nothing of endpoints that its caller may not read', async () => {
+  test('a test run shows nothing of endpoints that its caller may not read', async () => {
     const [own, hidden] = [await aProvisionedEndpoint(), await aProvisionedEndpoint()]
     const relation = { type: 'contains', from: own.endpointId, to: hidden.endpointId }
     await expectStatus(204, 'PUT /epr/api/v1/relations/link', [relation])
@@ -138,7 +138,7 @@ suite('a try', () => {
     await expectStatus(400, path, { traceId, endpointId }, reader)
   })
 
-  test('a try with wrong fields is answered with 400, one of another tenant with 404', async () => {
+  test('a test run with wrong fields is answered with 400, one of another tenant with 404', async () => {
     const ruleId = await aRule()
     const path = `POST ${rulesRoot}/rules/${ruleId}/try`
     for (const [body, field] of [

@@ -18,7 +18,7 @@ export const isTimeTaken = (error: unknown) => isUniqueViolation(error)
 const holdSql = (slot: number) => `select time_series.hold_slot(${slot})`
 const copySql = (slot: number) => `copy ${partitionOf(slot)} (${columns.join(', ')}) from stdin (format binary)`
 
-/** Writes all rows into the slot if it is open; durable when it resolves. */
+/** Writes all rows into the slot if it is open; they are durable when it returns. */
 export async function copySamples(db: Db, slot: number, rows: Rows) {
   let encoded: Buffer | undefined
   await db.copyIn(`${holdSql(slot)}; ${copySql(slot)}`, () => {

@@ -13,7 +13,7 @@ import { checkedPath } from './paths.ts'
 
 type Reader = (text: string, zone: Zone, year: number) => Temporal | undefined
 
-/** Seconds since 1970, with fraction. */
+/** Reads seconds since 1970, with a fraction. */
 function unix(text: string, zone: Zone, perSecond: number): Temporal | undefined {
   if (!/^[+-]?\d{1,16}(?:\.\d{1,9})?$/.test(text)) return undefined
   const value = Number(text) / perSecond
@@ -136,7 +136,7 @@ export const date: ProcessorDefinition = {
     field: 'Field with the date.',
     formats: 'Formats to try in turn: a pattern, `ISO8601`, `UNIX`, `UNIX_MS` or `TAI64N`.',
     target_field: 'Field for the date, default `@timestamp`.',
-    timezone: 'Zone of dates that have none, default UTC; a template.',
+    timezone: 'Zone of dates that have none, default UTC; may be a template.',
     locale: 'Accepted; names of months and days are English.',
     output_format: "Pattern of the result, default `yyyy-MM-dd'T'HH:mm:ss.SSSXXX`.",
   },

@@ -29,7 +29,7 @@ const isEmptyValue = (value: unknown): boolean => value === null || value === ''
 export const set: ProcessorDefinition = {
   summary: 'Sets a field to a value.',
   options: {
-    field: 'Field to set; a template.',
+    field: 'Field to set; may be a template.',
     value: 'Value; texts in it are templates. This or `copy_from`.',
     copy_from: 'Field whose value is copied.',
     override: 'Whether a field that already has a value other than null is set, default true.',
@@ -103,8 +103,8 @@ function keepOnly(fields: string[]): ReturnType<ProcessorDefinition['compile']> 
 export const rename: ProcessorDefinition = {
   summary: 'Renames a field.',
   options: {
-    field: 'Field to rename; a template.',
-    target_field: 'New name; a template.',
+    field: 'Field to rename; may be a template.',
+    target_field: 'New name; may be a template.',
     ignore_missing: 'Whether a field that is not there is no failure, default false.',
     override: 'Whether a field that already has the new name is replaced, default false.',
   },
@@ -139,7 +139,7 @@ export const rename: ProcessorDefinition = {
 export const append: ProcessorDefinition = {
   summary: 'Appends values to a list; a field that is not a list becomes one.',
   options: {
-    field: 'Field to append to; a template.',
+    field: 'Field to append to; may be a template.',
     value: 'Value or list of values; texts in it are templates.',
     allow_duplicates: 'Whether values that the list already has are appended, default true.',
     media_type:

@@ -28,7 +28,7 @@ export const script: ProcessorDefinition = {
 
 export const fail: ProcessorDefinition = {
   summary: 'Fails with a message.',
-  options: { message: 'Message of the failure; a template.' },
+  options: { message: 'Message of the failure; may be a template.' },
   compile: (config) => {
     const message = compileTemplate(requiredText(config, 'message'))
     return (document) => {
@@ -118,7 +118,7 @@ const nestingMax = 16
 export const pipeline: ProcessorDefinition = {
   summary: 'Runs another pipeline of the tenant.',
   options: {
-    name: 'Name of the pipeline; a template.',
+    name: 'Name of the pipeline; may be a template.',
     ignore_missing_pipeline: 'Whether a pipeline that is not there is no failure, default false.',
   },
   compile: (config, { lookup, runPipeline }) => {

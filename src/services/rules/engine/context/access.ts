@@ -7,9 +7,9 @@ export interface HostAccess {
   endpoint: EndpointRef | undefined
   /** Returns the caller of requests to the platform: the writer of the script with present permissions, or the caller of an evaluation. */
   caller(): Promise<Caller | undefined>
-  /** False in evaluations and tries. */
+  /** False in evaluations and test runs. */
   hasSecrets: boolean
-  /** True in a try: only GET requests to the platform are sent. */
+  /** True in a test run: only GET requests to the platform are sent. */
   isTry: boolean
   /** The run that requests to the platform belong to. */
   cause: string

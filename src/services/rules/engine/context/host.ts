@@ -39,7 +39,7 @@ export function createHost(deps: HostDeps, access: HostAccess): Host {
   let hasReadSecrets = false
   let hasFailed = false
 
-  /** Leaves out endpoints of other tenants; in evaluations and tries, whose script is the caller's, also those that the caller may not read. */
+  /** Leaves out endpoints of other tenants; in evaluations and test runs, whose script is the caller's, also those that the caller may not read. */
   async function show(endpoints: EndpointRef[]): Promise<EndpointInput[]> {
     const isOfCaller = access.isTry || access.children !== undefined
     const caller = isOfCaller ? await access.caller() : undefined

@@ -120,7 +120,7 @@ export function createHttpClient({ internalCalls, platform }: Pick<Kit, 'interna
 
   return async (request, access, signal) => {
     if (access.isTry && !(request.isPlatform && request.method === 'GET'))
-      return { error: 'in a try only GET requests with platform: true are sent' }
+      return { error: 'a test run sends only GET requests with platform: true' }
     try {
       if (!request.isPlatform) return await callOutside(request, signal)
       return await withTimeout(callPlatform(request, access))

@@ -58,7 +58,7 @@ export const contextMembers: Member[] = [
   },
   {
     name: 'ctx.trigger.endpointTimeSeriesUpdated',
-    meaning: 'An object: for each series of the trigger its new points, by time.',
+    meaning: 'An object with the new points of each series of the trigger, oldest first.',
   },
   {
     name: 'ctx.trigger.endpointMetadataUpdated',
@@ -91,7 +91,7 @@ export const contextMembers: Member[] = [
   {
     name: 'ctx.toolbox.secrets.get(name)',
     meaning:
-      'The value of a secret that the writer of the script may read, or undefined. Values are masked in traces. Not available in evaluations and tries.',
+      'The value of a secret that the writer of the script may read, or undefined. Values are masked in traces. Not available in evaluations and test runs.',
   },
   { name: 'ctx.endpointMetadata', meaning: 'Only in evaluations: `endpointMetadata` of the request.' },
   { name: 'ctx.childrenEndpoints', meaning: 'Only in evaluations: `childrenEndpoints` of the request.' },

@@ -33,7 +33,7 @@ export interface Processor {
   reject(row: StoredRow, reason: string): Promise<void>
 }
 
-/** Attempts after failures of the platform itself, and takeovers of a row whose nodes died, before it becomes a dead letter. */
+/** Maximum number of attempts if the platform itself fails, and of takeovers if nodes die. After that, the event is a dead letter. */
 const triesMax = 5
 const pauseMs = [100, 500, 2000, 5000]
 /** Maximum length of the JSON of an event that is kept with its traces. */
