@@ -117,7 +117,7 @@ test('every setting has its origin', () => {
 
 test('authentication is switched off for all or for the named services', () => {
   assert.equal(loadConfig({ WAYPOST_AUTH: 'off' }).withoutAuthentication, 'all')
-  assert.deepEqual(loadConfig({ WAYPOST_AUTH: 'register, token' }).withoutAuthentication, ['register', 'token'])
+  assert.deepEqual(loadConfig({ WAYPOST_AUTH: 'register, rules' }).withoutAuthentication, ['register', 'rules'])
 })
 
 test('the settings that services declare are those in assembly/settings.ts', () => {

@@ -115,7 +115,9 @@ const platform = {
   AUTH: {
     kind: 'text',
     default: 'on',
-    meaning: 'off: no authentication; a comma-separated list of APIs: no authentication there',
+    meaning:
+      'off: no authentication, except in the APIs token, command, software and lorawan, which always require it; a comma-separated list ' +
+      'of APIs: no authentication there',
   },
   RATE_LIMIT_PER_CREDENTIAL: {
     kind: 'integer',

@@ -4,19 +4,28 @@ import { createLog } from '../kernel/log.ts'
 import { withoutAuthentication } from './authentication-off.ts'
 
 const log = await createLog({ level: 'silent', format: 'json' })
-const names = ['application', 'rules']
+const apis = [{ name: 'application' }, { name: 'rules' }, { name: 'command', alwaysAuthenticated: true as const }]
 
 test('authentication is off for the named APIs only, and their caller belongs to tenant default', () => {
-  const at = withoutAuthentication(['rules'], log, names)
+  const at = withoutAuthentication(['rules'], log, apis)
   assert.equal(at('application'), undefined)
   assert.equal(at('rules')?.tenantId, 'default')
-  assert.equal(withoutAuthentication('none', log, names)('rules'), undefined)
-  assert.equal(withoutAuthentication('all', log, names)('application')?.tenantId, 'default')
+  assert.equal(withoutAuthentication('none', log, apis)('rules'), undefined)
+  assert.equal(withoutAuthentication('all', log, apis)('application')?.tenantId, 'default')
 })
 
 test('an unknown API is rejected with the names of the known ones', () => {
   assert.throws(
-    () => withoutAuthentication(['rule'], log, names),
-    /WAYPOST_AUTH contains the unknown API "rule"; known APIs: application, rules/,
+    () => withoutAuthentication(['rule'], log, apis),
+    /WAYPOST_AUTH contains the unknown API "rule"; known APIs: application, rules, command/,
+  )
+})
+
+test('an API that always requires authentication stays so with authentication off, and cannot be named', () => {
+  const callerOf = withoutAuthentication('all', log, apis)
+  assert.deepEqual([callerOf('command'), callerOf('rules')?.tenantId], [undefined, 'default'])
+  assert.throws(
+    () => withoutAuthentication(['rules', 'command'], log, apis),
+    /WAYPOST_AUTH contains the API "command", which always requires authentication, as do command/,
   )
 })

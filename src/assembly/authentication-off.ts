@@ -1,4 +1,5 @@
 import type { Caller } from '../kernel/contract.ts'
+import type { HttpApi } from '../kernel/define-service.ts'
 import type { Log } from '../kernel/log.ts'
 import { everyScope, tenantSystem } from '../kernel/permissions.ts'
 import { authenticationOff } from './log-messages.ts'
@@ -7,21 +8,31 @@ import { authenticationOff } from './log-messages.ts'
 export function withoutAuthentication(
   apisWithoutAuthentication: 'none' | 'all' | string[],
   log: Log,
-  names: string[],
+  apis: Pick<HttpApi, 'name' | 'alwaysAuthenticated'>[],
 ): (api: string) => Caller | undefined {
   if (apisWithoutAuthentication === 'none') return () => undefined
-  const unknown = Array.isArray(apisWithoutAuthentication)
-    ? apisWithoutAuthentication.find((name) => !names.includes(name))
-    : undefined
-  if (unknown)
-    throw new Error(`WAYPOST_AUTH contains the unknown API "${unknown}"; known APIs: ${[...new Set(names)].join(', ')}`)
-  authenticationOff(log, { apis: apisWithoutAuthentication })
+  const names = [...new Set(apis.map(({ name }) => name))]
+  const always = new Set(apis.filter(({ alwaysAuthenticated }) => alwaysAuthenticated).map(({ name }) => name))
+  if (Array.isArray(apisWithoutAuthentication)) checkNames(apisWithoutAuthentication, names, always)
+  const open = new Set(
+    apisWithoutAuthentication === 'all' ? names.filter((name) => !always.has(name)) : apisWithoutAuthentication,
+  )
+  authenticationOff(log, { apis: [...open] })
   const anonymous: Caller = {
     tenantId: 'default',
     subject: { type: 'system', id: 'anonymous' },
     roles: [],
     permissions: [{ resource: tenantSystem, scopes: new Set([everyScope]) }],
   }
-  return (api) =>
-    apisWithoutAuthentication === 'all' || apisWithoutAuthentication.includes(api) ? anonymous : undefined
+  return (api) => (open.has(api) ? anonymous : undefined)
+}
+
+function checkNames(given: string[], names: string[], always: Set<string>) {
+  const unknown = given.find((name) => !names.includes(name))
+  if (unknown) throw new Error(`WAYPOST_AUTH contains the unknown API "${unknown}"; known APIs: ${names.join(', ')}`)
+  const fixed = given.find((name) => always.has(name))
+  if (fixed)
+    throw new Error(
+      `WAYPOST_AUTH contains the API "${fixed}", which always requires authentication, as do ${[...always].join(', ')}`,
+    )
 }

@@ -26,7 +26,10 @@ const unused = (name: string, declared: Record<string, () => unknown> = {}) =>
   })
 const acceptDeclarations = (...names: string[]) => Object.fromEntries(names.map((name) => [name, () => {}]))
 
-export async function offlineApiDocument(baseUrl: string) {
+export const offlineApiDocument = async (baseUrl: string) => (await offlineApis(baseUrl)).document
+
+/** Returns the APIs of all services, and the document that describes them. */
+export async function offlineApis(baseUrl: string) {
   const log = await createLog({ level: 'silent', format: 'json' })
   const metrics = createMetrics()
   const config = loadConfig({})
@@ -79,9 +82,10 @@ export async function offlineApiDocument(baseUrl: string) {
     const settings = service.settings && config.read(service.settings)
     built.set(service.provides.name, service.build({ ...kit, settings }, Object.fromEntries(apis)))
   }
-  for (const { http: apis = [] } of built.values()) for (const api of apis) http.mount(api)
+  const apis = [...built.values()].flatMap((service) => service.http ?? [])
+  for (const api of apis) http.mount(api)
   await http.app.ready()
   const document = apiDocument(http, baseUrl)
   await http.close()
-  return document
+  return { apis, document }
 }

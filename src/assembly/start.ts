@@ -200,11 +200,7 @@ function createHttp(config: Config, log: Log, { kit, built, ask }: BuiltServices
     metrics: kit.metrics,
     authenticate: ask(Identity).authenticate,
     origins: { isAllowed: ask(Identity).isOriginAllowed },
-    callerWithoutAuthentication: withoutAuthentication(
-      config.withoutAuthentication,
-      log,
-      apis.map(({ name }) => name),
-    ),
+    callerWithoutAuthentication: withoutAuthentication(config.withoutAuthentication, log, apis),
     rateLimit: config.rateLimit,
     tenantLimits: kit.tenantLimits,
     audit: kit.audit,

@@ -96,6 +96,8 @@ export interface HttpApi {
   /** The root, then aliases that existing clients use (document 3, "Words and roots"). */
   roots: readonly string[]
   errorFormat?: ErrorFormat
+  /** True if callers need credentials also where WAYPOST_AUTH switches authentication off (document 1, section 5). */
+  alwaysAuthenticated?: true
   routes(http: Http): void
   /**
    * Registers routes directly on the server, for protocols that are not JSON (OpenID Connect). `record` adds an operation to the API

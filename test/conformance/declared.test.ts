@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { offlineApiDocument } from '../../src/assembly/offline.ts'
+import { offlineApis } from '../../src/assembly/offline.ts'
 import { operations, shapeOf } from './operations.ts'
 
 interface DeclaredOperation {
@@ -8,7 +8,7 @@ interface DeclaredOperation {
   security: Record<string, string[]>[]
 }
 
-const document = await offlineApiDocument('http://waypost.test')
+const { apis, document } = await offlineApis('http://waypost.test')
 const operationsByShape = new Map<string, DeclaredOperation>()
 for (const [path, item] of Object.entries(document.paths))
   for (const [method, operation] of Object.entries(item))
@@ -28,3 +28,8 @@ for (const { service, method, path, scopes, statuses } of operations)
         )
       else if (!['authenticated', 'none'].includes(scope)) assert.ok(declaredScopes.has(scope), `scope ${scope}`)
   })
+
+test('four services require authentication also where it is switched off (document 1, section 5)', () => {
+  const names = apis.filter(({ alwaysAuthenticated }) => alwaysAuthenticated).map(({ name }) => name)
+  assert.deepEqual(names.toSorted(), ['command', 'lorawan', 'software', 'token'])
+})

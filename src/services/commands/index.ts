@@ -32,6 +32,7 @@ export default defineService({
           name: 'command',
           title: 'Commands to endpoints',
           roots: ['/cex/api/v1', '/rci/api/v1'],
+          alwaysAuthenticated: true,
           routes: (http) => routes(http, service, kit.settings.awaitSecondsMax),
         },
       ],

@@ -65,6 +65,7 @@ export default defineService({
           name: 'lorawan',
           title: 'LoRaWAN connector',
           roots: ['/api/v1', '/netc/api/v1', '/ttnc/api/v1'],
+          alwaysAuthenticated: true,
           routes: (http) => routes(http, service),
         },
       ],

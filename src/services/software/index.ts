@@ -42,6 +42,7 @@ export default defineService({
           name: 'software',
           title: 'Software versions, their files and rollouts',
           roots: ['/otao/api/v1'],
+          alwaysAuthenticated: true,
           routes: (http) => routes(http, service),
         },
       ],

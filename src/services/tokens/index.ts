@@ -25,6 +25,7 @@ export default defineService({
           name: 'token',
           title: 'Tokens that endpoints authenticate with',
           roots: ['/api/v1', '/cm/api/v1'],
+          alwaysAuthenticated: true,
           routes: (http) => routes(http, service),
         },
       ],
