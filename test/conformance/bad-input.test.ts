@@ -120,7 +120,8 @@ function badPathValues(schema: Shape): [why: string, value: string][] {
   const values: [string, string][] = [['with NUL', '%00']]
   if (schema.maxLength !== undefined && schema.maxLength < 2000)
     values.push(['too long', 'x'.repeat(schema.maxLength + 1)])
-  if (schema.type === 'integer') values.push(['not a number', 'seven'], ['too large', '99999999999'])
+  if (schema.type === 'integer') values.push(['not a number', 'seven'])
+  if (schema.maximum !== undefined) values.push(['too large', '99999999999'])
   return values
 }
 

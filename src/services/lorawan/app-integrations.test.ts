@@ -8,6 +8,19 @@ const { waypost, admin, other, expectStatus, anApplication, anIntegration, setTe
 const root = '/api/v1/integrations'
 
 suite('creating an application integration', () => {
+  test('an integer that cannot be an id is answered like an unknown id, another text with 400', async () => {
+    for (const id of ['0', '-1', '2147483647', '99999999999', '99999999999999999999'])
+      for (const path of [
+        `integrations/${id}`,
+        `integrations/1/devices/${id}`,
+        `account-integrations/${id}/gateways`,
+      ]) {
+        assert.equal((await admin(`GET /api/v1/${path}`)).status, 404, path)
+        assert.equal((await admin(`PATCH /api/v1/${path.replace(/\/gateways$/, '')}`, { name: 'x' })).status, 404, path)
+      }
+    assert.equal((await admin('GET /api/v1/integrations/seven')).status, 400)
+  })
+
   test('creating an application integration answers 201 with its address, its fields and never the key', async () => {
     const { app } = await anApplication()
     const fields = {

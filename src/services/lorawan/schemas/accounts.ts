@@ -15,7 +15,7 @@ const AccountIntegration = Type.Object(
       'Links the tenant with a user of a LoRaWAN network, who owns gateways. The MQTT fields are kept and not used.',
   },
 )
-const params = Type.Object({ accountIntegrationId: common.id('account integration') })
+const params = Type.Object({ accountIntegrationId: common.pathId('account integration') })
 const missing = 'The integration does not exist, or the caller may not read it.'
 
 export const createAccount = {

@@ -41,7 +41,7 @@ const WithDevices = Type.Object(
   { title: 'AppIntegrationWithDevices', description: 'An application integration with its devices.' },
 )
 
-const params = Type.Object({ appIntegrationId: common.id('application integration') })
+const params = Type.Object({ appIntegrationId: common.pathId('application integration') })
 const missing = 'The integration does not exist, or the caller may not read it.'
 const etagText =
   'The ETag covers what people configure, and the list of devices; connection states and statistics do not change it.'

@@ -122,6 +122,8 @@ export const endpointFields = {
 }
 
 export const id = (noun: string) => SerialId({ description: `Id of the ${noun}.` })
+/** An id in a path: an integer that cannot be an id is answered with 404, like an unknown one. */
+export const pathId = (noun: string) => Type.Integer({ description: `Id of the ${noun}.` })
 export const endpointId = Type.String({ description: 'Id of the endpoint that represents it.' })
 export const appVersionName = Name({
   description: 'Application version of the endpoints that are registered together with devices or gateways.',

@@ -67,10 +67,10 @@ const DeviceIntegration = Type.Object(
   { title: 'DeviceIntegration', description: 'Links a device of the network with an endpoint.' },
 )
 
-const ofIntegration = Type.Object({ appIntegrationId: common.id('application integration') })
+const ofIntegration = Type.Object({ appIntegrationId: common.pathId('application integration') })
 const params = Type.Object({
-  appIntegrationId: common.id('application integration'),
-  deviceIntegrationId: common.id('device integration'),
+  appIntegrationId: common.pathId('application integration'),
+  deviceIntegrationId: common.pathId('device integration'),
 })
 const missing = 'The integration or the device integration does not exist, or the caller may not read it.'
 

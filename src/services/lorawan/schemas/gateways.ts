@@ -72,10 +72,10 @@ const NewGateway = Type.Object(
   { title: 'NewGatewayIntegration', description: 'A gateway to link.' },
 )
 
-const ofAccount = Type.Object({ accountIntegrationId: common.id('account integration') })
+const ofAccount = Type.Object({ accountIntegrationId: common.pathId('account integration') })
 const params = Type.Object({
-  accountIntegrationId: common.id('account integration'),
-  gatewayIntegrationId: common.id('gateway integration'),
+  accountIntegrationId: common.pathId('account integration'),
+  gatewayIntegrationId: common.pathId('gateway integration'),
 })
 const missing = 'The integration or the gateway integration does not exist, or the caller may not read it.'
 

@@ -2,6 +2,7 @@
 import type { Sql } from '../../../kernel/db.ts'
 import type { Window } from '../../../kernel/paging.ts'
 import type { ConnectionFields, IntegrationRow } from './app-integrations.ts'
+import { rowIdOf } from './row-id.ts'
 import type { Status } from './status.ts'
 
 export async function insertAccount(
@@ -13,12 +14,14 @@ export async function insertAccount(
 }
 
 export async function findAccount(sql: Sql, id: number): Promise<IntegrationRow | undefined> {
-  const [row] = await sql<IntegrationRow[]>`select * from lorawan.account_integrations where id = ${id}`
+  const [row] = await sql<IntegrationRow[]>`select * from lorawan.account_integrations where id = ${rowIdOf(id)}`
   return row
 }
 
 export async function lockAccount(sql: Sql, id: number): Promise<IntegrationRow | undefined> {
-  const [row] = await sql<IntegrationRow[]>`select * from lorawan.account_integrations where id = ${id} for update`
+  const [row] = await sql<
+    IntegrationRow[]
+  >`select * from lorawan.account_integrations where id = ${rowIdOf(id)} for update`
   return row
 }
 

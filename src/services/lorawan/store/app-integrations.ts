@@ -1,6 +1,7 @@
 /** SQL of application integrations and the state of their sessions. */
 import type { Fragment, Sql } from '../../../kernel/db.ts'
 import type { Window } from '../../../kernel/paging.ts'
+import { rowIdOf } from './row-id.ts'
 import type { Status } from './status.ts'
 
 /** The connection from an application or account integration to its network. */
@@ -57,13 +58,13 @@ export async function insertAppIntegration(
 }
 
 export async function findAppIntegration(sql: Sql, id: number): Promise<AppIntegrationRow | undefined> {
-  const [row] = await sql<AppIntegrationRow[]>`select ${columns(sql)} from ${source(sql)} where i.id = ${id}`
+  const [row] = await sql<AppIntegrationRow[]>`select ${columns(sql)} from ${source(sql)} where i.id = ${rowIdOf(id)}`
   return row
 }
 
 export async function lockAppIntegration(sql: Sql, id: number): Promise<AppIntegrationRow | undefined> {
   const [row] = await sql<AppIntegrationRow[]>`
-    select ${columns(sql)} from ${source(sql)} where i.id = ${id} for update of i`
+    select ${columns(sql)} from ${source(sql)} where i.id = ${rowIdOf(id)} for update of i`
   return row
 }
 

@@ -1,6 +1,7 @@
 /** SQL of device integrations. */
 import type { Fragment, Sql } from '../../../kernel/db.ts'
 import type { Window } from '../../../kernel/paging.ts'
+import { rowIdOf } from './row-id.ts'
 import type { Status } from './status.ts'
 
 export interface NewDeviceIntegration {
@@ -73,7 +74,7 @@ export async function findDevice(
   device: { appIntegrationId: number; id: number },
 ): Promise<DeviceIntegrationRow | undefined> {
   const [row] = await sql<DeviceIntegrationRow[]>`
-    select ${columns(sql)} from ${source(sql)} where d.app_integration_id = ${device.appIntegrationId} and d.id = ${device.id}`
+    select ${columns(sql)} from ${source(sql)} where d.app_integration_id = ${rowIdOf(device.appIntegrationId)} and d.id = ${rowIdOf(device.id)}`
   return row
 }
 
@@ -82,7 +83,7 @@ export async function lockDevice(
   device: { appIntegrationId: number; id: number },
 ): Promise<DeviceIntegrationRow | undefined> {
   const [row] = await sql<DeviceIntegrationRow[]>`
-    select ${columns(sql)} from ${source(sql)} where d.app_integration_id = ${device.appIntegrationId} and d.id = ${device.id}
+    select ${columns(sql)} from ${source(sql)} where d.app_integration_id = ${rowIdOf(device.appIntegrationId)} and d.id = ${rowIdOf(device.id)}
     for update of d`
   return row
 }

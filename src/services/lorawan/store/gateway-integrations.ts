@@ -1,6 +1,7 @@
 /** SQL of gateway integrations. */
 import type { Fragment, Sql } from '../../../kernel/db.ts'
 import type { Window } from '../../../kernel/paging.ts'
+import { rowIdOf } from './row-id.ts'
 import type { Status } from './status.ts'
 
 export interface NewGatewayIntegration {
@@ -71,7 +72,7 @@ export async function findGateway(
 ): Promise<GatewayIntegrationRow | undefined> {
   const [row] = await sql<GatewayIntegrationRow[]>`
     select * from lorawan.gateway_integrations
-    where account_integration_id = ${gateway.accountIntegrationId} and id = ${gateway.id}`
+    where account_integration_id = ${rowIdOf(gateway.accountIntegrationId)} and id = ${rowIdOf(gateway.id)}`
   return row
 }
 
@@ -81,7 +82,7 @@ export async function lockGateway(
 ): Promise<GatewayIntegrationRow | undefined> {
   const [row] = await sql<GatewayIntegrationRow[]>`
     select * from lorawan.gateway_integrations
-    where account_integration_id = ${gateway.accountIntegrationId} and id = ${gateway.id} for update`
+    where account_integration_id = ${rowIdOf(gateway.accountIntegrationId)} and id = ${rowIdOf(gateway.id)} for update`
   return row
 }
 
