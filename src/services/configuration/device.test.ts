@@ -7,6 +7,7 @@ import { ConfigurationApplied, ConfigurationUpdated } from './events.ts'
 
 const {
   waypost,
+  test: extension,
   admin,
   ok,
   aTestEndpoint,
@@ -158,6 +159,35 @@ suite('a connected device gets a push', () => {
     const last = await connected()
     await last.receivesNothing()
     await last.end()
+  })
+
+  test('a connected device does not get a push on connect of a configuration that it got while it connected', async () => {
+    const { app, version } = await anApplication()
+    // Eight endpoints occupy all slots for pushes on connect, so that the push of the write comes before that of the ninth.
+    const endpoints = await Promise.all(Array.from({ length: 9 }, () => anEndpoint(version)))
+    const last = testEndpoint({ app, version, ...endpoints.at(-1)! })
+    const isBlocked = Promise.withResolvers<never[]>()
+    const connected: string[] = []
+    const { connected: original } = extension
+    extension.connected = ({ endpointId }) => {
+      connected.push(endpointId)
+      return endpointId === last.endpointId ? Promise.resolve([]) : isBlocked.promise
+    }
+    try {
+      const sensor = await device()
+      for (const endpoint of endpoints.slice(0, -1)) await testEndpoint({ app, version, ...endpoint }).connect(sensor)
+      await eventually(() => assert.equal(connected.length, 8))
+      await last.connect(sensor)
+      const { configId } = await last.put({ n: 1 })
+      assert.equal((await sensor.receives(last.topic(status))).json.configId, configId)
+      isBlocked.resolve([])
+      await eventually(() => assert.equal(connected.at(-1), last.endpointId))
+      await sensor.receivesNothing()
+      await sensor.end()
+    } finally {
+      isBlocked.resolve([])
+      extension.connected = original!
+    }
   })
 
   test('a connected device gets no push of a configuration name whose pushes it has stopped', async () => {

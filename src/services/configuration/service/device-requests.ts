@@ -1,8 +1,7 @@
 /** Implements the requests and reports of devices (extension `cmx`). */
-import { createBatcher } from '../../../kernel/batcher.ts'
 import type { Db } from '../../../kernel/db.ts'
 import type { DeviceEndpoint, Push } from '../../../kernel/device.ts'
-import type { DeviceConfiguration, DeviceConfigurations } from '../../../kernel/device-configuration.ts'
+import type { DeviceConfigurations } from '../../../kernel/device-configuration.ts'
 import { defaultName } from '../schemas.ts'
 import * as store from '../store/deliveries.ts'
 import type { Contents } from './contents.ts'
@@ -17,17 +16,10 @@ interface Deps {
   db: Pick<Db, 'sql'>
   contents: Contents
   handovers: Handovers
-  pushes: Pick<Pushes, 'handedOver'>
+  pushes: Pick<Pushes, 'handedOver' | 'onConnect'>
 }
 
-const lookupsPerStatement = 500
-
 export function createDeviceOperations({ db, contents, handovers, pushes }: Deps): DeviceOperations {
-  const outdated = createBatcher<DeviceEndpoint, store.EffectiveRow[]>(async (endpoints) => {
-    const rows = Map.groupBy(await store.findOutdated(db.sql, endpoints), ({ position }) => position)
-    return endpoints.map((_, position) => rows.get(position) ?? [])
-  }, lookupsPerStatement)
-
   return {
     async current(endpoint, name = defaultName, known) {
       const found = await store.findEffectiveId(db.sql, { ...endpoint, name })
@@ -44,13 +36,10 @@ export function createDeviceOperations({ db, contents, handovers, pushes }: Deps
     applied: (endpoint, { name = defaultName, configId, statusCode, reasonPhrase = null }) =>
       handovers.report({ ...endpoint, name, configId, statusCode, reasonPhrase }),
 
+    /** Sends the pushes itself, in the order of other pushes, so that none is sent twice on a connection. */
     async outdated(endpoint) {
-      const configurations: DeviceConfiguration[] = []
-      for (const { name, configId } of (await outdated(endpoint)) ?? []) {
-        const content = await contents.find(endpoint.tenantId, configId)
-        if (content) configurations.push({ name, configId, config: content.value })
-      }
-      return configurations
+      await pushes.onConnect(endpoint)
+      return []
     },
 
     handedOver(endpoint, { name = defaultName, payload }) {

@@ -3,6 +3,7 @@
  * effective configurations and sends them to its own connections. Configurations that a node misses are sent when the endpoint connects again.
  */
 import type { Gateway } from '../../../gateway/contract.ts'
+import { createBatcher } from '../../../kernel/batcher.ts'
 import { sleep } from '../../../kernel/clock.ts'
 import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
@@ -45,6 +46,8 @@ export interface Pushes {
   /** Pushes the effective configurations to these endpoints, where they are connected, with the commit of `sql`. */
   pageWritten(sql: Sql, page: WrittenPage): Promise<void>
   defaultWritten(sql: Sql, written: { tenantId: string; versionName: string }): Promise<void>
+  /** Pushes the configurations that an endpoint has not applied, after it has connected to this node. */
+  onConnect(endpoint: store.DeviceRef): Promise<void>
   /** Remembers the configurations that were pushed to a connection of this node. */
   handedOver(endpointId: string, name: string, configId: string): void
   /** Pushes the effective configurations again, on this node. */
@@ -64,11 +67,13 @@ interface Deps {
 }
 
 interface Parts extends Deps {
+  /** Runs all pushes of an endpoint one after the other. */
   ordered: ReturnType<typeof createKeyedMutex>['run']
   running: Set<Promise<void>>
+  outdated(endpoint: store.DeviceRef): Promise<store.EffectiveRow[] | undefined>
   /**
-   * The last configuration that was pushed, by connection and name, so that a device that changes its version while
-   * it connects gets the same configuration only once.
+   * The last configuration that was pushed, by connection and name, so that a device whose configuration or version
+   * changes while it connects gets the same configuration only once.
    */
   pushed: WeakMap<object, Map<string, string>>
 }
@@ -78,11 +83,17 @@ const recheckMs = 1000
 const attemptsMax = 5
 const endpointsPerPage = 500
 const concurrentPushes = 25
+const lookupsPerStatement = 500
 
 export function createPushes(deps: Deps): Pushes {
   const { kit, gateway } = deps
   const { signals } = kit
-  const parts: Parts = { ...deps, ordered: createKeyedMutex().run, running: new Set(), pushed: new WeakMap() }
+  const outdated = createBatcher<store.DeviceRef, store.EffectiveRow[]>(async (endpoints) => {
+    const rows = Map.groupBy(await store.findOutdated(kit.db.sql, endpoints), ({ position }) => position)
+    return endpoints.map((_, position) => rows.get(position) ?? [])
+  }, lookupsPerStatement)
+  const ordered = createKeyedMutex().run
+  const parts: Parts = { ...deps, ordered, running: new Set(), outdated, pushed: new WeakMap() }
   const pushChange = (change: EndpointChange) => start(parts, () => pushToEndpoint(parts, change))
   signals.on(EndpointChanged, pushChange)
   signals.on(PageWritten, (page) => start(parts, () => pushPage(parts, page)))
@@ -103,6 +114,10 @@ export function createPushes(deps: Deps): Pushes {
     pageWritten: (sql, page) => signals.send(sql, 'all', PageWritten, page),
     batchWritten: (sql, batch) => signals.send(sql, 'all', BatchWritten, batch),
     defaultWritten: (sql, written) => signals.send(sql, 'all', DefaultWritten, written),
+    onConnect: (endpoint) =>
+      ordered(endpoint.endpointId, async () => {
+        for (const row of (await outdated(endpoint)) ?? []) await send(parts, endpoint, row)
+      }),
     handedOver: (endpointId, name, configId) => remember(parts, endpointId, name, configId),
     pushAgain: pushChange,
     async settled() {
@@ -158,17 +173,14 @@ const pushToEndpoint = (parts: Parts, { name, endpointId }: EndpointChange) =>
   })
 
 /** Finds what an endpoint lacks in its new version. A device may have applied a configuration, then got that of another version. */
-async function findAfterMove(
-  { kit, gateway, pushed }: Parts,
-  endpoint: store.DeviceRef,
-): Promise<store.EffectiveRow[]> {
-  const { sql } = kit.db
-  const outdated = await store.findOutdated(sql, [endpoint])
-  const connection = gateway.connectionOf(endpoint.endpointId)
-  const last = connection && pushed.get(connection)
+async function findAfterMove(parts: Parts, endpoint: store.DeviceRef): Promise<store.EffectiveRow[]> {
+  const outdated = (await parts.outdated(endpoint)) ?? []
+  const connection = parts.gateway.connectionOf(endpoint.endpointId)
+  const last = connection && parts.pushed.get(connection)
   if (!last) return outdated
   const names = new Set(outdated.map(({ name }) => name))
-  return (await store.findEffectiveIds(sql, [endpoint])).filter(({ name }) => names.has(name) || last.has(name))
+  const effective = await store.findEffectiveIds(parts.kit.db.sql, [endpoint])
+  return effective.filter(({ name }) => names.has(name) || last.has(name))
 }
 
 async function pushPage(parts: Parts, { tenantId, versionName, name, endpointIds }: WrittenPage) {
@@ -186,7 +198,7 @@ async function pushBatch(parts: Parts, { tenantId, configId }: { tenantId: strin
     const connectedRows = rows.filter(
       ({ endpointId, versionName }) => gateway.connectedEndpoint(endpointId)?.versionName === versionName,
     )
-    await inTurn(connectedRows, pace, (row) => send(parts, { tenantId, ...row }, { name: row.name, configId }))
+    await inTurn(connectedRows, pace, (row) => sendInOrder(parts, { tenantId, ...row }, { name: row.name, configId }))
     if (rows.length < endpointsPerPage) return
     after = rows.at(-1)!.endpointId
   }
@@ -205,7 +217,7 @@ async function pushUndispatched(parts: Parts, isWanted: (endpoint: store.DeviceR
   for (let at = 0; at < endpoints.length && !kit.stopping.aborted; at += endpointsPerPage) {
     const some = endpoints.slice(at, at + endpointsPerPage)
     const rows = await store.findUndispatched(kit.db.sql, some)
-    await inTurn(rows, pace, (row) => send(parts, some[row.position]!, row))
+    await inTurn(rows, pace, (row) => sendInOrder(parts, some[row.position]!, row))
   }
 }
 
@@ -225,10 +237,19 @@ function remember({ gateway, pushed }: Parts, endpointId: string, name: string, 
   else pushed.set(connection, new Map([[name, configId]]))
 }
 
+interface Sent {
+  name: string
+  configId: string
+}
+
+const sendInOrder = (parts: Parts, endpoint: store.DeviceRef, configuration: Sent) =>
+  parts.ordered(endpoint.endpointId, () => send(parts, endpoint, configuration))
+
+/** Sends a configuration that was not the last one on this connection. Call it in the order of the endpoint. */
 async function send(
   { gateway, contents, pushed }: Parts,
   { tenantId, endpointId }: store.DeviceRef,
-  { name, configId }: { name: string; configId: string },
+  { name, configId }: Sent,
 ) {
   const connection = gateway.connectionOf(endpointId)
   if (connection && pushed.get(connection)?.get(name) === configId) return
