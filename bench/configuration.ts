@@ -50,7 +50,8 @@ async function measure(bench: BenchPlatform): Promise<Figure[]> {
     puts.push(performance.now() - began)
     if (put.endpointsCount !== endpoints) throw new Error(`${put.endpointsCount} endpoints instead of ${endpoints}`)
     while ((received.get(name) ?? 0) < endpoints) {
-      if (performance.now() - began > 60_000) throw new Error(`${received.get(name)} devices got it within a minute`)
+      if (performance.now() - began > 60_000)
+        throw new Error(`only ${received.get(name) ?? 0} devices received the configuration within a minute`)
       await new Promise((resolve) => setTimeout(resolve, 5))
     }
     arrivals.push(performance.now() - began)

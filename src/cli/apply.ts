@@ -46,7 +46,7 @@ export async function run(args: string[]): Promise<number> {
 }
 
 async function confirm() {
-  if (!process.stdin.isTTY) throw usageError('nobody can be asked here; give --yes')
+  if (!process.stdin.isTTY) throw usageError('this is not a terminal, so nobody can confirm the plan; give --yes')
   const lines = createInterface({ input: process.stdin, output: process.stderr })
   const answer = await lines.question('Do this? Type yes: ')
   lines.close()

@@ -296,7 +296,7 @@ function createOpen(
     const proxies = createProxyProtocol({
       isOn: settings.proxyProtocol,
       isProxy: platform.trustProxy,
-      refused: (address, problem) => recordRefusal('mqtt', address, 'proxy_header', `the header is ${problem}`),
+      refused: (address, problem) => recordRefusal('mqtt', address, 'proxy_header', problem),
     })
     const deps: ListenerDeps = { host: platform.host, sessions, limits, descriptors, recordRefusal, log, proxies }
     const mqtt = await openMqtt(deps, settings.mqttPort)

@@ -14,7 +14,10 @@ const headerMs = 5000
 /** Maximum number of connections whose header is not read yet. Only trusted proxies can open such connections. */
 const pendingMax = 1000
 
-export type HeaderProblem = 'malformed' | 'too slow' | 'too many at once'
+export type HeaderProblem =
+  | 'the header is malformed'
+  | 'the header arrives too slowly'
+  | 'too many headers at the same time'
 
 export interface ProxyProtocol {
   /** Calls `ready` with the address of the client, or closes the connection. */
@@ -41,9 +44,9 @@ export function createProxyProtocol(options: {
       refused(proxy, problem)
       socket.destroy()
     }
-    if (pending.size >= pendingMax) return refuse('too many at once')
+    if (pending.size >= pendingMax) return refuse('too many headers at the same time')
     let head: Buffer | undefined
-    const timer = setTimeout(refuse, headerMs, 'too slow')
+    const timer = setTimeout(refuse, headerMs, 'the header arrives too slowly')
     pending.add(socket)
 
     function end() {
@@ -57,11 +60,11 @@ export function createProxyProtocol(options: {
       head ??= takeBytes(socket, headLength)
       if (head === undefined) return
       const length = head.readUInt16BE(14)
-      if (!isHead(head) || length > restMax) return refuse('malformed')
+      if (!isHead(head) || length > restMax) return refuse('the header is malformed')
       const rest = length === 0 ? Buffer.alloc(0) : takeBytes(socket, length)
       if (rest === undefined) return
       const address = addressIn(head, rest)
-      if (address === undefined) return refuse('malformed')
+      if (address === undefined) return refuse('the header is malformed')
       end()
       ready(address === 'own' ? proxy : address)
     }

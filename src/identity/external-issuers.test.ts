@@ -221,7 +221,7 @@ describe('tokens of an external issuer', () => {
     for (const issuer of ['http://waypost.test/auth/realms/acme', 'http://WAYPOST.test:80/', 'http://waypost.test']) {
       const answer = await admin()(`POST ${root}/issuers`, { issuer, audience: 'waypost' })
       assert.equal(answer.status, 400, issuer)
-      assert.match(answer.body.message, /our own/)
+      assert.match(answer.body.message, /not of this platform/)
     }
   })
 

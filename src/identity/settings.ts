@@ -6,7 +6,7 @@ export const identitySettings = defineSettings(
       kind: 'integer',
       default: '8',
       range: [8, 64],
-      meaning: 'least number of characters of a new password of a user; passwords that were set before keep working',
+      meaning: 'minimum number of characters of a new password of a user; passwords that were set before keep working',
     },
     PASSWORD_ALLOW_COMMON: {
       kind: 'switch',

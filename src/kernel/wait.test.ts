@@ -236,7 +236,7 @@ suite('a wait for a row', () => {
     assert.equal(waits.size, 0)
   })
 
-  test('a wait for a row rejects at the limit before the row is stored, and when storing fails', async () => {
+  test('a wait for a row that exceeds the limit is rejected before the row is stored; a wait rejects if storing fails', async () => {
     const { waits, states } = aNode({ perTenant: 1, total: 1 })
     let stored = 0
     const start = (storing: () => Promise<{ id: string; state: string; limitMs: number }>) =>

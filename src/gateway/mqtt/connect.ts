@@ -197,7 +197,7 @@ function closeOldConnection(old: Peer) {
 function startConnection(peer: Peer, session: Session, packet: Connect, present: boolean) {
   const { layer, client } = peer
   if (!writeConnack(peer, present && peer.version > 3, Code.success, connackProperties(peer, packet))) {
-    end(peer, Code.tooLarge, 'no answer is small enough for this client')
+    end(peer, Code.tooLarge, 'the client accepts only packets that are smaller than the answer')
     return
   }
   peer.phase = Phase.open

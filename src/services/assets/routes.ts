@@ -13,7 +13,7 @@ import { type AssetTypeOperations, etagOfType } from './service/types.ts'
 import type { AssetsService } from './service.ts'
 
 const v1 = '/api/v1'
-/** Limit of bodies, which hold JSON as text, in which every quote is escaped. */
+/** Maximum size of a body. It is large, because a body contains JSON as text, with every quote escaped. */
 const bodyBytesMax = 1024 * 1024
 
 export function routes(http: Http, service: AssetsService) {
@@ -120,7 +120,7 @@ const assetView = ({ assetId, assetTypeId, definition, uiJsonSchema, tenantId, p
   updatedAt: row.updatedDate,
 })
 
-/** Adds a function that parses the definition to its text; errors are thrown when it is called. */
+/** Replaces the definition by its text and a function that parses it, which throws if the text is wrong. */
 const withDefinition = <B extends { definition: string }>({ definition: text, ...body }: B) => ({
   ...body,
   definition: {

@@ -4,7 +4,7 @@ import { defineError } from '../../kernel/errors.ts'
 export const NoIndex = defineError<{ index: string }>(
   'no_such_index',
   404,
-  'There is no index {index}: it is the tenant ID, a dash and the name of an application that the caller may read',
+  'There is no index {index}; expected the tenant id, a dash and the name of an application that the caller may read',
 )
 export const NoTemplate = defineError<{ index: string }>('no_such_template', 404, 'The index {index} has no template')
 export const NoPipeline = defineError<{ pipelineId: string }>(

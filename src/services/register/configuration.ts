@@ -48,7 +48,7 @@ function checkConnectivityKeys(config: Static<typeof ConnectivityShape>): Config
   if (state !== at) return undefined
   return {
     path: ['connectivity', 'metadata-keys'],
-    problem: `"${state}" would be the name of both state and state-ts`,
+    problem: `state and state-ts need different names; both are "${state}"`,
   }
 }
 

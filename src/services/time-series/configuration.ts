@@ -58,9 +58,12 @@ const keptDays = (description: string) => Type.Integer({ minimum: 1, maximum: re
 
 const RetentionShape = Type.Object(
   {
-    days: Type.Optional(keptDays('Points of series that are not named are deleted after so many days')),
+    days: Type.Optional(keptDays('Points of series that are not named are deleted after this number of days')),
     series: Type.Optional(
-      Type.Record(Type.String({ maxLength: 300 }), keptDays('Points of this series are deleted after so many days')),
+      Type.Record(
+        Type.String({ maxLength: 300 }),
+        keptDays('Points of this series are deleted after this number of days'),
+      ),
     ),
   },
   { additionalProperties: false },

@@ -30,7 +30,7 @@ export function plainSample(metric: string, payload: Buffer): Record<string, unk
   if (metric.length > 255 || metric.includes('\0') || !metric.isWellFormed())
     throw invalidField('metric', 'expected up to 255 characters')
   const invalidPayload = () =>
-    InvalidRequest({ problem: 'payload: expected a number, and perhaps its unit, such as 47 or 47%' })
+    InvalidRequest({ problem: 'payload: expected a number, optionally with its unit, such as 47 or 47%' })
   if (payload.length > plainBytesMax || !isUtf8(payload)) throw invalidPayload()
   const [, source, unit = ''] = payload.toString('utf8').trim().match(plainPattern) ?? []
   if (source === undefined || unit.includes('\0')) throw invalidPayload()

@@ -25,7 +25,7 @@ export const recheckFailed = defineLogMessage({
 export const connectivityNotStored = defineLogMessage({
   level: 'warn',
   text: 'storing connectivity as a series failed; the points are dropped',
-  cause: 'The application rejects them for good, for example because it has as many series as it may have.',
+  cause: 'The points can never be stored, for example because the application has the maximum number of series.',
   action:
     'Read the error: raise WAYPOST_SERIES_PER_APPLICATION, or correct the series name in the configuration of epl.',
 })
@@ -60,7 +60,7 @@ export const packingFailed = defineLogMessage({
 
 export const placeSeriesUnread = defineLogMessage({
   level: 'warn',
-  text: 'reading which series has the places of endpoints failed; a place in a sample is not on the map, the next sample retries',
+  text: 'reading which series has the places of endpoints failed; the place in a sample is not shown on the map until the next sample',
   cause: 'The database did not answer.',
   action: 'Nothing if it happens once. If it repeats, check the database and its connections.',
 })

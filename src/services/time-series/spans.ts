@@ -17,6 +17,6 @@ export function spanOf({ fromDate, toDate, includeTime }: Dates, now: Date): Spa
   if (from === undefined) throw invalidField('fromDate', expected)
   if (to === undefined) throw invalidField('toDate', expected)
   // Two exclusive bounds of the same moment are two milliseconds apart.
-  if (from > to + 2) throw invalidField('toDate', 'expected a moment that is not before fromDate')
+  if (from > to + 2) throw invalidField('toDate', 'expected a time that is not before fromDate')
   return { from, to }
 }

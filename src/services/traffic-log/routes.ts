@@ -17,7 +17,7 @@ function spanOf({ fromCreatedAt, toCreatedAt }: { fromCreatedAt?: string; toCrea
   const to =
     toCreatedAt === undefined ? allTime.to : Math.min(allTime.to, momentOf('toCreatedAt', toCreatedAt, now) + 1)
   if (fromCreatedAt !== undefined && toCreatedAt !== undefined && to <= from)
-    throw invalidField('toCreatedAt', 'expected a moment that is not before fromCreatedAt')
+    throw invalidField('toCreatedAt', 'expected a time that is not before fromCreatedAt')
   return { from, to }
 }
 

@@ -57,7 +57,7 @@ export function createApiKeys({ db, bus, now, newId }: Pick<Kit, 'db' | 'bus' | 
         throw invalidField('expiresAt', 'expected a time in the future')
       if (expiresAt && expiresAt.getUTCFullYear() > 9999) throw invalidField('expiresAt', 'expected a year up to 9999')
       if (owner.expiresAt !== null && expiresAt!.getTime() > owner.expiresAt.getTime())
-        throw invalidField('expiresAt', 'expected a time before the key that asks expires')
+        throw invalidField('expiresAt', 'expected a time that is not after the expiry of the API key of this request')
       const key = keyPrefix + newSecret()
       const row: store.ApiKeyRow = {
         id: newId(),

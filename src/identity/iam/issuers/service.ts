@@ -30,7 +30,7 @@ export function createIssuers(kit: Pick<Kit, 'db' | 'bus' | 'now' | 'newId' | 'b
     const url = new URL(issuer)
     if (url.search !== '' || url.hash !== '') throw invalidField('issuer', 'must not have a query or fragment')
     if (url.origin === new URL(kit.baseUrl()).origin)
-      throw invalidField('issuer', 'expected another provider, this one is our own')
+      throw invalidField('issuer', 'expected the issuer of another provider, not of this platform')
   }
 
   return {

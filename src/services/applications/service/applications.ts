@@ -49,7 +49,7 @@ export function createApplicationOperations(
 
   function chooseName(requested: string | undefined): string {
     if (settings.generateApplicationNames) {
-      if (requested) throw invalidField('name', 'must be empty, names are generated here')
+      if (requested) throw invalidField('name', 'must be empty, because the platform generates the names')
       return newName()
     }
     if (requested === undefined) throw invalidField('name', 'is required')

@@ -72,7 +72,7 @@ export async function merge(
     requireInstance(kit.instances, instance, 'serviceInstanceName')
     const { applicationName, versionName } = target
     if (versionName === undefined && isObject(patch) && Object.hasOwn(patch, 'versions'))
-      throw invalidField('versions', 'is kept for the versions: change each at its own address')
+      throw invalidField('versions', 'cannot be set here; change the configuration of each version at its own path')
     const [stored] = await store.findConfigurations(sql, { tenantId, ...target, instances: [instance] })
     const config = mergePatch(stored?.config ?? {}, patch)
     await save(kit, sql, tenantId, { instance, applicationName, versionName, config, path: 'body' })
@@ -129,7 +129,7 @@ export async function replaceForTenant(
   await kit.db.tx(async (sql) => {
     for (const { instance, config, path } of entries) {
       if (query.instances && !query.instances.includes(instance))
-        throw invalidField(path, 'is not one of serviceInstanceName')
+        throw invalidField(path, 'is not named by the parameter serviceInstanceName')
       validateConfiguration(kit.instances, { instance, level: 'tenant', path }, config)
       const changed = await store.saveTenantConfiguration(sql, { tenantId, instance, config })
       if (changed) await kit.bus.publish(sql, ConfigurationChanged, { tenantId, instance, level: 'tenant' })

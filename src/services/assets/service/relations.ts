@@ -51,7 +51,7 @@ async function lockEntities({ register }: Deps, sql: Sql, ctx: Ctx, relations: E
     else requireEndpointUpdate(ctx, endpoints.get(entityId), notFound)
   }
   const tenantIds = new Set([...endpointRows, ...assetRows].map(({ tenantId }) => tenantId))
-  if (tenantIds.size > 1) throw InvalidRequest({ problem: 'body: relations stay within one tenant' })
+  if (tenantIds.size > 1) throw InvalidRequest({ problem: 'body: all entities must belong to one tenant' })
   return [...tenantIds][0]!
 }
 

@@ -76,7 +76,7 @@ export function createExports(kit: Kit, services: Services): ExportOperations {
       const now = kit.now()
       const from = timeOfField('fromCreatedAt', fromCreatedAt, now) ?? 0
       const to = Math.min((timeOfField('toCreatedAt', toCreatedAt, now) ?? now.getTime()) + 1, now.getTime() + 1)
-      if (to <= from) throw invalidField('toCreatedAt', 'expected a moment that is not before fromCreatedAt')
+      if (to <= from) throw invalidField('toCreatedAt', 'expected a time that is not before fromCreatedAt')
       const data = { format, gzip, request: { ...conditions, from, to } }
       return await createExport(deps, ctx, ExportTraffic, data, 'traffic')
     },

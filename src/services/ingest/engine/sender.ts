@@ -35,7 +35,7 @@ export function createSender(
   const { db, log, members } = kit
   const skipped = kit.metrics.counter(
     'waypost_ingest_documents_not_sent_total',
-    'Number of documents that the search engine does not get, because too many waited for it.',
+    'Number of documents that were not sent to the search engine, because too many were waiting.',
   )
   let [waiting, reportedAt, failures] = [0, Number.NEGATIVE_INFINITY, 0]
   let isStopped = false

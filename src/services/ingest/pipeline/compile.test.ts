@@ -68,8 +68,8 @@ test('wrong options are refused with the words of the search engine', () => {
     /script_exception: compile error \(illegal_argument_exception: unexpected end/,
   )
   assert.match(one({ set: { field: 'a', value: 1, if: '1' } }), /class_cast_exception/)
-  assert.match(one('set'), /a processor is an object/)
-  assert.match(one({ set: {}, drop: {} }), /a processor is an object with one field/)
+  assert.match(one('set'), /a processor must be an object/)
+  assert.match(one({ set: {}, drop: {} }), /a processor must be an object with one field/)
   assert.match(one({ constructor: {} }), /No processor type exists/)
   assert.match(one({ __proto__x: {} }), /No processor type exists/)
 })

@@ -51,7 +51,7 @@ export function compilePipeline(
 ): CompileResult {
   const building: Building = { mistakes: [], count: 0, lookup, settings }
   startMeter()
-  if (!(definition instanceof Map)) return { mistakes: [mistake('', new ConfigError('a pipeline is an object'))] }
+  if (!(definition instanceof Map)) return { mistakes: [mistake('', new ConfigError('a pipeline must be an object'))] }
   const processors = definition.get('processors')
   if (!Array.isArray(processors))
     return { mistakes: [mistake('processors', new ConfigError('required property is missing', 'processors'))] }
@@ -111,12 +111,12 @@ function compileProcessor(definition: unknown, path: string, building: Building,
     if (++building.count > processorsMax) throw new ConfigError(`a pipeline has at most ${processorsMax} processors`)
     if (depth > depthMax) throw new ConfigError('processors are nested too deeply')
     if (!(definition instanceof Map) || definition.size !== 1)
-      throw new ConfigError('a processor is an object with one field, its type')
+      throw new ConfigError('a processor must be an object with one field, its type')
     const [[type, options]] = [...definition] as [[string, unknown]]
     position = `${path}.${type}`
     const found = findProcessor(type)
     if (!found) throw new ConfigError(`No processor type exists with name [${type}]`)
-    if (!(options instanceof Map)) throw new ConfigError('the options of a processor are an object')
+    if (!(options instanceof Map)) throw new ConfigError('the options of a processor must be an object')
     const config = openConfig(type, options)
     const wrap = compileCommon(config, position, building, depth)
     const run = found.compile(config, contextFor(position, building, depth))

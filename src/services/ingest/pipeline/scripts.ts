@@ -27,7 +27,7 @@ const scriptKeys = new Set(['source', 'inline', 'lang', 'params', 'options'])
 /** Reads `{source, lang, params}` or a text. */
 export function readScript(value: unknown): ScriptText {
   if (typeof value === 'string') return { source: value, params: frozen(new Map()) }
-  if (!(value instanceof Map)) throw new ConfigError('a script is a text or an object with [source]')
+  if (!(value instanceof Map)) throw new ConfigError('a script must be a text or an object with [source]')
   if (value.has('id')) throw new ConfigError('stored scripts are not supported', 'id', 'illegal_argument_exception')
   const unknown = [...value.keys()].filter((key) => !scriptKeys.has(String(key)))
   if (unknown.length > 0) throw new ConfigError(`unknown field of a script [${unknown.join(', ')}]`)

@@ -157,7 +157,7 @@ const readMatch: Reader = (body, at) => {
   const [field, match] = fieldOf(body, at)
   const value = scalar(isObject(match) ? match.query : match, `${at}.${field}`)
   const operator = isObject(match) && match.operator !== undefined ? String(match.operator).toLowerCase() : 'or'
-  if (operator !== 'or' && operator !== 'and') throw invalid(`${at}.${field}.operator: expected or, or and`)
+  if (operator !== 'or' && operator !== 'and') throw invalid(`${at}.${field}.operator: expected "or" or "and"`)
   const words =
     String(value)
       .toLowerCase()

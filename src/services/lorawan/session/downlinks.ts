@@ -193,7 +193,7 @@ async function encode({ codecs }: DownlinkDeps, device: Device, { payload }: Out
     return { fPort, payload: { frm_payload: frame } }
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    return { problem: 'The payload of a command to a LoRaWAN device is an object or a text' }
+    return { problem: 'The payload of a command to a LoRaWAN device must be an object or a text' }
   if (!device.encodes || formatter === null) return { fPort, payload: { decoded_payload: value } }
   const encoded = await codecs.encode({ tenantId, formatter, data: value, fPort })
   if ('error' in encoded) return { problem: encoded.error }

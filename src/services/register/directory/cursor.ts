@@ -24,7 +24,8 @@ export function positionOf(cursor: string, sort: Sort): Position {
   const fields = fieldsOf(cursor)
   if (!fields) throw invalidField('cursor', 'expected the nextCursor of a page')
   const [name, value, seq, isRest] = fields
-  if (name !== sortName(sort)) throw invalidField('cursor', 'it continues a list in another order; begin without it')
+  if (name !== sortName(sort))
+    throw invalidField('cursor', 'belongs to a list in another order; begin without a cursor')
   if (!hasValueOf(sort, value, isRest === 1)) throw invalidField('cursor', 'expected the nextCursor of a page')
   return { value: value ?? undefined, seq, isRest: isRest === 1 }
 }

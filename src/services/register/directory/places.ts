@@ -30,7 +30,7 @@ export interface Places {
   content: PlaceCluster[]
 }
 
-/** More places than this are not counted one by one: coarser cells, whose sums are kept, answer instead. */
+/** Maximum number of places that are counted one by one. If there are more, the stored sums of coarser cells are used instead. */
 const countedMax = 50_000
 
 export async function listPlaces({ db }: { db: Db }, ctx: Ctx, request: PlacesRequest): Promise<Places> {
@@ -44,7 +44,7 @@ export async function listPlaces({ db }: { db: Db }, ctx: Ctx, request: PlacesRe
 }
 
 function checkRectangle({ south, north }: Rectangle) {
-  if (north < south) throw invalidField('north', 'expected a latitude that is not south of south')
+  if (north < south) throw invalidField('north', 'expected a latitude that is not less than south')
 }
 
 async function keptClusters(db: Db, scope: Scope, rectangle: Rectangle, level: number): Promise<store.Cluster[]> {

@@ -8,7 +8,7 @@ import { findTextSample } from './store/candidates.ts'
 
 export interface TextSample {
   texts: string[]
-  /** The parts of each text. */
+  /** The n-grams of each text. */
   grams: Set<number>[]
   /** Approximate number of all texts. */
   size: number

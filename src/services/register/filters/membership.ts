@@ -127,7 +127,7 @@ async function evaluateInDatabase(sql: Sql, tenantId: string, costly: Map<Filter
 const tooSlow = () =>
   invalidField(
     'metadata',
-    `the patterns of the application's filters took longer than ${patternLimits.databaseMs / 1000} s on it`,
+    `comparing it with the patterns of the application's filters took longer than ${patternLimits.databaseMs / 1000} s`,
   )
 
 async function removeDeletedEndpoints(

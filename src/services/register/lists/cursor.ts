@@ -22,7 +22,7 @@ export function positionOf(cursor: string, isSorted: boolean): Position {
   if (!fields) throw invalidField('cursor', 'expected the nextCursor of a page')
   const [order, at, total] = fields
   if (isSorted !== (order === 'sorted'))
-    throw invalidField('cursor', 'it continues a list in another order; begin without it')
+    throw invalidField('cursor', 'belongs to a list in another order; begin without a cursor')
   return isSorted ? { after: undefined, offset: at, total } : { after: at, offset: 0, total }
 }
 

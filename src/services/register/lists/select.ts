@@ -185,7 +185,8 @@ async function findNumbers(sql: Sql, query: EndpointQuery, filters: FilterIndex,
   await store.limitTime(sql, selectMilliseconds)
   const { total, numbers } = await limited(() => store.findNumbers(sql, query, filters, 0))
   await store.resetTimeLimit(sql)
-  if (total > max) throw invalidField('select', `${total} endpoints match, and a job has at most ${max}; narrow it`)
+  if (total > max)
+    throw invalidField('select', `${total} endpoints match, but a job can have at most ${max}; narrow the selection`)
   return numbers
 }
 

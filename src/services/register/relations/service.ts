@@ -99,7 +99,7 @@ async function lockEnds(sql: Sql, ctx: Ctx, relations: Relation[]): Promise<stri
   const ends = ids.map((id) => requireEndpoint(ctx, id, refById.get(id)))
   for (const end of ends) requireEndpoint(ctx, end.endpointId, end, update)
   const tenants = [...new Set(ends.map(({ tenantId }) => tenantId))]
-  if (tenants.length > 1) throw InvalidRequest({ problem: 'body: relations stay within one tenant' })
+  if (tenants.length > 1) throw InvalidRequest({ problem: 'body: all endpoints must belong to one tenant' })
   return tenants[0] ?? ctx.tenantId
 }
 

@@ -98,7 +98,7 @@ export function headersOf(attribute: string, value: unknown): Record<string, str
     const key = name.toLowerCase()
     if (!headerName.test(name)) throw fail(`${JSON.stringify(name.slice(0, 100))} is not the name of a header`)
     if (ownHeaders.has(key)) throw fail(`the header ${name} is set by the platform`)
-    if (key in headers) throw fail(`the header ${name} is there twice`)
+    if (key in headers) throw fail(`the header ${name} occurs twice`)
     if (!['string', 'number', 'boolean'].includes(typeof given))
       throw fail(`the value of ${name} is not a text, number or boolean`)
     const text = String(given)

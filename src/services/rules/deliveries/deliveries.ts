@@ -71,7 +71,7 @@ export function createDeliveries(deps: DeliveriesDeps): Deliveries {
   }
   metrics.gauge(
     'waypost_rule_deliveries_waiting',
-    'Number of webhooks and e-mails of this node that are not ended.',
+    'Number of webhooks and e-mails of this node that have not ended.',
     [],
     (gauge) => gauge.set(state.entries.size),
   )

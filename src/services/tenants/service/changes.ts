@@ -39,7 +39,10 @@ export async function update(
     const { next, changed } = await updateFields(deps, sql, tenant, fields)
     const mustRebuild = needsRebuild(tenant, fields, changed)
     if (mustRebuild && status !== undefined && status !== tenant.status)
-      throw invalidField('status', 'change it apart from what the realm is built from')
+      throw invalidField(
+        'status',
+        'cannot change together with fields that rebuild the realm; change it in a request of its own',
+      )
     if (status !== undefined) await changeStatus(deps, sql, tenant, status)
     if (mustRebuild) await rebuild(deps, sql, next)
     // The login page shows these at once; a realm that is still to be built reads them anyway.

@@ -15,9 +15,9 @@ export interface ReductionRequest {
 /** Returns how points are reduced; undefined for all points. */
 export function reductionOf({ aggregate, interval, timeZone, points }: ReductionRequest): Reduction | undefined {
   if (points !== undefined && (aggregate ?? interval) !== undefined)
-    throw invalidField('points', 'cannot be together with aggregate and interval')
+    throw invalidField('points', 'cannot be combined with aggregate and interval')
   if (timeZone !== undefined && interval === undefined)
-    throw invalidField('timeZone', 'is only for aggregate and interval')
+    throw invalidField('timeZone', 'is allowed only with aggregate and interval')
   if (points !== undefined) return { points }
   if (aggregate === undefined && interval === undefined) return undefined
   if (aggregate === undefined) throw invalidField('aggregate', 'is required with interval')

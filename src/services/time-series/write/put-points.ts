@@ -75,7 +75,8 @@ function requireValidPoint({
   const invalid = (below: string, problem: string) =>
     PointRejected({ point: requestPath + below, problem }, { fields: { [requestPath + below]: [problem] } })
   const bare = name.startsWith(autoPrefix) ? name.slice(autoPrefix.length) : name
-  if (!seriesName.test(bare)) throw invalid('', 'a name of a series has letters, digits, dash and underscore')
+  if (!seriesName.test(bare))
+    throw invalid('', 'the name of a series must consist of letters, digits, dashes and underscores')
   if (!Number.isInteger(timestamp) || timestamp < timeMin || timestamp > timeMax)
     throw invalid('.timestamp', 'expected a time between the years 1 and 9999')
   for (const [valueName, value] of Object.entries(values)) {

@@ -137,7 +137,7 @@ export const date: ProcessorDefinition = {
     formats: 'Formats to try in turn: a pattern, `ISO8601`, `UNIX`, `UNIX_MS` or `TAI64N`.',
     target_field: 'Field for the date, default `@timestamp`.',
     timezone: 'Zone of dates that have none, default UTC; may be a template.',
-    locale: 'Accepted; names of months and days are English.',
+    locale: 'Accepted, but without effect: names of months and days are always English.',
     output_format: "Pattern of the result, default `yyyy-MM-dd'T'HH:mm:ss.SSSXXX`.",
   },
   compile: (config) => {

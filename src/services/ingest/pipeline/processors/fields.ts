@@ -30,7 +30,7 @@ export const set: ProcessorDefinition = {
   summary: 'Sets a field to a value.',
   options: {
     field: 'Field to set; may be a template.',
-    value: 'Value; texts in it are templates. This or `copy_from`.',
+    value: 'Value; texts in it are templates. Give this or `copy_from`.',
     copy_from: 'Field whose value is copied.',
     override: 'Whether a field that already has a value other than null is set, default true.',
     ignore_empty_value: 'If true, a value that is null or an empty text changes nothing. Default: false.',
@@ -69,8 +69,8 @@ export const remove: ProcessorDefinition = {
   summary: 'Removes fields.',
   options: {
     field: 'Field or list of fields to remove; templates.',
-    keep: 'Field or list of fields to keep: all others are removed. This or `field`.',
-    ignore_missing: 'Whether a field that is not there is no failure, default false.',
+    keep: 'Field or list of fields to keep: all others are removed. Give this or `field`.',
+    ignore_missing: 'If true, a missing field is not a failure. Default: false.',
   },
   compile: (config) => {
     const ignoreMissing = flag(config, 'ignore_missing', false)
@@ -105,7 +105,7 @@ export const rename: ProcessorDefinition = {
   options: {
     field: 'Field to rename; may be a template.',
     target_field: 'New name; may be a template.',
-    ignore_missing: 'Whether a field that is not there is no failure, default false.',
+    ignore_missing: 'If true, a missing field is not a failure. Default: false.',
     override: 'Whether a field that already has the new name is replaced, default false.',
   },
   compile: (config) => {

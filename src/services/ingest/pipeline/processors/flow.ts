@@ -119,7 +119,7 @@ export const pipeline: ProcessorDefinition = {
   summary: 'Runs another pipeline of the tenant.',
   options: {
     name: 'Name of the pipeline; may be a template.',
-    ignore_missing_pipeline: 'Whether a pipeline that is not there is no failure, default false.',
+    ignore_missing_pipeline: 'If true, a pipeline that does not exist is not a failure. Default: false.',
   },
   compile: (config, { lookup, runPipeline }) => {
     const name = compileTemplate(requiredText(config, 'name'))

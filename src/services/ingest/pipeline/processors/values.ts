@@ -101,8 +101,8 @@ export const json: ProcessorDefinition = {
     target_field: 'Field for the value, default `field`.',
     add_to_root: 'Whether the fields of the object become fields of the document, default false.',
     add_to_root_conflict_strategy: '`replace` (default) or `merge` for fields that the document already has.',
-    allow_duplicate_keys: 'Accepted; the last of several equal keys wins.',
-    strict_json_parsing: 'Accepted; text after the value is always a failure.',
+    allow_duplicate_keys: 'Accepted, but without effect: the last of several equal keys always wins.',
+    strict_json_parsing: 'Accepted, but without effect: text after the value is always a failure.',
   },
   compile: (config) => {
     const field = requiredText(config, 'field')

@@ -24,7 +24,7 @@ export interface ScriptResponse {
   error?: string
 }
 
-/** Never throws for what happens to a request; see `error`. */
+/** Does not throw if a request fails; the response then has `error`. */
 export type HttpClient = (request: ScriptRequest, access: HostAccess, signal: AbortSignal) => Promise<ScriptResponse>
 
 const urlLength = 8192
@@ -43,7 +43,7 @@ export function requestOf(method: unknown, url: unknown, options: unknown): Scri
   if (typeof url !== 'string' || url === '' || url.length > urlLength)
     throw new CallRejected(`the address must be a text of at most ${urlLength} characters`)
   if (typeof options !== 'object' || options === null || Array.isArray(options))
-    throw new CallRejected('the options of httpClient are an object')
+    throw new CallRejected('the options of httpClient must be an object')
   const { platform, params, headers, body } = options as Record<string, unknown>
   const isPlatform = platform === true
   const requestHeaders = headersOf(headers, isPlatform)
@@ -60,7 +60,7 @@ export function requestOf(method: unknown, url: unknown, options: unknown): Scri
 
 function headersOf(headers: unknown, isPlatform: boolean): Record<string, string> {
   if (headers === undefined || headers === null) return {}
-  if (typeof headers !== 'object' || Array.isArray(headers)) throw new CallRejected('headers are an object')
+  if (typeof headers !== 'object' || Array.isArray(headers)) throw new CallRejected('headers must be an object')
   const result: Record<string, string> = {}
   for (const [name, value] of Object.entries(headers)) {
     if (!/^(?:string|number|boolean)$/.test(typeof value)) throw new CallRejected(`the header ${name} is not a text`)
@@ -69,7 +69,7 @@ function headersOf(headers: unknown, isPlatform: boolean): Record<string, string
       throw new CallRejected(`the header ${name} cannot be sent`)
     if (isPlatform && ownHeader.test(name))
       throw new CallRejected(
-        `the header ${name} cannot be sent: calls of the platform act for the writer of the script`,
+        `the header ${name} cannot be sent: calls to the platform act for the writer of the script`,
       )
     result[name] = text
   }
@@ -78,7 +78,7 @@ function headersOf(headers: unknown, isPlatform: boolean): Record<string, string
 
 function withParams(url: string, params: unknown): string {
   if (params === undefined || params === null) return url
-  if (typeof params !== 'object' || Array.isArray(params)) throw new CallRejected('params are an object')
+  if (typeof params !== 'object' || Array.isArray(params)) throw new CallRejected('params must be an object')
   const list = new URLSearchParams()
   for (const [name, value] of Object.entries(params))
     for (const one of Array.isArray(value) ? value : [value])
@@ -91,7 +91,7 @@ function withParams(url: string, params: unknown): string {
 export function createHttpClient({ internalCalls, platform }: Pick<Kit, 'internalCalls' | 'platform'>): HttpClient {
   async function callPlatform(request: ScriptRequest, access: HostAccess): Promise<ScriptResponse> {
     if (!/^\/(?!\/)/.test(request.url))
-      return { error: 'with platform: true the address is a path such as /epr/api/v1/endpoints' }
+      return { error: 'with platform: true the address must be a path such as /epr/api/v1/endpoints' }
     const holder = await access.caller()
     if (!holder) return { error: 'the writer of the script has no permissions any more' }
     const caller = withinTenant(holder)

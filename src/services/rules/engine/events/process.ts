@@ -43,9 +43,9 @@ export function createProcessor(deps: ProcessDeps): Processor {
   const { metrics } = deps.kit
   const received = metrics.counter(
     'waypost_rule_events_received_total',
-    'Number of events that rules were to run for, each counted for each of its rules.',
+    'Number of events that start rules; an event counts once for each of its rules.',
   )
-  const ended = metrics.counter('waypost_rule_events_total', 'Number of ended events of rules, by outcome.', [
+  const ended = metrics.counter('waypost_rule_events_total', 'Number of events of rules that have ended, by outcome.', [
     'outcome',
   ])
   const counters = {

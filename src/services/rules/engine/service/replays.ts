@@ -87,7 +87,11 @@ export function createReplays(deps: Deps): Replays {
       .catch(async (error) => {
         if (isStopped) return
         replayFailed(log, { err: error, replayId: row.id })
-        await store.updateReplay(db.sql, { ...row, status: 'FAILED', reason: 'the platform failed; start it again' })
+        await store.updateReplay(db.sql, {
+          ...row,
+          status: 'FAILED',
+          reason: 'the platform failed; start the replay again',
+        })
       })
       .finally(() => running.delete(work))
     running.add(work)
@@ -220,7 +224,7 @@ async function replay(
     const rule = library.rule(tenantId, ruleId)
     const caller = await callerNow()
     if (!rule || !caller) {
-      const reason = rule ? 'the permissions of its caller are unknown; start it again' : 'the rule was deleted'
+      const reason = rule ? 'the permissions of its caller are unknown; start the replay again' : 'the rule was deleted'
       return void (await store.updateReplay(kit.db.sql, { ...current, status: 'FAILED', reason }))
     }
     const page = { tenantId, extension: 'dcx', endpointIds, afterMicros: current.positionMicros, to: toTime }
