@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { Config } from '../config.ts'
 import { Identity } from '../identity/contract.ts'
 import type { AnyService, Kit, OpenListeners } from '../kernel/define-service.ts'
+import { createEarlyStatistics } from '../kernel/early-statistics.ts'
 import { StorageLow } from '../kernel/errors.ts'
 import { openManagement } from '../kernel/health.ts'
 import { createHttpServer, type HttpServer } from '../kernel/http/server.ts'
@@ -228,6 +229,9 @@ async function startBackground(kit: Kit, closers: Closers) {
   await kit.jobs.start({ workers: true })
   await kit.bus.start({ workers: true })
   closers.push(() => kit.bus.stop())
+  const statistics = createEarlyStatistics({ db: kit.db, log: kit.log })
+  statistics.start()
+  closers.push(() => statistics.stop())
   await kit.live.start()
   closers.push(() => kit.live.stop())
 }

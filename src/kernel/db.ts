@@ -39,6 +39,8 @@ export interface Db {
   copyOut(text: string): Promise<Buffer[]>
   /** Opens separate connections, for work that must not wait for the others; `close` closes them too. */
   open(options: PoolOptions & { name: string }): Db
+  /** Returns how many statements the database has answered to this process. */
+  answered(): number
   close(): Promise<void>
 }
 
@@ -87,6 +89,7 @@ function createDbOn(server: Server, options: PoolOptions, effects: WeakMap<objec
     },
     copyIn: pool.copyIn,
     copyOut: pool.copyOut,
+    answered: () => server.answered,
     async close() {
       await Promise.all([...openedDbs.splice(0).map((other) => other.close()), pool.end()])
     },

@@ -177,6 +177,13 @@ export const dailyQuotaWriteFailed = defineLogMessage({
   action: 'Nothing if it happens once; otherwise check the database.',
 })
 
+export const statisticsNotUpdated = defineLogMessage({
+  level: 'warn',
+  text: 'analyzing tables that have grown failed; some statements may be slow until autovacuum analyzes the tables',
+  cause: 'The database did not answer in time.',
+  action: 'Check the database. Nothing is lost.',
+})
+
 export const diskSpaceLow = defineLogMessage({
   level: 'error',
   text: 'a disk has less free space than the minimum; changes are refused until there is space again',

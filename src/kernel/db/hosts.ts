@@ -10,6 +10,8 @@ export interface Server {
   readonly options: string | undefined
   /** Increases when the current host rejects a write; connections with an older epoch are dropped. */
   readonly epoch: number
+  /** Number of statements that were answered, on all connections. */
+  answered: number
   /** Reports that the current host rejects writes; the next connection goes to the next host. */
   reportReadOnly(): void
   /** Tries the hosts in order, starting with the last good one. */
@@ -34,6 +36,7 @@ export function serverOf(connection: ConnectionOptions): Server {
     hosts,
     login,
     options,
+    answered: 0,
     get epoch() {
       return epoch
     },

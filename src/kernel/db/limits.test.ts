@@ -41,6 +41,19 @@ suite('the time limit of statements', () => {
     )
   })
 
+  test('statements do not wait behind a slow one while another connection answers', async () => {
+    const db = aDb({ max: 4 })
+    await Promise.all([db.sql`select pg_sleep(0.1)`, db.sql`select pg_sleep(0.1)`])
+    let isSlowAnswered = false
+    const slow = db.sql`select pg_sleep(3)`.then(() => {
+      isSlowAnswered = true
+    })
+    await sleep(20)
+    for (let n = 0; n < 5; n++) await Promise.all(Array.from({ length: 20 }, () => db.sql`select 1 as one`))
+    assert.equal(isSlowAnswered, false)
+    await slow
+  })
+
   test('the time limit of statements is 30 seconds by default, and can be lifted for a transaction or a pool', async () => {
     const limit = (rows: Record<string, unknown>[]) => rows[0]?.statementTimeout
     const [db, unlimited] = [aDb(), aDb({ statementSeconds: 0 })]

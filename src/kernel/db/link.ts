@@ -1,6 +1,7 @@
 /** One open connection to PostgreSQL: a pipelined client of `pg`, and the statements prepared on it. */
 import type { Socket } from 'node:net'
 import { Client, DatabaseError } from 'pg'
+import { monotonicMs } from '../clock.ts'
 import type { Host } from './address.ts'
 import { ConnectionError, isReadOnly } from './errors.ts'
 import type { Server } from './hosts.ts'
@@ -27,6 +28,8 @@ export interface Link {
   readonly messages: Messages
   /** Number of statements that were sent and are not answered yet. */
   inFlight: number
+  /** Time since when the connection has been waiting for its next answer, if statements are in flight. */
+  waitingSince: number
   /** True while a COPY FROM STDIN uses the connection: nothing may be sent between its data. */
   copying: boolean
   /** True while a transaction or another single owner has the connection. */
@@ -136,6 +139,7 @@ function createLink(client: Client, wire: Wire, server: Server, options: LinkOpt
     prepared: createPrepared(options.rowName),
     messages: createMessages(() => wire.stream),
     inFlight: 0,
+    waitingSince: 0,
     copying: false,
     inUse: false,
     hasTimeLimit: options.statementSeconds > 0,
@@ -146,7 +150,7 @@ function createLink(client: Client, wire: Wire, server: Server, options: LinkOpt
     onLost: () => {},
     onNotification: () => {},
     send(query) {
-      link.inFlight++
+      if (link.inFlight++ === 0) link.waitingSince = monotonicMs()
       if (link.lost) query.handleError(link.lost)
       else if (link.copying) waiting.push(query)
       else client.query(query as never)

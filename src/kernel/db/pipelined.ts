@@ -1,4 +1,5 @@
 /** Connections that many callers share: statements are sent at once, and answers arrive in the same order. */
+import { monotonicMs } from '../clock.ts'
 import { DatabaseUseError } from './errors.ts'
 import { createGroup } from './group.ts'
 import type { Server } from './hosts.ts'
@@ -28,6 +29,13 @@ function rejectSessionStatement({ text }: Statement) {
   checkedTexts.add(text)
 }
 
+/** A statement that takes longer than this counts as slow: no further ones are sent behind it if another connection is free of such. */
+const slowMs = 5
+
+/** Returns a number that is greater for a connection on which a statement would wait longer. */
+const busynessOf = ({ inFlight, waitingSince }: Link, slowSince: number) =>
+  inFlight > 0 && waitingSince < slowSince ? inFlight + inFlightMax : inFlight
+
 export function createPipelined(server: Server, max: number, options: LinkOptions): Pipelined {
   const openLinks: Link[] = []
   const waiting: { statement: Statement; answer: Answer<Rows>; retry: Retry | undefined }[] = []
@@ -45,15 +53,22 @@ export function createPipelined(server: Server, max: number, options: LinkOption
     if (index >= 0) openLinks.splice(index, 1)
   }
 
-  /** Returns the connection with the fewest statements in flight. */
+  /** Returns the connection with the fewest statements in flight; one that has been waiting for a slow statement only if all do. */
   function leastBusyLink(): Link | undefined {
     let best: Link | undefined
+    let bestBusyness = Number.POSITIVE_INFINITY
+    const slowSince = monotonicMs() - slowMs
     for (let i = openLinks.length - 1; i >= 0; i--) {
       const link = openLinks[i]!
       if (!group.isCurrent(link)) {
         openLinks.splice(i, 1)
         group.retire(link)
-      } else if (best === undefined || link.inFlight <= best.inFlight) best = link
+        continue
+      }
+      const busyness = busynessOf(link, slowSince)
+      if (busyness > bestBusyness) continue
+      best = link
+      bestBusyness = busyness
     }
     return best
   }

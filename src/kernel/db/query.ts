@@ -3,6 +3,7 @@
  * pipeline mode it accepts only subclasses of its own Query.
  */
 import { Query as PgQuery } from 'pg'
+import { monotonicMs } from '../clock.ts'
 import { connectionLossError, type Link, type Query, type Wire } from './link.ts'
 
 export interface Answer<T> {
@@ -25,6 +26,8 @@ export function settle(query: QueryState<never>) {
   const { link } = query
   link.inFlight--
   link.answers++
+  link.server.answered++
+  link.waitingSince = monotonicMs()
 }
 
 /** Fails the query. `reason` replaces the server's error for the caller. */

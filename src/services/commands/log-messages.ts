@@ -13,9 +13,3 @@ export const dispatchedNotRecorded = defineLogMessage({
     'The database did not answer. The event of the hand-over is missing unless the device gets the commands again.',
   action: 'Check the database.',
 })
-export const statisticsNotUpdated = defineLogMessage({
-  level: 'warn',
-  text: 'analyzing the tables of commands failed; storing results is slow until autovacuum analyzes them',
-  cause: 'The database did not answer, or the role of the platform does not own the tables.',
-  action: 'Check the database. Nothing is lost.',
-})

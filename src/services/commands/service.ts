@@ -11,7 +11,6 @@ import { createEndpointLookup } from './service/access.ts'
 import { createDeletions, type Deletions } from './service/deletions.ts'
 import { createDispatch } from './service/dispatch.ts'
 import { createDispatched } from './service/dispatched.ts'
-import { createEarlyStatistics } from './service/early-statistics.ts'
 import { type CommandState, createInvoke, type Invocation, type Invoked, stateKey } from './service/invocation.ts'
 import * as reading from './service/reading.ts'
 import { createStoreResults, type ResultMessage } from './service/results.ts'
@@ -87,14 +86,12 @@ export function createCommands(kit: Kit<CommandsSettings>, services: NeededServi
   const countInvocation = (status: string) => invocations.inc({ status })
   const { sql: writes } = db.open({ max: writeConnectionsMax, name: 'waypost-commands' })
   const invoke = createInvoke({ kit, writes, findEndpoint, states, dispatch, callers, countInvocation })
-  const statistics = createEarlyStatistics(kit)
   const results = createStoreResults({
     kit,
     writes,
     states,
     answered: dispatch.answered,
     countResults(known, unknown) {
-      statistics.count(known)
       if (known > 0) received.inc({ kind: 'known' }, known)
       if (unknown > 0) received.inc({ kind: 'unknown' }, unknown)
     },
@@ -157,7 +154,6 @@ export function createCommands(kit: Kit<CommandsSettings>, services: NeededServi
     async stop() {
       await dispatch.settled()
       await dispatched.settled()
-      await statistics.settled()
     },
   }
 }

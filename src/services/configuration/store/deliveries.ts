@@ -109,13 +109,6 @@ const columns = (sql: Sql, items: Handover[]): Fragment => {
     ${column('name')}::text[], ${column('applicationName')}::text[], ${column('configId')}::text[]`
 }
 
-const sameAsGiven = (sql: Sql, alias: 'o' | 'm'): Fragment =>
-  alias === 'o'
-    ? sql`o.tenant_id = g.tenant_id and o.endpoint_id = g.endpoint_id and o.version_name = g.version_name
-        and o.name = g.name and o.config_id = g.config_id`
-    : sql`m.tenant_id = g.tenant_id and m.endpoint_id = g.endpoint_id and m.version_name = g.version_name
-        and m.name = g.name and m.config_id = g.config_id`
-
 /** A hand-over that was recorded in the history, because it is not the endpoint's own current configuration. */
 export interface RecordedHandover extends ConfigurationKey {
   /** True if the history has grown. */
@@ -125,18 +118,21 @@ export interface RecordedHandover extends ConfigurationKey {
 }
 
 /**
- * Marks configurations as handed over. Defaults, and configurations that were replaced meanwhile, get a row in the
- * history and are returned.
+ * Marks configurations as handed over. Defaults, and configurations that were replaced meanwhile, get a row in the history and are
+ * returned. `case` leaves the planner only the primary key; without statistics it would read all configurations of the version for each
+ * hand-over.
  */
 export async function markDispatched(sql: Sql, items: Handover[], at: Date): Promise<RecordedHandover[]> {
   return await sql<RecordedHandover[]>`
-    with given as (
-      select * from unnest(${columns(sql, items)})
-        as g(tenant_id, endpoint_id, version_name, name, application_name, config_id)),
+    with given as materialized (
+      select row_number() over () as position, g.* from (
+        select distinct * from unnest(${columns(sql, items)})
+          as u(tenant_id, endpoint_id, version_name, name, application_name, config_id)) as g),
     marked as (
       update configuration.endpoint_configs o set dispatched_date = ${at} from given g
-      where ${sameAsGiven(sql, 'o')}
-      returning o.tenant_id, o.endpoint_id, o.version_name, o.name, o.config_id),
+      where o.tenant_id = g.tenant_id and o.endpoint_id = g.endpoint_id and o.name = g.name
+        and case when o.version_name = g.version_name and o.config_id = g.config_id then true else false end
+      returning g.position),
     inserted as (insert into configuration.sent_configs
       (tenant_id, endpoint_id, version_name, name, config_id, application_name, updated_date, dispatched_date)
     select distinct on (g.tenant_id, g.endpoint_id, g.version_name, g.name, g.config_id)
@@ -146,7 +142,7 @@ export async function markDispatched(sql: Sql, items: Handover[], at: Date): Pro
     join configuration.contents c on c.tenant_id = g.tenant_id and c.config_id = g.config_id
     left join configuration.defaults d on d.tenant_id = g.tenant_id and d.version_name = g.version_name
       and d.name = g.name and d.config_id = g.config_id
-    where not exists (select 1 from marked m where ${sameAsGiven(sql, 'm')})
+    where g.position not in (select position from marked)
     on conflict (tenant_id, endpoint_id, version_name, name, config_id) do update set dispatched_date = ${at}
     returning tenant_id, endpoint_id, version_name, name, config_id, (xmax = 0) as is_new)
     select s.tenant_id, s.endpoint_id, s.version_name, s.name, s.is_new,
