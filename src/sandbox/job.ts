@@ -13,6 +13,8 @@ export class CallRejected extends Error {
 
 /** Scripts to run against one context. */
 export interface Job extends Queueable {
+  /** True if another script of the tenant waits for this one, in a host call. */
+  isNested: boolean
   world: string
   input: string
   keep: string[]

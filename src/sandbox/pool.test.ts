@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { afterAllTests } from '../../test/harness/database.ts'
 import { eventually } from '../../test/harness/eventually.ts'
 import type { HostCall } from './job.ts'
+import type { Outcome } from './outcome.ts'
 import { SandboxStopped } from './pool.ts'
 import { createSandbox, SandboxBusy, type SandboxOptions } from './sandbox.ts'
 
@@ -74,6 +75,29 @@ test('scripts that wait for host calls do not occupy the threads of other tenant
   waiting.resolve('done')
   for (const outcome of await Promise.all(runs)) assert.equal(outcome.ok && outcome.json, '"done"')
   assert.equal(calls, 5)
+})
+
+test('scripts that wait for nested scripts of their tenant get them, and leave threads to other tenants', async () => {
+  const sandbox = start({ active: 1, threads: 12, threadsPerTenant: 2, threadsWithNested: 7 })
+  const run = (depth: number, isNested: boolean): Promise<Outcome> =>
+    sandbox.run({
+      tenantId: 'acme',
+      world: 'calling',
+      input: '{}',
+      script: depth === 0 ? 'return 0' : 'return 1 + ctx.wait()',
+      call: async () => {
+        const outcome = await run(depth - 1, true)
+        return outcome.ok ? JSON.parse(outcome.json) : outcome.reason
+      },
+      limits: { calls: { wait: 1 }, timeMs: 60_000 },
+      isNested,
+    })
+  const outcomes = await Promise.all([run(4, false), run(1, false), run(1, false)])
+  assert.deepEqual(
+    outcomes.map((outcome) => outcome.ok && outcome.json),
+    ['4', '1', '1'],
+  )
+  assert.ok(sandbox.stats().threads <= 7, `the tenant had ${sandbox.stats().threads} threads`)
 })
 
 test('tenants take turns, however many scripts one of them has queued', async () => {

@@ -25,6 +25,8 @@ export interface PoolOptions {
   threads: number
   /** Threads of one tenant, including those that wait for host calls. */
   threadsPerTenant: number
+  /** Threads of one tenant with those of nested scripts: other scripts of the tenant wait for these. */
+  threadsWithNested: number
   queue: QueueLimits
   /** Reports errors of host calls and of threads. */
   onError(error: unknown): void
@@ -45,6 +47,12 @@ const graceMs = 500
 const idleMs = 30_000
 /** Maximum number of threads that may die in succession; then queued scripts fail. */
 const deathsMax = 2
+/** Threads that nested scripts leave to other tenants. */
+const threadsLeft = 4
+
+const nestedSuffix = '\0nested'
+/** Returns the lane of a job in the queue. Nested scripts have their own: they must not wait behind scripts that wait for them. */
+const laneOf = ({ tenantId, isNested }: Job) => (isNested ? tenantId + nestedSuffix : tenantId)
 
 export interface PoolStats {
   threads: number
@@ -77,7 +85,7 @@ interface State {
 export function createPool(options: PoolOptions): Pool {
   const state: State = {
     options,
-    queue: createFairQueue<Job>(options.queue),
+    queue: createFairQueue(options.queue, laneOf),
     threads: new Set(),
     module: undefined,
     replaced: 0,
@@ -122,7 +130,7 @@ function scheduleDispatch(state: State) {
   })
 }
 
-/** Gives queued jobs to idle threads, tenant by tenant, and starts threads where there are too few. */
+/** Gives queued jobs to idle threads, lane by lane, and starts threads where there are too few. */
 function pump(state: State) {
   if (state.isStopped || state.queue.size === 0) return
   let active = 0
@@ -130,24 +138,28 @@ function pump(state: State) {
   while (active < state.options.active) {
     const thread = [...state.threads].find(({ isReady, batch, isRetiring }) => isReady && !batch && !isRetiring)
     if (!thread) break
-    const tenantId = state.queue.nextTenant((id) => mayRun(state, id))
-    if (tenantId === undefined) break
-    dispatch(state, thread, tenantId)
+    const lane = state.queue.nextTenant((name) => mayRun(state, name))
+    if (lane === undefined) break
+    dispatch(state, thread, lane)
     active++
   }
   if (state.queue.size > 0) startMissingThreads(state, active)
 }
 
-/** A tenant has at most all active threads but one, so that a thread is left for the others. */
-function mayRun({ threads, options }: State, tenantId: string): boolean {
-  let total = 0
-  let running = 0
+/** A tenant has at most all active threads but one, so that a thread is left for the others. Nested scripts may have further threads. */
+function mayRun({ threads, options }: State, lane: string): boolean {
+  const isNested = lane.endsWith(nestedSuffix)
+  const tenantId = isNested ? lane.slice(0, -nestedSuffix.length) : lane
+  let [busy, total, running] = [0, 0, 0]
   for (const thread of threads) {
+    if (thread.batch) busy++
     if (thread.batch?.tenantId !== tenantId) continue
     total++
     if (!isWaiting(thread)) running++
   }
-  return total < options.threadsPerTenant && running < Math.max(1, options.active - 1)
+  if (running >= Math.max(1, options.active - 1)) return false
+  if (total < options.threadsPerTenant) return true
+  return isNested && total < options.threadsWithNested && busy + threadsLeft < options.threads
 }
 
 function startMissingThreads(state: State, active: number) {
@@ -182,12 +194,14 @@ function failQueued({ queue }: State) {
   for (const job of queue.removeAll()) for (const index of job.pending) job.settle[index]!.resolve(outcome)
 }
 
-function dispatch(state: State, thread: Thread, tenantId: string) {
+function dispatch(state: State, thread: Thread, lane: string) {
   const units: Unit[] = []
+  let tenantId = ''
   const message: BatchMessage = { jobs: [] }
   while (units.length < unitsPerBatch) {
-    const job = state.queue.take(tenantId)
+    const job = state.queue.take(lane)
     if (!job) break
+    tenantId = job.tenantId
     if (job.pending.length === 0) continue
     const { world, input, keep, limits, scripts, pending, next } = job
     if (next && pending[0] !== 0) {

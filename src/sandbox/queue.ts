@@ -22,13 +22,17 @@ export interface FairQueue<T extends Queueable> {
   readonly size: number
 }
 
-export function createFairQueue<T extends Queueable>(limits: QueueLimits): FairQueue<T> {
+/** `keyOf` returns whose turn it is: by default the tenant. */
+export function createFairQueue<T extends Queueable>(
+  limits: QueueLimits,
+  keyOf: (entry: T) => string = ({ tenantId }) => tenantId,
+): FairQueue<T> {
   const tenants = new Map<string, { entries: T[]; bytes: number }>()
   let bytesTotal = 0
   let size = 0
 
   const count = (entry: T, sign: 1 | -1) => {
-    tenants.get(entry.tenantId)!.bytes += sign * entry.bytes
+    tenants.get(keyOf(entry))!.bytes += sign * entry.bytes
     bytesTotal += sign * entry.bytes
     size += sign
   }
@@ -43,16 +47,16 @@ export function createFairQueue<T extends Queueable>(limits: QueueLimits): FairQ
 
   return {
     add(entry) {
-      const queued = tenants.get(entry.tenantId)
+      const queued = tenants.get(keyOf(entry))
       if (queued && queued.entries.length >= limits.perTenant) return false
       if ((queued?.bytes ?? 0) + entry.bytes > limits.bytesPerTenant) return false
       if (bytesTotal + entry.bytes > limits.bytesTotal) return false
-      queueOf(entry.tenantId).entries.push(entry)
+      queueOf(keyOf(entry)).entries.push(entry)
       count(entry, 1)
       return true
     },
     putBack(entry) {
-      queueOf(entry.tenantId).entries.unshift(entry)
+      queueOf(keyOf(entry)).entries.unshift(entry)
       count(entry, 1)
     },
     nextTenant(mayRun) {

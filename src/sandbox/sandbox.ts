@@ -20,6 +20,8 @@ export interface SandboxOptions {
   /** Number of all threads, including those whose scripts run for long or wait for host calls. */
   threads?: number
   threadsPerTenant?: number
+  /** Number of threads of one tenant with those of nested scripts. */
+  threadsWithNested?: number
   /** Memory for all values that a script holds, at most 64 MiB. */
   memoryBytes?: number
   /** Maximum number of waiting jobs of one tenant. */
@@ -37,6 +39,8 @@ export interface RunRequest {
   keep?: string[]
   limits?: Partial<Limits>
   call?: HostCall
+  /** True if another script of the tenant waits for this one, in a host call. */
+  isNested?: boolean
 }
 
 export interface Sandbox {
@@ -53,7 +57,11 @@ export interface Sandbox {
   /** Runs several scripts, each in a fresh world, against a context that is parsed once. */
   runAll(request: RunRequest & { scripts: Script[] }): Promise<Outcome>[]
   /** Parses a script without running it, with the same engine that would run it. */
-  check(request: { tenantId: string; script: string }): Promise<Parsed | ({ ok: false } & FailureText)>
+  check(request: {
+    tenantId: string
+    script: string
+    isNested?: boolean
+  }): Promise<Parsed | ({ ok: false } & FailureText)>
   stats(): PoolStats
   stop(): Promise<void>
 }
@@ -75,6 +83,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
     active,
     threads: options.threads ?? active + 14,
     threadsPerTenant: options.threadsPerTenant ?? 4,
+    threadsWithNested: options.threadsWithNested ?? 10,
     queue: { perTenant: options.queuePerTenant ?? 1000, bytesPerTenant: 32 * mebibyte, bytesTotal: 256 * mebibyte },
     onError: options.onError ?? (() => {}),
   })
@@ -106,11 +115,11 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
       return { first: first as Promise<Outcome>, next: second! }
     },
     run: ({ script, entry, ...request }) => runAll({ ...request, scripts: [{ text: script, entry }] })[0]!,
-    async check({ tenantId, script }) {
+    async check({ tenantId, script, isNested = false }) {
       if (script.length > scriptLength) return { ok: false, ...tooLong }
       const parsed = parseScript(script)
       if (!parsed.ok) return parsed
-      const [outcome] = runAll({ tenantId, input: 'null', scripts: [{ text: script, compileOnly: true }] })
+      const [outcome] = runAll({ tenantId, isNested, input: 'null', scripts: [{ text: script, compileOnly: true }] })
       const compiled = await outcome!
       return compiled.ok ? parsed : compiled
     },
@@ -159,12 +168,14 @@ function newJob({
   keep = keepNothing,
   limits,
   call,
+  isNested = false,
   scripts,
   next,
 }: RunRequest & { scripts: Script[]; next?: NextContext }) {
   const deferred = scripts.map(() => Promise.withResolvers<NextOutcome>())
   const job: Job = {
     tenantId,
+    isNested,
     world,
     input,
     keep,

@@ -114,6 +114,19 @@ suite('an evaluation', () => {
   })
 })
 
+test('scripts that wait for other scripts of their tenant neither block each other nor go deeper than the limit', async () => {
+  const source = `const { n, source } = ctx.endpointMetadata
+    if (n === 0) return 'last'
+    const body = { expression: source, endpointMetadata: { n: n - 1, source } }
+    const answer = ctx.toolbox.httpClient.post('/re/api/v1/expressions/evaluation', { platform: true, body })
+    return answer.statusCode === 200 ? answer.body : answer.body.message`
+  const nested = (n: number) => value(source, { endpointMetadata: { n, source } })
+  // Each step needs two more threads than the one before, which start within the time limit of the scripts.
+  for (const depth of [1, 3, 5, 7, 9]) assert.equal(await nested(depth), 'last')
+  assert.equal(await nested(10), 'expression: the chain of rules is more than 10 deep')
+  assert.deepEqual(await Promise.all(Array.from({ length: 6 }, () => nested(1))), Array(6).fill('last'))
+})
+
 suite('the context', () => {
   test('the context has exactly the members that its documentation lists', async () => {
     const { version } = await anApplication()

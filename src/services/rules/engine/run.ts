@@ -52,6 +52,8 @@ export interface RuleRun {
   /** JSON text of the event, for the trace. */
   event?: string | undefined
   isTry: boolean
+  /** True if another script waits for the run, by a call of the platform. */
+  isNested?: boolean
   storedEvent?: ActionRun['storedEvent']
   /** Called when the rule has ended, before its actions run; they add to the result. */
   onRuleEnded?(result: RunResult): void
@@ -230,7 +232,8 @@ async function evaluate(
     cause: causeOf(run),
   })
   const keep = hasActions(run) ? keepData : keepNothing
-  const evaluation = { tenantId, input: contextJson(run, dataJson), script, call: host.call, keep }
+  const { isNested = false } = run
+  const evaluation = { tenantId, input: contextJson(run, dataJson), script, call: host.call, keep, isNested }
   const payload = payloadAction && startWithPayload(deps.sandbox, evaluation, dataJson, payloadAction)
   const outcome = await (payload ? payload.first : runScript(deps.sandbox, evaluation))
   if (host.hasFailed()) throw new PlatformFailed('the database is not available')

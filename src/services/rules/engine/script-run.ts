@@ -14,14 +14,23 @@ export interface ScriptRun {
   call: Host['call']
   /** Members of the context to return; each takes time. */
   keep?: string[]
+  /** True if another script waits for this one, by a call of the platform. */
+  isNested?: boolean
 }
 
 /** Runs a script in the world of rules. A full queue of the tenant is a failure like those of scripts. */
 export const runScript = (sandbox: Pick<Sandbox, 'run'>, { script, ...request }: ScriptRun): Promise<Outcome> =>
   sandbox.run({ ...requestOf(request), script }).catch(outcomeOfBusy)
 
-export const requestOf = ({ tenantId, input, call, keep = keepNothing }: Omit<ScriptRun, 'script'>) => ({
+export const requestOf = ({
   tenantId,
+  input,
+  call,
+  keep = keepNothing,
+  isNested = false,
+}: Omit<ScriptRun, 'script'>) => ({
+  tenantId,
+  isNested,
   world: 'rule',
   input,
   keep,

@@ -1,21 +1,22 @@
 /** Executes rules on demand and evaluates expressions. */
 import { currentCause } from '../../../../kernel/cause.ts'
 import type { Ctx } from '../../../../kernel/contract.ts'
-import { invalidField } from '../../../../kernel/errors.ts'
+import { DatabaseUnavailable, invalidField } from '../../../../kernel/errors.ts'
 import { holds } from '../../../../kernel/permissions.ts'
+import { SandboxBusy } from '../../../../sandbox/sandbox.ts'
 import { type EndpointRef, endpointResource } from '../../../register/contract.ts'
 import { causeOf, chainOf } from '../../chain.ts'
 import { requireRow } from '../../definitions/service/library.ts'
 import { type RuleRow, ruleKind } from '../../definitions/service/rules.ts'
 import type { LinkedRule } from '../../definitions/store/load.ts'
-import { NoRule } from '../../errors.ts'
+import { NoRule, ScriptsBusy } from '../../errors.ts'
 import { reasonOf } from '../context/failure-text.ts'
 import { createHost } from '../context/host.ts'
-import { actionsWaitMs } from '../context/limits.ts'
+import { actionsWaitMs, chainDepth } from '../context/limits.ts'
 import { derivedId } from '../derived-ids.ts'
 import { writeWhenSettled } from '../ledger.ts'
 import type { RunResult } from '../run.ts'
-import { runScript } from '../script-run.ts'
+import { requestOf } from '../script-run.ts'
 import type { NewTrace } from '../traces.ts'
 import type { EngineDeps } from './deps.ts'
 
@@ -101,6 +102,7 @@ async function execute(deps: EngineDeps, ctx: Ctx, ruleId: string, body: unknown
     members,
     body,
     isTry: false,
+    isNested: currentCause() !== undefined,
     onRuleEnded(running) {
       result = running
       ruleEnded.resolve()
@@ -170,13 +172,15 @@ async function evaluate(deps: EngineDeps, ctx: Ctx, request: EvaluationRequest):
   const { expression, endpointMetadata, childrenEndpoints } = request
   const { tenantId } = ctx
   const hasEndpoint = endpointMetadata !== undefined || childrenEndpoints !== undefined
+  const chain = chainOf(currentCause()) ?? { traceId: derivedId(deps.kit.now().getTime(), deps.kit.newId()), depth: 1 }
+  if (chain.depth > chainDepth) throw invalidField('expression', `the chain of rules is more than ${chainDepth} deep`)
   const host = createHost(deps.host, {
     tenantId,
     endpoint: undefined,
     caller: async () => ctx.caller,
     hasSecrets: false,
     isTry: false,
-    cause: currentCause() ?? causeOf({ traceId: derivedId(deps.kit.now().getTime(), deps.kit.newId()), depth: 1 }),
+    cause: causeOf(chain),
     children: childrenEndpoints ?? [],
   })
   const input = {
@@ -186,13 +190,17 @@ async function evaluate(deps: EngineDeps, ctx: Ctx, request: EvaluationRequest):
     endpointMetadata,
     childrenEndpoints,
   }
-  const outcome = await runScript(deps.sandbox, {
+  const run = requestOf({
     tenantId,
     input: JSON.stringify(input),
-    script: expression,
     call: host.call,
+    isNested: currentCause() !== undefined,
+  })
+  const outcome = await deps.sandbox.run({ ...run, script: expression }).catch((error) => {
+    throw error instanceof SandboxBusy ? ScriptsBusy() : error
   })
   if (outcome.ok) return JSON.parse(outcome.json)
+  if (host.hasFailed()) throw DatabaseUnavailable()
   const kind = { hasEndpoint, triggerKey: undefined, isEvaluation: true }
   throw invalidField('expression', reasonOf(outcome, expression, kind))
 }
