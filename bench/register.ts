@@ -75,7 +75,7 @@ async function grow(bench: BenchPlatform, from: number, to: number): Promise<Rat
   const { body } = await bench.ask(`GET ${root}/endpoints?applicationName=${applicationName}&limit=1`)
   const [row] = await bench.sql`select count(*) from register.endpoints`
   if (body.totalElements !== to || row?.count !== to)
-    throw new Error(`${body.totalElements} endpoints are counted, ${row?.count} are there, ${to} are meant`)
+    throw new Error(`${body.totalElements} endpoints are counted, ${row?.count} exist, ${to} are expected`)
   return { inBatches, singly }
 }
 

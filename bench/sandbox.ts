@@ -91,7 +91,7 @@ async function compareSpeed(): Promise<Figure[]> {
       limit: atLeast,
     },
     {
-      name: 'The same with ten scripts against each context',
+      name: 'The same with ten scripts for each context',
       value: ratio('several', 'perCpuSecond'),
       unit: 'times',
       limit: atLeast,

@@ -18,16 +18,16 @@ const textRules: Rule[] = [
     forbidden: /\bfetch\(|new (?:XMLHttpRequest|EventSource|WebSocket)\(/,
   },
   {
-    rule: 'no HTML from texts',
+    rule: 'texts are not inserted as HTML',
     files: /./,
     forbidden: /dangerouslySetInnerHTML|\.(?:inner|outer)HTML\b|insertAdjacentHTML|document\.write/,
   },
   {
-    rule: 'an address begins with the path: the router takes ?tab=… for the overview',
+    rule: 'an address begins with its path, because the router reads ?tab=… as the overview',
     files: /./,
     forbidden: /\b(?:to|href)(?:=\{?|: )["'`]\?/,
   },
-  { rule: 'no code from texts', files: /./, forbidden: /\beval\(|new Function\(/ },
+  { rule: 'texts are not run as code', files: /./, forbidden: /\beval\(|new Function\(/ },
   {
     rule: 'only parts/time.tsx reads and formats dates',
     files: /^console\/src\/(?:pages|parts|app)\//,

@@ -24,7 +24,7 @@ export function operationProblems({ paths, components }: DescribedApi): string[]
       const { operationId: name } = operation
       if (name === undefined || !/^[a-z]\w*(\.[a-z]\w*)+$/i.test(name))
         problems.push(`${route}: has no name such as endpoints.list`)
-      else if (names.has(name)) problems.push(`${route}: has the name ${name}, as ${names.get(name)}`)
+      else if (names.has(name)) problems.push(`${route}: has the same name as ${names.get(name)}: ${name}`)
       else names.set(name, route)
       if (!operation.summary?.trim() || operation.summary.includes('\n'))
         problems.push(`${route}: has no summary of one line`)

@@ -18,7 +18,7 @@ export async function run(args: string[]): Promise<number> {
     const { current, contexts } = readContexts()
     const name = values.context ?? current
     const context = name === undefined ? undefined : contexts[name]
-    if (name === undefined || !context) throw usageError('there is no login; waypost context list shows them')
+    if (name === undefined || !context) throw usageError('there is no such login; waypost context list shows all')
     const { login, url, tenant } = context
     // The login is forgotten even if the platform is unreachable, because the user wants it gone from this machine.
     const { [name]: _, ...others } = contexts

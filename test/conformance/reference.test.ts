@@ -75,7 +75,7 @@ test('no two operations of a service have the same summary', () => {
   const seen = new Map<string, string>()
   for (const { name, tags, summary } of operations) {
     const key = `${tags[0]}: ${summary}`
-    assert.equal(seen.get(key), undefined, `${key} is of ${name} too`)
+    assert.equal(seen.get(key), undefined, `${name} has the same summary as another operation (${key})`)
     seen.set(key, name)
   }
 })

@@ -1,6 +1,6 @@
 /**
- * Threads that compile and apply JSON schemas of users. Each request has a time limit: a schema, pattern or value that takes long costs its own
- * request, and neither the event loop nor the requests of others.
+ * Threads that compile and apply JSON schemas of users. Each request has a time limit: a schema, pattern or value that takes long delays
+ * only its own request, and neither the event loop nor the requests of others.
  */
 import { Worker } from 'node:worker_threads'
 import { processorMsOf } from '../thread-time.ts'

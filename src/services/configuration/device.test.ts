@@ -161,7 +161,7 @@ suite('a connected device gets a push', () => {
     await last.end()
   })
 
-  test('a connected device does not get a push on connect of a configuration that it got while it connected', async () => {
+  test('a connected device that got a configuration while it connected does not get the same again as the push on connect', async () => {
     const { app, version } = await anApplication()
     // Eight endpoints occupy all slots for pushes on connect, so that the push of the write comes before that of the ninth.
     const endpoints = await Promise.all(Array.from({ length: 9 }, () => anEndpoint(version)))

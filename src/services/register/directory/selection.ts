@@ -26,7 +26,7 @@ export interface SelectionRequest {
 export interface DirectoryQuery {
   scope: Scope
   conditions: Conditions
-  /** Parts of the words, for the index. */
+  /** The n-grams of the words, for the index. */
   grams: number[]
   /** About how many endpoints have the words, from a sample: rare ones are found by the index at once, common ones by walking. */
   words: 'rare' | 'usual' | 'common'

@@ -10,10 +10,7 @@ export interface Slot {
   slot: number
   state: SlotState
   openedDate: Date | null
-  /**
-   * A number in the order of writes: rows in older slots have smaller numbers, and rows with smaller numbers are in
-   * this slot or an older one.
-   */
+  /** A number in the order of writes: all rows in older slots have smaller numbers, and all rows in newer slots have greater ones. */
   openedWritten: number | null
 }
 
@@ -38,7 +35,7 @@ export async function lockSlots(sql: Sql) {
   await sql`select pg_advisory_xact_lock(hashtextextended('time-series.slots', 0))`
 }
 
-/** Creates a partition and attaches it, so that readers and writers do not wait. */
+/** Creates a table and attaches it as a partition afterwards, so that readers and writers do not wait. */
 export async function createSlot(sql: Sql): Promise<number> {
   const [row] = await sql`insert into time_series.slots (state) values ('ready') returning slot`
   const slot = row!.slot as number

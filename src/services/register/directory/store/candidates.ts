@@ -25,7 +25,7 @@ export interface Candidates {
 interface Query {
   scope: Scope
   conditions: Conditions
-  /** Parts of the words of a search. */
+  /** The n-grams of the words of a search. */
   grams: number[]
   sort: Sort
 }
@@ -76,7 +76,7 @@ export const scopeSql = (sql: Sql, { scope }: Query, limit: number): Fragment =>
     select o.seq from register.endpoints o where o.tenant_id = ${scope.tenantId} and o.application_name = application.name
     limit ${limit}) part limit ${limit}`
 
-/** Checks the other conditions on candidates. More than `limit` candidates are not checked, unless they are in the order of the list. */
+/** Checks the other conditions on candidates. If there are more than `limit` candidates, none is checked and `found` is empty. */
 export async function findCandidates(
   sql: Sql,
   query: Query,
