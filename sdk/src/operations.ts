@@ -1251,7 +1251,7 @@ export interface CommandTask {
   expiredCount: number
 }
 
-/** The endpoints of a batch in one application, by id. */
+/** The endpoints of a batch, by id. */
 export interface CommandTaskEntries {
   /** Endpoints that sent a result. */
   executed: CommandTaskEntry[]
@@ -9047,8 +9047,8 @@ export interface Nouns {
       get: Call<{
         /** Id of the batch. */
         id: string
-        /** Name of the application whose endpoints are counted and listed. */
-        appName: string
+        /** Only endpoints of this application. Default: of all applications whose commands the caller may read. */
+        appName?: string | undefined
       }, { 200: CommandTaskEntries }>
     }
   }

@@ -108,7 +108,21 @@ suite('a batch', () => {
     assert.ok(!('filterId' in task) && !('requestPayload' in task))
     assert.equal((await taskOf(taskId, two.app)).pendingCount, 1)
     const third = await aFleet(0)
-    assert.equal((await admin(`GET ${commandsPath}/batch/tasks/${taskId}?appName=${third.app}`)).status, 404)
+    const path = `GET ${commandsPath}/batch/tasks/${taskId}`
+    assert.equal((await admin(`${path}?appName=${third.app}`)).status, 404)
+    assert.equal((await admin(`${path}?appName=`)).status, 400)
+    // The address in `Location` names no application: it shows all that the caller may read.
+    const { status, body } = await admin(path)
+    assert.equal(status, 200)
+    assert.deepEqual(body.pending.map(({ endpointId }: Entry) => endpointId).toSorted(), endpointIds.toSorted())
+    const ofOne = waypost.as(aCaller({ on: { [`application-${one.app}`]: ['application:endpoint-command:read'] } }))
+    assert.equal((await ofOne(path)).body.pending.length, 2)
+    const ofThird = waypost.as(aCaller({ on: { [`application-${third.app}`]: ['application:endpoint-command:read'] } }))
+    for (const ask of [ofThird, other]) {
+      const [hidden, missing] = [await ask(path), await ask(path.replace(taskId, 'none'))]
+      assert.equal(hidden.status, 404)
+      assert.equal(hidden.text.replace(taskId, 'none'), missing.text)
+    }
   })
 
   test('a large payload of a batch is stored once, and devices get it', async () => {

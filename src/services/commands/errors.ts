@@ -26,10 +26,10 @@ export const NoFilter = defineError<{ filterId: string }>(
   404,
   'There is no filter {filterId}, or the caller may not use it',
 )
-export const NoTask = defineError<{ taskId: string; appName: string }>(
+export const NoTask = defineError<{ taskId: string; applications: string }>(
   'no_such_command_task',
   404,
-  'There is no batch {taskId} with endpoints of application {appName}, or the caller may not read it',
+  'There is no batch {taskId} with endpoints of {applications}, or the caller may not read it',
 )
 export const CommandDeleted = defineError<{ commandId: number }>(
   'command_deleted',

@@ -1,5 +1,5 @@
 import { contentPage, offsetQuery, pageQuery } from '../../kernel/paging.ts'
-import { AnyJson, DateTime, Empty, Name, SerialId, Text, TextList, Type } from '../../kernel/schema.ts'
+import { AnyJson, DateTime, describedAs, Empty, Name, SerialId, Text, TextList, Type } from '../../kernel/schema.ts'
 
 const endpointId = Name({ description: 'Id of the endpoint.' })
 const typeText = 'Type of the command: 1 to 255 letters, digits, `_` and `-`. The device decides what it means.'
@@ -253,8 +253,6 @@ export const countApplicationCommands = {
   fails: { 404: noApplication },
 }
 
-// ── batches
-
 const NewTask = Type.Object(
   { taskId: Type.String({ description: 'Id of the batch.' }) },
   { title: 'CommandBatch', description: 'A batch that was accepted. Its commands are made in the background.' },
@@ -346,6 +344,8 @@ const Task = Type.Object(
 )
 
 const appName = Name({ description: 'Name of the application whose endpoints are counted and listed.' })
+const taskApplicationText =
+  'Only endpoints of this application. Default: of all applications whose commands the caller may read.'
 
 export const listTasks = {
   name: 'commands.batches.list',
@@ -381,7 +381,7 @@ export const getTask = {
   name: 'commands.batches.get',
   summary: 'Get the endpoints of a batch by the status of their commands',
   params: Type.Object({ id: Name({ description: 'Id of the batch.' }) }),
-  query: Type.Object({ appName }),
+  query: Type.Object({ appName: Type.Optional(describedAs(appName, taskApplicationText)) }),
   response: {
     200: Type.Object(
       {
@@ -389,11 +389,11 @@ export const getTask = {
         expired: entries('Endpoints whose command expired.'),
         pending: entries('Endpoints whose command is not made yet or has no result.'),
       },
-      { title: 'CommandTaskEntries', description: 'The endpoints of a batch in one application, by id.' },
+      { title: 'CommandTaskEntries', description: 'The endpoints of a batch, by id.' },
     ),
   },
   fails: {
-    400: 'The parameter `appName` is missing or too long.',
+    400: 'The parameter `appName` is empty or too long.',
     404: 'The batch does not exist or has no endpoint of this application, or the caller may not read its commands.',
   },
 }

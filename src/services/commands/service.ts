@@ -54,7 +54,7 @@ export interface CommandsService {
   startByFilter(ctx: Ctx, filterId: string, batch: tasks.NewBatch): Promise<string>
   startByEndpoints(ctx: Ctx, endpointIds: string[], batch: tasks.NewBatch): Promise<string>
   listTasks(ctx: Ctx, query: Omit<TaskQuery, 'tenantId'>): Promise<{ totalElements: number; content: tasks.TaskView[] }>
-  getTask(ctx: Ctx, task: { taskId: string; appName: string }): Promise<tasks.TaskEntries>
+  getTask(ctx: Ctx, task: { taskId: string; appName?: string | undefined }): Promise<tasks.TaskEntries>
   device: DeviceCommands
   deletions: Deletions
   api: Commands

@@ -17,7 +17,7 @@ import { NoEndpoint, NoFilter, NoTask } from '../errors.ts'
 import { sizeOf } from '../push.ts'
 import type { NewCommand } from '../store/invocations.ts'
 import * as store from '../store/tasks.ts'
-import { mayReadApplication, requireApplication, updateScope } from './access.ts'
+import { applicationScope, mayReadApplication, requireApplication, updateScope } from './access.ts'
 import type { Dispatch } from './dispatch.ts'
 import { checkPayload, freshOf, insertAndSignal } from './invocation.ts'
 import { parsed } from './values.ts'
@@ -183,18 +183,34 @@ export async function listTasks(
   }
 }
 
+/** Returns the endpoints of a task in one application, or in all whose commands the caller may read. */
 export async function getTask(
-  { kit, applications }: TaskDeps,
+  deps: TaskDeps,
   ctx: Ctx,
-  { taskId, appName }: { taskId: string; appName: string },
+  { taskId, appName }: { taskId: string; appName?: string | undefined },
 ): Promise<TaskEntries> {
-  const isReadable = await mayReadApplication(applications, ctx, appName)
+  const { sql } = deps.kit.db
+  const { tenantId } = ctx
+  const applicationNames = await readableApplications(deps, ctx, taskId, appName)
   const entries =
-    isReadable &&
-    (await store.findTaskEntries(kit.db.sql, { tenantId: ctx.tenantId, applicationName: appName, taskId }))
-  if (!entries) throw NoTask({ taskId, appName })
+    applicationNames.length > 0 && (await store.findTaskEntries(sql, { tenantId, taskId, applicationNames }))
+  const applications = appName === undefined ? 'any application' : `application ${appName}`
+  if (!entries) throw NoTask({ taskId, applications })
   const views: TaskEntries = { executed: [], expired: [], pending: [] }
   for (const { endpointId, commandId, status } of entries)
     views[status].push({ endpointId, ...(commandId !== null && { commandId }) })
   return views
+}
+
+async function readableApplications(
+  { kit, applications }: TaskDeps,
+  ctx: Ctx,
+  taskId: string,
+  appName: string | undefined,
+): Promise<string[]> {
+  if (appName !== undefined) return (await mayReadApplication(applications, ctx, appName)) ? [appName] : []
+  const names = await store.findTaskApplications(kit.db.sql, { tenantId: ctx.tenantId, taskId })
+  return names.filter((name) =>
+    holds(ctx.caller, applicationScope, onResource(ctx.tenantId, applicationResource(name))),
+  )
 }

@@ -143,10 +143,20 @@ export interface TaskEntry {
   status: 'pending' | 'executed' | 'expired'
 }
 
-/** Returns undefined if the application has no such task. */
+/** Returns the applications of which the task has endpoints. */
+export async function findTaskApplications(
+  sql: Sql,
+  { tenantId, taskId }: { tenantId: string; taskId: string },
+): Promise<string[]> {
+  const rows = await sql<{ applicationName: string }[]>`
+    select application_name from commands.task_applications where tenant_id = ${tenantId} and task_id = ${taskId}`
+  return rows.map(({ applicationName }) => applicationName)
+}
+
+/** Returns undefined if the applications have no such task. */
 export async function findTaskEntries(
   sql: Sql,
-  { tenantId, applicationName, taskId }: { tenantId: string; applicationName: string; taskId: string },
+  { tenantId, applicationNames, taskId }: { tenantId: string; applicationNames: string[]; taskId: string },
 ): Promise<TaskEntry[] | undefined> {
   const rows = await sql<(Omit<TaskEntry, 'endpointId'> & { endpointId: string | null })[]>`
     select e.* from commands.task_applications a left join lateral (
@@ -158,7 +168,7 @@ export async function findTaskEntries(
       select endpoint_id, null, 'pending' from commands.task_endpoints w
       where w.tenant_id = a.tenant_id and w.task_id = a.task_id and w.application_name = a.application_name
     ) e on true
-    where a.tenant_id = ${tenantId} and a.application_name = ${applicationName} and a.task_id = ${taskId}
+    where a.tenant_id = ${tenantId} and a.application_name = any(${applicationNames}::text[]) and a.task_id = ${taskId}
     order by e.endpoint_id`
   if (rows.length === 0) return undefined
   return rows.filter((row): row is TaskEntry => row.endpointId !== null)
