@@ -8,6 +8,7 @@ import { afterAllTests } from '../../test/harness/database.ts'
 import { openRealms, type Realms } from '../../test/harness/iam.ts'
 import { Unauthenticated } from '../kernel/errors.ts'
 import { createExternalIssuers, rolesOf } from './external-issuers.ts'
+import { isAccessToken } from './token-kind.ts'
 
 const root = '/iam/api/v1'
 const me = `GET ${root}/me`
@@ -109,6 +110,7 @@ describe('tokens of an external issuer', () => {
       ['an ID token', await provider.token({ typ: 'ID' })],
       ['an ID token of another provider', await provider.token({ typ: undefined, nonce: 'n' })],
       ['an ID token with a hash of its access token', await provider.token({ at_hash: 'x' })],
+      ['an ID token without a type', await provider.token({ typ: undefined, auth_time: 1 })],
       ['a refresh token', await provider.token({ typ: 'Refresh' })],
       ['of an issuer that nobody registered', await unregistered.token()],
       ['in the name of the issuer, by another', await unregistered.token({ iss: provider.issuer })],
@@ -256,6 +258,30 @@ const claims: [claim: string | null, payload: Record<string, unknown>, roles: st
   ['constructor.name', {}, []],
   ['__proto__.roles', {}, []],
 ]
+const kinds: [what: string, isAccess: boolean, claims: Record<string, unknown>, headerType?: string][] = [
+  ['the least that an access token has', true, {}],
+  ['Keycloak', true, { typ: 'Bearer', azp: 'app', acr: '1', auth_time: 1, nonce: 'n' }],
+  ['Keycloak, ID token', false, { typ: 'ID', azp: 'app' }],
+  ['RFC 9068', true, { client_id: 'app', auth_time: 1, nonce: 'n' }, 'at+jwt'],
+  ['RFC 9068, the whole media type', true, { nonce: 'n' }, 'application/AT+JWT'],
+  ['Auth0', true, { azp: 'app', scope: 'openid', gty: 'password' }, 'JWT'],
+  ['Okta', true, { cid: 'app', scp: ['a'], auth_time: 1 }],
+  ['Okta, ID token', false, { auth_time: 1, amr: ['pwd'], at_hash: 'x' }],
+  ['Entra ID', true, { azp: 'app', scp: 'a', nonce: 'n' }],
+  ['Entra ID, ID token', false, { nonce: 'n', preferred_username: 'zoe' }],
+  ['Cognito', true, { token_use: 'access', client_id: 'app', auth_time: 1 }],
+  ['Cognito, ID token', false, { token_use: 'id' }],
+  ['an ID token that says when the user logged in', false, { auth_time: 1 }],
+  ['an ID token for the client that it was issued to', false, { aud: ['waypost', 'other'], azp: 'waypost' }],
+  ['an ID token with a hash of the state', false, { s_hash: 'x', scope: 'openid' }],
+  ['a logout token', false, { events: {} }],
+  ['a logout token by its header', false, {}, 'logout+jwt'],
+]
+for (const [what, isAccess, claims, headerType] of kinds)
+  test(`${what}: the token is ${isAccess ? 'accepted' : 'no access token'}`, () => {
+    assert.equal(isAccessToken(headerType, { sub: 'u-1', aud: 'waypost', ...claims }), isAccess)
+  })
+
 test('roles are read from the claim that the registration names', () => {
   for (const [claim, payload, roles] of claims) assert.deepEqual(rolesOf(payload, claim), roles, String(claim))
 })

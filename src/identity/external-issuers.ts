@@ -10,11 +10,10 @@ import { IssuersChanged } from './events.ts'
 import { invalidToken } from './invalid-token.ts'
 import { externalKeysNotFetched } from './log-messages.ts'
 import * as store from './store/access.ts'
+import { isAccessToken } from './token-kind.ts'
 
 /** Asymmetric algorithms only: an issuer publishes public keys, never a shared secret. */
 const algorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519']
-/** Values of Keycloak's `typ` claim for tokens that are signed with the same keys but are not access tokens. */
-const otherTypes = new Set(['ID', 'Refresh', 'Offline', 'Logout'])
 
 const cacheMs = 60_000
 const rowsMax = 1000
@@ -80,6 +79,7 @@ async function verify(state: State, token: string, issuer: string): Promise<Exte
   const rows = await findRegistrations(state, issuer)
   if (rows.length === 0) throw invalidToken()
   let payload: JWTPayload
+  let headerType: string | undefined
   try {
     const options = {
       issuer,
@@ -88,12 +88,14 @@ async function verify(state: State, token: string, issuer: string): Promise<Exte
       currentDate: now(),
       clockTolerance: 5,
     }
-    payload = (await jwtVerify(token, await findKeys(state, issuer), options)).payload
+    const verified = await jwtVerify(token, await findKeys(state, issuer), options)
+    payload = verified.payload
+    headerType = verified.protectedHeader.typ
   } catch (error) {
     log.debug({ err: error, issuer }, 'token of an external issuer rejected')
     throw invalidToken()
   }
-  if (isOtherToken(payload)) throw invalidToken()
+  if (!isAccessToken(headerType, payload)) throw invalidToken()
   const row = selectRegistration(rows, payload.aud)
   const { sub, exp } = payload
   if (typeof sub !== 'string' || sub === '' || sub.length > 255 || hasControls(sub)) throw invalidToken()
@@ -126,13 +128,6 @@ function selectRegistration(rows: readonly store.IssuerRow[], aud: unknown): sto
   const row = rows.find(({ audience }) => audience !== null && audiences.includes(audience))
   if (!row) throw invalidToken()
   return row
-}
-
-/** Returns whether a token has claims that only ID, refresh and logout tokens have. Some issuers write `nonce` into access tokens too. */
-function isOtherToken({ typ, nonce, at_hash, c_hash }: JWTPayload): boolean {
-  if (at_hash !== undefined || c_hash !== undefined) return true
-  if (typeof typ === 'string') return otherTypes.has(typ)
-  return nonce !== undefined
 }
 
 async function fetchJson({ platform }: State, address: string): Promise<Response> {
