@@ -150,6 +150,12 @@ test('errors have RFC 6749 bodies and the statuses that clients expect', async (
   })
   assert.equal(json.status, 400)
   assert.equal((await client.logIn('a'.repeat(70_000))).status, 413)
+  const anonymous = await call(client.at('token/introspect'), {
+    method: 'POST',
+    body: new URLSearchParams({ token: 'x' }),
+  })
+  assert.deepEqual([anonymous.status, anonymous.body.error], [401, 'invalid_client'])
+  assert.match(anonymous.headers.get('www-authenticate')!, /^Basic realm=/)
   const twice = await call(client.at('token'), {
     method: 'POST',
     body: 'grant_type=password&grant_type=password&client_id=a&client_id=b&__proto__=x',

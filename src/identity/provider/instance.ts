@@ -12,7 +12,13 @@ import { epochSeconds, type InstanceContext } from './instance-context.ts'
 import { type UserAccount, useJwtAccessTokens, userClaims } from './jwt-access-tokens.ts'
 import { connectPath, defaultScopes, extrasOf, loadLibrary, sessionCookie } from './library.ts'
 import { useOneStepLogout } from './logout.ts'
-import { answerLikeKeycloak, answerUnexpectedErrors, inOneTransaction, setPageHeaders } from './middleware.ts'
+import {
+  answerLikeKeycloak,
+  answerUnexpectedErrors,
+  inOneTransaction,
+  requireClientToIntrospect,
+  setPageHeaders,
+} from './middleware.ts'
 import { usePasswordGrant } from './password-grant.ts'
 
 export async function createInstance(kit: Kit, core: Core, realm: Realm): Promise<Provider> {
@@ -58,6 +64,7 @@ export async function createInstance(kit: Kit, core: Core, realm: Realm): Promis
   provider.use(answerUnexpectedErrors(context))
   provider.use(setPageHeaders)
   provider.use(inOneTransaction(context))
+  provider.use(requireClientToIntrospect(context))
   provider.use(answerLikeKeycloak(context))
   useOneStepLogout(provider, context)
   return provider

@@ -43,6 +43,18 @@ export const setPageHeaders: Middleware = async (ctx, next) => {
   await next()
 }
 
+/** Answers an introspection without client authentication with 401 (RFC 7662, 2.1), where the library answers 400. */
+export const requireClientToIntrospect =
+  ({ issuer }: InstanceContext): Middleware =>
+  async (ctx, next) => {
+    const isIntrospection = ctx.method === 'POST' && ctx.path === `${connectPath}/token/introspect`
+    const hasClient = ctx.req.headers.authorization !== undefined || extrasOf(ctx).form.client_id !== undefined
+    if (!isIntrospection || hasClient) return next()
+    ctx.status = 401
+    ctx.set('WWW-Authenticate', `Basic realm="${issuer}"`)
+    ctx.body = { error: 'invalid_client', error_description: 'introspection requires the authentication of a client' }
+  }
+
 /** Adapts responses to Keycloak's. */
 export const answerLikeKeycloak =
   ({ kit, issuer, signer }: InstanceContext): Middleware =>
