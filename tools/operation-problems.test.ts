@@ -42,5 +42,5 @@ for (const [what, change, problem] of faults)
 
 test('two operations with the same name are refused', () => {
   const paths = { '/a/{id}': { post: good }, '/b/{id}': { post: good } }
-  assert.match(operationProblems({ paths, components }).join(), /has the same name as POST \/a: things\.create/)
+  assert.match(operationProblems({ paths, components }).join(), /has the same name as POST \/a\/{id}: things\.create/)
 })
