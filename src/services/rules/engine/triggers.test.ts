@@ -242,11 +242,13 @@ suite('commands and alerts', () => {
 
   test('the trace of an action names the trigger of its run', async () => {
     const endpoint = await aProvisionedEndpoint()
-    const rule = await aTriggeredRule('endpoint-data-samples-received', { appName: endpoint.app }, 'return true')
+    const script = 'return ctx.trigger.metadata'
+    const rule = await aTriggeredRule('endpoint-data-samples-received', { appName: endpoint.app }, script)
     const actionId = await anAction('metadata-update', { metadataExpression: '{"seen":true}' })
     await linkAction(rule.ruleId, 'metadata-update', [actionId])
     await (await send(endpoint, { t: 1 })).end()
-    await rule.traces(1)
+    // A trigger without metadata has an empty object.
+    assert.deepEqual(returned(await rule.traces(1)), [{}])
     const { metadata } = (await at.get(`/traces?entityId=${actionId}`)).content[0]
     assert.deepEqual([metadata.triggerId, metadata.triggerType], [rule.triggerId, 'ENDPOINT_DATA_SAMPLES_RECEIVED'])
   })

@@ -50,7 +50,7 @@ export const contextMembers: Member[] = [
   { name: 'ctx.trigger.id', meaning: 'Its id.' },
   { name: 'ctx.trigger.name', meaning: 'Its name.' },
   { name: 'ctx.trigger.type', meaning: 'Its type, such as `ENDPOINT_DATA_SAMPLES_RECEIVED`.' },
-  { name: 'ctx.trigger.metadata', meaning: 'The free object of its definition.' },
+  { name: 'ctx.trigger.metadata', meaning: 'The free object of its definition; empty if it has none.' },
   { name: 'ctx.trigger.appVersionName', meaning: 'The application version of the endpoint.' },
   {
     name: 'ctx.trigger.endpointDataSamplesReceived',

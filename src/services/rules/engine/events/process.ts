@@ -145,7 +145,7 @@ export const triggerMembers = (trigger: TriggerDefinition, payload: unknown, ver
   id: trigger.id,
   name: trigger.name,
   type: typeConstant(trigger.type),
-  ...(trigger.metadata !== undefined && { metadata: trigger.metadata }),
+  metadata: trigger.metadata ?? {},
   ...(versionName !== undefined && { appVersionName: versionName }),
   [payloadKeys[trigger.type]]: payload,
 })
