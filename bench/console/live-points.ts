@@ -53,7 +53,7 @@ export async function livePoints(bench: BenchConsole): Promise<Figure[]> {
   await page.goto(address(`/dashboards/${dashboard.body.dashboardId}`))
   await settled(page)
   await page.getByRole('slider').first().waitFor()
-  // The subscription is active a moment after the page is drawn: its first point is the first that counts.
+  // The subscription becomes active a moment after the page is drawn, so points are sent until the page has received some.
   const receivedCount = () => page.evaluate<number>('window.received.points.size')
   for (let n = -1; (await receivedCount()) < seriesCount; n--) {
     await send(n)

@@ -8,7 +8,7 @@ import { fillWithRecentSamples, nameAll, packAll } from './fill.ts'
 import { run, withConnections } from './load.ts'
 import { type Contender, hourly, platformReading } from './queries.ts'
 
-/** A million values, in 200 series sets of a few hours or days. */
+/** A million values: 200 endpoints with 1,000 samples each, one a minute, of five values. */
 const dataset: Dataset = { endpoints: 200, points: 1000, stepMs: 60_000, from: began }
 /** Messages per second: half of the rate at which acknowledgements are measured. */
 const rate = 5250

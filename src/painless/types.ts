@@ -18,7 +18,7 @@ export interface Method {
   readonly isStatic: boolean
   readonly parameters: Type[]
   readonly returns: Type
-  /** Takes the receiver (not for static methods) and the arguments as their declared types hold them. */
+  /** Takes the receiver (not for static methods) and the arguments, already converted to the declared types. */
   readonly call: (...args: unknown[]) => unknown
   readonly signature: string
   /** True if a subclass overrides the method, so that a call must look up the method by the class of the object. */
@@ -81,7 +81,7 @@ export function arrayOf(element: Type): Type {
   return type
 }
 
-/** Returns the type with this name (short or full, with `[]`); undefined when no class is called so. */
+/** Returns the type with this name (short or full, with `[]`); undefined if there is no such class. */
 export function findType(name: string): Type | undefined {
   if (name.endsWith('[]')) {
     const element = findType(name.slice(0, -2))

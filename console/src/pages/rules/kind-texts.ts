@@ -49,7 +49,10 @@ export const kindTexts = {
     action: 'JSON. Fields that end in “Expression” take a constant or a script with a return.',
   },
   when: 'It runs',
-  whens: { positive: 'if the rule returns anything but false', negative: 'if the rule returns false' },
+  whens: {
+    positive: 'if the rule returns anything but false, null and undefined',
+    negative: 'if the rule returns false',
+  },
   link: 'Link',
   cancel: 'Cancel',
   notObject: 'Write a JSON object, such as {"appName": "meters"}.',

@@ -30,7 +30,7 @@ test('the migration turns arrays of values into records', async () => {
   await assert.rejects(migrated, undone)
 })
 
-test('some values of wide samples are read with texts among them, before and after packing', async () => {
+test('a query of some values of wide samples, texts among them, returns the right points before and after packing', async () => {
   const names = Object.fromEntries(['s1', 's17', 'text'].map((name) => [name, { values: [{ path: name }] }]))
   const endpoint = await unregisteredEndpoint({ 'time-series': { 'auto-extract': true, names } })
   const wide = (index: number) =>

@@ -116,7 +116,7 @@ async function create(deps: ClientDeps, ctx: Ctx, input: ClientInput): Promise<V
 async function insert({ kit: { db }, identity }: ClientDeps, ctx: Ctx, client: store.NewClient): Promise<string> {
   const { tenantId, type } = client
   const { first, last } = offsets[type]
-  // The columns count from the first address of the range, or of its part for administrators.
+  // `next_device` counts from the start of the range, `next_admin` from the start of the part for administrators.
   const range = { start: type === 'admin' ? first - 1 : 0, last }
   const isPermitted = allScopes.every((scope) => holds(ctx.caller, scope, onTenant(tenantId)))
   // The usual case is one statement, which is one round trip.
