@@ -8923,7 +8923,7 @@ export interface Nouns {
       endpointId: string
       /** Type of the command: 1 to 255 letters, digits, `_` and `-`. The device decides what it means. */
       commandType: string
-      /** Seconds to wait for the result; at most the setting `WAYPOST_COMMAND_AWAIT_SECONDS` (60). 0 does not wait. Default: 5. */
+      /** Seconds to wait for the result; at most the setting `WAYPOST_COMMAND_AWAIT_SECONDS` (60). 0 does not wait. Default: 5, or the maximum if it is less. */
       awaitTimeout?: number | undefined
       /** Milliseconds until the command expires; at most a year. 0: pushed once if the device is connected, and not kept. Default: 60000. */
       commandTtl?: number | undefined

@@ -1,4 +1,4 @@
-/** Results that are stored while the commands of an endpoint are read and pushed. */
+/** Results that are stored while the commands of an endpoint are read and pushed, and a lower limit of `awaitTimeout`. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openGateway, services } from '../../../test/harness/gateway.ts'
@@ -9,6 +9,7 @@ import { createStoreResults } from './service/results.ts'
 
 const { admin, aProvisionedEndpoint, waypost } = await openGateway({
   services: [...services, commandService],
+  environment: { WAYPOST_COMMAND_AWAIT_SECONDS: '2' },
 })
 
 test('a command whose result is stored after it was read for a push is not pushed again', async () => {
@@ -73,4 +74,13 @@ test('a repeated result of a command counts as its answer, although it changes n
     [endpointId, 'blink', 1],
     [endpointId, 'blink', 1],
   ])
+})
+
+test('an invocation without awaitTimeout waits no longer than the maximum of the installation', async () => {
+  const { endpointId } = await aProvisionedEndpoint()
+  const path = `POST /cex/api/v1/endpoints/${endpointId}/commands/blink`
+  assert.equal((await admin(`${path}?commandTtl=1`)).status, 202)
+  assert.equal((await admin(`${path}?commandTtl=1&awaitTimeout=2`)).status, 202)
+  const refused = await admin(`${path}?commandTtl=1&awaitTimeout=3`)
+  assert.deepEqual([refused.status, refused.body.message], [400, 'awaitTimeout: expected at most 2 seconds'])
 })

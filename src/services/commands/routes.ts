@@ -13,6 +13,7 @@ const ofType = '/endpoints/:endpointId/commands/:commandType'
 const commandsPath = '/endpoints/commands'
 const endpointsMax = 1000
 const typesMax = 100
+const awaitSecondsDefault = 5
 
 export function routes(http: Http, commands: CommandsService, awaitSecondsMax: number) {
   http.post(
@@ -20,10 +21,11 @@ export function routes(http: Http, commands: CommandsService, awaitSecondsMax: n
     { schema: schemas.invokeCommand, config: { scope: updateScope, rawBody: true, anyJson: true, bodyOptional: true } },
     async (request, reply) => {
       const { ctx, params, query, headers } = request
-      if (query.awaitTimeout > awaitSecondsMax)
+      const { awaitTimeout = Math.min(awaitSecondsDefault, awaitSecondsMax) } = query
+      if (awaitTimeout > awaitSecondsMax)
         throw invalidField('awaitTimeout', `expected at most ${awaitSecondsMax} seconds`)
       const payload = payloadOf(request.body as Buffer, headers['content-type'])
-      const times = { awaitMs: query.awaitTimeout * 1000, ttlMs: query.commandTtl }
+      const times = { awaitMs: awaitTimeout * 1000, ttlMs: query.commandTtl }
       const { commandId, status, result } = await commands.invoke(
         ctx,
         { ...params, payload, ...times },

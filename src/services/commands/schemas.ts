@@ -70,6 +70,10 @@ const Accepted = Empty(
   'The device has not answered within `awaitTimeout`, or the command expired. `Location` is the address of the command.',
 )
 
+const awaitTimeoutText =
+  'Seconds to wait for the result; at most the setting `WAYPOST_COMMAND_AWAIT_SECONDS` (60). 0 does not wait. Default: 5, or the maximum ' +
+  'if it is less.'
+
 export const invokeCommand = {
   name: 'commands.send',
   summary: 'Invoke a command on an endpoint',
@@ -79,13 +83,7 @@ export const invokeCommand = {
     'response has the payload of its result, whatever status the device reports; the command resource shows that status.',
   params: ofType,
   query: Type.Object({
-    awaitTimeout: Type.Integer({
-      minimum: 0,
-      maximum: 2_147_483,
-      default: 5,
-      description:
-        'Seconds to wait for the result; at most the setting `WAYPOST_COMMAND_AWAIT_SECONDS` (60). 0 does not wait. Default: 5.',
-    }),
+    awaitTimeout: Type.Optional(Type.Integer({ minimum: 0, maximum: 2_147_483, description: awaitTimeoutText })),
     commandTtl,
   }),
   body: AnyJson({ description: 'Payload of the command: any JSON value, or text.', examples: [{ delay: 5 }] }),
