@@ -127,6 +127,16 @@ suite('a result', () => {
     assert.deepEqual(stored, [{ type: 'reboot', id: 1, statusCode: 599 }])
   })
 
+  test('a result may hold integers that exceed a double; they are rounded', async () => {
+    const { send, stored } = aDevice(reboot)
+    const result =
+      '{"id":1,"statusCode":200,"payload":{"nanoseconds":1763460000123456789,"ids":[18446744073709551615]}}'
+    assert.deepEqual(await send('/result/reboot', `[${result}]`), {})
+    const payload = { nanoseconds: 1763460000123456800, ids: [18446744073709552000] }
+    assert.deepEqual(stored, [{ type: 'reboot', id: 1, statusCode: 200, payload }])
+    await rejectsWith(send('/result/reboot', '[{"id":1,"statusCode":200,"payload":1e999}]'), 400)
+  })
+
   test('a list of results may be empty', async () => {
     for (const { send, calls } of [aDevice(reboot)])
       for (const message of [{}, { requestId: 1 }]) {

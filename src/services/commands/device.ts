@@ -20,8 +20,10 @@ const Result = Type.Object({
   reasonPhrase: reasonPhrase(),
   payload: Type.Optional(AnyJson()),
 })
-const readResults = jsonPayload(Type.Array(Result, { maxItems: 10_000 }), { bytesMax: bodyLimitBytes })
-const readResult = jsonPayload(Result, { bytesMax: bodyLimitBytes })
+// Integers above 2^53, such as nanoseconds, are rounded as in samples: if the result were rejected, the command would expire.
+const options = { bytesMax: bodyLimitBytes, roundIntegers: true }
+const readResults = jsonPayload(Type.Array(Result, { maxItems: 10_000 }), options)
+const readResult = jsonPayload(Result, options)
 
 /** Parses an array or a single object: the text of the RFC and all clients use an array, its schema an object. */
 const resultsIn = (payload: Buffer): Static<typeof Result>[] =>
