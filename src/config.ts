@@ -217,6 +217,7 @@ export function loadConfig(environment: Environment = process.env) {
   const dataDirectory = resolve(value.DATA)
   // Already validated by `readSettings`.
   const trustProxy = readTrustProxy(value.TRUST_PROXY) as IsProxy
+  const withoutAuthentication = parseApisWithoutAuthentication(value.AUTH)
   const serviceValues = new Map(
     Object.values(serviceSettings).map((declared) => [declared, declared.read(valuesOf(declared.table, all) as never)]),
   )
@@ -236,7 +237,7 @@ export function loadConfig(environment: Environment = process.env) {
     },
     masterKey: value.MASTER_KEY,
     /** APIs without authentication: all, or the named ones. */
-    withoutAuthentication: parseApisWithoutAuthentication(value.AUTH),
+    withoutAuthentication,
     rateLimit: { perCredential: value.RATE_LIMIT_PER_CREDENTIAL, perAddress: value.RATE_LIMIT_PER_ADDRESS },
     log: { level: value.LOG_LEVEL, format: value.LOG_FORMAT as 'auto' | 'json' | 'pretty' },
     /** All settings for people, with secrets masked. */
@@ -246,6 +247,7 @@ export function loadConfig(environment: Environment = process.env) {
       host: value.HOST,
       trustProxy,
       allowPrivateAddresses: value.ALLOW_PRIVATE_ADDRESSES,
+      withoutAuthentication,
       corsOrigins: originsIn(value.CORS_ORIGINS),
       // OWASP's recommendation for both. It is not a setting, so that it cannot be weakened; only tests of other things use less.
       passwordCost: { scrypt: { N: 2 ** 14, r: 8, p: 5 }, bcryptRounds: 10 },

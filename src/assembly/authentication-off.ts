@@ -1,10 +1,9 @@
-import type { Caller } from '../kernel/contract.ts'
+import { anonymousCaller, type Caller } from '../kernel/contract.ts'
 import type { HttpApi } from '../kernel/define-service.ts'
 import type { Log } from '../kernel/log.ts'
-import { everyScope, tenantSystem } from '../kernel/permissions.ts'
 import { authenticationOff } from './log-messages.ts'
 
-/** Returns a function that gives the caller of an API without authentication: it has every scope in tenant `default`, none on the platform. */
+/** Returns a function that gives the caller of an API without authentication. */
 export function withoutAuthentication(
   apisWithoutAuthentication: 'none' | 'all' | string[],
   log: Log,
@@ -18,13 +17,7 @@ export function withoutAuthentication(
     apisWithoutAuthentication === 'all' ? names.filter((name) => !always.has(name)) : apisWithoutAuthentication,
   )
   authenticationOff(log, { apis: [...open] })
-  const anonymous: Caller = {
-    tenantId: 'default',
-    subject: { type: 'system', id: 'anonymous' },
-    roles: [],
-    permissions: [{ resource: tenantSystem, scopes: new Set([everyScope]) }],
-  }
-  return (api) => (open.has(api) ? anonymous : undefined)
+  return (api) => (open.has(api) ? anonymousCaller : undefined)
 }
 
 function checkNames(given: string[], names: string[], always: Set<string>) {

@@ -1,5 +1,5 @@
 /** Finds subjects with their present permissions, for scripts that they wrote and that run later. */
-import type { Caller } from '../kernel/contract.ts'
+import { anonymousCaller, type Caller, isAnonymous } from '../kernel/contract.ts'
 import type { Kit } from '../kernel/define-service.ts'
 import { PlatformError } from '../kernel/errors.ts'
 import type { Access } from './access.ts'
@@ -7,7 +7,10 @@ import { permissionsOfKey } from './api-key-access.ts'
 import type { Identity } from './contract.ts'
 import * as store from './store/access.ts'
 
-export function createCallerNow({ db, now }: Pick<Kit, 'db' | 'now'>, access: Access): Identity['callerNow'] {
+export function createCallerNow(
+  { db, now, platform }: Pick<Kit, 'db' | 'now'> & { platform: Pick<Kit['platform'], 'withoutAuthentication'> },
+  access: Access,
+): Identity['callerNow'] {
   async function callerOfKey(tenantId: string, id: string): Promise<Caller | undefined> {
     const row = await store.findKeyById(db.sql, tenantId, id)
     if (!row || (row.expiresAt !== null && row.expiresAt <= now())) return undefined
@@ -19,6 +22,8 @@ export function createCallerNow({ db, now }: Pick<Kit, 'db' | 'now'>, access: Ac
   return async (tenantId, { type, id }) => {
     try {
       if (type === 'api-key') return await callerOfKey(tenantId, id)
+      // The APIs that it calls decide whether they accept it.
+      if (isAnonymous({ type, id })) return platform.withoutAuthentication === 'none' ? undefined : anonymousCaller
       // If an external issuer signs in a user, their roles are known only from the token.
       if ((type !== 'user' && type !== 'client') || id.includes(':')) return undefined
       return await access.callerOf(access.subjectOf({ tenantId, type, id }))

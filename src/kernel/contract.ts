@@ -2,7 +2,15 @@
 import { setAuditTenant } from './audit/current-entry.ts'
 import { Forbidden, Unauthenticated } from './errors.ts'
 import type { Log } from './log.ts'
-import { everyScope, type Holder, holds, type Permission, platformSystem, type Resource } from './permissions.ts'
+import {
+  everyScope,
+  type Holder,
+  holds,
+  type Permission,
+  platformSystem,
+  type Resource,
+  tenantSystem,
+} from './permissions.ts'
 
 /** The authenticated caller: identified by a verified token or key, or the platform itself. */
 export interface Caller extends Holder {
@@ -22,6 +30,16 @@ export interface Ctx {
   /** Aborts when the caller disconnects, the deadline passes or the process stops. `reason` is `CallerDisconnected`, `DeadlinePassed` or `ProcessStopping`. */
   readonly signal: AbortSignal
 }
+
+/** The caller of APIs without authentication (`WAYPOST_AUTH`): it has every scope in tenant `default`, none on the platform. */
+export const anonymousCaller: Caller = {
+  tenantId: 'default',
+  subject: { type: 'system', id: 'anonymous' },
+  roles: [],
+  permissions: [{ resource: tenantSystem, scopes: new Set([everyScope]) }],
+}
+export const isAnonymous = ({ type, id }: { type: string; id: string }) =>
+  type === anonymousCaller.subject.type && id === anonymousCaller.subject.id
 
 /** Creates the context of the platform acting for a tenant: in jobs, event handlers and commands. */
 export const systemCtx = (tenantId: string, log: Log, correlationId: string, signal: AbortSignal): Ctx => ({

@@ -108,6 +108,8 @@ export interface PlatformSettings {
   /** Returns whether an address is one of our own proxies, whose X-Forwarded-For is trusted. */
   trustProxy: IsProxy
   allowPrivateAddresses: boolean
+  /** APIs without authentication. */
+  withoutAuthentication: 'none' | 'all' | string[]
   /** Origins of web pages that may call the platform, for all tenants. */
   corsOrigins: string[]
   /** Cost of checking a password: scrypt for users, bcrypt for devices. */

@@ -3,7 +3,7 @@ import { before, test } from 'node:test'
 import { aCaller, aTenantAdmin } from '../../../test/harness/builders.ts'
 import { openTestPlatform, type TestPlatform } from '../../../test/harness/test-platform.ts'
 import { startUndisturbedTime } from '../../../test/harness/undisturbed-time.ts'
-import { contract } from '../contract.ts'
+import { anonymousCaller, contract } from '../contract.ts'
 import { defineService } from '../define-service.ts'
 import { detailFormat, errorDetailsFormat } from '../error-formats.ts'
 import { defineError } from '../errors.ts'
@@ -369,4 +369,11 @@ test('a server does not start if an operation has no name or two operations have
   }
   await assert.rejects(opened(''), /GET \/re\/api\/v1\/x0 has the name "": expected a name/)
   await assert.rejects(opened('x.get', 'x.get'), /have the same name x\.get/)
+})
+
+test('an API that requires authentication refuses the internal call of a caller without it', async () => {
+  const { internalCalls } = platform.kit
+  const request = { method: 'GET', url: '/api/v1/things' }
+  assert.equal((await internalCalls.call(anonymousCaller, request)).status, 401)
+  assert.notEqual((await internalCalls.call(aTenantAdmin(), request)).status, 401)
 })

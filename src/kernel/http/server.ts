@@ -4,7 +4,7 @@ import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify, 
 import type { Audit } from '../audit/audit.ts'
 import { clientAddress, type IsProxy, networkOf } from '../client-address.ts'
 import { monotonicMs } from '../clock.ts'
-import type { Authenticate, Caller, Ctx } from '../contract.ts'
+import { type Authenticate, type Caller, type Ctx, isAnonymous } from '../contract.ts'
 import type { HttpApi } from '../define-service.ts'
 import { messageFormat } from '../error-formats.ts'
 import { invalidField, type PlatformError, ProcessStopping, Unauthenticated } from '../errors.ts'
@@ -278,11 +278,12 @@ function createCallers(options: HttpOptions, requestSignals: RequestSignals, ref
 
   async function callerOf({ headers }: FastifyRequest, api: string): Promise<Caller> {
     const internal = internalCaller()
-    if (internal) return internal
+    // A script of an API without authentication reaches no API that requires it.
+    if (internal && !isAnonymous(internal.subject)) return internal
     const apiKey = headers['x-identity-api-key'] ?? headers['x-iamcore-api-key']
-    const caller =
-      (await options.authenticate({ authorization: headers.authorization, apiKey: apiKey?.toString() })) ??
-      options.callerWithoutAuthentication(api)
+    const credentials = { authorization: headers.authorization, apiKey: apiKey?.toString() }
+    const authenticated = internal ? undefined : await options.authenticate(credentials)
+    const caller = authenticated ?? options.callerWithoutAuthentication(api)
     if (!caller) throw Unauthenticated({}, { headers: { 'www-authenticate': 'Bearer' } })
     return caller
   }

@@ -109,7 +109,7 @@ suite('an evaluation', () => {
     )
     assert.match(
       (await value("return ctx.toolbox.httpClient.get('https://x/', { platform: true })")).error,
-      /address is a path/,
+      /address must be a path/,
     )
   })
 })
