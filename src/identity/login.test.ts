@@ -264,10 +264,12 @@ test('CORS allows registered origins and no others', async () => {
     const asking = {
       origin,
       'access-control-request-method': 'POST',
-      'access-control-request-headers': 'authorization',
+      'access-control-request-headers': 'authorization,x-requested-with',
     }
     const preflight = await call(client.at('token'), { method: 'OPTIONS', headers: asking })
     assert.deepEqual([preflight.status, seen(preflight)], [204, expected], origin)
+    const headersAllowed = preflight.headers.get('access-control-allow-headers')
+    assert.equal(headersAllowed, allowed ? 'authorization,x-requested-with' : null, origin)
     const form = { grant_type: 'refresh_token', client_id: realm.frontend, refresh_token: 'x' }
     assert.equal(seen(await client.token(form, { origin })), expected, origin)
     const service = { grant_type: 'client_credentials', client_id: realm.backend, client_secret: realm.secret }

@@ -6,6 +6,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { isDatabaseUnavailable } from '../../kernel/db.ts'
 import type { Kit } from '../../kernel/define-service.ts'
 import { PlatformError } from '../../kernel/errors.ts'
+import { allowRequestedHeaders } from '../../kernel/http/cors.ts'
 import { errorCodeHeader } from '../../kernel/http/failures.ts'
 import { isOriginAllowed } from '../clients.ts'
 import type { Core } from '../core.ts'
@@ -104,12 +105,8 @@ export function mountRealms(app: FastifyInstance, kit: Kit, core: Core, account:
   }
 
   /** Sets the CORS headers. The library does not get the Origin header. */
-  function allowOrigin(
-    { headers, method }: FastifyRequest,
-    reply: FastifyReply,
-    realm: Realm | undefined,
-    path: string,
-  ) {
+  function allowOrigin(request: FastifyRequest, reply: FastifyReply, realm: Realm | undefined, path: string) {
+    const { headers, method } = request
     reply.header('vary', 'Origin')
     const { origin } = headers
     if (!origin || !realm) return
@@ -124,7 +121,7 @@ export function mountRealms(app: FastifyInstance, kit: Kit, core: Core, account:
     reply.header('access-control-expose-headers', `WWW-Authenticate, Retry-After, ${errorCodeHeader}`)
     if (method !== 'OPTIONS') return
     reply.header('access-control-allow-methods', 'GET, POST')
-    reply.header('access-control-allow-headers', 'authorization, content-type')
+    allowRequestedHeaders(request, reply)
     reply.header('access-control-max-age', '3600')
   }
 

@@ -60,9 +60,14 @@ function setHeaders(reply: FastifyReply, origin: string) {
   reply.header('access-control-expose-headers', readableHeaders)
 }
 
-function setPreflightHeaders({ headers }: FastifyRequest, reply: FastifyReply) {
+function setPreflightHeaders(request: FastifyRequest, reply: FastifyReply) {
   reply.header('access-control-allow-methods', methods)
+  allowRequestedHeaders(request, reply)
+  reply.header('access-control-max-age', preflightSeconds)
+}
+
+/** Allows the headers that a preflight request names. */
+export function allowRequestedHeaders({ headers }: FastifyRequest, reply: FastifyReply) {
   const requested = headers['access-control-request-headers']
   if (requested !== undefined && headerNames.test(requested)) reply.header('access-control-allow-headers', requested)
-  reply.header('access-control-max-age', preflightSeconds)
 }
