@@ -34,6 +34,8 @@ test('a service account gets a token with form fields and with HTTP Basic', asyn
     await client.token({ grant_type: 'client_credentials', client_id: backend }, basic(backend, secret)),
   ]) {
     assert.equal(answer.status, 200, answer.text)
+    const cacheHeaders = ['cache-control', 'pragma'].map((name) => answer.headers.get(name))
+    assert.deepEqual(cacheHeaders, ['no-store', 'no-cache'])
     const { access_token, ...rest } = answer.body
     assert.deepEqual(rest, { expires_in: 300, refresh_expires_in: 0, token_type: 'Bearer', scope: 'profile email' })
     const { payload, protectedHeader } = await jwtVerify(access_token, keys, { issuer: realm.url })

@@ -60,6 +60,7 @@ export const answerLikeKeycloak =
   ({ kit, issuer, signer }: InstanceContext): Middleware =>
   async (ctx, next) => {
     await next()
+    if (ctx.routerName === 'token') ctx.set('Pragma', 'no-cache') // RFC 6749, 5.1
     const { successStatus } = extrasOf(ctx)
     if (successStatus !== undefined && ctx.status === 200) ctx.status = successStatus // and Koa drops the body
     if (ctx.status === 404 && !ctx.body) {
