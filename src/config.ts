@@ -96,7 +96,12 @@ const platform = {
       'key that seals the secrets in the database, at least 32 characters; default: a generated file in the data ' +
       'directory',
   },
-  NATS_URL: { kind: 'url', default: undefined, secret: true, meaning: 'address of NATS; reserved, not used yet' },
+  NATS_URL: {
+    kind: 'url',
+    default: undefined,
+    secret: true,
+    meaning: 'address of NATS; reserved, not used yet: nodes exchange messages through PostgreSQL',
+  },
   S3_URL: {
     kind: 'web address',
     default: undefined,
@@ -236,6 +241,7 @@ export function loadConfig(environment: Environment = process.env) {
       mqtt: value.MQTT_CONNECTIONS,
     },
     masterKey: value.MASTER_KEY,
+    natsUrl: value.NATS_URL,
     /** APIs without authentication: all, or the named ones. */
     withoutAuthentication,
     rateLimit: { perCredential: value.RATE_LIMIT_PER_CREDENTIAL, perAddress: value.RATE_LIMIT_PER_ADDRESS },

@@ -21,3 +21,10 @@ export const firstLinkFailed = defineLogMessage({
   cause: 'The database could not be written right after the start.',
   action: 'Run `bin/waypost user link admin`, or sign in with the password of bootstrap.json.',
 })
+
+export const natsNotUsed = defineLogMessage({
+  level: 'warn',
+  text: 'WAYPOST_NATS_URL is set, but this version does not use NATS; nodes exchange messages through PostgreSQL',
+  cause: 'The setting is reserved for a later version.',
+  action: 'Remove the setting. Several nodes need only a common WAYPOST_DATABASE_URL and WAYPOST_MASTER_KEY.',
+})

@@ -5,7 +5,7 @@ import { type Config, loadConfig } from '../config.ts'
 import { sleep } from '../kernel/clock.ts'
 import { collectGarbageOfStart, tuneGarbageCollection } from '../kernel/heap.ts'
 import { createLog, type Log } from '../kernel/log.ts'
-import { bootstrapWriteFailed, firstLinkFailed, stopTimedOut } from './log-messages.ts'
+import { bootstrapWriteFailed, firstLinkFailed, natsNotUsed, stopTimedOut } from './log-messages.ts'
 import { listenForStop, type StopRequest } from './stop-request.ts'
 
 const stopLimitMs = 9_500
@@ -37,6 +37,7 @@ async function runPlatform(config: Config, log: Log, stop: StopRequest): Promise
   }
   if (!platform) return await abandonStart(log, opening, stop)
   tuneGarbageCollection()
+  if (config.natsUrl !== undefined) natsNotUsed(log)
   announce(config, log, platform)
   if (platform.isFirst) await printFirstLink(log, platform)
   void collectGarbageOfStart()

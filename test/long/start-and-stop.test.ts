@@ -162,7 +162,12 @@ test('an unknown setting is reported with the most similar known setting before 
 describe('a platform with authentication off for one service and log level trace', () => {
   let platform: RunningPlatform
   before(async () => {
-    platform = await startPlatform({ environment: { WAYPOST_AUTH: 'application', WAYPOST_LOG_LEVEL: 'trace' } })
+    const environment = {
+      WAYPOST_AUTH: 'application',
+      WAYPOST_LOG_LEVEL: 'trace',
+      WAYPOST_NATS_URL: 'nats://localhost',
+    }
+    platform = await startPlatform({ environment })
   })
 
   test('health, metrics and front pages respond; with authentication off, every caller belongs to tenant default', async () => {
@@ -178,6 +183,7 @@ describe('a platform with authentication off for one service and log level trace
     assert.equal((await anonymous('POST /api/v1/applications', { name: 'open' })).status, 201)
     assert.equal((await anonymous('GET /iam/api/v1/users')).status, 401, 'other services must require authentication')
     assert.match(platform.output(), /AUTHENTICATION IS OFF/)
+    assert.match(platform.output(), /does not use NATS/)
     assert.match((await manage('GET /metrics')).text, /^waypost_http_request_duration_seconds_count/m)
     const ask = await platform.asService(platform.bootstrap.default)
     assert.equal((await ask('GET /api/v1/applications/open')).status, 200)
