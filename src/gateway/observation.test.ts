@@ -15,6 +15,7 @@ const observation = createObservation({
   ...waypost.kit,
   jobs: { ...waypost.kit.jobs, handle: () => {} },
   bus: { ...waypost.kit.bus, handle: () => {} },
+  signals: { ...waypost.kit.signals, onReset: () => {} },
 })
 const rows = async (endpointId: string) =>
   (await sql`select name, observed from gateway.observations where endpoint_id = ${endpointId} order by name`).map(
@@ -55,6 +56,16 @@ suite('pushes that a device has stopped', () => {
       ),
       { numRuns: 40 },
     ))
+
+  test('a change takes effect at once where the setting was read before', async () => {
+    const endpoint = aDeviceEndpoint({ endpointId: newId() })
+    const { endpointId } = endpoint
+    for (const observed of [true, false, true]) {
+      await gateway.observe(endpoint, 'test', 'default', observed)
+      assert.equal((await observation.observes(endpointId, 'test'))('default'), observed)
+      assert.equal((await observation.observes(endpointId, 'other'))('default'), true)
+    }
+  })
 
   test('a device can stop pushes of at most 200 names', async () => {
     const endpoint = aDeviceEndpoint({ endpointId: newId() })

@@ -1,5 +1,6 @@
 /** Stores which pushes a device has stopped: `observe: false` stops the pushes of a name until `observe: true`. */
 import { createBatcher } from '../kernel/batcher.ts'
+import { createCache } from '../kernel/cache.ts'
 import type { Kit } from '../kernel/define-service.ts'
 import type { DeviceEndpoint } from '../kernel/device.ts'
 import { invalidField } from '../kernel/errors.ts'
@@ -7,6 +8,7 @@ import { defineJob } from '../kernel/jobs.ts'
 import { EndpointUnregistered } from '../services/register/events.ts'
 import { TenantDeleted } from '../services/tenants/events.ts'
 import { everyName } from './contract.ts'
+import { ObservationsChanged } from './signals.ts'
 import * as store from './store/observations.ts'
 
 /** Maximum number of names of one endpoint in one extension, so that a device cannot fill the table. */
@@ -14,6 +16,11 @@ const namesMax = 200
 
 /** Maximum number of lookups in one statement, which simultaneous pushes share. */
 const lookupsPerStatement = 500
+
+type Observations = readonly (store.ObservationKey & store.ObservationRow)[]
+
+const none: Observations = []
+const cachedMax = 50_000
 
 const DeleteTenantObservations = defineJob<{ tenantId: string }>('gateway.forget-observations-of-tenant', {
   timeoutSeconds: 3600,
@@ -26,21 +33,32 @@ export interface Observation {
   observes(endpointId: string, extension: string): Promise<(name: string) => boolean>
 }
 
-export function createObservation({ db, bus, jobs, now }: Pick<Kit, 'db' | 'bus' | 'jobs' | 'now'>): Observation {
-  bus.handle('gateway.forget-observations', EndpointUnregistered, (sql, { endpointIds, unregisteredDate }) =>
-    store.deleteObservationsOf(sql, endpointIds, new Date(unregisteredDate)),
-  )
+type Deps = Pick<Kit, 'db' | 'bus' | 'jobs' | 'signals' | 'now'>
+
+export function createObservation({ db, bus, jobs, signals, now }: Deps): Observation {
+  /** The observations of an endpoint, in all extensions. Most endpoints have none, and each push asks. */
+  const cache = createCache<Observations>({ max: cachedMax })
+  signals.on(ObservationsChanged, ({ endpointIds }) => {
+    if (!endpointIds) cache.clear()
+    else for (const endpointId of endpointIds) cache.drop(endpointId)
+  })
+  signals.onReset(cache.clear)
+
+  bus.handle('gateway.forget-observations', EndpointUnregistered, async (sql, { endpointIds, unregisteredDate }) => {
+    await store.deleteObservationsOf(sql, endpointIds, new Date(unregisteredDate))
+    await signals.send(sql, 'all', ObservationsChanged, { endpointIds })
+  })
   jobs.handle(DeleteTenantObservations, async ({ tenantId }) => {
     while ((await store.deleteObservationsOfTenant(db.sql, tenantId, 5000)) > 0);
+    await signals.sendNow('all', ObservationsChanged, {})
   })
   bus.handle(DeleteTenantObservations.name, TenantDeleted, (sql, { tenantId }) =>
     jobs.send(sql, DeleteTenantObservations, { tenantId }),
   )
 
-  const find = createBatcher<store.ObservationKey, store.ObservationRow[]>(async (keys) => {
-    const rows = await store.findObservationsOfAll(db.sql, keys)
-    const found = Map.groupBy(rows, ({ position }) => position)
-    return keys.map((_, position) => found.get(position) ?? [])
+  const find = createBatcher<string, Observations>(async (endpointIds) => {
+    const found = Map.groupBy(await store.findObservationsOfAll(db.sql, endpointIds), ({ endpointId }) => endpointId)
+    return endpointIds.map((endpointId) => found.get(endpointId) ?? none)
   }, lookupsPerStatement)
 
   return {
@@ -56,12 +74,16 @@ export function createObservation({ db, bus, jobs, now }: Pick<Kit, 'db' | 'bus'
       await db.tx(async (sql) => {
         if (name === everyName) await store.deleteObservations(sql, key)
         if (name !== everyName || !observed) await store.saveObservation(sql, row)
+        await signals.send(sql, 'all', ObservationsChanged, { endpointIds: [endpointId] })
       })
     },
 
-    observes: async (endpointId, extension) => observedBy((await find({ endpointId, extension })) ?? []),
+    async observes(endpointId, extension) {
+      const all = cache.get(endpointId) ?? (await cache.read(endpointId, () => find(endpointId)))!
+      return observedBy(all.length === 0 ? none : all.filter((row) => row.extension === extension))
+    },
   }
 }
 
-const observedBy = (rows: store.ObservationRow[]) => (name: string) =>
+const observedBy = (rows: readonly store.ObservationRow[]) => (name: string) =>
   (rows.find((row) => row.name === name) ?? rows.find((row) => row.name === everyName))?.observed ?? true

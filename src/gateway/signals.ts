@@ -1,4 +1,4 @@
-/** Signals between nodes about devices. Each goes to the one node concerned. */
+/** Signals between nodes about devices. All but `ObservationsChanged` go to the one node concerned. */
 import type { Push } from '../kernel/device.ts'
 import { defineSignal } from '../kernel/signals.ts'
 import type { Delivery } from './contract.ts'
@@ -23,6 +23,9 @@ export const SessionsReleased = defineSignal<{ keys: string[] }>('gateway.sessio
 
 /** Informs the node of connected clients that messages were queued in their sessions. */
 export const MessagesQueued = defineSignal<{ keys: string[] }>('gateway.messages-queued')
+
+/** Informs all nodes that devices have stopped or restarted pushes; without ids, any device may have. */
+export const ObservationsChanged = defineSignal<{ endpointIds?: string[] }>('gateway.observations-changed')
 
 /** Forwards a push to the node that has the connection of the endpoint. */
 export const PushForwarded = defineSignal<{

@@ -17,16 +17,14 @@ export async function findObservations(sql: Sql, { endpointId, extension }: Obse
     select name, observed from gateway.observations where endpoint_id = ${endpointId} and extension = ${extension}`
 }
 
-/** Finds the observations of many endpoints. `position` is the index of the key, from 0. */
+/** Finds the observations of many endpoints, in all extensions. */
 export async function findObservationsOfAll(
   sql: Sql,
-  keys: ObservationKey[],
-): Promise<(ObservationRow & { position: number })[]> {
-  return await sql<(ObservationRow & { position: number })[]>`
-    select position::int - 1 as position, o.name, o.observed
-    from unnest(${keys.map(({ endpointId }) => endpointId)}::text[], ${keys.map(({ extension }) => extension)}::text[])
-      with ordinality as requested(endpoint_id, extension, position)
-    join gateway.observations o using (endpoint_id, extension)`
+  endpointIds: string[],
+): Promise<(ObservationKey & ObservationRow)[]> {
+  return await sql<(ObservationKey & ObservationRow)[]>`
+    select endpoint_id, extension, name, observed from gateway.observations
+    where endpoint_id = any(${endpointIds}::text[])`
 }
 
 export async function saveObservation(
