@@ -1,7 +1,7 @@
 /** The PROXY protocol in front of MQTT, over TCP and TLS: addresses of clients, malformed headers, connections without a proxy. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { connect, type Socket } from 'node:net'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { before, suite, test } from 'node:test'
 import { connect as connectSecurely } from 'node:tls'
 import { generate } from 'mqtt-packet'
@@ -9,6 +9,7 @@ import { afterAllTests } from '../../test/harness/database.ts'
 import { eventually } from '../../test/harness/eventually.ts'
 import { openGateway } from '../../test/harness/gateway.ts'
 import { connectPacket } from '../../test/harness/mqtt-raw.ts'
+import { createProxyProtocol } from './proxy-protocol.ts'
 
 const signature = Buffer.from('0d0a0d0a000d0a515549540a', 'hex')
 function header(bytes: Buffer | number[], { command = 0x21, family = 0x11, length = bytes.length } = {}): Buffer {
@@ -212,6 +213,25 @@ suite('malformed headers', () => {
     const silent = await open()
     silent.resetAndDestroy()
   })
+})
+
+test('of more than a thousand connections without a header, the further ones are closed and the others still wait', async () => {
+  const problems: string[] = []
+  const { accept, close } = createProxyProtocol({
+    isOn: true,
+    isProxy: () => true,
+    refused: (_, problem) => void problems.push(problem),
+  })
+  const server = createServer((socket) => accept(socket, () => {})).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const waiting = await Promise.all(Array.from({ length: 1000 }, () => open('127.0.0.1', port)))
+  await waitUntilClosed(await open('127.0.0.1', port))
+  assert.deepEqual(problems, ['too many headers at the same time'])
+  assert.ok(waiting.every((socket) => !socket.closed))
+  close()
+  await Promise.all(waiting.map(waitUntilClosed))
+  server.close()
 })
 
 test('a connection that does not come from a trusted proxy needs no header, and is closed if it sends one', async () => {

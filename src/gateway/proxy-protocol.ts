@@ -39,6 +39,7 @@ export function createProxyProtocol(options: {
 
   function readHeader(socket: Socket, ready: (address: string) => void) {
     const proxy = plainAddress(socket.remoteAddress)
+    let timer: NodeJS.Timeout | undefined
     const refuse = (problem: HeaderProblem) => {
       end()
       refused(proxy, problem)
@@ -46,7 +47,7 @@ export function createProxyProtocol(options: {
     }
     if (pending.size >= pendingMax) return refuse('too many headers at the same time')
     let head: Buffer | undefined
-    const timer = setTimeout(refuse, headerMs, 'the header arrives too slowly')
+    timer = setTimeout(refuse, headerMs, 'the header arrives too slowly')
     pending.add(socket)
 
     function end() {
