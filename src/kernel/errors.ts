@@ -111,6 +111,11 @@ export const UnsupportedMediaType = defineError<{ given: string; accepted: strin
   415,
   'Content-Type {given} is not supported here; send {accepted}',
 )
+export const UnsupportedEncoding = defineError<{ given: string }>(
+  'unsupported_content_encoding',
+  415,
+  'Content-Encoding {given} is not supported; send the body uncompressed',
+)
 export const TooManyRequests = defineError<{ seconds: number }>(
   'too_many_requests',
   429,

@@ -1,7 +1,7 @@
 /** Parses JSON bodies: requires UTF-8, limits depth and cost, and rejects what PostgreSQL cannot store and `__proto__`. */
 import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance } from 'fastify'
-import { InvalidRequest, invalidField } from '../errors.ts'
+import { InvalidRequest, invalidField, UnsupportedEncoding } from '../errors.ts'
 import {
   costMax,
   findFlaws,
@@ -147,11 +147,17 @@ function rejectUnstorableNumbers(value: unknown, bytes: Buffer, positions: numbe
   )
 }
 
+/** A compressed body would be reported as malformed JSON. */
+function rejectCompressed(given: string | undefined) {
+  if (given !== undefined && given !== '' && given.toLowerCase() !== 'identity') throw UnsupportedEncoding({ given })
+}
+
 export function readJsonBodies(app: FastifyInstance) {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser(/^application\/(?:[\w.+-]+\+)?json\b/, { parseAs: 'buffer' }, (request, bytes, done) => {
     try {
       request.emptyBody = bytes.length === 0
+      rejectCompressed(request.headers['content-encoding'])
       const { anyJson: plainData = false } = request.routeOptions.config
       done(null, parseJson(bytes as Buffer, { plainData }))
     } catch (error) {

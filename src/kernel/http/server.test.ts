@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
+import { gzipSync } from 'node:zlib'
 import { aCaller, aTenantAdmin } from '../../../test/harness/builders.ts'
 import { openTestPlatform, type TestPlatform } from '../../../test/harness/test-platform.ts'
 import { startUndisturbedTime } from '../../../test/harness/undisturbed-time.ts'
@@ -164,6 +165,13 @@ const bad: [string, unknown, number, RegExp, Record<string, string>?][] = [
   ],
   ['invalid UTF-8', Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d]), 400, /valid UTF-8/],
   ['too large', `{"name":"${'x'.repeat(256 * 1024)}"}`, 413, /larger than 262144 bytes/],
+  [
+    'compressed',
+    gzipSync('{"name":"a","kind":"small"}'),
+    415,
+    /^Content-Encoding gzip is not supported/,
+    { 'content-encoding': 'gzip' },
+  ],
   [
     'another content type',
     'name=a',
