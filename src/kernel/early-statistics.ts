@@ -14,7 +14,7 @@ export interface EarlyStatistics {
 
 const pauseMs = 2000
 const pauseAfterFailureMs = 30_000
-/** Fewer statements since the last check cannot have filled a table: an idle node does not ask the database. */
+/** A node that sent fewer statements during the pause is idle, and does not ask the database. */
 const statementsMin = 100
 
 export function createEarlyStatistics({ db, log }: { db: Db; log: Log }): EarlyStatistics {
@@ -26,13 +26,15 @@ export function createEarlyStatistics({ db, log }: { db: Db; log: Log }): EarlyS
     let answeredBefore = db.answered()
     while (!stopping.signal.aborted) {
       await sleepUnlessAborted(pause, stopping.signal)
-      if (db.answered() - answeredBefore < statementsMin || stopping.signal.aborted) continue
-      try {
-        await analyzeGrownTables(db.sql)
-        pause = pauseMs
-      } catch (error) {
-        statisticsNotUpdated(log, { err: error })
-        pause = pauseAfterFailureMs
+      const isBusy = db.answered() - answeredBefore >= statementsMin
+      pause = pauseMs
+      if (isBusy && !stopping.signal.aborted) {
+        try {
+          await analyzeGrownTables(db.sql)
+        } catch (error) {
+          statisticsNotUpdated(log, { err: error })
+          pause = pauseAfterFailureMs
+        }
       }
       answeredBefore = db.answered()
     }

@@ -52,6 +52,9 @@ export async function preventPacking(sql: Sql) {
   await sql`select pg_advisory_xact_lock_shared(hashtextextended('traffic-log.packing', 0))`
 }
 
+/** Maximum number of endpoints in one statement. The answer for ten thousand would block the thread for tens of milliseconds. */
+const endpointsPerStatement = 1000
+
 /** Returns the numbers of endpoints; new ones get a number. In a transaction that holds the packing lock. */
 export async function numbersOf(
   sql: Sql,
@@ -59,22 +62,34 @@ export async function numbersOf(
   endpointIds: string[],
   day: number,
 ): Promise<Map<string, number>> {
+  const numbers = new Map<string, number>()
+  for (let at = 0; at < endpointIds.length; at += endpointsPerStatement)
+    await addNumbers(numbers, sql, tenantId, endpointIds.slice(at, at + endpointsPerStatement), day)
+  return numbers
+}
+
+async function addNumbers(
+  numbers: Map<string, number>,
+  sql: Sql,
+  tenantId: string,
+  endpointIds: string[],
+  day: number,
+) {
   const rows = await sql<{ endpointId: string; endpointNo: number; usedDay: number }[]>`
     select endpoint_id, endpoint_no, used_day from traffic_log.endpoints
     where tenant_id = ${tenantId} and endpoint_id = any(${endpointIds}::text[])`
-  const numbers = new Map(rows.map(({ endpointId, endpointNo }) => [endpointId, endpointNo]))
+  for (const { endpointId, endpointNo } of rows) numbers.set(endpointId, endpointNo)
   const changed = [
     ...endpointIds.filter((id) => !numbers.has(id)),
     ...rows.filter(({ usedDay }) => usedDay < day).map(({ endpointId }) => endpointId),
   ]
-  if (changed.length === 0) return numbers
+  if (changed.length === 0) return
   const written = await sql<{ endpointId: string; endpointNo: number }[]>`
     insert into traffic_log.endpoints as known (tenant_id, endpoint_id, used_day)
     select ${tenantId}, id, ${day} from unnest(${changed}::text[]) as id
     on conflict (tenant_id, endpoint_id) do update set used_day = greatest(known.used_day, excluded.used_day)
     returning endpoint_id, endpoint_no`
   for (const { endpointId, endpointNo } of written) numbers.set(endpointId, endpointNo)
-  return numbers
 }
 
 export async function findNumbers(sql: Sql, tenantId: string, endpointIds: string[]): Promise<Map<number, string>> {
