@@ -16,7 +16,7 @@ export type UploadState =
   | { kind: 'sending'; bytes: number }
   | { kind: 'failed'; problem: Problem }
   | { kind: 'canceled' }
-  /** The platform has stored the file; its checksum is that of the file here. */
+  /** The platform has stored the file; its checksum matches that of the file here. */
   | { kind: 'done'; checksum: string }
 
 export interface Upload {

@@ -124,8 +124,11 @@ export function parseJson(
   return value
 }
 
+/** The parts that are a whole request or a whole message of a device. Names of their fields need no prefix. */
+const wholeParts = new Set(['body', 'payload'])
+
 /** Returns the name of a field for error messages. JSON inside a field of the body has the name of that field in front. */
-const fieldIn = (part: string, path: string) => (path === '' ? part : part === 'body' ? path : `${part}.${path}`)
+const fieldIn = (part: string, path: string) => (path === '' ? part : wholeParts.has(part) ? path : `${part}.${path}`)
 
 const tooExpensive = (part: string) =>
   InvalidRequest({

@@ -226,7 +226,7 @@ suite('putting points', () => {
   test('invalid names and values are rejected with their position, and nothing is stored', async () => {
     const endpoint = await unregisteredEndpoint()
     const wrong: [string, number, object, RegExp][] = [
-      ['bad name', 1, { a: 1 }, /^e\.bad name: a name/],
+      ['bad name', 1, { a: 1 }, /^e\.bad name: the name/],
       ['s', 1.5, { a: 1 }, /^e\.s\.timestamp: /],
       ['s', 1, { time: 1 }, /^e\.s\.values\.time: is a reserved name/],
       ['s', 1, { a: {} }, /^e\.s\.values\.a: expected a number, a text/],
