@@ -4,8 +4,10 @@
 export const timeMin = Date.parse('0001-01-01T00:00:00Z')
 export const timeMax = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 
-const isoDate = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?)?$/i
+const isoDate = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?(?:Z|[+-]\d{2}(?::?\d{2})?)?)?$/i
 const zoned = /(?:Z|[+-]\d{2}:?\d{2})$/i
+/** An offset without minutes, such as `+02`, which Date.parse does not know. */
+const hourOffset = /[+-]\d{2}$/
 
 /** Parses ISO 8601; a time without a zone is in UTC. */
 export function timeOfText(text: string): number | undefined {
@@ -13,8 +15,14 @@ export function timeOfText(text: string): number | undefined {
   // Date.parse would turn 30 February into 2 March.
   if (Number(text.slice(8, 10)) > daysOf(Number(text.slice(0, 4)), Number(text.slice(5, 7)))) return undefined
   const normal = text.replace(',', '.').replace(' ', 'T')
-  const time = Date.parse(normal.length > 10 && !zoned.test(normal) ? `${normal}Z` : normal)
+  const time = Date.parse(withZone(normal))
   return Number.isNaN(time) ? undefined : time
+}
+
+/** Completes the time zone: UTC if there is none. Text of ten characters is a date. */
+function withZone(text: string): string {
+  if (text.length === 10 || zoned.test(text)) return text
+  return hourOffset.test(text) ? `${text}:00` : `${text}Z`
 }
 
 function daysOf(year: number, month: number): number {
@@ -36,21 +44,26 @@ export const timeText =
 /** Matches texts that may be times. */
 export const timePattern = '^(now(-[0-9]{1,9}[smhdwMy])?|[0-9]{4}-[0-9]{2}-[0-9]{2}.*|-?[0-9]{1,15})$'
 
+/** Moves a time outside the years 1 to 9999 to their beginning or end: PostgreSQL rejects the text of such a time. */
+const withinYears = (time: number) => Math.min(timeMax, Math.max(timeMin, time))
+
 /** Parses milliseconds since 1970 or ISO 8601. */
 export const absoluteTimeOf = (text: string): number | undefined =>
-  milliseconds.test(text) ? Math.min(timeMax, Math.max(timeMin, Number(text))) : timeOfText(text)
+  milliseconds.test(text) ? withinYears(Number(text)) : timeOfText(text)
 
 /** Parses `now`, `now-15m`, milliseconds since 1970 or ISO 8601. Months and years are those of the calendar. */
 export function timeOf(given: string | number, now: Date): number | undefined {
   const text = String(given)
   const match = relative.exec(text)
-  if (!match) return absoluteTimeOf(text)
+  if (!match) {
+    const time = absoluteTimeOf(text)
+    return time === undefined ? undefined : withinYears(time)
+  }
   const [, amount = '0', unit = 's'] = match
   const ms = unitMs[unit]
   const time =
     ms === undefined ? monthsBefore(now, Number(amount) * (unit === 'y' ? 12 : 1)) : now.getTime() - Number(amount) * ms
-  // Times before the year 1 become its beginning.
-  return Number.isNaN(time) ? timeMin : Math.max(time, timeMin)
+  return Number.isNaN(time) ? timeMin : withinYears(time)
 }
 
 /** Returns the same day of an earlier month, or its last day: a month before 31 March is 28 February. */

@@ -80,6 +80,8 @@ test('lists can be filtered by endpoints, a part of the name and inclusive dates
   assert.equal((await files('?fromDate=2026-03-02T12:00:00Z')).body.totalElements, 4)
   assert.equal((await files(`?fromDate=${Date.UTC(2026, 2, 2, 12)}`)).body.totalElements, 4)
   assert.equal((await files('?fromDate=2026-03-02')).body.totalElements, 4)
+  for (const far of ['fromDate=0000-05-05', 'fromDate=0001-01-01T00:00:00%2B14:00', 'toDate=9999-12-31T23:59:59-12:00'])
+    assert.equal((await files(`?${far}`)).body.totalElements, 6, far)
   for (const wrong of ['2026-02-30', 'tomorrow', '12:00'])
     assert.match((await files(`?fromDate=${wrong}`)).body.message, /^fromDate: /)
   assert.equal((await files('?toDate=2026-03-02T12:00:00Z')).body.totalElements, 4)

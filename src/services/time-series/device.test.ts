@@ -149,3 +149,16 @@ test('an invalid sample is reported with its position, and nothing of its messag
   })
   assert.deepEqual(await points(), {})
 })
+
+test('with the fallback fail, a sample without a time has no points and the others of its message are stored', async () => {
+  const timestamp = { path: 'ts', format: 'millis-unix-epoch', 'fallback-strategy': 'fail' }
+  const { post, points } = await aTestEndpoint({ epts: { 'time-series': { timestamp } } })
+  for (const samples of [[{ ts: 1, a: 1 }, { a: 2 }, { ts: 3, a: 3 }], { ts: 'soon', a: 4 }])
+    assert.equal((await post('/json', JSON.stringify(samples))).status, 200)
+  assert.deepEqual(await points(), {
+    'auto~a/value': [
+      [1, 1],
+      [3, 3],
+    ],
+  })
+})

@@ -46,9 +46,8 @@ const laneOf = ({ messageId }: Origin, { received }: Extras): Lane =>
 function extractAll(plan: Plan, samples: unknown[], sampleTime: number | undefined): Extracted[] {
   const extractedSamples: Extracted[] = []
   for (let index = 0; index < samples.length; index++) {
-    const extracted = extract(plan, samples[index])
+    const extracted = extract(plan, samples[index], sampleTime)
     if ('problem' in extracted) throw sampleRejected(index, extracted.problem)
-    extracted.at ??= sampleTime
     if (extracted.values.length > 0) extractedSamples.push(extracted)
   }
   return extractedSamples

@@ -72,11 +72,18 @@ suite('with a configuration', () => {
     assert.deepEqual(extract(configured, { ts: 1 }), { at: 1000, fields: [], values: [] })
   })
 
-  test('a value of another type and a missing time are rejected with their path', () => {
+  test('with the fallback fail, a sample without a valid time has no points', () => {
+    for (const ts of [undefined, null, 'soon', '2026-01-01T00:00:00Z', 1e18])
+      assert.deepEqual(extract(configured, { ts, gps: { lat: 50 } }), { at: undefined, fields: [], values: [] })
+    const [fields, values] = [['place\nlat'], [50]]
+    assert.deepEqual(extract(configured, { gps: { lat: 50 } }, 7), { at: 7, fields, values })
+    assert.deepEqual(extract(configured, { ts: 1, gps: { lat: 50 } }, 7), { at: 1000, fields, values })
+  })
+
+  test('a value of another type is rejected with its path', () => {
     assert.deepEqual(extract(configured, { ts: 1, gps: { lat: '50' } }), {
       problem: 'gps.lat: expected a number, found a string (series place)',
     })
-    assert.deepEqual(extract(configured, { gps: {} }), { problem: 'ts: expected a time (unix-epoch)' })
     assert.match(
       JSON.stringify(extract(configured, { ts: 1, gps: { lon: [] } })),
       /gps\.lon: expected a number, a text/,
@@ -130,6 +137,12 @@ test('dates may be relative, have microseconds, and have other time zones', () =
   assert.equal(parsedTime('2024-02-29'), '2024-02-29T00:00:00.000Z')
   assert.equal(parsedTime('1704103200123'), '2024-01-01T10:00:00.123Z')
   assert.equal(parsedTime('-1'), '1969-12-31T23:59:59.999Z')
+  assert.equal(parsedTime('2024-01-01T10:00:00+02'), '2024-01-01T08:00:00.000Z')
+  assert.equal(parsedTime('2024-01-01 10:00-05'), '2024-01-01T15:00:00.000Z')
+  // PostgreSQL and clients know only the years 1 to 9999.
+  assert.equal(parsedTime('0000-05-05'), '0001-01-01T00:00:00.000Z')
+  assert.equal(parsedTime('0001-01-01T00:00:00+14:00'), '0001-01-01T00:00:00.000Z')
+  assert.equal(parsedTime('9999-12-31T23:59:59-12:00'), '9999-12-31T23:59:59.999Z')
   for (const text of ['', 'now-', 'now-1', 'now+1h', 'now-1x', 'yesterday', '2024-02-31T25:00:00Z', '1e12', '1.5'])
     assert.equal(timeOf(text, at), undefined, text)
   // Invalid days of a month are rejected, not moved to the next month.

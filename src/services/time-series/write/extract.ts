@@ -22,9 +22,11 @@ export interface Rejection {
 export const autoPrefix = 'auto~'
 const textLengthMax = 65_536
 
-export function extract(plan: Plan, sample: unknown): Extracted | Rejection {
-  const time = timeOf(plan.time, sample)
-  if (typeof time === 'object') return time
+/** `sampleTime` is the time of a sample that has none of its own, if another source than its arrival tells it. */
+export function extract(plan: Plan, sample: unknown, sampleTime?: number): Extracted | Rejection {
+  const time = timeOf(plan.time, sample) ?? sampleTime
+  // Document 3, 3.1: the fallback `fail` drops the points of a sample without a time.
+  if (time === undefined && plan.time.fallback === 'fail') return { at: undefined, fields: [], values: [] }
   const fields: string[] = []
   const values: Value[] = []
   for (const { name, values: planned } of plan.series)
@@ -71,12 +73,10 @@ function lookUp(sample: unknown, path: string[]): unknown {
   return current
 }
 
-function timeOf({ path, format, fallback }: Plan['time'], sample: unknown): number | undefined | Rejection {
+function timeOf({ path, format }: Plan['time'], sample: unknown): number | undefined {
   const rawTime = lookUp(sample, path)
   const time = rawTime === undefined ? undefined : readTime(rawTime, format)
-  if (time !== undefined && time >= timeMin && time <= timeMax) return time
-  if (fallback === 'server-timestamp') return undefined
-  return { problem: `${path.join('.')}: expected a time (${format})` }
+  return time !== undefined && time >= timeMin && time <= timeMax ? time : undefined
 }
 
 function readTime(rawTime: unknown, format: Plan['time']['format']): number | undefined {

@@ -63,6 +63,8 @@ suite('writing points', () => {
       assert.equal(answer.status, 400, JSON.stringify(body))
       assert.ok(answer.body.message.startsWith(`${path}: `), answer.body.message)
     }
+    const fraction = await put(admin, endpoint, { [id]: { good: [at(1.5)] } })
+    assert.match(fraction.body.message, /expected whole milliseconds/)
     for (const body of [[], null, 7, 'x']) assert.equal((await put(admin, endpoint, JSON.stringify(body))).status, 400)
     assert.deepEqual(await points(id), {})
   })

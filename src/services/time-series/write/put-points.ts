@@ -78,7 +78,7 @@ function requireValidPoint({
   if (!seriesName.test(bare))
     throw invalid('', 'the name of a series must consist of letters, digits, dashes and underscores')
   if (!Number.isInteger(timestamp) || timestamp < timeMin || timestamp > timeMax)
-    throw invalid('.timestamp', 'expected a time between the years 1 and 9999')
+    throw invalid('.timestamp', 'expected whole milliseconds between the years 1 and 9999')
   for (const [valueName, value] of Object.entries(values)) {
     const problem = valueNameProblem(valueName) ?? valueProblem(value, undefined)
     if (problem) throw invalid(`.values.${valueName}`, problem)
