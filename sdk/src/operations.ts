@@ -5969,7 +5969,7 @@ export interface TenantChange {
   package_type?: string
   /** Subscription of the tenant: PERMANENT, RENEWAL or TRIAL. The platform records it only. */
   subscription_type?: 'PERMANENT' | 'RENEWAL' | 'TRIAL'
-  /** New status; AVAILABLE, SUSPENDED and DELETED can be set. */
+  /** New status; AVAILABLE and SUSPENDED can be set. */
   status?: 'CREATING' | 'UPDATING' | 'FAILED' | 'SUSPENDED' | 'AVAILABLE' | 'DELETED'
 }
 
@@ -6007,7 +6007,7 @@ export interface TenantChangeV1 {
   analytics_enabled?: boolean
   /** The same as `analytics_enabled`, for existing clients. */
   opendistro_enabled?: boolean
-  /** New status; AVAILABLE, SUSPENDED, DISABLED and DELETED can be set. Not together with fields that the realm is built from. */
+  /** New status; AVAILABLE, SUSPENDED and DISABLED can be set. Not together with fields that the realm is built from. */
   status?: 'AVAILABLE' | 'SUSPENDED' | 'CREATING' | 'FAILED' | 'UPDATING' | 'DISABLED' | 'DELETED'
 }
 
@@ -8020,10 +8020,10 @@ export interface Nouns {
   }
   applications: {
     /** Create an application. */
-    create: Call<{
+    create: BareCall<{
       /** Id of the tenant. A tenant other than the caller's requires the scope on platform-system. Default: the caller's tenant. */
       tenantId?: string | undefined
-      body: NewApplication
+      body?: NewApplication | undefined
     }, { 201: undefined }>
     /** List applications with their versions. */
     list: BareListCall<{

@@ -77,6 +77,12 @@ export function listOf(value: string | string[] | undefined): string[] | undefin
     .filter((part) => part !== '')
 }
 
+/** Returns the items of a TextList that narrows a list; undefined if it is missing or empty, which means all. */
+export function narrowingListOf(value: string | string[] | undefined): string[] | undefined {
+  const items = listOf(value)
+  return items && items.length > 0 ? items : undefined
+}
+
 /** An optional field with a default that the reader fills in, so that its type is not optional (configuration.ts). */
 export const defaulted = <T extends TSchema>(shape: T): T => Type.Optional(shape) as unknown as T
 

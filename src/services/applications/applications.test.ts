@@ -162,7 +162,7 @@ test('generated names have 20 base32hex characters, and a given name is rejected
   })
   await addRealms(generating, 'default')
   const ask = generating.as(aTenantAdmin())
-  for (const body of [{}, { name: '' }]) {
+  for (const body of [{}, { name: '' }, undefined]) {
     const answer = await ask(`POST ${root}/applications`, body)
     assert.equal(answer.status, 201)
     assert.match(answer.headers.location!, /\/applications\/[0-9a-v]{20}$/)

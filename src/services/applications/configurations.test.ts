@@ -82,7 +82,8 @@ suite('the configuration of an application', () => {
     const envelope = { ...enveloped('epts', name, autoExtract(false)), ...enveloped('adx', name, { any: [null, 'é'] }) }
     const put = await admin(`PUT ${pathOf(name)}`, envelope)
     assert.deepEqual([put.status, put.text], [204, ''])
-    assert.deepEqual((await admin(`GET ${pathOf(name)}`)).body, envelope)
+    for (const query of ['', '?serviceInstanceName='])
+      assert.deepEqual((await admin(`GET ${pathOf(name)}${query}`)).body, envelope)
     for (const query of ['epts', 'epts,%20al', 'epts&serviceInstanceName=unknown'])
       assert.deepEqual(
         (await admin(`GET ${pathOf(name)}?serviceInstanceName=${query}`)).body,

@@ -1,6 +1,6 @@
 import type { Http } from '../../kernel/http/routes.ts'
 import { sendDocument, sendText } from '../../kernel/http/send.ts'
-import { listOf } from '../../kernel/schema.ts'
+import { listOf, narrowingListOf } from '../../kernel/schema.ts'
 import { NoServiceInstance } from './errors.ts'
 import { representInstances } from './instances/representation.ts'
 import * as schemas from './schemas.ts'
@@ -62,18 +62,22 @@ function instanceRoutes(http: Http, { instances }: ApplicationsService) {
 }
 
 function applicationRoutes(http: Http, { applications, exportAll, instances: allInstances }: ApplicationsService) {
-  http.post('/applications', { schema: schemas.createApplication, config: create }, async (request, reply) => {
-    const { body, query } = request
-    const name = await applications.create(request.ctx, {
-      ...namingOf(body),
-      ...(body.name !== undefined && { name: body.name }),
-      ...query,
-    })
-    return reply
-      .code(201)
-      .header('location', http.link(request, `/applications/${name}`))
-      .send()
-  })
+  http.post(
+    '/applications',
+    { schema: schemas.createApplication, config: { ...create, bodyOptional: true } },
+    async (request, reply) => {
+      const { body, query } = request
+      const name = await applications.create(request.ctx, {
+        ...namingOf(body),
+        ...(body.name !== undefined && { name: body.name }),
+        ...query,
+      })
+      return reply
+        .code(201)
+        .header('location', http.link(request, `/applications/${name}`))
+        .send()
+    },
+  )
 
   http.get('/applications', { schema: schemas.listApplications, config: read }, async (request, reply) =>
     sendDocument(request, reply, await applications.list(request.ctx, request.query)),
@@ -104,11 +108,11 @@ function applicationRoutes(http: Http, { applications, exportAll, instances: all
 
   http.get('/bulk', { schema: schemas.readBulk, config: readPlatform }, (request, reply) => {
     const { serviceInstanceName, include, appName } = request.query
-    const instances = listOf(serviceInstanceName)
+    const instances = narrowingListOf(serviceInstanceName)
     const pieces = exportAll({
       serviceInstances: representInstances(allInstances, instances, listOf(include)),
       instances,
-      applicationNames: listOf(appName),
+      applicationNames: narrowingListOf(appName),
     })
     return sendDocument(request, reply, pieces)
   })
@@ -171,7 +175,11 @@ function configurationRoutes(http: Http, { configurations }: ApplicationsService
   })
 
   http.get('/app-configs', { schema: schemas.readAllConfigurations, config: readPlatform }, (request, reply) =>
-    sendDocument(request, reply, configurations.exportAll({ instances: listOf(request.query.serviceInstanceName) })),
+    sendDocument(
+      request,
+      reply,
+      configurations.exportAll({ instances: narrowingListOf(request.query.serviceInstanceName) }),
+    ),
   )
 
   // An application and a version of an application have the same three operations.
@@ -190,7 +198,7 @@ function configurationRoutes(http: Http, { configurations }: ApplicationsService
     })
 
     http.get(path, { schema: schema.read, config: read }, async (request, reply) => {
-      const instances = listOf(request.query.serviceInstanceName)
+      const instances = narrowingListOf(request.query.serviceInstanceName)
       return sendDocument(
         request,
         reply,
@@ -199,7 +207,7 @@ function configurationRoutes(http: Http, { configurations }: ApplicationsService
     })
 
     http.patch(path, { schema: schema.merge, config: configure }, async ({ ctx, params, query, body }, reply) => {
-      const instances = listOf(query.serviceInstanceName)
+      const instances = narrowingListOf(query.serviceInstanceName)
       await configurations.merge(ctx, { ...namesOf(params), instances }, body)
       return reply.code(204).send()
     })
@@ -207,7 +215,7 @@ function configurationRoutes(http: Http, { configurations }: ApplicationsService
 
   const tenantQueryOf = (query: { tenantId?: string; serviceInstanceName?: string | string[] }) => ({
     tenantId: query.tenantId,
-    instances: listOf(query.serviceInstanceName),
+    instances: narrowingListOf(query.serviceInstanceName),
   })
 
   http.put(

@@ -140,6 +140,8 @@ describe('tenant manager v2', () => {
     assert.equal(v1.subscription_type, 'RENEWAL', 'v1 must show a trial as RENEWAL')
     assert.equal(v1.package_type, 1)
     assert.equal((await admin(`GET /api/v1/tenants?realm_name=${tenantId}&subscription_type=RENEWAL`)).body.count, 1)
+    await admin(`PUT /api/v1/tenants/${tenantId}`, v1)
+    assert.equal((await admin(`GET ${root}/tenants/${id}`)).body.subscription_type, 'TRIAL')
     await admin(`PUT /api/v1/tenants/${tenantId}`, { status: 'DISABLED' })
     const disabled = (await admin(`GET ${root}/tenants/${id}`)).body
     assert.equal(disabled.status, 'SUSPENDED', 'v2 must show DISABLED as SUSPENDED')

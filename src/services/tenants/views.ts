@@ -4,6 +4,10 @@ import type { TenantV1 } from './schemas/v1.ts'
 import type { TenantV2 } from './schemas/v2.ts'
 import type { Tenant } from './tenant.ts'
 
+/** Returns the subscription that v1 shows, which has no value for a trial. */
+export const subscriptionOf = (type: Tenant['subscriptionType']): TenantV1['subscription_type'] =>
+  type === 'PERMANENT' ? 'PERMANENT' : 'RENEWAL'
+
 /** Secret and issuer of a deleted tenant are empty, as is a secret that the caller may not see. */
 export const asV1 = (tenant: Tenant, realm: RealmView | undefined, showsSecret: boolean): TenantV1 => ({
   id: tenant.tenantId,
@@ -28,7 +32,7 @@ export const asV1 = (tenant: Tenant, realm: RealmView | undefined, showsSecret: 
   package_type: tenant.packageType,
   analytics_enabled: tenant.analyticsEnabled,
   js_policies: tenant.jsPolicies,
-  subscription_type: tenant.subscriptionType === 'PERMANENT' ? 'PERMANENT' : 'RENEWAL',
+  subscription_type: subscriptionOf(tenant.subscriptionType),
 })
 
 export const irnOf = (tenantId: string, username: string) => `irn:${tenantId}:identity::user/${username}`

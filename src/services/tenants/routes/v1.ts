@@ -10,7 +10,7 @@ import type { TenantChange } from '../service/changes.ts'
 import type { Registration } from '../service/registration.ts'
 import type { TenantsService } from '../service.ts'
 import type { Tenant, TenantChoices } from '../tenant.ts'
-import { asV1 } from '../views.ts'
+import { asV1, subscriptionOf } from '../views.ts'
 import { noStore } from './no-store.ts'
 
 const on = 'platform'
@@ -77,7 +77,11 @@ export function tenantRoutes(http: Http, deps: { tenants: TenantsService; identi
     async ({ ctx, params, body, headers }, reply) => {
       if (body.realm_name !== undefined && body.realm_name !== params.tenantId)
         throw invalidField('realm_name', 'cannot be changed')
-      const tenant = await tenants.update(params.tenantId, await changeOf(body, idps), headers['if-match'])
+      const change = await changeOf(body, idps)
+      // v1 shows TRIAL as RENEWAL, so sending back the shown subscription changes nothing.
+      const { subscriptionType } = await tenants.find(params.tenantId)
+      if (change.subscriptionType === subscriptionOf(subscriptionType)) change.subscriptionType = undefined
+      const tenant = await tenants.update(params.tenantId, change, headers['if-match'])
       return noStore(reply)
         .header('etag', etagOf(tenant))
         .send(await viewFor(ctx, tenant))

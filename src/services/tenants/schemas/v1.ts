@@ -108,7 +108,7 @@ const ChangeBody = Type.Object(
     status: Type.Optional(
       Type.Enum([...tenantStatuses], {
         description:
-          'New status; AVAILABLE, SUSPENDED, DISABLED and DELETED can be set. Not together with fields that the realm is built from.',
+          'New status; AVAILABLE, SUSPENDED and DISABLED can be set. Not together with fields that the realm is built from.',
       }),
     ),
   },

@@ -197,7 +197,7 @@ export const changeTenant = {
       package_type: Type.Optional(Name({ description: packageText })),
       subscription_type: Type.Optional(SubscriptionTypeV2()),
       status: Type.Optional(
-        Type.Enum([...statusesV2], { description: 'New status; AVAILABLE, SUSPENDED and DELETED can be set.' }),
+        Type.Enum([...statusesV2], { description: 'New status; AVAILABLE and SUSPENDED can be set.' }),
       ),
     },
     { title: 'TenantChange', description: 'The fields of a tenant to change.' },
