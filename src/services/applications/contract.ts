@@ -15,6 +15,8 @@ export interface Applications {
    * result then comes from the database instead of the cache, and no second connection is needed.
    */
   exists(ctx: Ctx, application: { name: string }, sql?: Sql): Promise<boolean>
+  /** Returns the names of the application's versions, sorted; undefined if the tenant of the context has no such application. */
+  versionNames(ctx: Ctx, application: { name: string }): Promise<string[] | undefined>
   /** Finds a version by its name, which is unique on the platform: a device sends it before its tenant is known. */
   findVersion(versionName: string, sql?: Sql): Promise<ApplicationVersionRef | undefined>
   /**

@@ -16,7 +16,7 @@ import { type ConfigurationOperations, createConfigurationOperations } from './s
 import { createUsages } from './service/usages.ts'
 import { createVersionOperations, type VersionOperations } from './service/versions.ts'
 import type { ApplicationsSettings } from './settings.ts'
-import { findApplication, findConfigurationsOf } from './store.ts'
+import { findApplication, findConfigurationsOf, findVersions } from './store.ts'
 
 type Paged = Omit<Parameters<typeof findConfigurationsOf>[1], 'instance'>
 
@@ -56,6 +56,10 @@ export function createApplications(kit: Kit<ApplicationsSettings>, identity: Ide
       async exists(ctx, { name }, sql) {
         const application = sql ? await findApplication(sql, name) : await applications.find(name)
         return application?.tenantId === ctx.tenantId
+      },
+      async versionNames(ctx, { name }) {
+        if ((await applications.find(name))?.tenantId !== ctx.tenantId) return undefined
+        return (await findVersions(kit.db.sql, name)).map((version) => version.name)
       },
       findVersion: versions.findOwner,
       configuration: configurations.effective,

@@ -287,7 +287,7 @@ suite('the application version of an endpoint', () => {
     const payload = { versionName: `${app}-v2`, previousVersionName: version }
     assert.deepEqual(moved.at(-1)?.payload, { tenantId: 'default', applicationName: app, endpointId: id, ...payload })
     const keys = await admin(`GET ${root}/applications/${app}/metadata-keys`)
-    assert.deepEqual(keys.body, { [`${app}-v2`]: ['a'] })
+    assert.deepEqual(keys.body, { [version]: [], [`${app}-v2`]: ['a'] })
     // Setting the same version changes nothing.
     await admin(`PUT ${endpoints}/${id}/app-version`, { name: `${app}-v2` })
     assert.deepEqual((await admin(`GET ${endpoints}/${id}/app-version`)).body, after)

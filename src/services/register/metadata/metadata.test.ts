@@ -262,6 +262,7 @@ suite('single keys', () => {
     const id = await aDevice({ a: 1, b: 2, c: 3 })
     assert.deepEqual((await admin(`GET ${root}/endpoints/${id}/metadata-keys`)).body.sort(), ['a', 'b', 'c'])
     assert.deepEqual((await admin(`GET ${metadataPath(id)}?include=a,%20c&include=x`)).body, { a: 1, c: 3 })
+    assert.deepEqual((await admin(`GET ${metadataPath(id)}?include=`)).body, { a: 1, b: 2, c: 3 })
     assert.equal((await admin(`GET ${metadataPath(id)}?include=a-b`)).status, 400)
   })
 
@@ -363,7 +364,7 @@ suite('metadata keys of an application', () => {
   test('metadata keys of an application are the current keys of its endpoints, by version', async () => {
     const mine = await anApplication(admin, ['v1', 'v2'])
     const keys = async () => (await admin(`GET ${root}/applications/${mine.app}/metadata-keys`)).body
-    assert.deepEqual(await keys(), {})
+    assert.deepEqual(await keys(), { [mine.version]: [], [`${mine.app}-v2`]: [] })
     const [one, two] = [
       await anEndpoint(mine.version, { metadata: { a: 1, b: 1 } }),
       await anEndpoint(mine.version, { metadata: { b: 1 } }),

@@ -2,7 +2,7 @@ import { invalidField, UnsupportedMediaType } from '../../../kernel/errors.ts'
 import { notModified } from '../../../kernel/etag.ts'
 import type { Http } from '../../../kernel/http/routes.ts'
 import { sendText } from '../../../kernel/http/send.ts'
-import { listOf } from '../../../kernel/schema.ts'
+import { narrowingListOf } from '../../../kernel/schema.ts'
 import type { RegisterService } from '../service.ts'
 import { bodyBytesMax } from './metadata.ts'
 import * as schemas from './schemas.ts'
@@ -20,7 +20,7 @@ export function metadataRoutes(http: Http, { metadata }: RegisterService) {
     metadataPath,
     { schema: schemas.readMetadata, config: read },
     async ({ ctx, params, query, headers }, reply) => {
-      const result = await metadata.read(ctx, params.endpointId, listOf(query.include))
+      const result = await metadata.read(ctx, params.endpointId, narrowingListOf(query.include))
       reply.header('etag', result.etag)
       if (notModified(headers, result.etag)) return reply.code(304).send()
       return sendText(reply, JSON.stringify(result.metadata))

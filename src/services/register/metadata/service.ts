@@ -193,16 +193,15 @@ async function deleteKey(deps: Deps, target: Target, key: string) {
 
 async function keysOfApplication({ db, applications }: Deps, ctx: Ctx, name: string) {
   const notFound = () => NoApplicationHere({ name })
-  if (!(await applications.exists(ctx, { name }))) throw notFound()
+  const versionNames = await applications.versionNames(ctx, { name })
+  if (!versionNames) throw notFound()
   const scope = 'application:endpoints-metadata-keys:read'
   authorizeOrNotFound(ctx, { read: 'application:read', scope }, onApplication(ctx.tenantId, name), notFound)
   const versionKeys = await findKeys(db.sql, { tenantId: ctx.tenantId, applicationName: name })
   const keysByVersion = Map.groupBy(versionKeys, ({ versionName }) => versionName)
+  const keysOf = (versionName: string) => keysByVersion.get(versionName)?.map(({ metadataKey }) => metadataKey) ?? []
   return Object.fromEntries(
-    [...keysByVersion].map(([versionName, rows]) => [
-      versionName,
-      rows.map(({ metadataKey }) => metadataKey).filter((key) => key !== ''),
-    ]),
+    versionNames.map((versionName) => [versionName, keysOf(versionName).filter((key) => key !== '')]),
   )
 }
 
