@@ -1,6 +1,6 @@
 import { invalidField } from '../../../kernel/errors.ts'
 import type { Http } from '../../../kernel/http/routes.ts'
-import { listOf, type Static } from '../../../kernel/schema.ts'
+import { listOf, narrowingListOf, type Static } from '../../../kernel/schema.ts'
 import { readMetadataFilter } from '../lists/query.ts'
 import { checkKey } from '../metadata/metadata.ts'
 import type { RegisterService } from '../service.ts'
@@ -40,7 +40,12 @@ export function directoryRoutes(http: Http, { directory }: RegisterService) {
     const { south, west, north, east, tenantId, limit } = query
     const rectangle = { south, west, north, east }
     return reply.send(
-      await directory.places(ctx, { tenantId, applicationNames: listOf(query.applicationName), rectangle, limit }),
+      await directory.places(ctx, {
+        tenantId,
+        applicationNames: narrowingListOf(query.applicationName),
+        rectangle,
+        limit,
+      }),
     )
   })
 }
@@ -60,13 +65,13 @@ type Selected = Pick<
 
 const selectionOf = (query: Selected, now: Date): SelectionRequest => ({
   tenantId: query.tenantId,
-  applicationNames: listOf(query.applicationName),
-  versionNames: listOf(query.applicationVersionName),
+  applicationNames: narrowingListOf(query.applicationName),
+  versionNames: narrowingListOf(query.applicationVersionName),
   words: readWords(query.search ?? ''),
   connections: connectionsOf(query.connection),
   activeAfter: timeOfParameter(query.activeAfter, 'activeAfter', now),
   activeBefore: timeOfParameter(query.activeBefore, 'activeBefore', now),
-  filterIds: listOf(query.filterId),
+  filterIds: narrowingListOf(query.filterId),
   metadata: query.metadataFilter ? readMetadataFilter(query.metadataFilter) : [],
 })
 

@@ -1,7 +1,7 @@
 import { invalidField } from '../../../kernel/errors.ts'
 import type { Http } from '../../../kernel/http/routes.ts'
 import { sendDocument } from '../../../kernel/http/send.ts'
-import { listOf, type Static } from '../../../kernel/schema.ts'
+import { listOf, narrowingListOf, type Static } from '../../../kernel/schema.ts'
 import { conditionsOf, readMetadataFilter, readMultiFilter, readSort, searchKey, sqlPattern } from '../lists/query.ts'
 import type { ListRequest } from '../lists/service.ts'
 import { checkKey } from '../metadata/metadata.ts'
@@ -122,14 +122,14 @@ function listRequestOfQuery(query: Static<typeof schemas.listEndpoints.query>): 
   const multi = query.multiFilter ? readMultiFilter(query.multiFilter) : { conditions: [], sort: undefined }
   return {
     tenantId: query.tenantId,
-    applicationNames: listOf(query.applicationName),
-    versionNames: listOf(query.applicationVersionName),
-    endpointIds: listOf(query.endpointId),
-    filterIds: listOf(query.filterId),
+    applicationNames: narrowingListOf(query.applicationName),
+    versionNames: narrowingListOf(query.applicationVersionName),
+    endpointIds: narrowingListOf(query.endpointId),
+    filterIds: narrowingListOf(query.filterId),
     conditions: [...(query.metadataFilter ? readMetadataFilter(query.metadataFilter) : []), ...multi.conditions],
     regex: regexOf(query.regex),
     sort: multi.sort,
-    fields: { conditions: 'multiFilter', sort: 'multiFilter' },
+    fields: { conditions: 'multiFilter', sort: 'multiFilter', filters: 'filterId' },
     view: viewOf(inclusionOf(query.include), listOf(query.metadataKeys)),
     offset: query.offset,
     limit: query.limit,
@@ -142,11 +142,12 @@ function listRequestOfBody(body: Static<typeof schemas.searchEndpoints.body>): L
     applicationNames: listOf(body.applicationName),
     versionNames: listOf(body.applicationVersionName),
     endpointIds: body.endpointIds,
-    filterIds: body.filterIds,
+    // Every endpoint matches all of no filters.
+    filterIds: body.filterIds?.length === 0 ? undefined : body.filterIds,
     conditions: conditionsOf(body, 'and', searchKey),
     regex: regexOf(body.regex),
     sort: readSort(body, 'sort', searchKey),
-    fields: { conditions: body.and ? 'and' : 'or', sort: 'sort' },
+    fields: { conditions: body.and ? 'and' : 'or', sort: 'sort', filters: 'filterIds' },
     view: viewOf(inclusionOf(body.include), body.metadataKeys),
     offset: body.offset ?? 0,
     limit: body.limit ?? 100,

@@ -70,6 +70,11 @@ suite('listing endpoints', () => {
     assert.deepEqual(await idsOf({ endpointId: 'e3,e1', applicationVersionName: a.version }), ['e1'])
   })
 
+  test('listing endpoints treats an empty parameter as absent', async () => {
+    for (const name of ['endpointId', 'applicationName', 'applicationVersionName', 'filterId'])
+      assert.deepEqual(await idsOf({ [name]: '' }), ['e1', 'e2', 'e3', 'e4'], name)
+  })
+
   test('listing endpoints returns pages with the total of all endpoints', async () => {
     for (const parameters of [{}, { metadataFilter: {} }, { regex: '^e' }] as Record<string, unknown>[]) {
       const page = await list({ ...parameters, offset: 1, limit: 2 })
@@ -102,6 +107,11 @@ suite('listing endpoints', () => {
       admin(`GET ${root}/endpoints${query(parameters)}`, undefined, { 'if-none-match': first.headers.etag! })
     assert.equal((await listTwice({ applicationName: b.app, include: 'metadata' })).status, 304)
     assert.equal((await listTwice({ applicationName: b.app })).status, 200)
+    for (const parameters of [{ limit: 0 }, { limit: 5000, metadataFilter: { city: 'Kyiv' } }]) {
+      const url = `GET ${root}/endpoints${query(parameters)}`
+      const { etag } = (await admin(url)).headers
+      assert.equal((await admin(url, undefined, { 'if-none-match': etag! })).status, 304, url)
+    }
     await admin(`PUT ${root}/endpoints/e4/metadata/level`, '1')
     assert.equal((await listTwice({ applicationName: b.app, include: 'metadata' })).status, 200)
     await admin(`DELETE ${root}/endpoints/e4/metadata/level`)
@@ -185,6 +195,10 @@ suite('multiFilter', () => {
     assert.deepEqual(await matching(condition('level', 'IN_REGEX', '^[0-9]$')), ['e1', 'e3'])
     assert.deepEqual(await matching(condition('name', 'NOT_IN_REGEX', 'pump-[0-9]+')), ['e1', 'e2', 'e4'])
     assert.deepEqual(await matching(condition('nested.deep.on', 'IN', false, 7)), ['e2'])
+    assert.deepEqual(await matching(condition('tags.1', 'IN', 'y')), ['e1'])
+    assert.deepEqual(await matching(condition('tags.1', 'IN', 'x', ['z'])), [])
+    assert.deepEqual(await matching(condition('tags.-1', 'IN', 'y', ['z'])), ['e1'])
+    assert.deepEqual(await matching(condition('tags.1', 'NOT_IN', 'y')), ['e2', 'e3', 'e4'])
   })
 
   test('multiFilter combines conditions with and and or, and sorts', async () => {
@@ -212,6 +226,7 @@ suite('multiFilter', () => {
       { and: [1] },
       { and: [{ ...criterion, key: 7 }] },
       { and: [{ ...criterion, key: 'a-b' }] },
+      { and: [{ ...criterion, key: 'a.1.2.3.4' }] },
       { and: [{ ...criterion, operator: 'LIKE' }] },
       { and: [{ ...criterion, values: 'x' }] },
       { and: [{ ...criterion, operator: 'IN_REGEX', values: ['('] }] },
@@ -312,6 +327,8 @@ suite('searching', () => {
     assert.deepEqual(await hits({ endpointIds: ['e4', 'e1'], sort: 'endpointId', sortOrder: 'desc' }), ['e4', 'e1'])
     assert.deepEqual(await hits({ regex: '^Lviv$', limit: 1 }), ['e2'])
     assert.deepEqual(await hits({ limit: 0 }), ['e1', 'e2', 'e3', 'e4'])
+    assert.deepEqual(await hits({ filterIds: [] }), ['e1', 'e2', 'e3', 'e4'])
+    assert.deepEqual(await hits({ endpointIds: [] }), [])
     const answer = await search({ and: [], include: ['metadata'], endpointIds: ['e2'], metadataKeys: ['city'] })
     assert.deepEqual(answer.body.content[0].metadata, { city: 'Lviv' })
     assert.equal((await search({ and: [is('city', 'Kyiv')], limit: 1 })).body.totalElements, 2)
@@ -323,6 +340,7 @@ suite('searching', () => {
       { and: {} },
       { and: [{}] },
       { and: [{ key: 'createdDate', operator: 'IN', values: ['yesterday'] }] },
+      { and: [{ key: 'createdDate', operator: 'IN', values: ['2026-02-30T00:00:00Z'] }] },
       { and: [{ key: 'endpointId', operator: 'IN', values: [7] }] },
       { and: [], or: [] },
       { and: [], limit: -1 },
@@ -333,6 +351,7 @@ suite('searching', () => {
       { and: [], filterIds: ['nothing'] },
     ]
     for (const body of cases) assert.equal((await search(body)).status, 400, JSON.stringify(body))
+    assert.match((await search({ and: [], filterIds: ['nothing'] })).body.message, /^filterIds: /)
   })
 })
 

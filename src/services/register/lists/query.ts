@@ -1,5 +1,6 @@
 /** Parses the query string of a list and the body of a search into the same query. */
 import { invalidField } from '../../../kernel/errors.ts'
+import { timeOfText } from '../../../kernel/times.ts'
 import { checkKey } from '../metadata/metadata.ts'
 import { compileRegex, RegexError } from '../regex/regex.ts'
 
@@ -49,6 +50,11 @@ export interface EndpointQuery {
 const conditionsMax = 100
 const valuesMax = 1000
 const pathMax = 16
+/** Each position doubles the number of values that the metadata index is searched for. */
+const positionsMax = 3
+
+/** Returns whether a part of a path, except the first, may be a position in an array; -1 is the last one. */
+export const isPosition = (part: string) => /^-?\d+$/.test(part)
 
 const fields = ['endpointId', 'appName', 'appVersion.name', 'createdDate'] as const
 
@@ -58,6 +64,8 @@ export function metadataKey(text: string, field: string): Key {
   checkKey(path[0]!, field)
   if (path.length > pathMax || path.some((part) => part === ''))
     throw invalidField(field, `key ${JSON.stringify(text.slice(0, 60))}: expected names joined by dots`)
+  if (path.slice(1).filter(isPosition).length > positionsMax)
+    throw invalidField(field, `key ${JSON.stringify(text.slice(0, 60))}: expected at most ${positionsMax} positions`)
   return { path }
 }
 
@@ -104,8 +112,8 @@ function readComparable(value: unknown, key: Key, field: string): unknown {
   if ('path' in key) return value
   if (typeof value !== 'string') throw invalidField(field, `values: expected texts for ${key.field}`)
   if (key.field !== 'createdDate') return value
-  const time = Date.parse(value)
-  if (Number.isNaN(time)) throw invalidField(field, 'values: expected ISO 8601 dates for createdDate')
+  const time = timeOfText(value)
+  if (time === undefined) throw invalidField(field, 'values: expected ISO 8601 dates for createdDate')
   return new Date(time).toISOString()
 }
 

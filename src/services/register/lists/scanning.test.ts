@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { Condition, EndpointQuery, Operator } from './query.ts'
 import { scanningField } from './scanning.ts'
 
-const fields = { conditions: 'and', sort: 'sort' }
+const fields = { conditions: 'and', sort: 'sort', filters: 'filterIds' }
 const key = { path: ['city'] }
 const condition = (operator: Operator): Condition => ({ key, operator, values: ['x'] })
 const fieldOf = (query: Partial<EndpointQuery>) =>

@@ -4,6 +4,7 @@ import type { Condition, EndpointQuery } from './query.ts'
 export interface FieldNames {
   conditions: string
   sort: string
+  filters: string
 }
 
 /** Returns the field that forces a scan of all endpoints, if any: no index supports negation, patterns or sorting. */

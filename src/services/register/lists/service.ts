@@ -78,12 +78,12 @@ async function list(deps: Deps, ctx: Ctx, request: ListRequest): Promise<Documen
   const fitsOnePage = request.limit !== 0 && request.limit <= pageMax
   if (fitsOnePage && query.visibility === 'all' && query.filterIds?.length === 1 && isFilterOnly(query, []))
     return documentOfPage(window, await pageOfFilter(deps, query, window))
-  const summaries = await requireActiveFilters(deps, query)
+  const summaries = await requireActiveFilters(deps, query, request.fields.filters)
   // The smallest filter comes first: its members are read, the others are only checked.
   summaries.sort(byMemberCount)
   if (summaries.length > 0) query.filterIds = summaries.map(({ filterId }) => filterId)
   query.membersOfFirst = summaries[0]?.matchedEndpointsCount
-  if (!fitsOnePage) return await streamOf(deps, ctx, query, window)
+  if (!fitsOnePage) return await longPageOf(deps, ctx, query, window)
   return documentOfPage(window, await pageOf(deps, ctx, query, summaries, window))
 }
 
@@ -137,14 +137,15 @@ async function runLimited<T>(
 async function requireActiveFilters(
   { db, filters }: Deps,
   { tenantId, filterIds }: EndpointQuery,
+  field: string,
 ): Promise<FilterSummary[]> {
   if (!filterIds) return []
   const summaries = await filters.find(db.sql, tenantId, filterIds)
   for (const filterId of filterIds) {
     const filter = summaries.find((one) => one.filterId === filterId)
-    if (!filter) throw invalidField('filterId', `there is no filter ${filterId}`)
+    if (!filter) throw invalidField(field, `there is no filter ${filterId}`)
     if (filter.status !== 'active')
-      throw invalidField('filterId', `filter ${filterId} is still being matched; try again when its status is active`)
+      throw invalidField(field, `filter ${filterId} is still being matched; try again when its status is active`)
   }
   return summaries
 }
@@ -152,7 +153,7 @@ async function requireActiveFilters(
 /** Reads the filter and its members at the same time; a filter that is not active has no members. */
 async function pageOfFilter(deps: Deps, query: EndpointQuery, window: ListWindow): Promise<store.Counted> {
   const [[filter], found] = await Promise.all([
-    requireActiveFilters(deps, query),
+    requireActiveFilters(deps, query, window.fields.filters),
     store.findMembers(deps.reading.forIndexScans, query, deps.filters, window, viewOf(deps, window)),
   ])
   return { ...found, total: filter?.matchedEndpointsCount ?? 0 }
@@ -192,24 +193,39 @@ async function pageOf(
   })
 }
 
-async function streamOf(
+/** Returns a page of any length: one text with its ETag if few endpoints match, otherwise a stream. */
+async function longPageOf(
   deps: Deps,
   ctx: Ctx,
   query: EndpointQuery,
   window: ListWindow,
-): Promise<AsyncIterable<string>> {
+): Promise<Document | AsyncIterable<string>> {
   const { reading, filters } = deps
   const read: Read = { count: 0, last: null }
   const stream = (total: number, texts: AsyncIterable<string>) =>
     contentPageStream(total, texts, () => nextCursor(window, { ...read, total }))
-  if (store.isPlain(query))
-    return stream(
-      window.position?.total ?? (await store.countPlain(reading.forIndexScans, query)),
-      streamPlainList(deps, query, window, read),
-    )
+  if (store.isPlain(query)) {
+    const total = window.position?.total ?? (await store.countPlain(reading.forIndexScans, query))
+    if (!window.position && total <= pageMax) {
+      const short = { ...window, limit: pageMax }
+      const page = await store.findPlain(reading.forIndexScans, query, short, viewOf(deps, window))
+      // Endpoints that were registered meanwhile may not fit.
+      if (page.total <= pageMax) return documentOfPage(window, page)
+    }
+    return stream(total, streamPlainList(deps, query, window, read))
+  }
   const { total, numbers } = await runLimited(deps, ctx, query, window, (sql) =>
     store.findNumbers(sql, query, filters, window.offset),
   )
+  if (!window.position && total <= pageMax) {
+    const texts = await store.findByNumbers(
+      reading.forIndexScans,
+      query.tenantId,
+      numbersOf(numbers),
+      viewOf(deps, window),
+    )
+    return documentOfPage(window, { ...texts, total })
+  }
   return stream(window.position?.total ?? total, streamByNumbers(deps, query.tenantId, numbers, window, read))
 }
 
@@ -233,6 +249,8 @@ async function* streamPlainList(deps: Deps, query: EndpointQuery, window: ListWi
     offset = 0
   }
 }
+
+const numbersOf = (text: string) => (text === '' ? [] : text.split(',').map(Number))
 
 async function* streamByNumbers(deps: Deps, tenantId: string, numbers: string, window: ListWindow, read: Read) {
   const view = viewOf(deps, window)

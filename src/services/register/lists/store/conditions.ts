@@ -1,7 +1,7 @@
 /** Translates conditions to SQL over `register.endpoints e`. It uses `@>` where the metadata index can help. */
 import type { Fragment, Sql } from '../../../../kernel/db.ts'
 import { defaultKeys } from '../../configuration.ts'
-import type { Condition, Key } from '../query.ts'
+import { type Condition, isPosition, type Key } from '../query.ts'
 
 /** Translates a conjunction. All equalities become one `@>`, so that the index intersects them and rare values narrow common ones. */
 export function conditionsSql(sql: Sql, conditions: Condition[]): Fragment[] {
@@ -11,7 +11,7 @@ export function conditionsSql(sql: Sql, conditions: Condition[]): Fragment[] {
     const { key, operator, values } = condition
     const [first = '', ...rest] = key.path
     const [value] = values
-    if (operator !== 'IN' || values.length !== 1 || !isScalar(value)) return true
+    if (operator !== 'IN' || values.length !== 1 || !isScalar(value) || rest.some(isPosition)) return true
     if (equalities.has(first) || defaultKeys.includes(first)) return true
     equalities.set(first, nestedObject(rest, value))
     return false
@@ -23,6 +23,13 @@ export function conditionsSql(sql: Sql, conditions: Condition[]): Fragment[] {
 
 const isScalar = (value: unknown) => typeof value !== 'object' || value === null
 const nestedObject = (path: string[], value: unknown) => path.reduceRight((inner, name) => ({ [name]: inner }), value)
+
+/** Returns the values of which `@>` finds at least one in a key with this value at the path: a number names a field or a position. */
+const containedIn = (path: string[], value: unknown) =>
+  path.reduceRight<unknown[]>(
+    (inner, name) => inner.flatMap((one) => (isPosition(name) ? [{ [name]: one }, [one]] : [{ [name]: one }])),
+    [value],
+  )
 
 function conditionSql(sql: Sql, condition: Condition): Fragment {
   if ('all' in condition) return joinConditions(sql, condition.all, sql`and`, sql`true`)
@@ -51,16 +58,16 @@ const jsonTexts = (values: unknown[]) => values.map((value) => JSON.stringify(va
 
 function inSql(sql: Sql, key: Key, values: unknown[]): Fragment {
   if ('field' in key) return sql`${fieldOf(sql, key.field)} = any(${values as string[]}::text[])`
-  const [first = ''] = key.path
+  const [first = '', ...rest] = key.path
   if (defaultKeys.includes(first)) return sql`${jsonOf(sql, key)} = any(${jsonTexts(values)}::text[]::jsonb[])`
-  const contained = values.map((value) => nestedObject(key.path, value))
+  const contained = values.flatMap((value) => containedIn(rest, value)).map((inner) => ({ [first]: inner }))
   const containment =
     contained.length === 1
       ? sql`e.metadata @> ${sql.json(contained[0] as never)}`
       : sql`e.metadata @> any(${jsonTexts(contained)}::text[]::jsonb[])`
-  // `@>` also finds larger objects and arrays, so equality is checked too.
-  const scalars = values.every(isScalar)
-  return scalars
+  // `@>` also finds larger objects and arrays, and other positions, so equality is checked too.
+  const isExact = values.every(isScalar) && !rest.some(isPosition)
+  return isExact
     ? containment
     : sql`${containment} and ${jsonOf(sql, key)} = any(${jsonTexts(values)}::text[]::jsonb[])`
 }
