@@ -128,7 +128,10 @@ describe('tenant manager v2', () => {
     assert.equal(page.body.results[0].name, 'Zoo Aachen')
     const { tenant_id } = page.body.results[0]
     assert.deepEqual(await names(`tenant_id=${tenant_id}`), ['Zoo Aachen'])
-    assert.equal((await admin(`GET ${root}/tenants`)).body.limit, 100)
+    const all = (await admin(`GET ${root}/tenants`)).body
+    assert.equal(all.limit, 100)
+    assert.equal((await admin(`GET ${root}/tenants?tenant_id=`)).body.count, all.count)
+    assert.equal((await admin('GET /api/v1/tenants?realm_name=')).body.count, all.count)
     for (const query of ['limit=0', 'limit=101', 'offset=-1', 'sort_by=secret', 'sort_order=up'])
       assert.equal((await admin(`GET ${root}/tenants?${query}`)).status, 400, query)
   })
@@ -185,6 +188,7 @@ describe('tenant manager v2', () => {
     const paths = [`${root}/tenants/${id}`, `/api/v1/tenants/${tenantId}`]
     const etags = await Promise.all(paths.map(async (path) => (await admin(`GET ${path}`)).headers.etag!))
     assert.equal(etags[0], etags[1])
+    assert.equal((await admin(`GET ${paths[0]}`, undefined, { 'if-none-match': etags[0]! })).status, 304)
     const changed = await admin(`PUT ${paths[0]}`, { name: 'First' }, { 'if-match': etags[0]! })
     assert.equal(changed.status, 200, changed.text)
     for (const path of paths) {

@@ -24,7 +24,7 @@ export function tenantRoutes(http: Http, deps: { tenants: TenantsService; identi
     async ({ ctx, query }, reply) => {
       const page = await tenants.list(
         {
-          tenantId: query.realm_name,
+          tenantId: query.realm_name || undefined,
           status: query.status,
           analyticsEnabled: switchOf('analytics_enabled', query.analytics_enabled ?? query.opendistro_enabled),
           subscriptionTypes: subscriptionsOf(query.subscription_type),

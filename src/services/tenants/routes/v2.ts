@@ -2,7 +2,7 @@ import type { Identity } from '../../../identity/contract.ts'
 import { authorize, type Ctx, requireTenantAccess } from '../../../kernel/contract.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { invalidField, NotFound } from '../../../kernel/errors.ts'
-import { etagOf } from '../../../kernel/etag.ts'
+import { etagOf, notModified } from '../../../kernel/etag.ts'
 import type { Http } from '../../../kernel/http/routes.ts'
 import { windowOf } from '../../../kernel/paging.ts'
 import { onPlatform } from '../../../kernel/permissions.ts'
@@ -30,7 +30,7 @@ export function tenantRoutes(http: Http, { tenants, catalogues }: V2Deps) {
   http.get('/tenants', { schema: schemas.listTenants, config: read }, async ({ ctx, query }) => {
     const { offset, limit, sort_by: by, sort_order: order, tenant_id: tenantId, name, admin, search } = query
     const page = await tenants.list(
-      { onlyTenant: onlyVisibleTenant(ctx), tenantId, name, admin, search },
+      { onlyTenant: onlyVisibleTenant(ctx), tenantId: tenantId || undefined, name, admin, search },
       { by, descending: order === 'desc' },
       windowOf(query),
     )
@@ -69,10 +69,16 @@ export function tenantRoutes(http: Http, { tenants, catalogues }: V2Deps) {
     },
   )
 
-  http.get('/tenants/:tenant_pk', { schema: schemas.readTenant, config: read }, async ({ ctx, params }, reply) => {
-    const tenant = await tenants.findVisible(ctx, params.tenant_pk)
-    return reply.header('etag', etagOf(tenant)).send(asV2(tenant))
-  })
+  http.get(
+    '/tenants/:tenant_pk',
+    { schema: schemas.readTenant, config: read },
+    async ({ ctx, params, headers }, reply) => {
+      const tenant = await tenants.findVisible(ctx, params.tenant_pk)
+      const etag = etagOf(tenant)
+      reply.header('etag', etag)
+      return notModified(headers, etag) ? reply.code(304).send() : reply.send(asV2(tenant))
+    },
+  )
 
   http.put(
     '/tenants/:tenant_pk',

@@ -180,7 +180,7 @@ export const readTenant = {
   name: 'tenants.get',
   summary: 'Get a tenant',
   params,
-  response: { 200: TenantV2 },
+  response: { 200: TenantV2, 304: Empty() },
   fails: { 404: noTenant },
 }
 
