@@ -16,7 +16,7 @@ const importLine = /^\s*(?:import|export)\b[^'"]*?\bfrom\s+['"](\.[^'"]+)['"]|^\
 const moduleOf = (file: string) => file.match(/^src\/services\/[^/]+/)?.[0] ?? file.split('/').slice(0, 2).join('/')
 
 const isTest = (file: string) => file.endsWith('.test.ts') || file.startsWith('test/')
-/** Returns whether the file is `store.ts` or in a folder `store/`, for one of these roles. */
+/** Returns whether the file has one of these roles. The role `store`, for example, has a file `store.ts` or a file in a folder `store/`. */
 const isRole = (file: string, ...roles: string[]) => roles.some((role) => new RegExp(`/${role}(\\.ts$|/)`).test(file))
 
 /** Each rule returns what is wrong with an import, or undefined. */
@@ -93,7 +93,10 @@ const textRules: TextRule[] = [
   },
 ]
 
-/** The file with the hook of a test file that runs alone in its process; others share processes (test/harness/shared-process.ts). */
+/**
+ * The only file that may register a hook for all tests. The hook is for test files that run alone in a process; in a shared process,
+ * test/harness/shared-process.ts runs the cleanups.
+ */
 const hookOwner = 'test/harness/database.ts'
 const hookOfAll = /^(?:after|afterEach|beforeEach)\(/m
 

@@ -1,6 +1,6 @@
 /**
- * Sends samples over MQTT with QoS 1 to the whole platform: without a template, with the template of another application, and with a
- * template and a pipeline. Each PUBACK follows the commit of the sample and its document.
+ * Sends samples over MQTT with QoS 1 to the whole platform in three cases: no application has a template; only another application has
+ * one; the application itself has a template with a pipeline. Each PUBACK follows the commit of the sample and its document.
  */
 import { bearer, client } from '../../test/harness/client.ts'
 import { applicationName, prepareData } from '../gateway/bench-platform.ts'
@@ -69,7 +69,7 @@ async function measureSettings(generator: Generator, bench: BenchPlatform): Prom
     for (const setting of ['none', 'other', 'own'] as const) {
       await change[setting]()
       const { perSecond } = await withConnections(generator, bench, load, () =>
-        runWithCost(generator, bench, `documents of ${setting}`, { seconds }),
+        runWithCost(generator, bench, `template: ${setting}`, { seconds }),
       )
       if (round > 0) rates[setting].push(perSecond)
       await restore[setting]()

@@ -64,7 +64,7 @@ const maxSizeOf = ({ maxSize }: Paging) => (maxSize === 0 ? largestPage : Math.m
 
 /** Returns the request for the first page of a list of which `count` items are wanted. */
 function firstRequest(paging: Paging, { position, size }: PageRequest, count: number): PageRequest {
-  // With a size of 0 a page has all items, which are better read in parts.
+  // A size of 0 would return all items in one page. The default size is used instead, so that the list is read in parts.
   const usual = size || paging.defaultSize || maxSizeOf(paging)
   return { position, size: Math.min(usual, count) }
 }
@@ -89,7 +89,7 @@ export function createList<T>(send: Send, operation: Operation, args: Arguments,
   const paging = operation.paging!
   const parameters = (paging.in === 'query' ? args : (args.body ?? {})) as Arguments
   const start: PageRequest = {
-    // An empty cursor asks for the first page with the cursor of the next one.
+    // With an empty cursor, the server returns the first page and also the cursor of the second.
     position: (parameters[paging.position] ?? (paging.style === 'cursor' ? '' : undefined)) as PageRequest['position'],
     size: parameters[paging.size] as number | undefined,
   }

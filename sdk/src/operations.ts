@@ -2977,7 +2977,7 @@ export interface Grant {
   id: string
   /** The user, role, client or API key that holds the grant. */
   subject: Subject
-  /** Resource: `tenant-system`, `platform-system`, `application-<name>`, `endpoint-<id>` or that of another object. */
+  /** Name of the resource: `tenant-system`, `platform-system`, `application-<name>`, `endpoint-<id>`, or the resource name of another object. */
   resource: string
   /** Scopes that the subject holds on the resource and everything below it. */
   scopes: string[]
@@ -3871,7 +3871,7 @@ export interface NewGatewayIntegrations {
 export interface NewGrant {
   /** The user, role, client or API key that gets the grant. */
   subject: GrantSubject
-  /** Resource: `tenant-system`, `platform-system`, `application-<name>`, `endpoint-<id>` or that of another object. */
+  /** Name of the resource: `tenant-system`, `platform-system`, `application-<name>`, `endpoint-<id>`, or the resource name of another object. */
   resource: string
   /** Scopes to grant on the resource and everything below it. */
   scopes: string[]

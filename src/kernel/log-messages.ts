@@ -3,9 +3,9 @@ import { defineLogMessage } from './define-log-message.ts'
 
 export const memberListenerFailed = defineLogMessage({
   level: 'error',
-  text: 'a listener for changes of the node list failed; its state may be outdated',
+  text: 'a service could not handle a change of the node list; the state of the service may be outdated',
   cause: 'A service threw an error while it handled the join, leave or return of a node.',
-  action: 'Restart the node if it misbehaves, and report it with the error.',
+  action: 'Report the error. If the node misbehaves, restart it.',
 })
 
 export const nodeReturned = defineLogMessage({
@@ -18,7 +18,7 @@ export const nodeReturned = defineLogMessage({
 
 export const sweepFailed = defineLogMessage({
   level: 'error',
-  text: 'cleaning up after a dead node failed; retrying',
+  text: 'could not clean up after a dead node; retrying',
   cause: 'Deleting rows of a dead node failed, most likely because of the database.',
   action:
     'Check the database if it happens repeatedly. Until it succeeds, endpoints of the dead node may be shown as connected.',
@@ -26,7 +26,7 @@ export const sweepFailed = defineLogMessage({
 
 export const leaseRenewalFailed = defineLogMessage({
   level: 'warn',
-  text: 'renewing the lease for cleaning up after a dead node failed; retrying',
+  text: 'could not renew the lease on the cleanup of a dead node; retrying',
   cause: 'The database did not answer while this node cleans up after a dead one.',
   action: 'Nothing: if the lease expires, another node continues.',
 })
@@ -129,7 +129,7 @@ export const addressRefusal = defineLogMessage({
 
 export const totalEviction = defineLogMessage({
   level: 'warn',
-  text: 'connection limit reached; closing connections that are idle or send a body slowly (HTTP) or are anonymous (MQTT)',
+  text: 'connection limit reached; closing connections that are idle, that send an HTTP body slowly, or that are anonymous MQTT clients',
   cause:
     'All connections that `max` allows for this listener are open, and some of them are not in use. Logged at most every 10 s.',
   action:
@@ -138,7 +138,7 @@ export const totalEviction = defineLogMessage({
 
 export const addressEviction = defineLogMessage({
   level: 'warn',
-  text: 'connection limit of one address reached; closing its connections that are idle or send a body slowly (HTTP) or are anonymous (MQTT)',
+  text: 'connection limit of one address reached; closing those of its connections that are idle, that send an HTTP body slowly, or that are anonymous MQTT clients',
   cause:
     'One address has as many connections as a single address may have, and some are not in use. Logged at most every 10 s.',
   action:
@@ -167,7 +167,7 @@ export const dailyQuotaExceeded = defineLogMessage({
   cause:
     'Devices or callers of the tenant have stored as many bytes as WAYPOST_TENANT_MB_PER_DAY or its package allows.',
   action:
-    'Look for a device that sends too much. If the amount is wanted, raise `traffic` of the package of the tenant or the setting; the change applies within seconds.',
+    'Look for a device that sends too much. If the amount is intended, raise `traffic` in the package of the tenant, or raise WAYPOST_TENANT_MB_PER_DAY; the change applies within seconds.',
 })
 
 export const dailyQuotaWriteFailed = defineLogMessage({
@@ -179,7 +179,7 @@ export const dailyQuotaWriteFailed = defineLogMessage({
 
 export const statisticsNotUpdated = defineLogMessage({
   level: 'warn',
-  text: 'analyzing tables that have grown failed; some statements may be slow until autovacuum analyzes the tables',
+  text: 'could not analyze tables that have just grown; some statements may be slow until autovacuum does it',
   cause: 'The database did not answer in time.',
   action: 'Check the database. Nothing is lost.',
 })
@@ -189,7 +189,7 @@ export const diskSpaceLow = defineLogMessage({
   text: 'a disk has less free space than the minimum; changes are refused until there is space again',
   cause: 'The disk of the data directory, of the blobs or of the database has less than WAYPOST_DISK_FREE_MIN_MB free.',
   action:
-    'Make space or enlarge the disk. Reading, logins and deletions still work, and changes continue by themselves.',
+    'Make space or enlarge the disk. Reading, logins and deletions still work. Once there is space, changes are accepted again without a restart.',
 })
 
 export const lockoutBegan = defineLogMessage({
@@ -198,27 +198,27 @@ export const lockoutBegan = defineLogMessage({
   cause:
     'Somebody guesses, or a client or device has an old secret. `lockouts` is the number since the last such message.',
   action:
-    'Look for the address in the audit log and in the refusals. Give clients the right secret; block an address that guesses at the firewall.',
+    'Look for the address in the audit log and in the refusals. Give clients the right secret. If an address guesses, block it in the firewall.',
 })
 
 export const auditWriteFailed = defineLogMessage({
   level: 'error',
   text: 'writing to the audit log failed; records of failed requests or of logins are lost',
   cause:
-    'The database did not answer. Records of changes are never lost: without its record a change gets no successful response.',
+    'The database did not answer. Records of changes are never lost: a change succeeds only if its record is written.',
   action: 'Check the database if it happens repeatedly.',
 })
 
 export const diskSpaceUnknown = defineLogMessage({
   level: 'warn',
   text: 'the free space of a directory is unknown; it is no longer watched',
-  cause: 'The directory was removed or may not be read.',
+  cause: 'The directory was removed, or the node has no permission to read it.',
   action: 'Watch the space of this disk by other means, or restart the node once the directory can be read.',
 })
 
 export const keyReloadFailed = defineLogMessage({
   level: 'error',
-  text: 'loading the keys for secrets during a rotation failed; the rotation asks again in a second',
+  text: 'could not load the keys for secrets during a rotation; the rotation tells this node to load them again in a second',
   cause: 'The database did not answer, or the master key of this node opens neither the old nor the new keys.',
   action: 'Check the database, and that this node has the same WAYPOST_MASTER_KEY or keys/master.key as the others.',
 })

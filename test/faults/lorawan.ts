@@ -1,6 +1,7 @@
 /**
- * Kills one of two nodes with SIGKILL, again and again, while a LoRaWAN network publishes uplinks and commands are invoked at both. Asserts that
- * each uplink is one sample, that each command is sent, and that the session is taken over within 10 seconds.
+ * Kills one of two nodes with SIGKILL, again and again, while a LoRaWAN network publishes uplinks. After each restart a command is invoked.
+ * Asserts that each uplink is one sample, that each command is sent, and that the session is taken over within 10 seconds; 2 more seconds
+ * are allowed for the stored uplink to be found.
  */
 import assert from 'node:assert/strict'
 import { sleep } from '../../src/kernel/clock.ts'
@@ -13,7 +14,7 @@ import { killAll } from './kill.ts'
 
 export interface LorawanKillReport {
   rounds: number
-  /** Rounds in which the killed node had the session. */
+  /** Rounds in which the killed node had the session: no uplink was stored for more than 3 seconds. */
   takeovers: number
   slowestTakeoverSeconds: number
   uplinks: number
@@ -50,7 +51,7 @@ export async function killLorawanRounds(options: { rounds: number; seed: number 
     const stored = await storedCount(await ask(survivor), path)
     await killAll(nodes[victim]!)
     const killedAt = performance.now()
-    // If an uplink that was published after the kill is stored, one of the nodes has a session.
+    // Once an uplink is stored that was published after the kill, the surviving node has the session.
     await eventually(async () => assert.ok((await storedCount(await ask(survivor), path)) > stored + deviceCount), {
       withinMs: 20_000,
     })
@@ -110,7 +111,7 @@ async function prepare(ask: Ask, port: number) {
   return { path, devices: created as Device[] }
 }
 
-/** Publishes uplinks of all devices, one round after the other; each has its number as value. */
+/** In each round, publishes one uplink of every device. The value of an uplink is its frame counter. */
 function startLoad(network: Network) {
   const counters = Array.from({ length: deviceCount }, () => 0)
   let isRunning = true

@@ -1,4 +1,4 @@
-/** Finds the page of a path, and the pages that a caller may open. */
+/** Finds the page of a path, and says whether a caller may open a page. */
 import { type Me, maySomewhere } from '../api/me.ts'
 import { type PageEntry, pages } from '../pages/registry.ts'
 import { grouped } from '../parts/group.ts'
@@ -6,7 +6,7 @@ import { grouped } from '../parts/group.ts'
 const isParameter = (segment: string) => segment.startsWith(':')
 const segmentsOf = (path: string) => path.split('/').filter(Boolean)
 
-/** Returns the parameters if the segments of a path match a pattern with the same number of segments. */
+/** Returns the parameters if the segments of a path match the pattern. Both have the same number of segments. */
 function match(patternSegments: string[], segments: string[]): Record<string, string> | undefined {
   const params: Record<string, string> = {}
   for (const [index, segment] of patternSegments.entries()) {
@@ -26,8 +26,8 @@ function decode(segment: string): string {
 }
 
 /**
- * Patterns by their number of segments; those without parameters come first: `/endpoints/new` is not an endpoint. They are split once,
- * because every link is looked up.
+ * Patterns by their number of segments. Those with fewer parameters come first, so that `/endpoints/new` is not taken for the page of an
+ * endpoint. The patterns are split into segments once, because `findPage` runs for every link that is shown.
  */
 const byLength = grouped(
   pages

@@ -70,7 +70,7 @@ test('a full queue drops its oldest message', async () => {
   await Promise.all(outcomes.slice(1))
 })
 
-test('a closed queue rejects messages that wait, that were sent or that are added later', async () => {
+test('a closed queue rejects messages that wait or are added later, and does not send again what failed', async () => {
   const { queue } = aQueue()
   const { link, requests } = aLink(1)
   queue.use(link)

@@ -1,4 +1,4 @@
-/** Tests backups crafted by an attacker. Their checksums match, and where stated even their tag does. */
+/** Tests backups crafted by an attacker. Their checksums match. With `{ key }` their authentication tag matches too, as if the attacker had the key. */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -34,7 +34,10 @@ async function aBackup() {
 
 const schemas = ['kernel', 'sample', 'jobs', 'others']
 
-/** Returns a database without the backup's partition, so that a restore creates it, and an assertion that a restore changes nothing. */
+/**
+ * Creates a database without the backup's partition, so that a restore would have to create the partition. Returns a function that asserts
+ * that a restore is rejected and leaves the database unchanged.
+ */
 async function aTarget() {
   const { connection, pool } = await backupDatabase(migrations)
   await pool.unsafe('create schema others; create table others.hurt (at timestamptz); create sequence others.numbers')

@@ -5,7 +5,7 @@ import { type Address, channelOf } from './transport.ts'
 
 export interface SignalRow {
   id: number
-  /** The sending node; empty if any node may send it, as for messages of a command. */
+  /** The node that sends the message. Empty if any node may send it, as for messages of a `waypost` command, which is not a node. */
   nodeId: string
   address: Address
   topic: string
@@ -18,7 +18,7 @@ export const sweepNow = 'sweep'
 
 export const claimLimit = 200
 
-/** Age of a row whose node died or could not send it. A node sends its rows 5 to 25 ms after the commit. */
+/** A row older than this is stale: its node has died or could not send it. A node sends its rows 5 to 25 ms after the commit. */
 const staleMs = 300
 
 /** Inserts messages and returns their ids in the same order. */
@@ -43,7 +43,7 @@ async function insertSignal(sql: Sql, { nodeId, address, topic, payload }: Omit<
   return [row!.id]
 }
 
-/** Inserts a message that any running node sends. */
+/** Inserts a message that any running node may send. */
 export const insertForAnyNode = (sql: Sql, { address, topic, payload }: Omit<SignalRow, 'id' | 'nodeId'>) =>
   sql`
     with stored as (
@@ -53,9 +53,9 @@ export const insertForAnyNode = (sql: Sql, { address, topic, payload }: Omit<Sig
 export const removeSignal = (sql: Sql, id: number) => sql`delete from kernel.signals where id = ${id}`
 
 /**
- * Takes over rows that were not sent for `staleMs`, because their node died or could not send them. A row that any
- * one node may handle (`any/…`) is taken over only from a dead node. `pending` are rows that this node is about to
- * send.
+ * Takes over rows that were not sent for `staleMs`, because their node died or could not send them. A message
+ * that exactly one node is to handle, whichever it is (address `any/…`), is taken over only if its sender is dead. `pending` are rows that
+ * this node is about to send.
  */
 export const claimStale = (sql: Sql, nodeId: string, pending: number[]) =>
   sql<SignalRow[]>`

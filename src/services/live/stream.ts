@@ -33,7 +33,7 @@ export interface Stream {
   setCaller(caller: Caller): Promise<void>
   /** Drops the events that wait for the reader. */
   dropQueued(): void
-  /** Sends the position if nothing else has, so that a stream without events can be resumed too. */
+  /** Sends the position, unless queued events will carry it or a subscription is starting. So a stream without events can be resumed too. */
   sendPosition(): void
   end(reason: string): void
 }
@@ -150,7 +150,7 @@ function sinceOf({ deps }: State, { request, topic }: Entry, resumeFrom: number 
   return topic.beginsWithHistory ? deps.now().getTime() * 1000 : undefined
 }
 
-/** Subscribes, then reads the history, so that no event is between both. */
+/** Subscribes before it reads the history, so that no event is lost between the two. */
 async function start(state: State, entry: Entry, since: number | undefined) {
   const { deps, ctx, outlet } = state
   const isGone = () => state.isClosed || state.entries.get(entry.request.id) !== entry
@@ -181,7 +181,7 @@ async function start(state: State, entry: Entry, since: number | undefined) {
   for (const event of waiting) if (event.id === undefined || !known.has(event.id)) state.queue.add(entry, event)
 }
 
-/** Reads the value once, so that an error ends the subscription, then delivers it whenever it has changed. */
+/** Reads the value once; if that fails, ends the subscription. Then delivers the value whenever it has changed. */
 async function startValue(state: State, entry: Entry, isGone: () => boolean) {
   const { deps, ctx, outlet, queue } = state
   const { request, topic, admission } = entry

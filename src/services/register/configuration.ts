@@ -42,7 +42,7 @@ const ConnectivityShape = Type.Object({
   ),
 })
 
-/** Rejects one name for both keys. An absent name has its default. */
+/** Rejects a configuration that gives both keys the same name. A missing name counts as its default. */
 function checkConnectivityKeys(config: Static<typeof ConnectivityShape>): ConfigurationProblem | undefined {
   const { state = defaultKeys[0], 'state-ts': at = defaultKeys[1] } = config.connectivity?.['metadata-keys'] ?? {}
   if (state !== at) return undefined
@@ -79,7 +79,7 @@ export const defaultDirectoryKeys = [
   'mac',
 ]
 
-/** The metadata keys by whose values endpoints are counted in advance, unless an application chooses others. */
+/** Metadata keys for which the number of endpoints with each value is kept up to date, unless an application chooses other keys. */
 export const defaultCountedKeys = ['model', 'type', 'firmware']
 
 const DirectoryShape = Type.Object({
@@ -99,7 +99,7 @@ const DirectoryShape = Type.Object({
           uniqueItems: true,
           default: defaultCountedKeys,
           description:
-            'Metadata keys with few different values, by which endpoints are counted in advance; other keys are counted for each request',
+            'Metadata keys with few different values. For these, the number of endpoints with each value is kept ready; for other keys, endpoints are counted at each request',
         }),
       ),
       place: Type.Optional(

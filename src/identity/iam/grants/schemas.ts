@@ -14,7 +14,7 @@ const Subject = Type.Object(
 )
 /** `platform-system`, `tenant-system`, `application-<name>`, `endpoint-<id>`, … */
 const resourceText =
-  'Resource: `tenant-system`, `platform-system`, `application-<name>`, `endpoint-<id>` or that of another object.'
+  'Name of the resource: `tenant-system`, `platform-system`, `application-<name>`, `endpoint-<id>`, or the resource name of another object.'
 const ResourceName = () =>
   Type.String({ maxLength: 400, pattern: '^[a-z][a-z0-9]*-[^\\p{Cc}]+$', description: resourceText })
 

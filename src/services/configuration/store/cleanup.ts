@@ -2,12 +2,12 @@
 import type { Fragment, Sql } from '../../../kernel/db.ts'
 import type { ConfigurationKey } from './configs.ts'
 
-/** Maximum number of records for each endpoint, version and name, with the effective configuration. */
+/** Maximum number of records for each combination of endpoint, version and name, including the effective configuration. */
 export const recordsMax = 20
 
 /**
- * Deletes the oldest rows of the history beyond the limit. One record is left to the effective configuration, which may have no row in
- * the history. The current default keeps its row.
+ * Deletes the oldest rows of the history beyond the limit. Keeps one row fewer than `recordsMax`, because the effective
+ * configuration counts as a record even if it has no row in the history. The current default keeps its row.
  */
 export async function pruneSent(sql: Sql, keys: ConfigurationKey[], at: Date) {
   const column = (name: keyof ConfigurationKey) => keys.map((key) => key[name])
@@ -54,7 +54,7 @@ export async function sweepContents(sql: Sql, before: Date, limit: number): Prom
   return row?.count ?? 0
 }
 
-/** Deletes rows of endpoints that were unregistered. Rows that an endpoint with the same id got later stay. */
+/** Deletes rows of endpoints that were unregistered. Keeps rows of an endpoint that was registered later with the same id. */
 export async function deleteOfEndpoints(
   sql: Sql,
   { tenantId, endpointIds, until }: { tenantId: string; endpointIds: string[]; until: Date },
@@ -78,7 +78,10 @@ export async function deleteOfEndpoints(
     select ${tenantId}, config_id, ${at}::timestamptz from (select * from own union select * from sent) as gone`
 }
 
-/** Deletes rows that were written for an endpoint while it was unregistered. `endpoints` is the relation of the register. */
+/**
+ * Deletes rows that a concurrent request wrote for an endpoint while the endpoint was being unregistered. `endpoints` returns the subquery
+ * of all registered endpoints.
+ */
 export async function deleteOrphans(sql: Sql, endpoints: (sql: Sql) => Fragment, since: Date, at: Date) {
   await sql`
     with own as (
@@ -113,7 +116,7 @@ export async function deleteSystemOfApplication(sql: Sql, tenantId: string, appl
     where tenant_id = ${tenantId} and level = 'APPLICATION' and entity_id = ${applicationName}`
 }
 
-/** Deletes up to `limit` rows of endpoints for a deleted version; returns their number. */
+/** Deletes up to `limit` rows in each table of endpoints for a deleted version; returns their number. */
 export async function deleteSomeOfVersion(sql: Sql, version: OfVersion, limit: number, at: Date): Promise<number> {
   const { tenantId, versionName, until } = version
   const [row] = await sql<{ count: number }[]>`

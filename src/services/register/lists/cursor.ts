@@ -1,11 +1,11 @@
 /** Positions in lists of endpoints, and the cursors that callers get for them. */
 import { invalidField } from '../../../kernel/errors.ts'
 
-/** A position behind an endpoint of a list. */
+/** A position after an endpoint of a list. */
 export interface Position {
   /** Number (`seq`) of the endpoint, if the list is in the order of registration. */
   after: number | undefined
-  /** Number of endpoints to skip; 0 with `after`. */
+  /** Number of endpoints to skip; 0 if `after` is set. */
   offset: number
   /** Number of all matching endpoints, counted for the first page. */
   total: number

@@ -14,7 +14,7 @@ const snake = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.to
 /** The name of a field in requests and events; v1 calls the user template `user`. */
 export const requestNameOf = (field: string) => (field === 'userTemplate' ? 'user' : snake(field))
 
-/** Answers 400 with every field whose catalogue entry does not exist; locks the others until the transaction ends. */
+/** Answers 400 with every field whose catalogue entry does not exist; locks the entries that exist until the transaction ends. */
 export async function requireReferences(sql: Sql, references: Partial<RealmVersions & TenantChoices>) {
   const fields: Record<string, string[]> = {}
   for (const catalogue of catalogues as readonly Catalogue[]) {

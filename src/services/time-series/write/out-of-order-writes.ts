@@ -1,28 +1,29 @@
 /**
- * Keeps the order of one node's writes when a slot closes between them. Of equal times, the later slot wins. So if a
- * write was delayed into a later slot, newer writes that are in an older slot are written again after it.
+ * Keeps the order of one node's writes when a slot closes between them. If two samples of a series have the same time, the one in the later
+ * slot wins. So if write A is delayed and stored in slot 2, while write B, which started after A, is already in slot 1, then B is written
+ * again after A.
  */
 import type { Rows } from './rows.ts'
 
 export interface OutOfOrderWrites {
   started(rows: Rows): void
-  /** Returns writes that started later but are stored in an older slot or with a smaller number. */
+  /** Returns the writes that started after `rows` but would lose to it: their slot is earlier than `slot`, or their number in the order of writes is smaller. */
   storedTooEarly(rows: Rows, slot: number): Rows[]
   stored(rows: Rows, slot: number): void
   /** Removes a write that was abandoned. */
   abandoned(rows: Rows): void
-  /** Returns the first number of every write that is not stored yet, as far as it is known. */
+  /** Returns `rows.first`, its first number in the order of writes, of every write that is not stored yet and already has one. */
   pending(): number[]
   /** Returns true if every write is stored or abandoned. */
   isEmpty(): boolean
 }
 
-/** Maximum number of entries. It limits the memory if a write never completes. */
+/** Maximum number of stored writes that are kept. It limits the memory if a write never completes. */
 const trackedMax = 256
 
 interface Write {
   rows: Rows
-  /** The slot, if it is stored before an older write. */
+  /** The slot of this write once it is stored. It stays in the list while an older write is not stored. */
   slot: number | undefined
 }
 
