@@ -17,14 +17,14 @@ export const authenticationOff = defineLogMessage({
 
 export const consoleBuildFailed = defineLogMessage({
   level: 'warn',
-  text: 'building the web console failed; the API is served without it',
+  text: 'could not build the web console; the API is served without it',
   cause: 'The sources or packages of the console are incomplete, or its cache folder cannot be written.',
   action: 'Read the error. Set WAYPOST_CONSOLE_DIR to a ready-made build, or repair the installation and restart.',
 })
 
 export const stopAfterFailedStartFailed = defineLogMessage({
   level: 'warn',
-  text: 'closing after a failed start failed too; the process exits',
+  text: 'could not close after a failed start; the process exits',
   cause: 'A part that was already started could not be stopped.',
   action: 'Look at the error of the start, which is reported as well.',
 })

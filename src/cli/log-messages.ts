@@ -10,7 +10,7 @@ export const stopTimedOut = defineLogMessage({
 
 export const bootstrapWriteFailed = defineLogMessage({
   level: 'error',
-  text: 'writing bootstrap.json failed; its credentials may be outdated',
+  text: 'could not write bootstrap.json; its credentials may be outdated',
   cause: 'The file or the database could not be read or written after a password was changed.',
   action: 'Check the data directory, then restart the platform, which writes the file again.',
 })

@@ -5,14 +5,14 @@ const databaseUnavailable = 'The database was unavailable or refused the query; 
 
 export const connectionRecheckFailed = defineLogMessage({
   level: 'error',
-  text: 'checking open connections after a change of permissions failed; retrying',
+  text: 'could not check open connections after a change of permissions; retrying',
   cause: `${databaseUnavailable} \`remaining\` connections, endpoints or tenants are not checked yet.`,
   action: 'Check the database. Until a check succeeds, clients whose permissions have ended may stay connected.',
 })
 
 export const queuedMessagesNotRead = defineLogMessage({
   level: 'error',
-  text: 'reading messages queued by another node failed; retrying within a minute or at the next CONNECT',
+  text: 'could not read messages queued by another node; retrying within a minute or at the next CONNECT',
   cause: databaseUnavailable,
   action: 'Nothing: the messages stay in the session. Check the database if it happens repeatedly.',
 })
@@ -26,49 +26,49 @@ export const sessionNotReleased = defineLogMessage({
 
 export const pushOnConnectFailed = defineLogMessage({
   level: 'error',
-  text: 'sending the pushes of an extension to a newly connected endpoint failed; not retried',
+  text: 'could not send the pushes of an extension to a newly connected endpoint; not retried',
   cause: 'The extension, or the database behind it, failed; `err` says how.',
   action: 'Look at the error. The endpoint gets the pushes when it connects again or asks for them.',
 })
 
 export const certificateNotIssued = defineLogMessage({
   level: 'error',
-  text: 'issuing the certificate of MQTT over TLS failed; closing the connection',
+  text: 'could not issue the certificate of MQTT over TLS; closing the connection',
   cause: 'The certificate authority of the platform, or the database with its key, failed; `err` says how.',
   action: 'Check the database. The next connection tries again.',
 })
 
 export const extensionConnectivityFailed = defineLogMessage({
   level: 'error',
-  text: 'reporting connectivity to an extension failed; giving up',
+  text: 'could not report connectivity to an extension; giving up',
   cause: 'The extension failed four times, or the node is stopping; `err` says how.',
   action: 'Look at the error. The connectivity series of these endpoints lacks the reported changes.',
 })
 
 export const extensionConnectivityRetried = defineLogMessage({
   level: 'warn',
-  text: 'reporting connectivity to an extension failed; retrying',
+  text: 'could not report connectivity to an extension; retrying',
   cause: 'The extension, or the database behind it, failed; `err` says how.',
   action: 'Nothing, unless it happens repeatedly: the report is sent up to four times.',
 })
 
 export const connectivityNotPublished = defineLogMessage({
   level: 'error',
-  text: 'publishing endpoint connectivity failed; retrying',
+  text: 'could not publish endpoint connectivity; retrying',
   cause: databaseUnavailable,
   action: 'Check the database if it happens repeatedly. Changes are kept in memory and reported later.',
 })
 
 export const deviceMessageFailed = defineLogMessage({
   level: 'error',
-  text: 'handling a message of a device failed; the device gets an error with status 500 or 503',
+  text: 'could not handle a message of a device; the device gets an error with status 500 or 503',
   cause: 'The extension failed, or the database was unavailable; `err` says how.',
   action: 'Look at the error; `correlationId` finds the message in the traffic log.',
 })
 
 export const subscriberLookupFailed = defineLogMessage({
   level: 'warn',
-  text: 'looking up the endpoint of a subscription failed; the endpoint is not bound to the connection',
+  text: 'could not look up the endpoint of a subscription; the endpoint is not bound to the connection',
   cause: databaseUnavailable,
   action: 'Nothing: the next message of the device binds it. Check the database if it happens repeatedly.',
 })

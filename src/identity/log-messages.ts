@@ -10,14 +10,14 @@ export const identityRequestFailed = defineLogMessage({
 
 export const lastUseOfKeyNotWritten = defineLogMessage({
   level: 'warn',
-  text: 'writing the last use of an API key failed; the next use after a minute writes it',
+  text: 'could not write the last use of an API key; the next use after a minute writes it',
   cause: 'The database rejected the statement or was not reachable. The request with the key was answered.',
   action: 'Nothing, unless it repeats: then check the database. Only `lastUsedAt` of the key is affected.',
 })
 
 export const externalKeysNotFetched = defineLogMessage({
   level: 'warn',
-  text: 'fetching the keys of an external issuer failed; its tokens are rejected, retrying after 10 s',
+  text: 'could not fetch the keys of an external issuer; its tokens are rejected, retrying after 10 s',
   cause: 'Its discovery document is not reachable or not valid, or its address is private and not allowed.',
   action: 'Open `<issuer>/.well-known/openid-configuration` from the platform, or let the tenant correct the issuer.',
 })

@@ -85,7 +85,7 @@ test('exhausted descriptors are counted, logged once, and reported by the health
   assert.match(String(lines[0]?.msg), /no file descriptor is free: connections are dropped/)
   assert.match(await metrics.text(), /^waypost_file_descriptors_exhausted_total\{listener="mqtt"\} 5$/m)
   descriptors.acceptFailed('mqtt', Object.assign(new Error('accept ECONNABORTED'), { code: 'ECONNABORTED' }))
-  assert.match(String(lines[1]?.msg), /accepting a connection failed/)
+  assert.match(String(lines[1]?.msg), /could not accept a connection/)
 })
 
 test('the probe notices that no descriptor is free, which Node.js does not report to the server', () => {

@@ -40,14 +40,14 @@ export const heartbeatFailed = defineLogMessage({
 
 export const orphanSearchFailed = defineLogMessage({
   level: 'warn',
-  text: 'searching for rows of unknown nodes failed; retrying in 10 minutes',
+  text: 'could not search for rows of unknown nodes; retrying in 10 minutes',
   cause: 'The database did not answer the periodic search for rows of nodes that no longer exist.',
   action: 'Nothing if it happens once; otherwise check the database.',
 })
 
 export const leaveNoticeFailed = defineLogMessage({
   level: 'warn',
-  text: 'marking this node as stopped failed; other nodes notice it by its missing heartbeat',
+  text: 'could not mark this node as stopped; other nodes notice it by its missing heartbeat',
   cause: 'The database did not answer while the node stopped.',
   action: 'Nothing: the other nodes clean up after 5 s.',
 })
@@ -68,7 +68,7 @@ export const jobFailed = defineLogMessage({
 
 export const jobPollFailed = defineLogMessage({
   level: 'warn',
-  text: 'searching for due jobs failed; retrying in 2 s',
+  text: 'could not search for due jobs; retrying in 2 s',
   cause: 'The database did not answer.',
   action: 'Nothing if it happens once; otherwise check the database.',
 })
@@ -82,7 +82,7 @@ export const writeTimedOut = defineLogMessage({
 
 export const writeFailed = defineLogMessage({
   level: 'error',
-  text: 'writing rows failed; retrying if the error is temporary',
+  text: 'could not write rows; retrying if the error is temporary',
   cause:
     'The database rejected a batch or did not answer. `writer` is the kind of rows; `retrying` is true if it is retried.',
   action: 'Check the database. If `retrying` is false, the senders get an error; look at the error.',
@@ -106,7 +106,7 @@ export const descriptorsExhausted = defineLogMessage({
 
 export const acceptFailed = defineLogMessage({
   level: 'error',
-  text: 'accepting a connection failed; the listener continues',
+  text: 'could not accept a connection; the listener continues',
   cause: 'The operating system reported an error for a new connection, such as that the client has already closed it.',
   action: 'Nothing if it happens rarely. Otherwise check the memory and the network of the machine.',
 })
@@ -147,7 +147,7 @@ export const addressEviction = defineLogMessage({
 
 export const certificateRenewalFailed = defineLogMessage({
   level: 'error',
-  text: 'renewing the certificate of a TLS listener failed; the old one stays in use',
+  text: 'could not renew the certificate of a TLS listener; the old one stays in use',
   cause:
     'The certificate files of `listener` cannot be read or do not fit together, or the certificate authority of the platform failed; `err` says which.',
   action:
@@ -156,7 +156,7 @@ export const certificateRenewalFailed = defineLogMessage({
 
 export const tenantLimitsUnknown = defineLogMessage({
   level: 'warn',
-  text: 'reading the limits of tenants failed; the last known ones apply',
+  text: 'could not read the limits of tenants; the last known ones apply',
   cause: 'The database did not answer.',
   action: 'Check the database if it happens repeatedly.',
 })
@@ -172,7 +172,7 @@ export const dailyQuotaExceeded = defineLogMessage({
 
 export const dailyQuotaWriteFailed = defineLogMessage({
   level: 'warn',
-  text: 'writing the daily usage of tenants failed; retrying in a second',
+  text: 'could not write the daily usage of tenants; retrying in a second',
   cause: 'The database did not answer.',
   action: 'Nothing if it happens once; otherwise check the database.',
 })
@@ -203,7 +203,7 @@ export const lockoutBegan = defineLogMessage({
 
 export const auditWriteFailed = defineLogMessage({
   level: 'error',
-  text: 'writing to the audit log failed; records of failed requests or of logins are lost',
+  text: 'could not write to the audit log; records of failed requests or of logins are lost',
   cause:
     'The database did not answer. Records of changes are never lost: a change succeeds only if its record is written.',
   action: 'Check the database if it happens repeatedly.',

@@ -3,7 +3,7 @@ import { defineLogMessage } from '../define-log-message.ts'
 
 export const savingProblemFailed = defineLogMessage({
   level: 'warn',
-  text: 'storing the error of a bulk task failed; the task does not show it',
+  text: 'could not store the error of a bulk task; the task does not show it',
   cause: 'A page of the task failed, and the database did not store the reason in the task.',
   action: 'Nothing: the job queue retries the task. Check the database if it happens repeatedly.',
 })

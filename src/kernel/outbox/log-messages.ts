@@ -3,7 +3,7 @@ import { defineLogMessage } from '../define-log-message.ts'
 
 export const deliveryFailed = defineLogMessage({
   level: 'error',
-  text: 'delivering events failed; retrying within 5 s',
+  text: 'could not deliver events; retrying within 5 s',
   cause: 'A worker of the outbox could not read or update waiting events, most likely because of the database.',
   action: 'Check the database if it happens repeatedly. No event is lost.',
 })

@@ -17,7 +17,7 @@ export const resetListenerFailed = defineLogMessage({
 
 export const signingKeyReadFailed = defineLogMessage({
   level: 'warn',
-  text: 'reading the signing key of signals failed; keeping the previous key',
+  text: 'could not read the signing key of signals; keeping the previous key',
   cause: 'A signal did not verify with the known key, and the database did not return the current one.',
   action: 'Nothing if the database was unreachable for a moment; the key is read again with the next such signal.',
 })
@@ -31,21 +31,21 @@ export const signatureInvalid = defineLogMessage({
 
 export const sendingFailed = defineLogMessage({
   level: 'warn',
-  text: 'sending signals failed; stored ones are sent again, the others are lost',
+  text: 'could not send signals; stored ones are sent again, the others are lost',
   cause: 'The database rejected the statement that sends a batch. `lost` counts messages that were not stored.',
   action: 'Check the database if it happens repeatedly. Caches reset themselves when the connection was lost.',
 })
 
 export const sweepFailed = defineLogMessage({
   level: 'warn',
-  text: 'reading stored signals failed; retrying in 2 s',
+  text: 'could not read stored signals; retrying in 2 s',
   cause: 'The database did not answer the query for signals that their node has not sent.',
   action: 'Nothing if the database was unreachable for a moment; otherwise check the database.',
 })
 
 export const removingHandledFailed = defineLogMessage({
   level: 'warn',
-  text: 'removing a handled signal failed; it may be handled again',
+  text: 'could not remove a handled signal; it may be handled again',
   cause: 'The database did not delete the row of a signal that this node has handled.',
   action: 'Nothing: handlers accept repeated signals.',
 })

@@ -10,14 +10,14 @@ export const blobStoreFailed = defineLogMessage({
 
 export const removingContentFailed = defineLogMessage({
   level: 'warn',
-  text: 'removing an orphaned content from the blob store failed; retrying in 5 min',
+  text: 'could not remove an orphaned content from the blob store; retrying in 5 min',
   cause: 'The blob store returned an error for this content.',
   action: 'Check the blob store if it happens repeatedly. Until it succeeds, the content takes space.',
 })
 
 export const removingOrphansFailed = defineLogMessage({
   level: 'warn',
-  text: 'removing orphaned contents failed; the next sweep retries',
+  text: 'could not remove orphaned contents; the next sweep retries',
   cause: 'The database did not return or update the list of orphaned contents.',
   action: 'Check the database if it happens repeatedly. Until it succeeds, the contents take space.',
 })
@@ -45,7 +45,7 @@ export const contentMissing = defineLogMessage({
 
 export const discardingUploadFailed = defineLogMessage({
   level: 'warn',
-  text: 'discarding an interrupted upload failed; the sweep removes it',
+  text: 'could not discard an interrupted upload; the sweep removes it',
   cause: 'The database did not answer after an upload failed.',
   action: 'Nothing: the content is removed about an hour later. Check the database if it happens repeatedly.',
 })

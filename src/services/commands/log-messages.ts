@@ -2,13 +2,13 @@ import { defineLogMessage } from '../../kernel/define-log-message.ts'
 
 export const pushFailed = defineLogMessage({
   level: 'warn',
-  text: 'pushing commands failed; the devices get them with the next command, poll or connect',
+  text: 'could not push commands; the devices get them with the next command, poll or connect',
   cause: 'The database did not answer, or a message to another node could not be sent.',
   action: 'Check the database. Nothing is lost: commands stay until they expire.',
 })
 export const dispatchedNotRecorded = defineLogMessage({
   level: 'warn',
-  text: 'recording that commands were handed over to devices failed',
+  text: 'could not record that commands were handed over to devices',
   cause:
     'The database did not answer. The event of the hand-over is missing unless the device gets the commands again.',
   action: 'Check the database.',

@@ -3,7 +3,7 @@ import { defineLogMessage } from '../../kernel/define-log-message.ts'
 
 export const pushingFailed = defineLogMessage({
   level: 'warn',
-  text: 'reading configurations to push failed; retrying up to five times',
+  text: 'could not read configurations to push; retrying up to five times',
   cause: 'The database was unavailable or refused the query; `err` says which.',
   action:
     'Check the database if it happens repeatedly. Endpoints that get no push get their configuration when they connect again or ask for it.',
@@ -11,7 +11,7 @@ export const pushingFailed = defineLogMessage({
 
 export const handoverNotRecorded = defineLogMessage({
   level: 'warn',
-  text: 'recording that a configuration was handed over failed; its status stays PENDING until the device reports',
+  text: 'could not record that a configuration was handed over; its status stays PENDING until the device reports',
   cause: 'The database was unavailable or refused the statement; `err` says which.',
   action: 'Nothing, unless it happens repeatedly: then check the database. The device has the configuration.',
 })

@@ -3,7 +3,7 @@ import { defineLogMessage } from '../../kernel/define-log-message.ts'
 
 export const lastUsesNotWritten = defineLogMessage({
   level: 'warn',
-  text: 'writing the last uses of credentials failed; they are dropped, and later uses are written',
+  text: 'could not write the last uses of credentials; they are dropped, and later uses are written',
   cause: 'The database rejected the statement or was not reachable. Clients were authenticated.',
   action: 'Nothing, unless it repeats: then check the database. Only `lastUseDate` of credentials is affected.',
 })

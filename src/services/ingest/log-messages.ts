@@ -14,7 +14,7 @@ export const pipelineThreadFailed = defineLogMessage({
 })
 export const engineFailed = defineLogMessage({
   level: 'warn',
-  text: 'sending documents to the search engine failed; they wait in PostgreSQL, retrying',
+  text: 'could not send documents to the search engine; they wait in PostgreSQL, retrying',
   cause: 'The search engine of WAYPOST_SEARCH_URL is not reachable, overloaded, or refuses the credentials.',
   action: 'Check the search engine. Samples are acknowledged meanwhile, and documents follow in order.',
 })

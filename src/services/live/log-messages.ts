@@ -2,7 +2,7 @@ import { defineLogMessage } from '../../kernel/define-log-message.ts'
 
 export const recheckFailed = defineLogMessage({
   level: 'warn',
-  text: 'checking the permissions of a stream failed; retrying in half a second',
+  text: 'could not check the permissions of a stream; retrying in half a second',
   cause: 'The database did not answer; the stream continues with the permissions of the last check.',
   action: 'If it repeats, check the database and its connections.',
 })
@@ -16,14 +16,14 @@ export const subscriptionFailed = defineLogMessage({
 
 export const historyFailed = defineLogMessage({
   level: 'warn',
-  text: 'reading the history of a topic for a stream failed; the stream got a gap',
+  text: 'could not read the history of a topic for a stream; the stream got a gap',
   cause: 'The database did not answer, or a statement took too long.',
   action: 'Nothing if it happens once. If it repeats, read the error and check the database.',
 })
 
 export const valueUnread = defineLogMessage({
   level: 'warn',
-  text: 'reading a value for streams failed; they keep the last one, retrying',
+  text: 'could not read a value for streams; they keep the last one, retrying',
   cause: 'The database did not answer, or too many such reads run at the same time.',
   action: 'Nothing if it happens once. If it repeats, read the error and check the database.',
 })

@@ -10,42 +10,42 @@ export const sandboxFailed = defineLogMessage({
 
 export const uplinkNotStored = defineLogMessage({
   level: 'warn',
-  text: 'storing a LoRaWAN uplink failed; retrying in 1 s, and the network keeps it until then',
+  text: 'could not store a LoRaWAN uplink; retrying in 1 s, and the network keeps it until then',
   cause: 'The database was unavailable or refused the statement; `err` says which.',
   action: 'Check the database if it happens repeatedly.',
 })
 
 export const statisticsNotWritten = defineLogMessage({
   level: 'warn',
-  text: 'writing the statistics of LoRaWAN devices failed; retrying in 1 s',
+  text: 'could not write the statistics of LoRaWAN devices; retrying in 1 s',
   cause: 'The database was unavailable or refused the statement; `err` says which.',
   action: 'Check the database if it happens repeatedly. Uplinks are not affected.',
 })
 
 export const sessionsNotClaimed = defineLogMessage({
   level: 'warn',
-  text: 'reading LoRaWAN sessions failed; retrying in 2 s',
+  text: 'could not read LoRaWAN sessions; retrying in 2 s',
   cause: 'The database was unavailable or refused the statement; `err` says which.',
   action: 'Check the database if it happens repeatedly. Open sessions continue.',
 })
 
 export const sessionStateNotWritten = defineLogMessage({
   level: 'warn',
-  text: 'writing the state of a LoRaWAN session failed; lists show an older state',
+  text: 'could not write the state of a LoRaWAN session; lists show an older state',
   cause: 'The database was unavailable or refused the statement; `err` says which.',
   action: 'Check the database if it happens repeatedly.',
 })
 
 export const sessionNotReset = defineLogMessage({
   level: 'warn',
-  text: 'recording that a LoRaWAN session was reset failed; the session is opened again after a pause',
+  text: 'could not record that a LoRaWAN session was reset; the session is opened again after a pause',
   cause: 'The database was unavailable or refused the statement; `err` says which.',
   action: 'Check the database if it happens repeatedly. The network keeps uplinks meanwhile.',
 })
 
 export const downlinkFailed = defineLogMessage({
   level: 'warn',
-  text: 'handing commands over to a LoRaWAN device failed; they are read again after a second and with the next connection',
+  text: 'could not hand commands over to a LoRaWAN device; they are read again after a second and with the next connection',
   cause: 'The database was unavailable, or the session ended meanwhile; `err` says which.',
   action: 'Nothing, unless it happens repeatedly: then check the database.',
 })

@@ -8,38 +8,38 @@ export const sandboxFailed = defineLogMessage({
 })
 export const readingRevisionsFailed = defineLogMessage({
   level: 'warn',
-  text: 'reading which rules have changed failed; retrying in 1 s',
+  text: 'could not read which rules have changed; retrying in 1 s',
   cause: 'The database did not answer.',
   action: 'Check the database. Until then this node may run older versions of rules.',
 })
 export const loadingRulesFailed = defineLogMessage({
   level: 'error',
-  text: 'reading the rules of a tenant failed; retrying in 1 s',
+  text: 'could not read the rules of a tenant; retrying in 1 s',
   cause: 'The database did not answer.',
   action: 'Check the database. Until then events of the tenant are stored and wait.',
 })
 
 export const deliveryFailed = defineLogMessage({
   level: 'error',
-  text: 'handling a webhook or e-mail failed; it stays stored, and is sent after the next start or by another node',
+  text: 'could not handle a webhook or e-mail; it stays stored, and is sent after the next start or by another node',
   cause: 'The database did not answer, or a stored request could not be opened with the data key.',
   action: 'Check the database. If this repeats, report it with the error.',
 })
 export const waitingEventsFailed = defineLogMessage({
   level: 'error',
-  text: 'reading or storing waiting events of rules failed; retrying',
+  text: 'could not read or store waiting events of rules; retrying',
   cause: 'The database did not answer, or the process is stopping.',
   action: 'Check the database. The events stay stored until they have run.',
 })
 export const runOfRuleFailed = defineLogMessage({
   level: 'error',
-  text: 'running a rule failed because of the platform; retrying, up to five attempts in total',
+  text: 'could not run a rule because of the platform; retrying, up to five attempts in total',
   cause: 'The database did not answer, or an action failed unexpectedly; `err` has the reason.',
   action: 'Look at the error. After five attempts the event becomes a dead letter, which users can retry.',
 })
 export const tickFailed = defineLogMessage({
   level: 'error',
-  text: 'starting the rules of a schedule failed; its ticks are lost unless another node runs them',
+  text: 'could not start the rules of a schedule; its ticks are lost unless another node runs them',
   cause: 'The database did not answer.',
   action: 'Check the database. The next ticks run as planned.',
 })
@@ -51,7 +51,7 @@ export const replayFailed = defineLogMessage({
 })
 export const partitionsFailed = defineLogMessage({
   level: 'error',
-  text: 'creating the partitions of traces failed; the periodic task retries within an hour',
+  text: 'could not create the partitions of traces; the periodic task retries within an hour',
   cause: 'The database did not answer.',
   action: 'Check the database. Traces wait in memory until their partition exists.',
 })

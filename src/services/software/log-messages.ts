@@ -3,7 +3,7 @@ import { defineLogMessage } from '../../kernel/define-log-message.ts'
 
 export const pushingTargetsFailed = defineLogMessage({
   level: 'warn',
-  text: 'offering software to connected endpoints failed; retrying in 1 s',
+  text: 'could not offer software to connected endpoints; retrying in 1 s',
   cause: 'The database did not answer.',
   action:
     'Nothing: it is retried, and endpoints that ask or reconnect get their version. Check the database if it happens repeatedly.',
@@ -11,7 +11,7 @@ export const pushingTargetsFailed = defineLogMessage({
 
 export const readingDatesFailed = defineLogMessage({
   level: 'warn',
-  text: 'reading the next rollout date failed; retrying in 1 s',
+  text: 'could not read the next rollout date; retrying in 1 s',
   cause: 'The database did not answer.',
   action:
     'Check the database if it happens repeatedly. Until it succeeds, connected endpoints wait for versions that become due.',

@@ -2,7 +2,7 @@ import { defineLogMessage } from '../../kernel/define-log-message.ts'
 
 export const interestUnacknowledged = defineLogMessage({
   level: 'warn',
-  text: 'announcing live streams to a node failed; points that it stores may be missing in live streams here',
+  text: 'could not announce live streams to a node; points that it stores may be missing in live streams here',
   cause: 'The node is overloaded, starting, stopping or cut off from the database; or it died a moment ago.',
   action:
     'Nothing if it happens once: the streams get a gap event. If it repeats, look at the log and load of that node.',
@@ -10,21 +10,21 @@ export const interestUnacknowledged = defineLogMessage({
 
 export const interestsUnread = defineLogMessage({
   level: 'warn',
-  text: 'reading the live streams of a node failed; points are forwarded to it after its next announcement',
+  text: 'could not read the live streams of a node; points are forwarded to it after its next announcement',
   cause: 'The node did not respond within a second: it is overloaded, starting, stopping or cut off from the database.',
   action: 'Nothing if it happens once. If it repeats, look at the log and load of that node.',
 })
 
 export const recheckFailed = defineLogMessage({
   level: 'warn',
-  text: 'checking the permissions of a live stream failed; retrying in 1 s',
+  text: 'could not check the permissions of a live stream; retrying in 1 s',
   cause: 'The database did not answer; the stream continues with the permissions of the last check.',
   action: 'If it repeats, check the database and its connections.',
 })
 
 export const connectivityNotStored = defineLogMessage({
   level: 'warn',
-  text: 'storing connectivity as a series failed; the points are dropped',
+  text: 'could not store connectivity as a series; the points are dropped',
   cause: 'The points can never be stored, for example because the application has the maximum number of series.',
   action:
     'Read the error: raise WAYPOST_SERIES_PER_APPLICATION, or correct the series name in the configuration of epl.',
@@ -32,14 +32,14 @@ export const connectivityNotStored = defineLogMessage({
 
 export const latestValuesUnsaved = defineLogMessage({
   level: 'warn',
-  text: 'saving latest values failed; retrying',
+  text: 'could not save latest values; retrying',
   cause: 'The database did not answer. The values stay in memory, and the samples themselves are stored.',
   action: 'If it repeats, check the database and its connections.',
 })
 
 export const latestValuesUnsavedAtStop = defineLogMessage({
   level: 'warn',
-  text: 'saving latest values at shutdown failed; another node, or the next start, completes the table',
+  text: 'could not save latest values at shutdown; another node, or the next start, completes the table',
   cause: 'The database did not answer while the node stopped.',
   action: 'Nothing: the mark of the node says which samples have to be read again.',
 })
@@ -53,14 +53,14 @@ export const retentionIgnored = defineLogMessage({
 
 export const packingFailed = defineLogMessage({
   level: 'error',
-  text: 'packing time series failed; retrying in 10 s',
+  text: 'could not pack time series; retrying in 10 s',
   cause: 'A statement failed: the database did not answer, or it has no space left.',
   action: 'Read the error. Samples stay readable, but their table grows until packing succeeds.',
 })
 
 export const placeSeriesUnread = defineLogMessage({
   level: 'warn',
-  text: 'reading which series has the places of endpoints failed; the place in a sample is not shown on the map until the next sample',
+  text: 'could not read which series has the places of endpoints; the place in a sample is not shown on the map until the next sample',
   cause: 'The database did not answer.',
   action: 'Nothing if it happens once. If it repeats, check the database and its connections.',
 })
