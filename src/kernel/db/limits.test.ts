@@ -301,10 +301,12 @@ suite('many callers', () => {
 
 test('a closing pool lets running statements finish, and rejects new ones', async () => {
   const pool = connect(connection, { max: 2 })
+  const begun = Promise.withResolvers<void>()
   const work = [
     pool`select pg_sleep(0.2), 1 as one`.execute(),
     pool.begin(async (sql) => {
       await sql`select 1`
+      begun.resolve()
       await sleep(200)
       return await sql`select 1 as one`
     }),
@@ -314,6 +316,7 @@ test('a closing pool lets running statements finish, and rejects new ones', asyn
       (await independentPool(connection)`select from pg_stat_activity where query like '%pg_sleep(0.2)%'`).length > 1,
     ),
   )
+  await begun.promise
   const ending = pool.end()
   await assert.rejects(pool`select 1`, { code: 'CONNECTION_ENDED' })
   await assert.rejects(
