@@ -79,7 +79,7 @@ export function createObservation({ db, bus, jobs, signals, now }: Deps): Observ
     },
 
     async observes(endpointId, extension) {
-      const all = cache.get(endpointId) ?? (await cache.read(endpointId, () => find(endpointId)))!
+      const all = (await cache.read(endpointId, () => find(endpointId)))!
       return observedBy(all.length === 0 ? none : all.filter((row) => row.extension === extension))
     },
   }
