@@ -1,27 +1,19 @@
 /** Creates a client that has only some nouns of the API, to keep bundles small. The client of `@waypost/sdk` has all of them. */
-import { type Auth, createCredentials } from './auth.ts'
 import { WaypostError } from './errors.ts'
 import { createList } from './lists.ts'
 import { createLive, type Live } from './live.ts'
-import { readOperation } from './operation.ts'
+import { operationOf, readOperation } from './operation.ts'
 import type { Nouns } from './operations.ts'
 import { send } from './request.ts'
-import type { Transport } from './running.ts'
+import { type ClientOptions, transportOf } from './transport.ts'
 import type { Answer, Arguments, List, ListOptions, Operation, Options } from './types.ts'
 
 export type { Auth, Session } from './auth.ts'
 export { WaypostError } from './errors.ts'
 export type { LiveEvent, Topic } from './live.ts'
 export type { LiveStream, LiveSubscription, StreamEvent } from './stream.ts'
+export type { ClientOptions } from './transport.ts'
 export type * from './types.ts'
-
-export interface ClientOptions extends Omit<Options, 'signal' | 'ifMatch' | 'ifNoneMatch' | 'accept' | 'repeatable'> {
-  /** Address of the platform, such as `https://waypost.example.com`. Requests go to no other host. */
-  url: string
-  auth?: Auth | undefined
-  /** Another implementation of `fetch`. */
-  fetch?: typeof fetch | undefined
-}
 
 /** Operations by name, for programs that know the name only when they run. */
 export interface Generic {
@@ -40,6 +32,7 @@ type Branch = { [word: string]: Branch | ((args?: Arguments, options?: Options) 
 /** Creates a client that has only the given nouns: `createClientOf({ endpoints }, { url, auth })`. */
 export function createClientOf<K extends keyof Nouns>(table: Record<K, string>, options: ClientOptions): Client<K> {
   const transport = transportOf(options)
+  /** Operations that were called by name. */
   const operations = new Map<string, Operation>()
   const call = (operation: Operation, args: Arguments = {}, more: Options = {}) =>
     send(transport, operation, args, more)
@@ -50,7 +43,6 @@ export function createClientOf<K extends keyof Nouns>(table: Record<K, string>, 
     const root: Branch = {}
     for (const line of table[noun].split('\n')) {
       const operation = readOperation(noun, line)
-      operations.set(operation.name, operation)
       const words = operation.name.split('.').slice(1)
       const verb = words.pop()!
       let branch = root
@@ -66,11 +58,10 @@ export function createClientOf<K extends keyof Nouns>(table: Record<K, string>, 
   }
 
   function find(name: string): Operation {
-    const noun = name.split('.', 1)[0] as K
-    if (Object.hasOwn(table, noun)) void client[noun]
-    const operation = operations.get(name)
+    const operation = operations.get(name) ?? operationOf(table, name)
     if (operation === undefined)
       throw new WaypostError(`There is no operation ${name}`, { code: 'invalid_argument', operation: name })
+    operations.set(name, operation)
     return operation
   }
 
@@ -96,21 +87,4 @@ export function createClientOf<K extends keyof Nouns>(table: Record<K, string>, 
     })
   }
   return client
-}
-
-function transportOf({ url, auth, fetch: given, ...defaults }: ClientOptions): Transport {
-  const address = URL.canParse(url) ? new URL(url) : undefined
-  if (!address || !/^https?:$/.test(address.protocol) || address.search !== '' || address.hash !== '')
-    throw new WaypostError(`url: expected an address such as https://waypost.example.com, not ${url}`, {
-      code: 'invalid_argument',
-      field: 'url',
-    })
-  if (address.username !== '' || address.password !== '')
-    throw new WaypostError('url: credentials belong in auth', { code: 'invalid_argument', field: 'url' })
-  const base = {
-    url: address.href.replace(/\/+$/, ''),
-    fetch: given ?? globalThis.fetch.bind(globalThis),
-    defaults,
-  }
-  return { ...base, credentials: createCredentials(auth, base) }
 }

@@ -52,6 +52,15 @@ function readPaging(text: string): Paging {
   }
 }
 
+/** Returns an operation by its name; undefined if the table has none. */
+export function operationOf(table: Record<string, string>, name: string): Operation | undefined {
+  const [noun = ''] = name.split('.', 1)
+  if (!Object.hasOwn(table, noun)) return undefined
+  const begin = `${name.slice(noun.length + 1)} `
+  const line = table[noun]!.split('\n').find((text) => text.startsWith(begin))
+  return line === undefined ? undefined : readOperation(noun, line)
+}
+
 const parameter = /\{(\+?)(\w+)\}/g
 
 /** Returns the path and query of a request. */

@@ -1,10 +1,10 @@
 /** Chooses the platform and the credentials of a command: flags, settings, the context, or bootstrap.json of a local platform. */
 import { join } from 'node:path'
 import { type Auth, requestTokens, type Session } from '../../../sdk/src/auth.ts'
-import { type Client, createClient } from '../../../sdk/src/index.ts'
+import type { Client } from '../../../sdk/src/index.ts'
+import type { ClientOptions } from '../../../sdk/src/transport.ts'
 import { commandLineConfig } from '../../command-line-config.ts'
 import { systemClock } from '../../kernel/clock.ts'
-import { readBootstrap } from '../bootstrap-file.ts'
 import { type Context, contextsFile, readContexts, withLock, writeContexts } from './contexts.ts'
 import { CommandError, usageError } from './errors.ts'
 import { existsSync } from './files.ts'
@@ -25,24 +25,29 @@ export interface Choice {
 
 export async function choose({ context, url }: Choice): Promise<Chosen> {
   const { dataDirectory, ...commandLine } = await commandLineConfig()
-  const { current, contexts } = readContexts()
   if (context === undefined && commandLine.apiKey !== undefined) {
-    const address = url ?? commandLine.url ?? contexts[current ?? '']?.url
+    const address = url ?? commandLine.url ?? currentContext()?.url
     if (address === undefined) throw usageError('WAYPOST_API_KEY is set, and WAYPOST_URL is not: set it, or give --url')
     const tenant = commandLine.tenant ?? 'default'
     return { url: address, tenant, auth: { apiKey: commandLine.apiKey }, origin: 'WAYPOST_API_KEY' }
   }
+  const { current, contexts } = readContexts()
   const name = context ?? current
   if (name !== undefined) {
     const found = contexts[name]
     if (!found) throw usageError(`there is no context ${name}; waypost context list shows them`)
     return ofContext(name, found, url ?? commandLine.url)
   }
-  if (existsSync(join(dataDirectory, 'bootstrap.json'))) return ofBootstrap(dataDirectory, url, commandLine)
+  if (existsSync(join(dataDirectory, 'bootstrap.json'))) return await ofBootstrap(dataDirectory, url, commandLine)
   const known = Object.keys(contexts)
   if (known.length > 0)
     throw new CommandError(`no login is chosen: run waypost context use <name>, with one of ${known.join(', ')}`, 4)
   throw new CommandError('there is no login: run waypost login --url <address of the platform>', 4)
+}
+
+function currentContext(): Context | undefined {
+  const { current, contexts } = readContexts()
+  return contexts[current ?? '']
 }
 
 function ofContext(name: string, { url, tenant, login }: Context, requestedUrl: string | undefined): Chosen {
@@ -57,11 +62,12 @@ function ofContext(name: string, { url, tenant, login }: Context, requestedUrl: 
   return { url, tenant, auth: (rejected) => accessToken(name, rejected), origin }
 }
 
-function ofBootstrap(
+async function ofBootstrap(
   directory: string,
   url: string | undefined,
   { url: setting, tenant = 'default' }: { url: string | undefined; tenant: string | undefined },
-): Chosen {
+): Promise<Chosen> {
+  const { readBootstrap } = await import('../bootstrap-file.ts')
   const bootstrap = readBootstrap(directory) as unknown as Record<string, unknown> & { baseUrl: string }
   const realm = Object.hasOwn(bootstrap, tenant) ? (bootstrap[tenant] as Realm) : undefined
   if (realm?.backendClient === undefined)
@@ -116,9 +122,12 @@ function sessionOf(name: string): Session | undefined {
 /** Retries take at most two seconds, because a person waits: a platform that is not reachable is reported soon. */
 const attempts = 5
 
+export const optionsOf = ({ url, auth }: Chosen): ClientOptions => ({ url, auth, fetch: nodeFetch, attempts })
+
 export async function connect(choice: Choice): Promise<{ client: Client; chosen: Chosen }> {
   const chosen = await choose(choice)
-  return { client: createClient({ url: chosen.url, auth: chosen.auth, fetch: nodeFetch, attempts }), chosen }
+  const { createClient } = await import('../../../sdk/src/index.ts')
+  return { client: createClient(optionsOf(chosen)), chosen }
 }
 
 /** Says which context would be used, for `waypost context show`. */

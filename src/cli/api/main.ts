@@ -3,7 +3,6 @@ import { callOperation } from './call.ts'
 import { dashed } from './dashed.ts'
 import { descriptionOf } from './descriptions.ts'
 import { findOperation, knownWords } from './names.ts'
-import { nouns } from './nouns.ts'
 import { visible } from './visible.ts'
 
 /** `commands` are the names of all other commands, to suggest the one that may have been mistyped. */
@@ -18,6 +17,7 @@ export async function runOperation(words: string[], asksForHelp: boolean, comman
     process.stdout.write(helpOfOperation((await descriptionOf(operation.name))!))
     return 0
   }
+  const { nouns } = await import('./nouns.ts')
   const [noun = ''] = words
   if (!nouns().includes(dashed(noun))) {
     const { closest } = await import('fastest-levenshtein')

@@ -1,0 +1,30 @@
+/** The options of a client, and the connection that is made from them. */
+import { type Auth, createCredentials } from './auth.ts'
+import { WaypostError } from './errors.ts'
+import type { Transport } from './running.ts'
+import type { Options } from './types.ts'
+
+export interface ClientOptions extends Omit<Options, 'signal' | 'ifMatch' | 'ifNoneMatch' | 'accept' | 'repeatable'> {
+  /** Address of the platform, such as `https://waypost.example.com`. Requests go to no other host. */
+  url: string
+  auth?: Auth | undefined
+  /** Another implementation of `fetch`. */
+  fetch?: typeof fetch | undefined
+}
+
+export function transportOf({ url, auth, fetch: given, ...defaults }: ClientOptions): Transport {
+  const address = URL.canParse(url) ? new URL(url) : undefined
+  if (!address || !/^https?:$/.test(address.protocol) || address.search !== '' || address.hash !== '')
+    throw new WaypostError(`url: expected an address such as https://waypost.example.com, not ${url}`, {
+      code: 'invalid_argument',
+      field: 'url',
+    })
+  if (address.username !== '' || address.password !== '')
+    throw new WaypostError('url: credentials belong in auth', { code: 'invalid_argument', field: 'url' })
+  const base = {
+    url: address.href.replace(/\/+$/, ''),
+    fetch: given ?? globalThis.fetch.bind(globalThis),
+    defaults,
+  }
+  return { ...base, credentials: createCredentials(auth, base) }
+}
