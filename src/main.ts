@@ -75,7 +75,13 @@ async function explainFailure(error: unknown): Promise<number> {
 const isArgumentError = (error: unknown): error is Error =>
   String((error as { code?: unknown } | null)?.code).startsWith('ERR_PARSE_ARGS_')
 
-// `waypost config | head` closes the pipe early, which is not an error.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
+// `waypost config | head` closes the pipe early, which is not an error. A full disk is one.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') process.exit(0)
+  process.stderr.write(`waypost: the output could not be written: ${error.message}\n`)
+  process.exit(1)
+})
+// Nobody reads the message any more; the exit code stays that of the command.
+process.stderr.on('error', () => {})
 
 process.exitCode = await main(process.argv.slice(2))

@@ -25,8 +25,11 @@ export async function errorOf({ operation, attempts }: Running, response: Respon
   }
   const text = await response.text()
   const body = jsonOrUndefined(text)
-  const { message, error, error_description: description } = (body ?? {}) as Record<string, unknown>
-  const reason = [message, description, error].find((one) => typeof one === 'string') as string | undefined
+  // Device resources answer with a reasonPhrase.
+  const { message, error, error_description: description, reasonPhrase } = (body ?? {}) as Record<string, unknown>
+  const reason = [message, description, error, reasonPhrase].find((one) => typeof one === 'string') as
+    | string
+    | undefined
   const field = header('x-waypost-field')
   return new WaypostError(reason ?? `${operation.name} failed with status ${status}: ${excerptOf(text)}`, {
     ...details,

@@ -72,7 +72,11 @@ export const commands: Record<string, Command> = {
     summary: 'choose between several logins: waypost context use <name>',
     load: () => import('./context.ts'),
   },
-  whoami: { summary: 'say who you are and what you may do', load: () => import('./whoami.ts') },
+  whoami: {
+    takesArguments: true,
+    summary: 'say who you are and what you may do',
+    load: () => import('./whoami.ts'),
+  },
   plan: {
     takesArguments: true,
     summary: 'show what apply would change: waypost plan -f <file or folder>',

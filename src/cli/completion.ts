@@ -34,7 +34,15 @@ _waypost() {
   if [[ -n "$found" ]]; then compadd -a found; else _files; fi
 }
 compdef _waypost waypost`,
-  fish: `complete -c waypost -a '(waypost completion words -- (commandline -opc)[2..] 2>/dev/null)'`,
+  fish: `function __waypost_words
+  set -l found (waypost completion words -- (commandline -opc)[2..] 2>/dev/null)
+  if test (count $found) -gt 0
+    printf '%s\\n' $found
+  else
+    __fish_complete_path (commandline -ct)
+  end
+end
+complete -c waypost -f -a '(__waypost_words)'`,
 }
 
 export async function run([shell = '', ...words]: string[]): Promise<number> {

@@ -1,6 +1,7 @@
 import { choose, describeChoice } from './api/connection.ts'
 import { readContexts, withLock, writeContexts } from './api/contexts.ts'
 import { usageError } from './api/errors.ts'
+import { visible } from './api/visible.ts'
 import { print } from './output.ts'
 
 export const usage = `usage: waypost context <action>
@@ -11,18 +12,20 @@ export const usage = `usage: waypost context <action>
   delete <name>  forget a login
 `
 
-export async function run([action, name]: string[]): Promise<number> {
-  if (action === 'show') {
+export async function run([action, ...names]: string[]): Promise<number> {
+  const [name] = names
+  if (action === 'show' && names.length === 0) {
     print(describeChoice(await choose({})))
     return 0
   }
-  if (action === 'list') {
+  if (action === 'list' && names.length === 0) {
     const { current, contexts } = readContexts()
     for (const [one, { url, tenant }] of Object.entries(contexts))
-      print(`${one === current ? '*' : ' '} ${one}  ${url}  ${tenant}`)
+      print(visible(`${one === current ? '*' : ' '} ${one}  ${url}  ${tenant}`))
     return 0
   }
-  if ((action !== 'use' && action !== 'delete') || name === undefined) throw usageError('expected an action', usage)
+  if ((action !== 'use' && action !== 'delete') || name === undefined || names.length > 1)
+    throw usageError('expected an action', usage)
   return await withLock(async () => {
     const { current, contexts } = readContexts()
     if (!Object.hasOwn(contexts, name)) throw usageError(`there is no context ${name}; waypost context list shows them`)

@@ -7,6 +7,7 @@ import { createClient } from '../../sdk/src/index.ts'
 import { finishLogin, startLogin } from '../../sdk/src/pkce.ts'
 import { commandLineConfig } from '../command-line-config.ts'
 import { loadConfig } from '../config.ts'
+import { optionsOf } from './api/connection.ts'
 import { type Login, readContexts, withLock, writeContexts } from './api/contexts.ts'
 import { CommandError, usageError } from './api/errors.ts'
 import { visible } from './api/visible.ts'
@@ -16,7 +17,7 @@ import { print } from './output.ts'
 export const usage = `usage: waypost login --url <address> [--tenant default] [--name <context>]
 
   --url <address>   address of the platform; default: WAYPOST_URL, or the platform on this machine
-  --tenant <id>     tenant to log in to; default: default
+  --tenant <id>     tenant to log in to; default: default, or the tenant of the API key
   --name <context>  name under which the login is kept; default: the host and the tenant
   --api-key         log in with an API key, read from standard input
   --client <id>     log in as a backend client; its secret is read from standard input
@@ -27,7 +28,7 @@ The login is kept in the configuration folder of the user, readable by this user
 
 const options = {
   url: { type: 'string' },
-  tenant: { type: 'string', default: 'default' },
+  tenant: { type: 'string' },
   name: { type: 'string' },
   'api-key': { type: 'boolean', default: false },
   client: { type: 'string' },
@@ -41,21 +42,33 @@ export async function run(args: string[]): Promise<number> {
   const { values } = parseArgs({ args, options })
   const { url: setting } = await commandLineConfig()
   const url = (values.url ?? setting ?? `http://127.0.0.1:${loadConfig().port}`).replace(/\/+$/, '')
-  if (!URL.canParse(url)) throw usageError(`--url: expected an address such as https://waypost.example.com, not ${url}`)
-  const { tenant } = values
+  checkAddress(url)
+  if (values['api-key'] && values.client !== undefined) throw usageError('choose --api-key or --client', usage)
+  const login = await loginOf(url, values.tenant ?? 'default', values)
+  const requested = { url, tenant: values.tenant ?? 'default', origin: '' }
+  const auth = 'clientSecret' in login ? { tenant: requested.tenant, ...login } : login
+  const { body } = await createClient(optionsOf({ ...requested, auth })).me.get()
+  const tenant = body.tenantId
+  if (values.tenant !== undefined && values.tenant !== tenant)
+    throw usageError(`the login is of tenant ${tenant}, not ${values.tenant}`)
   const name = values.name ?? `${new URL(url).host}/${tenant}`
-  const login = await loginOf(url, tenant, values)
-  const auth = 'clientSecret' in login ? { tenant, ...login } : login
-  const { body } = await createClient({ url, auth }).me.get()
   await withLock(async () => {
     const { contexts } = readContexts()
     writeContexts({ current: name, contexts: { ...contexts, [name]: { url, tenant, login } } })
   })
   const { subject, username } = body
   print(
-    `Logged in to ${url} as ${visible(username ?? subject.id)} of tenant ${visible(body.tenantId)} (context ${name}).`,
+    `Logged in to ${url} as ${visible(username ?? subject.id)} of tenant ${visible(tenant)} (context ${visible(name)}).`,
   )
   return 0
+}
+
+function checkAddress(text: string) {
+  const address = URL.parse(text)
+  if (!address || !/^https?:$/.test(address.protocol))
+    throw usageError(`--url: expected an address such as https://waypost.example.com, not ${text}`)
+  if (address.username !== '' || address.password !== '')
+    throw usageError('--url: leave out the user name and the password; the login has its own')
 }
 
 async function loginOf(

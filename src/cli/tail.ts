@@ -5,7 +5,7 @@ import { connect } from './api/connection.ts'
 import { CommandError, usageError } from './api/errors.ts'
 import { createInterruptionNotice } from './api/interruptions.ts'
 import { write } from './api/print.ts'
-import { visible } from './api/visible.ts'
+import { visible, visibleAtTerminal } from './api/visible.ts'
 
 export const usage = `usage: waypost tail <endpoint> [--since 1m] [-o text|json] [--once]
 
@@ -66,7 +66,11 @@ async function show(event: StreamEvent, isJson: boolean) {
 }
 
 const print = ({ at, kind, text, value }: Entry, isJson: boolean) =>
-  write(isJson ? `${JSON.stringify({ kind, ...(value as object) })}\n` : `${at}  ${kind.padEnd(8)}  ${text}\n`)
+  write(
+    isJson
+      ? visibleAtTerminal(`${JSON.stringify({ kind, ...(value as object) })}\n`)
+      : `${at}  ${kind.padEnd(8)}  ${text}\n`,
+  )
 
 const messageEntry = (message: Message): Entry => ({
   at: message.createdAt,

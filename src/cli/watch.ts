@@ -4,7 +4,7 @@ import { connect } from './api/connection.ts'
 import { usageError } from './api/errors.ts'
 import { createInterruptionNotice } from './api/interruptions.ts'
 import { write } from './api/print.ts'
-import { visible } from './api/visible.ts'
+import { visible, visibleAtTerminal } from './api/visible.ts'
 
 export const usage = `usage: waypost watch <application> [--endpoint <id>] [--series <name>] [-o text|json]
 
@@ -47,6 +47,6 @@ function* linesOf(points: Points, isJson: boolean): Generator<string> {
     for (const [timeSeriesName, list] of Object.entries(byName))
       for (const { timestamp, values } of list)
         yield isJson
-          ? JSON.stringify({ endpointId, timeSeriesName, timestamp, values })
+          ? visibleAtTerminal(JSON.stringify({ endpointId, timeSeriesName, timestamp, values }))
           : visible(`${timestamp}  ${endpointId}  ${timeSeriesName}  ${JSON.stringify(values)}`)
 }

@@ -1,10 +1,17 @@
+import { parseArgs } from 'node:util'
 import { connect, describeChoice } from './api/connection.ts'
 import { visible } from './api/visible.ts'
 import { countText, print } from './output.ts'
 
+export const usage = `usage: waypost whoami [--context <name>]
+
+Says whose login the commands use, and on what it has permissions.
+`
+
 /** Says whose login the command line uses, and on what it has permissions. */
-export async function run(): Promise<number> {
-  const { client, chosen } = await connect({})
+export async function run(args: string[]): Promise<number> {
+  const { values } = parseArgs({ args, options: { context: { type: 'string' } } })
+  const { client, chosen } = await connect({ context: values.context })
   const { body } = await client.me.get()
   print(`${visible(body.username ?? body.subject.id)} (${body.subject.type}) of tenant ${visible(body.tenantId)}`)
   print(`at ${describeChoice(chosen)}`)

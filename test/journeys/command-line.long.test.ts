@@ -87,6 +87,14 @@ test('objects are created, listed in every format, changed and deleted', async (
     assert.doesNotMatch(terminal.output(), controlCharacters, format)
     assert.match(await output(...command), /\u009b/, 'a program gets the value unchanged')
   }
+  const mistyped = await waypost(...list, '--columns', 'endpointId,metdata.kind')
+  assert.deepEqual([mistyped.code, /no column "metdata\.kind", only endpointId/.test(mistyped.stderr)], [2, true])
+  const narrow = atTerminal(
+    `sh -c 'stty cols 40; exec bin/waypost ${list.join(' ')}'`,
+    environmentOf(directory, userFolder),
+  )
+  assert.equal(await narrow.exit, 0, narrow.output())
+  assert.match(narrow.output(), /ENDPOINTID {2}CREATEDDATE\r\n/, 'APPNAME does not fit')
   assert.equal(await output('endpoints', 'delete', 'tree-3'), '')
   assert.equal(await output(...list, '-o', 'id'), 'tree-1\ntree-2\n')
 })
@@ -150,8 +158,18 @@ test('failures have exit codes of their own and say what to do', async () => {
   assert.equal((await withoutBootstrap(['endpoints', 'list'])).code, 4)
   const noServer = { WAYPOST_URL: 'http://127.0.0.1:9', WAYPOST_API_KEY: 'x' }
   assert.equal((await withoutBootstrap(['endpoints', 'list'], noServer)).code, 6)
+  const noExtension = await waypost('send', 'tree-1', '{"t": 1}', '--extension', 'none')
+  assert.deepEqual([noExtension.code, /^waypost: There is no extension none,/.test(noExtension.stderr)], [3, true])
   const wrongKey = await withoutBootstrap(['endpoints', 'list'], { WAYPOST_URL: baseUrl, WAYPOST_API_KEY: 'x' })
   assert.deepEqual([wrongKey.code, /next: waypost login/.test(wrongKey.stderr)], [4, true])
+})
+
+test('output that cannot be written is an error, and a reader that has gone is none', () => {
+  const inShell = (script: string) => spawnSync('bash', ['-c', script], { encoding: 'utf8' })
+  const full = inShell('bin/waypost help > /dev/full')
+  assert.deepEqual([full.status, full.stderr.slice(0, 52)], [1, 'waypost: the output could not be written: ENOSPC: no'])
+  const gone = inShell('bin/waypost no-such-noun 2> >(exec 0<&-; exit) ; echo $?')
+  assert.deepEqual([gone.stdout, gone.stderr], ['2\n', ''])
 })
 
 test('a server that is not a platform is reported in one sentence', async () => {
@@ -206,8 +224,27 @@ test('the login of a backend client is kept for this user only, and is used for 
   const unchosen = await withoutBootstrap(list)
   assert.equal(unchosen.stderr, 'waypost: no login is chosen: run waypost context use <name>, with one of barn\n')
   assert.equal(unchosen.code, 4)
+  assert.equal((await withoutBootstrap(['context', 'use', 'barn', 'field'])).code, 2)
   assert.equal((await withoutBootstrap(['context', 'delete', 'barn'])).code, 0)
   assert.equal((await withoutBootstrap(list)).code, 4)
+})
+
+test('a login with an API key is kept with the tenant of the key', async () => {
+  const { key } = JSON.parse(await output('api-keys', 'create', '--name', 'field', '-o', 'json'))
+  const logIn = (...words: string[]) =>
+    runCommand(['login', '--url', baseUrl, '--api-key', ...words], {
+      environment: userFolder,
+      onSpawn: (child) => child.stdin!.end(`${key}\n`),
+    })
+  const other = await logIn('--tenant', 'acme')
+  assert.deepEqual([other.code, other.stderr], [2, 'waypost: the login is of tenant default, not acme\n'])
+  assert.equal((await logIn('--client', 'c')).code, 2)
+  const { code, stdout, stderr } = await logIn()
+  assert.equal(code, 0, stderr)
+  const name = `${new URL(baseUrl).host}/default`
+  assert.ok(stdout.includes(`of tenant default (context ${name})`), stdout)
+  assert.match((await withoutBootstrap(['whoami', '--context', name])).stdout, /\(api-key\) of tenant default\n/)
+  assert.equal((await withoutBootstrap(['logout'])).code, 0)
 })
 
 test('a login with the browser is renewed once by commands that run at the same time', async () => {

@@ -9,7 +9,8 @@ import { choose, connect, optionsOf } from './connection.ts'
 import { CommandError, exitCodes } from './errors.ts'
 import { existsSync, renameSync, rmSync } from './files.ts'
 import { type ParsedCommand, parseCommand } from './flags.ts'
-import { idOf, type Printing, printList, printObject, write } from './print.ts'
+import { checkColumns, idOf, type Printing, printList, printObject, write } from './print.ts'
+import { visibleAtTerminal } from './visible.ts'
 
 export async function callOperation(description: Description, argv: string[]): Promise<void> {
   const { name } = description
@@ -17,12 +18,13 @@ export async function callOperation(description: Description, argv: string[]): P
   const body = await bodyOf(description, parsed)
   const args = { ...parsed.args, ...(body !== undefined && { body }) }
   const { flags } = parsed
+  const printing: Printing = { ...flags, known: description.answer.columns ?? [] }
+  checkColumns(printing)
   if (flags.dryRun) {
     const { curlOf } = await import('./dry-run.ts')
     await write(`${await curlOf((await choose(flags)).url, name, args, flags)}\n`)
     return
   }
-  const printing: Printing = { ...flags, known: description.answer.columns ?? [] }
   if (description.paged) return await printList(await itemsOf(description, args, parsed), printing)
   // A client would also load what lists and live streams need, which takes 5 ms.
   const transport = transportOf(optionsOf(await choose(flags)))
@@ -69,7 +71,7 @@ const isStream = (body: unknown): body is Download => typeof (body as Download |
 
 async function printEvents(events: AsyncIterable<ServerEvent>) {
   for await (const { event, data, id } of events)
-    await write(`${JSON.stringify({ event, id, data: parsedOrText(data) })}\n`)
+    await write(visibleAtTerminal(`${JSON.stringify({ event, id, data: parsedOrText(data) })}\n`))
 }
 
 function parsedOrText(data: string): unknown {

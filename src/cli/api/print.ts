@@ -1,6 +1,8 @@
 /** Prints the answers of operations as tables, JSON, YAML, CSV or ids. Lists are printed as they arrive. */
 import { once } from 'node:events'
+import { usageError } from './errors.ts'
 import type { Format } from './flags.ts'
+import { cutText, padText, textWidth } from './text-width.ts'
 import { visible, visibleAtTerminal } from './visible.ts'
 
 export interface Printing {
@@ -55,6 +57,14 @@ function joinTexts(): Joined {
   }
 }
 
+/** Refuses columns that the API reference does not have; it names none for some answers. */
+export function checkColumns({ columns, known }: Printing) {
+  if (columns === undefined || known.length === 0) return
+  const unknown = columns.find((column) => !known.includes(column.split('.', 1)[0]!) && !known.includes(column))
+  if (unknown !== undefined)
+    throw usageError(`--columns: there is no column ${JSON.stringify(unknown)}, only ${known.join(', ')}`)
+}
+
 export async function printList(items: AsyncIterable<unknown>, printing: Printing): Promise<void> {
   const { output } = printing
   if (output === 'json') return printJsonList(items)
@@ -86,8 +96,8 @@ export async function printObject(value: unknown, printing: Printing): Promise<v
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     return Array.isArray(value) ? printTable(values(value), printing) : write(`${cellOf(value)}\n`)
   const rows = (printing.columns ?? Object.keys(value)).map((key) => [key, cellOf(valueAt(value, key))] as const)
-  const width = Math.max(0, ...rows.map(([key]) => visible(key).length))
-  for (const [key, text] of rows) await write(`${visible(key).padEnd(width)}  ${text}\n`)
+  const width = Math.max(0, ...rows.map(([key]) => textWidth(visible(key))))
+  for (const [key, text] of rows) await write(`${padText(visible(key), width)}  ${text}\n`)
 }
 
 async function* single(value: unknown) {
@@ -144,17 +154,23 @@ async function printTable(items: AsyncIterable<unknown>, { output, columns, know
   const cellsOf = (item: unknown) => names.map((name) => cut(cellOf(valueAt(item, name)), isWide))
   const line = (cells: string[]) =>
     `${cells
-      .map((cell, index) => cell.padEnd(widths[index]!))
+      .map((cell, index) => padText(cell, widths[index]!))
       .join('  ')
       .trimEnd()}\n`
   /** Returns the first rows, which decide the columns and their widths. */
   const begin = () => {
     if (waiting.length === 0) return ''
     names = columns ?? columnsOf(waiting, known, isWide)
-    const header = names.map((name) => visible(name).toUpperCase())
-    const rows = waiting.map(cellsOf)
-    widths = header.map((title, index) => Math.max(title.length, ...rows.map((cells) => cells[index]!.length)))
+    const titles = names.map((name) => visible(name).toUpperCase())
+    const all = waiting.map(cellsOf)
+    const allWidths = titles.map((title, index) =>
+      Math.max(textWidth(title), ...all.map((cells) => textWidth(cells[index]!))),
+    )
+    const shown = isWide || columns ? names.length : countThatFits(allWidths, process.stdout.columns)
+    names = names.slice(0, shown)
+    widths = allWidths.slice(0, shown)
     waiting = []
+    const [header, rows] = [titles.slice(0, shown), all.map((cells) => cells.slice(0, shown))]
     return bold(line(header)) + rows.map(line).join('')
   }
   try {
@@ -165,6 +181,17 @@ async function printTable(items: AsyncIterable<unknown>, { output, columns, know
   } finally {
     await write(begin())
   }
+}
+
+/** Returns how many columns fit into a line of the terminal, at least one. Other outputs have no limit. */
+function countThatFits(widths: number[], terminal: number | undefined): number {
+  let [count, used] = [0, 0]
+  for (const width of widths) {
+    used += width + (count === 0 ? 0 : 2)
+    if (count > 0 && terminal !== undefined && used > terminal) break
+    count++
+  }
+  return count
 }
 
 /** Returns all columns for a wide table, otherwise the first ones that have values which are not objects. */
@@ -179,8 +206,7 @@ function columnsOf(items: unknown[], known: string[], isWide: boolean): string[]
 }
 
 const keysOf = (item: unknown) => (typeof item === 'object' && item !== null ? Object.keys(item) : ['value'])
-const cut = (text: string, isWide: boolean) =>
-  isWide || text.length <= cellLength ? text : `${text.slice(0, cellLength - 1)}…`
+const cut = (text: string, isWide: boolean) => (isWide ? text : cutText(text, cellLength))
 const bold = (text: string) => (process.stdout.isTTY && process.stdout.hasColors() ? `\u001b[1m${text}\u001b[0m` : text)
 
 const cellOf = (value: unknown) => visible(rawText(value))
