@@ -81,7 +81,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.stderr.write(`waypost: the output could not be written: ${error.message}\n`)
   process.exit(1)
 })
-// Nobody reads the message any more; the exit code stays that of the command.
+// If the reader of the messages has gone, the exit code stays that of the command.
 process.stderr.on('error', () => {})
 
 process.exitCode = await main(process.argv.slice(2))
