@@ -1,11 +1,14 @@
-/** Locks addresses after too many wrong credentials or tokens; counted separately from user logins. */
+/** Locks addresses after too many wrong credentials or tokens. These failures are counted separately from failed logins of users. */
 import { networkOf } from '../kernel/client-address.ts'
 import { monotonicMs } from '../kernel/clock.ts'
 import { createLockout, type LockoutRule } from '../kernel/lockout.ts'
 
 /** `secret` is the presented token, or a digest of the presented credentials. */
 export interface AddressLockout {
-  /** Returns the seconds until the address is unlocked; 0 for secrets that were correct from this address before. */
+  /**
+   * Returns the seconds until the address is unlocked. Returns 0 for a secret that was correct from this address before, even during a
+   * lockout.
+   */
   lockedSeconds(address: string, secret: string): number
   recordFailure(address: string, secret: string): void
   recordSuccess(address: string, secret: string): void
@@ -13,7 +16,7 @@ export interface AddressLockout {
 
 const correctSecretsMax = 100_000
 
-/** Locks an address (IPv6: its /64). Each node counts its own, in memory. */
+/** Creates the lockout of addresses. IPv6 addresses are grouped by their /64 network. Each node counts failures on its own, in memory. */
 export function createAddressLockout(
   rule: LockoutRule,
   { nowMs = monotonicMs, locked = () => {} }: { nowMs?: () => number; locked?: (address: string) => void } = {},
@@ -28,7 +31,7 @@ export function createAddressLockout(
     },
     recordSuccess(address, secret) {
       const entry = `${networkOf(address)} ${secret}`
-      // Insert the entry again, so that the least recently presented one is evicted first.
+      // Insert the entry again, so that the least recently presented entry is evicted first.
       correctSecrets.delete(entry)
       correctSecrets.add(entry)
       if (correctSecrets.size > correctSecretsMax) correctSecrets.delete(correctSecrets.values().next().value!)

@@ -22,7 +22,9 @@ interface Parts {
 export function createListAddresses({ baseUrl, settings, tenants, listeners }: Parts): ListDeviceAddresses {
   checkScheme('WAYPOST_MQTT_URL', settings.mqttUrl, 'mqtt:')
   checkScheme('WAYPOST_MQTTS_URL', settings.mqttsUrl, 'mqtts:')
-  /** A node listens on an address that devices may not reach, so only its port is used. */
+  /**
+   * Returns a listener's URL with the public host name. Devices may not reach the address that a node listens on, so only its port is used.
+   */
   const publicUrl = (listenerUrl: string) => {
     const { protocol, port } = new URL(listenerUrl)
     return `${protocol}//${new URL(baseUrl()).hostname}:${port}`

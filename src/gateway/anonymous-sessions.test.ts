@@ -1,6 +1,7 @@
 /**
- * Document 5, 10.2: an anonymous client that resumes a session gets messages of, and may represent, only endpoints whose token it has
- * presented on the present connection. The intruder here has the victim's address and client id, and no token.
+ * Document 5, 10.2: an anonymous client that resumes a session may get messages of an endpoint, and represent it, only after it has
+ * presented the endpoint's token on its current connection. The intruder in these tests has the victim's address and client id, but no
+ * token.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -306,7 +307,7 @@ test('messages that wait for a token count in the limit of the session and expir
   const intruder = await fixture.device(version4(clientId))
   assert.equal(await fixture.gateway.send(withheld.endpointId, push), 'queued')
   assert.equal(await fixture.gateway.send(withheld.endpointId, push), 'offline')
-  // The held messages fill the session, whatever else the connection represents.
+  // The held messages fill the session, no matter which other endpoints the connection represents.
   await intruder.publish(`${presented.prefix}/json`, '1')
   assert.equal(await fixture.gateway.send(presented.endpointId, push), 'offline')
   await intruder.receivesNothing(50)

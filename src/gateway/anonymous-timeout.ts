@@ -12,7 +12,7 @@ export interface AnonymousTimeout {
 const extensionMs = 1000
 const extensionsMax = 5
 
-/** Creates the time-out; 0 seconds disable it. `onTimeout` closes the connection. */
+/** Creates the time-out of anonymous connections; 0 seconds disable it. `onTimeout` closes the connection. */
 export function createAnonymousTimeout(
   seconds: number,
   onTimeout: (connection: DeviceConnection) => void,
@@ -39,7 +39,8 @@ export function createAnonymousTimeout(
         extended.push([connection, extensions + 1])
       else onTimeout(connection)
     }
-    // Extended connections go to the end of the map, so they may be checked later than `until`, with the connections before them.
+    // Extended connections go to the end of the map. They may be checked later than their `until`, because the connections before them in
+    // the map come first.
     for (const [connection, extensions] of extended) waiting.set(connection, { until: now + extendByMs, extensions })
     startTimer()
   }

@@ -14,7 +14,7 @@ const one = await openGateway(options)
 /** A node whose clock is five seconds behind. */
 const two = await openGateway({ ...options, now: () => new Date(Date.now() - behindMs) })
 const { sql } = one.waypost.kit.db
-// Connectivity is metadata. As in the platform, every node has a cache that subscribes to changes of metadata.
+// Connectivity is metadata of an endpoint. As in the platform, a cache on each node subscribes to changes of metadata.
 const receivedEvents = { one: 0, two: 0 }
 one.waypost.kit.bus.subscribe(MetadataUpdated, () => receivedEvents.one++)
 two.waypost.kit.bus.subscribe(MetadataUpdated, () => receivedEvents.two++)
@@ -27,7 +27,7 @@ const waitUntilBoundAt = (endpointId: string, { waypost }: typeof one) =>
 
 test('an endpoint that moved to a node whose clock is behind gets its pushes there', async () => {
   const { prefix, endpointId } = await one.aProvisionedEndpoint()
-  // The old socket stays open: its node does not know yet that the client has left.
+  // The old socket stays open, because its node has not noticed yet that the client has left.
   const old = await one.device()
   await old.publish(`${prefix}/json`, '1')
   await waitUntilBoundAt(endpointId, one)
@@ -40,7 +40,7 @@ test('an endpoint that moved to a node whose clock is behind gets its pushes the
     await moved.receives(`${prefix}/command/reboot/status`)
   }
   await old.receivesNothing(50)
-  // The disconnect counts as later, although its clock time is before the connect.
+  // The disconnect has an earlier clock time than the connect, but it counts as later, because its number is higher.
   await eventually(async () => assert.equal((await one.metadataOf(endpointId)).connected, true))
   await moved.end()
   await eventually(async () => assert.equal((await one.metadataOf(endpointId)).connected, false))
@@ -74,13 +74,13 @@ test('a binding that is written late does not take the endpoint from a later con
   const device = await two.device()
   await device.publish(`${prefix}/json`, '1')
   await waitUntilBoundAt(endpointId, two)
-  // This is the late write of a node that hung while its client connected to another node.
+  // This write is late: its node hung while the client connected to another node.
   const { saveBindings } = await import('./store/bindings.ts')
   const late = { endpointId, tenantId: 'default', applicationName: app, versionName: version, follows: 0, claim: 1 }
   const row = { ...late, nodeId: one.waypost.kit.members.nodeId, sessionKey: null, tokenSealed: null }
   assert.deepEqual([...(await saveBindings(sql, [row]))], [])
   assert.equal(await one.gateway.send(endpointId, push), 'delivered')
-  // A node that knows of the binding replaces it.
+  // A node replaces a binding of another node if it knew of that binding before.
   const [{ number } = {}] = await sql`select number from gateway.bindings where endpoint_id = ${endpointId}`
   const [bound] = await saveBindings(sql, [{ ...row, follows: number }])
   assert.equal(bound?.previousNodeId, two.waypost.kit.members.nodeId)
@@ -115,7 +115,7 @@ test('devices that connect to and disconnect from one node send no signals to th
     }
     return last
   }
-  // The first use of the credential, which these devices share, is published to all nodes once.
+  // These devices share one credential. Its first use is signalled to all nodes once.
   await (await one.device({ clientId: 'first', ...login })).end()
   const before = { signals: await receivedAtRest(), ...receivedEvents }
   // The first message makes a token Active; in the second round all tokens are Active already.
@@ -180,7 +180,7 @@ test('the history of an endpoint has its connects and disconnects on all nodes, 
   assert.equal((await one.waypost.as(aCaller({ on: {} }))(path)).status, 404)
   assert.equal((await one.waypost.as(undefined)(path)).status, 401)
 
-  // At most 50 events are kept. Unregistering deletes them, also if the device is connected.
+  // At most 50 events of an endpoint are kept. Unregistering the endpoint deletes them, even while its device is connected.
   await sql`update gateway.connection_history set events = (
       select jsonb_agg(jsonb_build_object('at', n, 'connected', n % 2 = 0)) from generate_series(1, 50) n)
     where endpoint_id = ${endpointId}`

@@ -1,6 +1,6 @@
 /**
  * Binds endpoints to the connections that represent them. A PUBLISH moves the endpoint to its connection; a SUBSCRIBE binds only an
- * endpoint without one. Revocation removes the binding, and closes the connection if it represents no other endpoint.
+ * endpoint that has no connection. Revocation removes the binding, and closes the connection if it represents no other endpoint.
  */
 import type { Kit } from '../kernel/define-service.ts'
 import { EndpointUnregistered, VersionUpdated } from '../services/register/events.ts'
@@ -21,11 +21,11 @@ export interface Bindings {
   find(endpointId: string): Binding | undefined
   all(): IterableIterator<Binding>
   count(): number
-  /** Binds the endpoint to the connection. Returns undefined if another connection has it and `replacesOther` is false. */
+  /** Binds the endpoint to the connection. Returns undefined if another connection represents the endpoint and `replacesOther` is false. */
   bind(connection: DeviceConnection, identified: Identified, replacesOther: boolean): Binding | undefined
   /**
-   * Reports the endpoint as connected and then disconnected, because the connection closed before its identification was complete.
-   * Another binding of the endpoint stays.
+   * Reports the endpoint as connected and then disconnected, because the connection closed before its identification was complete. If
+   * another connection represents the endpoint, that binding stays.
    */
   reportTransient(connection: DeviceConnection, identified: Identified): Binding
   /** Removes all bindings of a closed connection. */
@@ -38,7 +38,7 @@ export interface Bindings {
   removeReplaced(binding: Binding, number: number): void
 }
 
-/** Maximum number of endpoints whose number on another node is remembered. */
+/** Maximum number of entries in `State.replacedNumbers`. */
 const replacedNumbersMax = 20_000
 
 export interface BindingObserver {
@@ -50,9 +50,9 @@ export interface BindingObserver {
 interface State extends Pick<Kit, 'now'> {
   observer: BindingObserver
   bindings: Map<string, Binding>
-  /** Endpoints that were reported as transient, by connection, so that each is reported once. */
+  /** Endpoints that `reportTransient` has reported, by connection, so that each endpoint is reported once. */
   reportedTransients: WeakMap<DeviceConnection, Set<string>>
-  /** By endpoint, the number of the binding on another node that replaced the binding of this node. */
+  /** Contains, by endpoint id, the number of the binding on another node that has replaced the binding of this node. */
   replacedNumbers: Map<string, number>
 }
 
@@ -70,7 +70,7 @@ export function createBindings(kit: Pick<Kit, 'bus' | 'signals' | 'now'>, observ
     for (const [endpointId, number] of endpoints) {
       const binding = bindings.get(endpointId)
       if (!binding) continue
-      // The number of this binding is not known yet: compare when the database has assigned it.
+      // The database has not assigned the number of this binding yet. The numbers are compared when it does.
       if (binding.number === 0) binding.replacedByNumber = Math.max(binding.replacedByNumber, number)
       else if (binding.number < number) removeReplaced(state, binding, number)
     }
@@ -110,7 +110,7 @@ function subscribeToEvents(bus: Kit['bus'], state: State) {
       if (binding) revoke(state, binding, 'its endpoint was unregistered')
     }
   })
-  // Invalidates routes of the old version: the next message is identified again.
+  // Routes of the old version become invalid, so that the next message is identified again.
   bus.subscribe(VersionUpdated, ({ endpointId, versionName }) => {
     const binding = bindings.get(endpointId)
     if (binding) binding.versionName = versionName

@@ -1,4 +1,4 @@
-/** Messages that reach the platform by another network instead of a connection of the device. */
+/** Handles messages that reach the platform through another network instead of a connection of the device. */
 import type { Kit } from '../kernel/define-service.ts'
 import type { DeviceMessage } from '../kernel/device.ts'
 import { StorageLowForDevices } from '../kernel/errors.ts'
@@ -44,7 +44,7 @@ export function createReceiveCarried(
       additionalMetadata: metadata,
       createdAt: receivedAt,
     })
-    // Both are awaited, even if one of them fails.
+    // Both results are awaited, even if one of the calls fails.
     const [received, stored] = await Promise.allSettled([Promise.try(() => extension.receive(message)), recorded])
     for (const outcome of [received, stored]) if (outcome.status === 'rejected') throw outcome.reason
     return { statusCode: 200 }

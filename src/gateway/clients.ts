@@ -14,11 +14,11 @@ import type { Tenant, Tenants } from './tenants.ts'
 
 export interface Clients {
   authenticate(client: Client): Promise<Verdict>
-  /** Returns the authentication of an accepted client; undefined for anonymous ones. */
+  /** Returns the authentication of an accepted client, or undefined if the client is anonymous. */
   authenticationOf(client: Client): Authentication | undefined
   /** Returns true if the credentials or the tenant of the client may have changed since it was accepted. */
   isStale(client: Client): boolean
-  /** Calls the listener when credentials end; with undefined after a reset, when any of them may have ended. */
+  /** Calls the listener when credentials end. After a reset, the argument is undefined: any credentials may have ended. */
   onEnd(listener: (which: { credentialId: string } | { tenantId: string } | undefined) => void): void
 }
 

@@ -34,7 +34,7 @@ export const gatewayInstance = defineInstance({
   description: 'Device gateway',
   urlPrefix: '/kpc',
   schemas: {
-    /** The extensions that devices may use; absent: all. */
+    /** The extensions that devices may use. If absent, they may use all extensions. */
     ...forApplicationAndVersion(
       Type.Object({
         'allowed-extension-instances': Type.Optional(

@@ -167,7 +167,8 @@ describe('over sockets', async () => {
       if (gone === silent) assert.equal(last?.cmd === 'disconnect' && last.reasonCode, 0x97)
     }
     assert.ok(devices.every(({ client }) => client.connected))
-    // The second endpoint has moved from the third connection to the fourth, so the third is evicted next.
+    // The second endpoint has moved from the third connection to the fourth. The third connection therefore represents no endpoint and is
+    // evicted next.
     devices.push(await fixture.device())
     await devices[2]!.closed()
     await endAll(devices)

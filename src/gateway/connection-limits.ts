@@ -53,7 +53,7 @@ const newEvictable = (): Evictable => ({ anonymous: new Set(), idle: new Set() }
 export function createConnectionLimits(deps: {
   share: ConnectionShare
   anonymousPerAddress: number
-  /** Maximum number of connections from one address; 0 means no limit of its own. */
+  /** Maximum number of connections from one address. 0 means that there is no limit for a single address. */
   perAddress: number
   recordRefusal(transport: Transport, address: string, reason: string): void
   now?(): number
@@ -120,7 +120,7 @@ export function createConnectionLimits(deps: {
         networks.set(network, ofNetwork)
         ofNetwork.open++
         share.open++
-        // A fleet behind one address may reconnect at once: connections in their grace period are not evicted.
+        // A fleet behind one address may reconnect at once, so connections in their grace period are not evicted.
         if (ofNetwork.anonymous.size >= deps.anonymousPerAddress) evictOne(ofNetwork, 'address', at - graceMs)
         assignClass(slot, 'anonymous')
         return slot
@@ -154,5 +154,5 @@ export function createConnectionLimits(deps: {
   }
 }
 
-/** Returns the slot of a connection. The listeners create one for each. */
+/** Returns the slot of a connection. The listeners create a slot for each connection. */
 export const slotOf = ({ origin }: DeviceConnection) => origin as Slot

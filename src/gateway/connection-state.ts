@@ -11,7 +11,7 @@ export interface Authentication {
   tenantId: string
   credentialIds: string[]
   methods: Method[]
-  /** Verifies the credentials again, after events may have been missed. */
+  /** Verifies the credentials again. Called after events may have been missed. */
   isStillValid(): Promise<boolean>
 }
 
@@ -20,11 +20,11 @@ export interface ConnectionState {
   authentication: Authentication | undefined
   /** True once the client has presented credentials or a valid token. */
   isIdentified: boolean
-  /** Ids of the tokens that an anonymous client has presented on this connection. A set only if there are several. */
+  /** Ids of the tokens that an anonymous client has presented on this connection. A single id is stored as a string, several as a set. */
   presentedTokens: string | Set<string> | undefined
   /** The route that was used last. */
   lastRoute: Route | undefined
-  /** All routes by prefix. Created with the second route, because most devices have one. */
+  /** All routes by prefix. The map is created with the second route, because most devices have only one. */
   routes: Map<string, Route> | undefined
   /** Head of a linked list: the endpoints that the connection represents. */
   endpoints: Binding | undefined
@@ -32,10 +32,10 @@ export interface ConnectionState {
   /** Settles when earlier messages are identified; later ones wait for it, to keep their order. */
   identifying: Promise<unknown> | undefined
   traffic: Traffic
-  /** Wrong tokens of this connection that the lockout has counted; a repeated one does not count again. */
+  /** Wrong tokens of this connection that the lockout has counted. A token that is repeated is not counted again. */
   countedTokens: Set<string> | undefined
   isSlowedDown: boolean
-  /** Number of endpoints named by subscriptions that are still to be looked up. */
+  /** Number of endpoints that the client's subscriptions name and that are still to be looked up. */
   pendingLookups: number
 }
 
@@ -47,7 +47,7 @@ export function isBusy({ open, client, state }: Accepted<ConnectionState>): bool
   return state !== undefined && (state.identifying !== undefined || state.pendingLookups > 0)
 }
 
-/** Binds an endpoint to the one connection that represents it. */
+/** Records that the connection represents the endpoint. An endpoint has at most one connection. */
 export interface Binding {
   readonly endpointId: string
   readonly applicationName: string
@@ -59,17 +59,17 @@ export interface Binding {
   endpointTokenId: string
   /** Undefined after the endpoint has disconnected or moved to another connection. */
   connection: DeviceConnection | undefined
-  /** Milliseconds since the epoch, for reports only. */
+  /** Milliseconds since the epoch. Used only in reports, never to order bindings. */
   boundAt: number
-  /** Claim number of the CONNECT. */
+  /** Claim number of the CONNECT that opened the connection. */
   readonly claim: number
-  /** The highest binding number that this node knew for the endpoint before. */
+  /** The highest number of an earlier binding of this endpoint that this node knew when it bound the endpoint. */
   readonly follows: number
   /** Number of this binding in the database; 0 until it is written. */
   number: number
-  /** The highest number of a binding on another node that was signalled before `number` was known. */
+  /** The highest number of a binding on another node that a signal named before `number` was known. */
   replacedByNumber: number
-  /** Links in the list of the connection. */
+  /** Links in the list of the connection's bindings. */
   next: Binding | undefined
   previous: Binding | undefined
 }
@@ -152,7 +152,7 @@ export const hasPresentedToken = ({ presentedTokens }: ConnectionState, endpoint
 export function findRoute(connection: DeviceConnection, topic: string): Route | undefined {
   const state = connection.state
   let route = state.lastRoute
-  // Compare with the last route first: a map lookup needs a new string and its hash for each message.
+  // The last route is compared first, because a map lookup needs a new string and its hash for each message.
   if (route === undefined || !hasPrefix(topic, route.prefix)) {
     const end = prefixEnd(topic)
     route = end < 0 ? undefined : state.routes?.get(topic.slice(0, end))

@@ -5,18 +5,21 @@ export interface Change {
   endpoint: Pick<Binding, 'endpointId' | 'applicationName' | 'versionName' | 'token'> & { tenantId: string }
   /** The last binding; undefined if it belonged to a dead node. */
   binding: Binding | undefined
-  /** Set if the session outlives the connection. */
+  /** Key of the client's session; set if the session outlives the connection. */
   sessionKey: string | undefined
-  /** Alternating connects and disconnects; the last one is the present state. */
+  /** Connects and disconnects alternate. The last step is the current state. */
   steps: Step[]
-  /** True if the endpoint was identified only after its connection had closed. It does not replace another connection. */
+  /**
+   * True if the endpoint was identified only after its connection had closed. Such a change does not replace another connection of the
+   * endpoint.
+   */
   transient: boolean
 }
 
 export interface Step {
   connected: boolean
   at: Date
-  /** Why the endpoint disconnected, in words. */
+  /** Why the endpoint disconnected, as a text for people. */
   reason?: string | undefined
 }
 
@@ -38,7 +41,7 @@ export function addStep(steps: Step[], step: Step): Step[] {
   return all
 }
 
-/** Appends the steps of `since` to those of `before`, which could not be written. */
+/** Appends the steps of `since` to those of `before`. The steps of `before` could not be written and are retried. */
 export function mergeChanges(before: Change, since: Change | undefined): Change {
   if (!since) return before
   return { ...since, steps: since.steps.reduce(addStep, before.steps), transient: before.transient && since.transient }

@@ -1,6 +1,6 @@
 /**
- * Writes and reports a batch of connects and disconnects: rows and events in one transaction, then the register, then extensions.
- * A row exists from before the connect until after the disconnect is reported, so that other nodes find the endpoints of a dead node.
+ * Writes and reports a batch of connects and disconnects: rows and events in one transaction, then the register, then the extensions. The
+ * row of a binding exists until its disconnect is reported, so that other nodes find the endpoints of a dead node.
  */
 import { splitForEvents } from '../kernel/bus.ts'
 import { sleep } from '../kernel/clock.ts'
@@ -21,14 +21,14 @@ export interface ReportDeps {
   register: Pick<Register, 'setConnectivity'>
   extensions: () => ReadonlyMap<string, Extension>
   bindings: () => Pick<Bindings, 'setNumber' | 'removeReplaced'>
-  /** Reports that extensions are still processing. */
+  /** Calls of extensions that have not finished yet. */
   runningReports: Set<Promise<void>>
   isStopping(): boolean
 }
 
 interface Numbered {
   change: Change
-  /** Higher than the numbers of all earlier changes to the endpoint, on any node. */
+  /** A number that is higher than the numbers of all earlier changes to the endpoint, on any node. */
   number: number
 }
 
@@ -41,7 +41,7 @@ export async function reportChanges(deps: ReportDeps, changes: Change[]) {
   const disconnected = changes.filter((change) => !isConnected(lastStep(change)))
   const { bound, numbered } = await db.tx(async (sql) => {
     const bound = await bind(deps, sql, changes)
-    // An endpoint that another node has by now is not reported as disconnected.
+    // An endpoint that is now connected to another node is not reported as disconnected.
     const disconnectNumbers =
       disconnected.length > 0
         ? await store.numberDisconnects(sql, nodeId, endpointIdsOf(disconnected))
@@ -70,7 +70,7 @@ const assignNumber = (
   bound: store.SavedBinding | undefined,
 ) => bound && bindings().setNumber(binding, bound.number)
 
-/** Writes the bindings of connected endpoints and signals the nodes that had them. */
+/** Writes the bindings of connected endpoints, and signals the nodes on which the endpoints were bound before. */
 async function bind({ kit }: ReportDeps, sql: Sql, changes: Change[]): Promise<Map<string, store.SavedBinding>> {
   const { nodeId } = kit.members
   const connected = changes.filter(({ steps }) => steps.some(isConnected))
@@ -112,7 +112,7 @@ const rowOf = (
   follows: binding?.follows ?? 0,
 })
 
-/** Removes bindings that a later CONNECT on another node has replaced. The next message here moves the endpoint back. */
+/** Removes the bindings of this node that a later CONNECT on another node has replaced. The endpoint's next message here moves it back. */
 async function removeReplacedBindings({ kit, bindings }: ReportDeps, replaced: Change[]) {
   const numbers = await store.findNumbers(kit.db.sql, endpointIdsOf(replaced))
   for (const { binding, endpoint } of replaced)
@@ -167,7 +167,10 @@ async function reportToServices(deps: ReportDeps, numbered: Numbered[]) {
   }
 }
 
-/** Reports changes to one extension, with retries. The batch does not await it: an extension that fails must not delay the others. */
+/**
+ * Reports changes to one extension, with retries. The batch does not await the call, because an extension that fails must not delay the
+ * others.
+ */
 async function reportToExtension({ kit, isStopping }: ReportDeps, extension: Extension, changes: ConnectivityChange[]) {
   const fields = { extension: extension.name, changes: changes.length }
   for (const pauseMs of [...retryDelaysMs, undefined])

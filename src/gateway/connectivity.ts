@@ -11,7 +11,7 @@ import { findNodesWithBindings } from './store/bindings.ts'
 
 export interface Connectivity {
   bound(binding: Binding): void
-  /** `why` is for people. */
+  /** Reports the endpoint as disconnected. `why` is a text for people. */
   unbound(binding: Binding, connection: DeviceConnection, why: string): void
   /** Reports an endpoint as connected and disconnected, because its connection closed before it was identified. */
   transient(binding: Binding, connection: DeviceConnection): void
@@ -103,7 +103,8 @@ export function createConnectivity(
         if (binding.connection) addChange(binding, binding.connection, { connected: true })
     },
     async stop() {
-      // Flush twice, because changes may arrive during the first. Other nodes find unreported endpoints by their rows.
+      // Two flushes are needed, because changes may arrive during the first. Other nodes find endpoints that were not reported by the rows
+      // of this node.
       await flush()
       await flush()
       clearTimeout(timer)

@@ -9,14 +9,14 @@ import type { DeviceEndpoint, Push } from '../kernel/device.ts'
 export type Delivery = 'delivered' | 'queued' | 'offline' | 'sent'
 
 export interface Sending {
-  /** Resolves with the outcome and never rejects. It stays pending if the transaction of the push is rolled back. */
+  /** Resolves with the outcome and never rejects. If the transaction of the push is rolled back, the promise stays pending. */
   delivery: Promise<Delivery>
 }
 
-/** Stands for all names of an extension in `observe`. */
+/** In a call of `observe`, this name means all names of the extension. */
 export const everyName = ''
 
-/** Why no device got a push; `/metrics` counts them. */
+/** The reason why no device got a push. `/metrics` counts the pushes by reason. */
 export type NotSentReason =
   | 'not_connected'
   | 'not_observed'
@@ -30,9 +30,9 @@ export interface CarriedMessage {
   extension: string
   resourcePath: string
   payload: Buffer
-  /** The time of samples that have none of their own. */
+  /** The time for samples in the message that contain no time. */
   sampleTime?: Date
-  /** Recorded in the traffic log: the network, for example. */
+  /** Additional information for the traffic log, such as the network. */
   metadata: Record<string, unknown>
 }
 
@@ -57,13 +57,13 @@ export interface Gateway {
     push: Push,
     latest?: () => Push | undefined,
   ): Promise<'sent' | 'withdrawn' | NotSentReason>
-  /** Whether this node has a connection of the endpoint. */
+  /** Returns whether the endpoint is connected to this node. */
   isConnected(endpointId: string): boolean
   /** Returns the endpoint if it is connected to this node. */
   connectedEndpoint(endpointId: string): DeviceEndpoint | undefined
   /** Yields the endpoints that are connected to this node. */
   connectedHere(): Iterable<DeviceEndpoint>
-  /** Identifies the present connection of the endpoint on this node: each connect gives another object. */
+  /** Returns an object that identifies the current connection of the endpoint on this node. Each connect gives another object. */
   connectionOf(endpointId: string): object | undefined
   /** Returns the other living nodes that have connections of these endpoints, by endpoint id. */
   nodesOf(sql: Sql, endpointIds: string[]): Promise<Map<string, string>>

@@ -1,6 +1,6 @@
 /**
- * Decides whether a queued message may still be delivered. Permissions are checked before delivery, instead of deleting messages when
- * a permission ends, so that nothing is delivered after a crash or a missed event.
+ * Decides whether a queued message may still be delivered. The permission is checked before each delivery. Deleting messages when a
+ * permission ends would not be enough, because a node may crash or miss the event.
  */
 import type { Kit } from '../kernel/define-service.ts'
 import type { Applications } from '../services/applications/contract.ts'
@@ -34,10 +34,10 @@ export function createDeliveryPermission(
   })
   bus.subscribe(TokensDeleted, recheck)
   bus.subscribe(EndpointUnregistered, recheck)
-  // `onChange` also calls its listeners after a reset.
+  // A reset calls this listener too.
   tenants.onChange(recheck)
 
-  /** Compares the token by its id, `recipientId`, because the text of a deleted token may belong to another endpoint by now. */
+  /** Checks the token by its id (`recipientId`), because the text of a deleted token may now belong to another endpoint. */
   async function isDeliverable(
     recipientId: string,
     text: string,
@@ -59,7 +59,7 @@ export function createDeliveryPermission(
     const results = new Map<string, Promise<boolean>>()
     return Promise.all(
       messages.map(({ recipientId, topic }) => {
-        // Errors about unidentified messages belong to the client, not to an endpoint.
+        // The message is an error about an unidentified message. It belongs to the client, not to an endpoint.
         if (recipientId === undefined) return true
         const version = topic.split('/', 2).join('/')
         const key = `${version} ${recipientId}`

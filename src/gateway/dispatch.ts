@@ -1,6 +1,6 @@
 /**
- * Passes a message of an identified endpoint to its extension and the traffic log, and returns the response. Extensions that answer
- * synchronously cost no promise; with a thousand connections, a promise is 2 % of the cost of a message.
+ * Passes a message of an identified endpoint to its extension and the traffic log, and returns the response. No promise is created if the
+ * extension answers synchronously: with a thousand connections, a promise is 2 % of the cost of a message.
  */
 import { monotonicMs } from '../kernel/clock.ts'
 import { isDatabaseUnavailable, isExhausted } from '../kernel/db.ts'
@@ -18,16 +18,16 @@ import type { Tail } from './topic.ts'
 /** The endpoint and extension that messages with the same topic prefix belong to. */
 export interface Destination {
   endpoint: DeviceEndpoint
-  /** The name in the topic. */
+  /** The extension name in the topic. */
   extensionName: string
-  /** Undefined if it does not exist or this version may not use it. */
+  /** Undefined if the extension does not exist or this version may not use it. */
   extension: Extension | undefined
   counts: MessageCounts
-  /** When the register was last informed that the endpoint is active; monotonic milliseconds, 0 for never. */
+  /** Time of the last report to the register that the endpoint is active, in monotonic milliseconds; 0 if there was none. */
   activeAt: number
 }
 
-/** A message that has arrived, and where it goes. */
+/** A message that has arrived, with its destination. */
 export interface Arrival {
   destination: Destination
   tail: Tail
@@ -53,7 +53,7 @@ export type Dispatch = <A extends Arrival, T>(arrival: A, answer: (arrival: A, r
 
 export const emptyPayload = Buffer.alloc(0)
 
-/** The register is informed about an active endpoint once in this time. */
+/** Minimum time between two reports to the register that an endpoint is active. */
 const activityMs = 60_000
 
 export function createDispatch(
@@ -66,7 +66,7 @@ export function createDispatch(
   const newCorrelationId = createCorrelationIds(kit.newId)
 
   function dispatch<A extends Arrival, T>(arrival: A, answer: (arrival: A, reply: Reply) => T): Promise<T> | T {
-    // Messages of unrecorded extensions store nothing.
+    // Messages of extensions that the traffic log does not record store nothing, so they are accepted when the disk is full.
     if (diskSpace.isLow && isRecorded(arrival.destination)) return answer(arrival, refuseForSpace(arrival))
     const message = messageOf(arrival)
     noteActivity(register, arrival, message)
@@ -216,7 +216,7 @@ type Traffic = Parameters<TrafficLog['record']>[0]
 
 type Metadata = Record<Transport, Record<string, unknown>>
 
-/** Metadata of records, shared by all records of a transport to avoid allocations. */
+/** Metadata of records in the traffic log. All records of a transport share one object, to avoid allocations. */
 const inboundMetadata: Metadata = {
   mqtt: { transport: 'mqtt' },
   mqtts: { transport: 'mqtts' },
@@ -255,7 +255,7 @@ function recordOf(
   return record
 }
 
-/** Returns a clock that creates at most one `Date` a millisecond. */
+/** Returns a clock that creates at most one `Date` object per millisecond. */
 function createMillisecondClock(now: () => Date): (at: number) => Date {
   let time = now()
   let since = monotonicMs()
@@ -268,7 +268,9 @@ function createMillisecondClock(now: () => Date): (at: number) => Date {
   }
 }
 
-/** Returns a generator of correlation ids: a random prefix and a counter, because a random id costs 0.5 µs a message. */
+/**
+ * Returns a generator of correlation ids. An id is a random prefix with a counter, because a random id would cost 0.5 µs for each message.
+ */
 export function createCorrelationIds(newId: () => string): () => string {
   const prefix = newId().replaceAll('-', '').slice(0, 16)
   let count = 0

@@ -118,7 +118,7 @@ test('a persistent session survives a restart of the platform, and pushes are qu
   const after = await openGateway(options)
   assert.equal(await after.gateway.send(endpointId, { ...push, payload: 'second' }), 'queued')
   const again = await after.device(session)
-  // An anonymous client is not identified before it presents a token again (document 5, 10.2).
+  // An anonymous client does not represent its endpoint until it presents the token again (document 5, 10.2).
   await again.client.subscribeAsync(`${prefix}/command/+/status`, { qos: 1 })
   assert.deepEqual((await again.receives(`${prefix}/command/reboot/status`)).json, [{ id: 1 }])
   assert.equal((await again.receives(`${prefix}/command/reboot/status`)).json, 'second')

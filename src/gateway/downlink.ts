@@ -1,6 +1,6 @@
 /**
- * Sends pushes: to the connection that represents the endpoint, even without a subscription, because most devices never subscribe; to
- * another node with a signal; or into the session of a disconnected client. Reports the outcome to the sender.
+ * Sends a push to the connection that represents the endpoint, to another node with a signal, or into the session of a disconnected client.
+ * A connection gets pushes even without a subscription, because most devices never subscribe. The sender gets the outcome.
  */
 import { LRUCache } from 'lru-cache'
 import { createBatcher } from '../kernel/batcher.ts'
@@ -62,7 +62,7 @@ interface PushInTransit {
 
 type Settle = (delivery: Delivery) => void
 
-/** A push is dropped after three nodes have forwarded it: its endpoint moves faster than the push. */
+/** A push is dropped after three nodes have forwarded it, because its endpoint moves between nodes faster than the push. */
 const hopsMax = 3
 const lookupBatchMax = 500
 /** Signals are delivered at least once: a repeated push is ignored for this long. */
@@ -78,7 +78,7 @@ interface Parts extends DownlinkDeps {
 export function createDownlink(deps: DownlinkDeps): Downlink {
   const { db, signals, members, secrets, newId, log } = deps.kit
   const { nodeId } = members
-  // The cache is created with the first push from another node, because it allocates room for all of its entries.
+  // The cache is created with the first push from another node, because it allocates memory for its maximum number of entries.
   let seenPushes: LRUCache<string, true> | undefined
   const outcomes = createPushOutcomes()
   const findBinding = createBatcher<string, store.BindingRow>(async (endpointIds) => {
@@ -136,7 +136,7 @@ function afterCommit({ kit: { db } }: Parts, sql: Sql, effect: () => void) {
   else db.afterCommit(sql, effect)
 }
 
-/** Sends to the connection on this node, or elsewhere if the endpoint has left meanwhile. */
+/** Sends the push to the connection on this node. If the endpoint has left this node meanwhile, the push is sent elsewhere. */
 function sendLocally(parts: Parts, transit: PushInTransit, settle: Settle) {
   const { kit, bindings } = parts
   const binding = bindings.find(transit.endpointId)
@@ -182,7 +182,7 @@ async function sendHere(
   return outcome
 }
 
-/** Sends to a connection of this node, or returns the reason why it cannot. */
+/** Sends the push to a connection of this node. If that is not possible, returns the reason. */
 async function outcomeOfSendingHere(
   parts: Parts,
   endpointId: string,
@@ -232,7 +232,7 @@ function sendToConnection(
   return true
 }
 
-/** Shared by all records, because the traffic log keeps the JSON text of each object. */
+/** These objects are shared by all records, because the traffic log caches the JSON text of each object. */
 const deliveryMetadata = { sent: { delivery: 'sent' }, queued: { delivery: 'queued' } }
 
 function record(parts: Parts, endpoint: DeviceEndpoint, push: Push, payload: Buffer, delivery: 'sent' | 'queued') {
@@ -301,7 +301,7 @@ async function enqueueInSession(
       if (outcome !== 'queued') return drop(parts, { endpointId, push }, refusalOf[outcome], settle)
       record(parts, endpoint, push, payload, 'queued')
       settle('queued')
-      // The client may be connected here; it gets the message once it has presented the token.
+      // The client may be connected to this node. It gets the message once it has presented the token.
       void parts.sessions()?.fetch([sessionKey])
     })
     return

@@ -10,7 +10,7 @@ interface EndpointsPayload {
   nodeId: string
 }
 
-// Events of one application are delivered in order; applications do not wait for each other.
+// Events of one application are delivered in order. Events of different applications do not wait for each other.
 const key = ({ applicationName }: { applicationName: string }) => applicationName
 
 export const EndpointsConnected = defineEvent<EndpointsPayload>('gateway.endpoints.connected', {

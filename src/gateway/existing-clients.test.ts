@@ -55,7 +55,7 @@ test('of many clients with the same id the last one has the session, and each en
   second.send(publish(`${two.prefix}/json`))
   await second.next('puback')
   await eventually(() => assert.equal(gateway.isConnected(one.endpointId), false))
-  // The first client reconnects, as its reconnect loop does, and is served again.
+  // The first client reconnects and is served again. Real clients do this in a loop.
   const again = await connected(port, { clientId: 'counter' })
   await second.closed()
   again.send(publish(`${one.prefix}/json`))
@@ -76,7 +76,7 @@ test('CONNACK arrives within a second, also while hundreds of clients connect at
         return undisturbedMs()
       }),
     )
-  // Other work on this machine may disturb a round, but not all of them.
+  // Other work on this machine may slow down one round, but not all five.
   const longest: number[] = []
   for (let round = 0; round < 5 && !longest.some((ms) => ms < 1000); round++)
     longest.push(Math.max(...(await connectMany(round))))

@@ -70,7 +70,7 @@ export interface NeededServices {
   trafficLog: TrafficLog
 }
 
-/** The parts that exist only after `open`: the extensions by name, and the MQTT layer while its listeners are open. */
+/** The parts that exist only after `open`: the extensions by name, and the MQTT layer, which exists while its listeners are open. */
 interface RunningParts {
   extensions: Map<string, Extension>
   sessions: Sessions<ConnectionState> | undefined
@@ -78,7 +78,9 @@ interface RunningParts {
   addresses: { mqttUrl: string; mqttsUrl: string } | undefined
 }
 
-/** Ten wrong tokens count as one wrong password: a device with an old token must not lock out devices behind the same address. */
+/**
+ * Ten wrong tokens count as one wrong password, because a device with an old token must not lock out other devices behind the same address.
+ */
 const wrongTokensPerPassword = 10
 
 export function createGateway(kit: Kit<GatewaySettings>, services: NeededServices): GatewayService {
@@ -141,7 +143,7 @@ export function createGateway(kit: Kit<GatewaySettings>, services: NeededService
   }
 }
 
-/** Creates the parts that decide who may connect and send: limits, lockouts, credentials, tokens. */
+/** Creates the parts that decide which clients may connect and send: limits, lockouts, credentials, tokens. */
 function createAdmission(kit: Kit<GatewaySettings>, services: NeededServices, live: RunningParts) {
   const { bus, settings } = kit
   const { identity, applications, register, tokens, credentials, trafficLog } = services
@@ -319,7 +321,7 @@ function createOpen(
   }
 }
 
-/** Existing devices connect to a separate host name for MQTT. */
+/** Returns the additional host names for MQTT, because existing devices connect to a separate name. */
 const namesForMqtt = (publicHost: string) =>
   isIP(publicHost) || publicHost === 'localhost' ? [] : [`mqtt.${publicHost}`]
 

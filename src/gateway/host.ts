@@ -13,10 +13,13 @@ import type { Host } from './mqtt/host.ts'
 import { countTraffic, trafficRate } from './rate-limits.ts'
 import { endpointOfFilter } from './topic.ts'
 
-/** Reasons why a packet of a device ends its connection. The message in the packet is lost, so a refusal is recorded too. */
+/**
+ * Reasons for which a packet of a device ends its connection. Such a packet may contain a message, which is lost; therefore a refusal is
+ * recorded too.
+ */
 const packetFaults = new Set(['packet_too_large', 'malformed_packet', 'protocol_error'])
 
-/** Returns the endpoint of a connection that represents only one. With several, the endpoint of a packet is not known. */
+/** Returns the endpoint if the connection represents exactly one. If there are several, the endpoint of a packet is not known. */
 function onlyEndpointOf({ endpoints }: ConnectionState): { tenantId?: string; endpointId?: string } {
   if (endpoints === undefined) return {}
   const { tenantId } = endpoints.tenant
@@ -48,7 +51,7 @@ export function createHost(deps: HostDeps): Host<ConnectionState> {
       else anonymousTimeout.start(connection)
       metrics.countConnection(connection.client.transport, 1)
       parts.opened(connection)
-      // Subscriptions of an earlier connection prove nothing about an anonymous client (document 5, 10.2).
+      // An anonymous client may have taken over the session, so stored subscriptions do not bind endpoints to it (document 5, 10.2).
       if (connection.state.authentication) bindSubscribedEndpoints(parts, connection, subscriptions)
       else recordSubscriptions(connection, subscriptions)
     },
@@ -78,11 +81,11 @@ export function createHost(deps: HostDeps): Host<ConnectionState> {
 
     mayDeliver: parts.mayDeliver,
 
-    // An anonymous client could otherwise test thousands of tokens in one UNSUBSCRIBE.
+    // Otherwise an anonymous client could test thousands of tokens with one UNSUBSCRIBE.
     concealsSubscription: ({ state }, filter) => !state.authentication && endpointOfFilter(filter) !== undefined,
 
     mustWait({ state, client }, { recipientId }) {
-      // There is no state before CONNACK.
+      // The connection has no state before CONNACK.
       if (!state) return clients.authenticationOf(client) === undefined
       return !state.authentication && (recipientId === undefined || !hasPresentedToken(state, recipientId))
     },
@@ -111,7 +114,7 @@ export function createHost(deps: HostDeps): Host<ConnectionState> {
   }
 }
 
-/** Returns the tenant in the username, whose administrators may read about the refused login. */
+/** Returns the tenant that the username names. Administrators of this tenant may read the refusal in the traffic log. */
 function tenantInUsername(username: string | undefined): { tenantId?: string } {
   const at = username?.lastIndexOf('@') ?? -1
   return at < 1 ? {} : { tenantId: username!.slice(at + 1) }

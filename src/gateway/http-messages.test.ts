@@ -261,14 +261,14 @@ test('a refusal names the endpoint whose token is suspended or revoked, or whose
   )
   publish(1, '1')
   await eventually(() => assert.ok(received.includes('/json/1/status')))
-  // The platform may reset the connection while the rest of the message is still written.
+  // The platform may reset the connection while the test still writes the rest of the message.
   socket.on('error', () => {})
   const closed = new Promise((done) => socket.once('close', done))
   publish(2, large)
   await closed
   const tokens = `/api/v1/endpoints/${endpointId}/tokens`
   const [{ endpointTokenId }] = (await admin(`GET ${tokens}`)).body.content
-  // The record of a second refusal for the same reason counts it, whatever its transport is.
+  // A second refusal for the same reason increments the count of the first record, even if the transport differs.
   const reasons = async () => {
     const { body } = await admin(`GET /api/v1/al/refusals?endpointIds=${endpointId}`)
     return body.content.map((refusal: { reason: string; count: number }) => `${refusal.reason} ${refusal.count}`)

@@ -26,24 +26,24 @@ export interface Identified {
   endpointId: string
   endpointTokenId: string
   token: string
-  /** Undefined if it does not exist or this version may not use it. */
+  /** Undefined if the extension does not exist or this version may not use it. */
   extension: Extension | undefined
   /** Value of the revocation counter when identification began. */
   revocations: number
 }
 
-/** The reason why identification failed: `error` is for the device, the other fields are for the traffic log. */
+/** The reason why identification failed. `error` is for the device; the other fields are for the traffic log. */
 export interface Failure {
   error: PlatformError
-  /** For example `token_unknown`. */
+  /** The reason code in the traffic log, such as `token_unknown`. */
   reason: string
   detail?: string
   tenantId?: string
-  /** Present if the token is one of this endpoint. */
+  /** Present if the token belongs to this endpoint. */
   endpointId?: string
   /** True if the connection is closed too. */
   close?: boolean
-  /** True if it counts as a wrong token in the lockout of the address. */
+  /** True if the failure counts as a wrong token in the lockout of the address. */
   countsForLockout?: boolean
 }
 
@@ -55,8 +55,8 @@ export interface Identify {
     by: { transport: Transport; authentication: Authentication | undefined },
   ): Promise<Identified | Failure>
   /**
-   * Returns true if no revocation has arrived since identification began. Check it immediately before using the result: the event of
-   * a revocation that arrived during identification is not delivered again.
+   * Returns true if no revocation has arrived since identification began. Call it immediately before the result is used: a revocation that
+   * arrives during identification cannot invalidate a result that does not exist yet.
    */
   isCurrent(identified: Identified): boolean
   /** Returns undefined if the extension does not exist or this version may not use it. */
@@ -69,7 +69,7 @@ interface Version {
   versionName: string
 }
 
-/** Maximum number of endpoints in the cache of their versions. */
+/** Maximum number of endpoints whose version is cached. */
 const versionsMax = 50_000
 /** Limits concurrent identifications, so that a reconnecting fleet occupies neither the database nor the event loop. */
 const concurrentMax = 128
@@ -101,7 +101,7 @@ export function createIdentify(deps: {
     revocations++
     for (const endpointId of endpointIds) versions.drop(endpointId)
   })
-  // A new version revokes nothing: bindings.ts updates the version of bound endpoints.
+  // A new version of an endpoint revokes nothing, because bindings.ts updates the version of bound endpoints.
   versions.dropOn(VersionUpdated, ({ endpointId }) => endpointId)
   bus.onReset(() => void revocations++)
 
@@ -181,7 +181,10 @@ export function createIdentify(deps: {
   })
 }
 
-/** Describes the method that the tenant requires on this transport and the client has not used; undefined if none is missing. */
+/**
+ * Describes an authentication method that the tenant requires on this transport and that the client has not used. Returns undefined if no
+ * method is missing.
+ */
 export function missingMethod(
   { required, tenantId }: Tenant,
   { transport, authentication }: { transport: Transport; authentication: Authentication | undefined },

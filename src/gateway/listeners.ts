@@ -17,7 +17,7 @@ export interface MqttListener {
   url: string
   /** Stops accepting connections. */
   close(): Promise<void>
-  /** Destroys sockets whose TLS handshake is not done; called after the sessions are closed. */
+  /** Destroys the sockets whose TLS handshake is not complete. Called after the sessions are closed. */
   destroySockets?(): void
 }
 
@@ -44,7 +44,7 @@ async function openListener(
   await explainListenError(options.setting, options.port, () => {
     return new Promise<void>((resolve, reject) => {
       server.once('error', reject)
-      // A long backlog, for fleets that reconnect at once.
+      // The backlog is long, because a whole fleet may reconnect at once.
       server.listen({ host, port: options.port, backlog: 4096 }, () => {
         server.off('error', reject)
         resolve()
@@ -55,7 +55,7 @@ async function openListener(
   const { port } = server.address() as { port: number }
   return {
     url: `${options.scheme}://${hostInUrl(host)}:${port}`,
-    // Only stops listening: the MQTT layer closes the connections.
+    // This call only stops listening. The MQTT layer closes the connections.
     async close() {
       server.close()
     },
@@ -86,8 +86,8 @@ export function openMqtt(deps: ListenerDeps, port: number): Promise<MqttListener
 }
 
 /**
- * Opens MQTT over TLS. The certificate is issued at the first connection and not at the start, because loading the code for it takes
- * half a second. `tls` does the handshakes and never listens itself.
+ * Opens MQTT over TLS. The certificate is issued at the first connection instead of the start, because loading the code for it takes half a
+ * second. The server `tls` only does handshakes; it does not listen on a port.
  */
 export async function openMqtts(
   deps: ListenerDeps,
@@ -96,7 +96,8 @@ export async function openMqtts(
 ): Promise<MqttListener> {
   const options: TlsOptions = {
     minVersion: 'TLSv1.2',
-    // The credentials service verifies certificates at CONNECT: a handshake cannot know which are suspended.
+    // Any client certificate passes the handshake. The credentials service verifies it at CONNECT, because a handshake cannot detect
+    // suspended certificates.
     requestCert: true,
     rejectUnauthorized: false,
     handshakeTimeout: handshakeMs,
@@ -105,12 +106,12 @@ export async function openMqtts(
   const tls = createTlsServer(options)
   const use = (context: SecureContextOptions) => tls.setSecureContext({ ...options, ...context })
   const ready = createReady(certificate, use)
-  // Files of the operator are read now, so that mistakes in them stop the start.
+  // The operator's certificate files are read now, so that an invalid file stops the start.
   if (certificate.fromFiles) await ready.prepare()
-  // Sockets in the handshake would keep the process from exiting.
+  // These sockets are still in the TLS handshake. They would keep the process from exiting.
   const rawSockets = new Set<Socket>()
   let closing = false
-  /** Addresses that a proxy has named. */
+  /** The client addresses that a proxy has named in its header. */
   const proxied = new WeakMap<Socket, string>()
   const server = createServer({ noDelay: true }, (socket) => {
     if (!deps.proxies.isExpected(socket)) return startHandshake(socket)
@@ -156,7 +157,7 @@ export async function openMqtts(
     slot.accepted = deps.sessions.accept(socket, slot)
   })
   tls.on('tlsClientError', (error, socket) => {
-    // Port checks reset the connection; they are not recorded.
+    // Port checks reset the connection. They are not recorded.
     if (!closing && (error as NodeJS.ErrnoException).code !== 'ECONNRESET')
       deps.recordRefusal(
         'mqtts',

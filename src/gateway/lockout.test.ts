@@ -118,7 +118,9 @@ test('records of refusals never contain a token, also for misspelt topics', asyn
   })
 })
 
-/** A proxy appends the address that it sees; earlier entries of the header were written by the client. */
+/**
+ * Opens a gateway behind a proxy. The proxy appends the client's address to the header; the client may have written the entries before it.
+ */
 const behindAProxy = () =>
   openGateway({
     environment: {

@@ -2,7 +2,7 @@
 import type { Metrics } from '../kernel/metrics.ts'
 import type { Transport } from './tenants.ts'
 
-/** Counters of one extension and transport; looked up once for each route. */
+/** Counters of one extension and transport. Each route looks them up once. */
 export interface MessageCounts {
   recordHandled(seconds: number, status: number): void
   recordAnswer(): void
@@ -10,7 +10,7 @@ export interface MessageCounts {
 
 export interface GatewayMetrics {
   countConnection(transport: Transport, change: 1 | -1): void
-  /** `extension` is undefined if the topic names an unknown one. */
+  /** `extension` is undefined if the topic names an unknown extension. */
   messageCounts(extension: string | undefined, transport: Transport): MessageCounts
   countPush(extension: string): void
   countUnsentPush(extension: string, reason: string): void
@@ -21,7 +21,7 @@ export function createGatewayMetrics(metrics: Metrics): GatewayMetrics {
   const open = new Map<Transport, number>()
   const unreported = new Map<string, { extension: string; kind: string; count: number }>()
   const countsByKey = new Map<string, MessageCounts>()
-  // Declared first, so that it is collected first: it adds the counts since the last scrape to the counter below.
+  // This gauge is declared first and therefore collected first: collecting it adds the counts since the last scrape to the counter below.
   metrics.gauge(
     'waypost_device_connections',
     'Number of open MQTT connections of devices, by transport.',

@@ -380,7 +380,7 @@ test('a connection without credentials and a valid token is closed after the tim
   assert.deepEqual(codes, [0x87])
   for (const { client } of [known, identified, listener]) assert.ok(client.connected)
   await eventually(async () => {
-    // Refusals of one address within a second are one row.
+    // Refusals of one address within a second are combined into one row.
     const refusals = await strict.waypost.kit.db.sql`
       select count, detail from traffic_log.refusals where reason = 'stranger_timeout'`
     assert.equal(
@@ -389,7 +389,7 @@ test('a connection without credentials and a valid token is closed after the tim
     )
     assert.match(refusals[0]?.detail, /neither credentials nor a valid token within 1 s/)
   })
-  // Its endpoint has moved to another connection, but it was identified once and stays open.
+  // The endpoint of this client has moved to another connection. The client's own connection was identified once, so it stays open.
   const moved = await strict.device()
   await moved.publish(`${prefix}/json`, '1')
   await identified.publish(`${prefix}/json/1`, '1')

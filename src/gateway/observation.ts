@@ -14,7 +14,7 @@ import * as store from './store/observations.ts'
 /** Maximum number of names of one endpoint in one extension, so that a device cannot fill the table. */
 const namesMax = 200
 
-/** Maximum number of lookups in one statement, which simultaneous pushes share. */
+/** Maximum number of lookups in one statement. Simultaneous pushes share a statement. */
 const lookupsPerStatement = 500
 
 type Observations = readonly (store.ObservationKey & store.ObservationRow)[]
@@ -29,14 +29,14 @@ const DeleteTenantObservations = defineJob<{ tenantId: string }>('gateway.forget
 export interface Observation {
   /** Implements `Gateway.observe`. */
   set(endpoint: DeviceEndpoint, extension: string, name: string, observed: boolean): Promise<void>
-  /** Returns a function that says whether the endpoint observes a name. */
+  /** Returns a function that returns whether the endpoint observes a name. */
   observes(endpointId: string, extension: string): Promise<(name: string) => boolean>
 }
 
 type Deps = Pick<Kit, 'db' | 'bus' | 'jobs' | 'signals' | 'now'>
 
 export function createObservation({ db, bus, jobs, signals, now }: Deps): Observation {
-  /** The observations of an endpoint, in all extensions. Most endpoints have none, and each push asks. */
+  /** The observations of an endpoint in all extensions. They are cached, because every push needs them and most endpoints have none. */
   const cache = createCache<Observations>({ max: cachedMax })
   signals.on(ObservationsChanged, ({ endpointIds }) => {
     if (!endpointIds) cache.clear()
@@ -65,7 +65,7 @@ export function createObservation({ db, bus, jobs, signals, now }: Deps): Observ
     async set({ endpointId, tenantId }, extension, name, observed) {
       const key = { endpointId, extension }
       const rows = await store.findObservations(db.sql, key)
-      // Devices repeat `observe` at each connect: write only changes.
+      // Devices repeat `observe` at each connect, so only changes are written.
       const isOnlyRow = name !== everyName || rows.every((row) => row.name === everyName)
       if (isOnlyRow && observedBy(rows)(name) === observed) return
       if (rows.length >= namesMax && name !== everyName && !rows.some((row) => row.name === name))

@@ -41,13 +41,13 @@ async function open(localAddress = '127.0.0.1', port = portOf(fixture.mqttUrl)) 
   await once(socket, 'connect')
   return socket
 }
-/** Waits for a CONNACK that accepts. */
+/** Waits for a CONNACK that accepts the connection. */
 async function assertConnack(socket: Pick<Socket, 'once' | 'read'>) {
   const [bytes] = (await once(socket as Socket, 'data')) as [Buffer]
   assert.deepEqual([...bytes.subarray(0, 4)], [0x20, 2, 0, 0])
 }
 function waitUntilClosed(socket: Socket) {
-  // The socket ends after the unread bytes.
+  // The socket ends only after its unread bytes are read.
   socket.resume()
   return eventually(() => assert.ok(socket.destroyed || socket.readableEnded))
 }

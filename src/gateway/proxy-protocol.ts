@@ -1,6 +1,6 @@
 /**
- * Reads the header of the PROXY protocol, version 2, with which a trusted proxy says whose connection it forwards
- * (haproxy.org/download/1.8/doc/proxy-protocol.txt). Connections of other addresses have no header and are not touched.
+ * Reads the header of the PROXY protocol, version 2, in which a trusted proxy sends the address of the client
+ * (haproxy.org/download/1.8/doc/proxy-protocol.txt). Connections from other addresses have no header and are passed on unchanged.
  */
 import type { Socket } from 'node:net'
 import { SocketAddress } from 'node:net'
@@ -8,7 +8,10 @@ import { type IsProxy, plainAddress } from '../kernel/client-address.ts'
 
 const signature = Buffer.from('0d0a0d0a000d0a515549540a', 'hex')
 const headLength = 16
-/** Maximum length of the header after its fixed part: addresses take 36 bytes at most, the rest is for extensions, which are ignored. */
+/**
+ * Maximum length of the header after its fixed part. Addresses take at most 36 bytes. The rest is for protocol extensions, which are
+ * ignored.
+ */
 const restMax = 4096
 const headerMs = 5000
 /** Maximum number of connections whose header is not read yet. Only trusted proxies can open such connections. */
@@ -86,13 +89,16 @@ export function createProxyProtocol(options: {
   }
 }
 
-/** Takes exactly this many bytes, and leaves what follows in the socket; undefined if fewer have arrived. */
+/** Reads exactly `length` bytes and leaves later bytes in the socket. Returns undefined if fewer bytes have arrived. */
 const takeBytes = (socket: Socket, length: number): Buffer | undefined =>
   socket.readableLength < length ? undefined : ((socket.read(length) as Buffer | null) ?? undefined)
 
 const isHead = (head: Buffer) => head.subarray(0, 12).equals(signature) && head[12]! >> 4 === 2
 
-/** Returns the address of the client; `own` for connections of the proxy itself, such as health checks; undefined if it is malformed. */
+/**
+ * Returns the address of the client. Returns `own` for connections of the proxy itself, such as health checks, and undefined if the header
+ * is malformed.
+ */
 function addressIn(head: Buffer, rest: Buffer): string | 'own' | undefined {
   const command = head[12]! & 15
   if (command === 0) return 'own'

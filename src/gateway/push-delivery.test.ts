@@ -11,7 +11,7 @@ import { Gateway, type Sending } from './contract.ts'
 const options = { connection: await migratedDatabase(services), environment: { WAYPOST_MASTER_KEY: 'k'.repeat(40) } }
 const one = await openGateway(options)
 const two = await openGateway(options)
-/** Pushes that were handed over by node one: all devices of this file connect there. */
+/** Pushes that node one passed to a connection. All devices of this file connect to node one. */
 const handedOver: string[] = []
 one.test.handedOver = ({ endpointId }, { resourcePath }) => void handedOver.push(`${endpointId} ${resourcePath}`)
 const push = { extension: 'test', resourcePath: '/command/reboot', payload: [{ id: 1 }] }
@@ -96,7 +96,7 @@ for (const [where, from] of nodes) {
     assert.ok(await isPending(sending))
     device.send({ cmd: 'puback', messageId: messageId! })
     assert.equal(await sending.delivery, 'delivered')
-    // The next push is never acknowledged, and the session ends with the connection.
+    // The next push is never acknowledged. Its session ends with the connection, so the push is lost.
     const lost = await gateway.send(db.sql, endpointId, push)
     await device.next('publish')
     device.destroy()

@@ -1,6 +1,6 @@
 /**
- * Asks the extensions for pushes when an endpoint connects, and sends them. A few endpoints run at a time, so that a reconnecting
- * fleet does not occupy the database. An endpoint that changes connections while it is queued is served once.
+ * Collects pushes from the extensions when an endpoint connects, and sends them. Only a few endpoints are processed at a time, so that a
+ * reconnecting fleet does not occupy the database. An endpoint that changes its connection while it is queued is processed once.
  */
 import type { Kit } from '../kernel/define-service.ts'
 import type { Extension, Push } from '../kernel/device.ts'
@@ -47,7 +47,7 @@ export function createPushOnConnect(
       const endpoint = endpointOf(binding)
       try {
         const pushes = await extension.connected(endpoint)
-        // Most endpoints have no pushes: check permissions and observations only if there are some.
+        // Most endpoints have no pushes, so permissions and observations are checked only if there are some.
         if (pushes.length === 0 || !(await deps.identify.extensionOf(endpoint, extension.name))) continue
         const isObserved = pushes.some(({ name }) => name !== undefined)
           ? await deps.observation.observes(endpointId, extension.name)

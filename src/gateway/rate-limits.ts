@@ -1,7 +1,10 @@
-/** Limits messages and bytes a second, for each connection and tenant. MQTT clients above the rate are read later; HTTP gets 429. */
+/**
+ * Limits messages and bytes per second, for each connection and tenant. Messages of MQTT clients above the rate are read later; HTTP
+ * requests are rejected with 429.
+ */
 import { type Bucket, drawTokens, newBucket, type Rate, returnTokens } from '../kernel/rate-limit.ts'
 
-/** The messages and bytes that a connection or tenant may send in a second; bursts are as large. */
+/** The number of messages and bytes that a connection or tenant may send per second. A burst may have the same size. */
 export interface TrafficRate {
   messages: Rate
   bytes: Rate
@@ -24,14 +27,20 @@ export const newTraffic = (rate: TrafficRate): Traffic => ({
   bytes: newBucket(rate.bytes),
 })
 
-/** Counts a message that is handled in any case. Returns the milliseconds until the rate is below the limit again; 0 if it is. */
+/**
+ * Counts a message that is handled even if the rate is exceeded. Returns the milliseconds until the rate is below the limit again, or 0 if
+ * it is below.
+ */
 export function countTraffic(traffic: Traffic, rate: TrafficRate, at: number, bytes: number): number {
   const forMessage = drawTokens(traffic.messages, rate.messages, at)
   const forBytes = drawTokens(traffic.bytes, rate.bytes, at, bytes)
   return forMessage > forBytes ? forMessage : forBytes
 }
 
-/** Counts a message and returns 0; if the rate is exceeded, returns the milliseconds to wait. A single message may have any size. */
+/**
+ * Counts a message and returns 0. If the rate is exceeded, does not count it and returns the milliseconds to wait. A single message may
+ * have any size.
+ */
 export function admitMessage(traffic: Traffic, rate: TrafficRate, at: number, bytes: number): number {
   const wait = Math.max(drawTokens(traffic.messages, rate.messages, at), drawTokens(traffic.bytes, rate.bytes, at, 0))
   if (wait > 0) returnTokens(traffic.messages)

@@ -2,14 +2,14 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
 export interface RecheckQueue {
-  /** Adds a check; it replaces a check of the same subject that has not started. A check of a closed connection returns at once. */
+  /** Adds a check. It replaces a check of the same subject that has not started yet. A check of a closed connection returns immediately. */
   add(subject: unknown, check: () => Promise<void>): void
 }
 
 export const recheckTimes = { atOnce: 16, retryMs: 200, retryMsMax: 1000 }
 
 interface Deps {
-  /** Called when checks failed; of consecutive failures, only the 1st, 2nd, 4th, 8th … time. They are retried after `retryInMs`. */
+  /** Called when checks failed, but only at the 1st, 2nd, 4th, 8th … consecutive failure. The checks are retried after `retryInMs`. */
   logFailure(error: unknown, remaining: number, retryInMs: number): void
   stopping: AbortSignal
   times?: typeof recheckTimes
@@ -17,11 +17,14 @@ interface Deps {
 
 export function createRecheckQueue({ logFailure, stopping, times = recheckTimes }: Deps): RecheckQueue {
   const waiting = new Map<unknown, () => Promise<void>>()
-  /** Subjects that are being checked; their next check waits for this one. */
+  /** Subjects that are being checked. The next check of such a subject waits until the current check ends. */
   const active = new Set<unknown>()
   let running = false
 
-  /** Runs checks until none waits or one fails. While the database is unreachable, all others would fail, too. */
+  /**
+   * Runs checks until no check waits or one fails. After a failure the round ends, because all checks fail while the database is
+   * unreachable.
+   */
   async function round(): Promise<{ succeeded: number; error?: unknown }> {
     const outcome: { succeeded: number; error?: unknown } = { succeeded: 0 }
     const worker = async () => {
@@ -35,7 +38,7 @@ export function createRecheckQueue({ logFailure, stopping, times = recheckTimes 
           outcome.succeeded++
         } catch (error) {
           outcome.error = error
-          // The check is added at the end, so that one that always fails does not block the others.
+          // The failed check goes to the end of the queue, so that a check that always fails does not block the others.
           if (!waiting.has(subject)) waiting.set(subject, check)
         }
         active.delete(subject)
@@ -63,7 +66,7 @@ export function createRecheckQueue({ logFailure, stopping, times = recheckTimes 
       waiting.set(subject, check)
       if (running) return
       running = true
-      // The start is delayed, so that many checks that are added together run together.
+      // The start is delayed until the end of this turn, so that checks that are added together run together.
       queueMicrotask(run)
     },
   }

@@ -1,6 +1,6 @@
 /**
- * Checks affected connections again when credentials, a tenant or its required authentication change, and all connections after a reset.
- * A check that fails is retried. Changes of tokens and endpoints are handled in bindings.ts.
+ * Checks the affected connections again when credentials, a tenant or its required authentication change. After a reset, checks all
+ * connections. A check that fails is retried. bindings.ts handles changes of tokens and endpoints.
  */
 import type { Kit } from '../kernel/define-service.ts'
 import type { Bindings } from './bindings.ts'

@@ -202,15 +202,15 @@ test('X.509: a client with a certificate of the platform may connect over TLS un
   await sensor.publish(`${prefix}/json/1`, '1')
   await sensor.receives(`${prefix}/json/1/status`)
   assert.equal((await admin(`GET /api/v1/x509-credentials/${issued.id}`)).body.state, 'Active')
-  // The certificate is accepted without its chain too.
+  // The certificate is also accepted without its chain.
   const alone = await aDevice(fixture.mqttsUrl, { ...tls, cert: issued.certificate, key: issued.privateKey })
   assert.ok(alone.client.connected)
 
   await admin(`PATCH /api/v1/x509-credentials/${issued.id}/state`, { state: 'Suspended' })
   await sensor.closed(quick)
   await alone.closed(quick)
-  // The refusal is recorded for the tenant that issued the certificate. The attempt is repeated, because refusals within a second
-  // become one row.
+  // The refusal is recorded for the tenant that issued the certificate. The attempt is repeated, because refusals within one second share a
+  // row.
   await eventually(async () => {
     await assert.rejects(open(), { code: 4 })
     const [row] = await waypost.kit.db.sql`
@@ -312,7 +312,7 @@ test('after a reset, all permissions of open connections are checked again', asy
   const three = await device({ username: `${username}@default`, password })
   await one.publish(`${lost.prefix}/json`, '1')
   await two.publish(`${kept.prefix}/json`, '1')
-  // The rows are changed without an event, as by a restore.
+  // The rows are changed without an event, as a restore does.
   await db.sql`update tokens.tokens set status = 'Revoked' where endpoint_id = ${lost.endpointId}`
   await db.sql`update credentials.basic set state = 'Revoked' where id = ${id}`
   await resetAllNodes(db.sql)
@@ -329,7 +329,7 @@ test('a check of open connections that fails is retried until it succeeds', asyn
   await anonymous.publish(`${lost.prefix}/json`, '1')
   await db.sql`update tokens.tokens set status = 'Revoked' where endpoint_id = ${lost.endpointId}`
   await db.sql`update credentials.basic set state = 'Revoked' where id = ${id}`
-  // No permission can be read until the tables have their names again.
+  // Permissions cannot be read until the tables have their original names again.
   await db.sql.unsafe('alter table tokens.tokens rename to hidden; alter table credentials.basic rename to hidden')
   await resetAllNodes(db.sql)
   const open = () => [anonymous.client.connected, authenticated.client.connected]

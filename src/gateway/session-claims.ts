@@ -1,6 +1,6 @@
 /**
- * Decides which node owns the session of a client: the one with the latest CONNECT (MQTT-3.1.4-3). Each CONNECT gets a growing claim
- * number (`store/holders.ts`) and signals the previous node, which closes its connection, writes the session and releases it.
+ * Decides which node has the session of a client: the node with the latest CONNECT (MQTT-3.1.4-3). Each CONNECT gets a growing claim number
+ * (`store/holders.ts`) and signals the previous node. That node closes its connection, writes the session and releases it.
  */
 import { monotonicMs, sleep } from '../kernel/clock.ts'
 import type { Sql } from '../kernel/db.ts'
@@ -11,25 +11,28 @@ import { type Claim, MessagesQueued, SessionsClaimed, SessionsReleased } from '.
 
 export interface SessionClaims {
   nodeId: string
-  /** Returns true if this is another node that is alive. */
+  /** Returns true if the id belongs to another node, and that node is alive. */
   isOtherNode(nodeId: string | null | undefined): nodeId is string
-  /** The functions `announce…` send signals with the commit of `sql`, each entry to its node. */
+  /** The functions `announce…` send a signal to the node in each entry, with the commit of `sql`. */
   announceClaims(sql: Sql, claims: { to: string; claim: Claim }[]): Promise<void>
   announceReleases(sql: Sql, sessions: { to: string; key: string }[]): Promise<void>
   announceQueued(sql: Sql, sessions: { to: string; key: string }[]): Promise<void>
-  /** Starts listening for the release of a session. Call it before the session is loaded, so that no signal is missed. */
+  /** Starts waiting for the release of a session. Call it before the session is loaded, so that no signal is missed. */
   expectRelease(key: string): Expectation
 }
 
 export interface Expectation {
-  /** Resolves when the holder has written the session, or after a time-out. */
+  /** Resolves when the node `holder` has written the session, or after a time-out. */
   released(holder: string): Promise<void>
   end(): void
 }
 
-/** After this time the session is used as it was last stored. */
+/** After this time, the session is used in the state that was stored last. */
 const waitMs = 1500
-/** After three time-outs, this node does not wait for the other node for 5 s: all clients of that node may be reconnecting here. */
+/**
+ * After three time-outs, this node does not wait for the other node for 5 s. The other node may have failed, and then all its clients
+ * reconnect here.
+ */
 const missesMax = 3
 const silentMs = 5000
 
@@ -44,7 +47,7 @@ export function createSessionClaims(
   signals.on(SessionsClaimed, ({ claims }, by) => {
     for (const claim of claims) sessions()?.yield({ ...claim, by })
   })
-  // Fetches run one after the other, so that a message that two signals announce is fetched once.
+  // Fetches run one after the other, so that a message that two signals name is fetched once.
   let fetching = Promise.resolve()
   signals.on(MessagesQueued, ({ keys }) => {
     fetching = fetching.then(() => sessions()?.fetch(keys)).catch((error) => queuedMessagesNotRead(log, { err: error }))
@@ -100,7 +103,7 @@ export function createSessionClaims(
   }
 }
 
-/** Creates the claims of a node that is the only one on its database, for tests. */
+/** Creates session claims for tests in which only one node uses the database. */
 export const singleNodeClaims = (nodeId: string): SessionClaims => ({
   nodeId,
   isOtherNode: (_other): _other is string => false,

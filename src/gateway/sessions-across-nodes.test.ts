@@ -25,7 +25,7 @@ function codesOf({ client }: TestDevice) {
   return codes
 }
 const { username, password } = await one.aBasicCredential()
-/** Connects with credentials, because an anonymous client would have to present its tokens again. */
+/** The client connects with credentials, because an anonymous client would have to present its tokens again. */
 const session = (clientId: string) => ({
   clientId,
   clean: false,
@@ -40,7 +40,7 @@ test('a push reaches an endpoint that is connected to another node', async () =>
   await sensor.publish(`${prefix}/json`, '1')
   await eventually(async () => assert.equal(await two.gateway.send(endpointId, push), 'delivered'))
   await sensor.receives(`${prefix}/command/reboot/status`)
-  // The endpoint moves between nodes: the connection that sent last has it.
+  // The endpoint moves between nodes: the connection that sent the last message represents it.
   const moved = await two.device()
   await moved.publish(`${prefix}/json`, '1')
   await eventually(async () => assert.equal((await two.metadataOf(endpointId)).connected, true))
@@ -84,7 +84,7 @@ test('messages that are identified after their connection has closed do not move
     .on('error', () => {})
     .end(Buffer.concat([connectPacket, publishPacket, packet(0xe0)]))
   await eventually(() => assert.equal(one.test.messages.length, messagesBefore + 1))
-  // Connectivity is written every 50 ms; wait until after the next batch.
+  // Connectivity is written every 50 ms, so the test waits until after the next batch.
   await sleep(120)
   assert.ok(two.gateway.isConnected(endpointId))
   assert.equal((await two.metadataOf(endpointId)).connected, true)
@@ -123,7 +123,7 @@ test('a session moves to the new node with its subscriptions, unacknowledged and
   const first = await one.device(session('mover'))
   await first.client.subscribeAsync(`${prefix}/#`, { qos: 1 })
   await eventually(() => assert.ok(one.gateway.isConnected(endpointId)))
-  // The client does not acknowledge this message, which only its node has in memory.
+  // The client does not acknowledge this message, which exists only in the memory of its node.
   first.client.handleMessage = () => {}
   const { delivery } = await one.gateway.startSend(endpointId, push)
   await first.receives(`${prefix}/command/reboot/status`)
@@ -134,7 +134,8 @@ test('a session moves to the new node with its subscriptions, unacknowledged and
   assert.equal(await delivery, 'queued')
   await eventually(() => assert.ok(two.gateway.isConnected(endpointId) && !one.gateway.isConnected(endpointId)))
   await eventually(async () => assert.equal((await two.metadataOf(endpointId)).connected, true))
-  // The first node queues the message or sends it to the connection, depending on whether it knows the new node. It arrives in both cases.
+  // If the first node knows about the new connection, it sends the message there; otherwise it queues the message. The message arrives in
+  // both cases.
   for (const n of [2, 3, 4]) {
     assert.notEqual(await one.gateway.send(endpointId, { ...push, payload: n }), 'offline')
     assert.equal((await second.receives(`${prefix}/command/reboot/status`)).json, n)
@@ -263,7 +264,7 @@ test('a CONNECT waits only a short time for a node that does not release the ses
   const waiting = await one.device(session('stuck'))
   await waiting.client.subscribeAsync(`${prefix}/#`, { qos: 1 })
   await waiting.end()
-  // A node that has just stopped still has this row.
+  // This row belongs to a node that has just stopped.
   await sql`insert into kernel.nodes (id, version) values ('stopped', 'test')`
   const [row] = await sql`select session_key from gateway.sessions where session_key like '%stuck'`
   await eventually(async () =>

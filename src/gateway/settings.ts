@@ -68,7 +68,7 @@ export const gatewaySettings = defineSettings(
     MQTT_STRANGER_SECONDS: {
       kind: 'integer',
       default: '600',
-      // Timers of Node.js overflow after 24 days.
+      // The range is limited, because timers of Node.js overflow after 24 days.
       range: [0, 7 * 24 * 3600],
       meaning:
         'seconds after which a connection is closed that has presented neither credentials nor a valid token; 0: never',
@@ -114,13 +114,13 @@ export const gatewaySettings = defineSettings(
       .filter(Boolean),
     proxyProtocol: value.MQTT_PROXY_PROTOCOL,
     connectTimeoutSeconds: value.MQTT_CONNECT_TIMEOUT_SECONDS,
-    /** Maximum number of connections from one address; 0: only the total is limited. */
+    /** Maximum number of connections from one address. 0 means that only the total is limited. */
     connectionsPerAddress: value.MQTT_CONNECTIONS_PER_ADDRESS,
     /** Maximum number of connections from one address that have presented neither credentials nor a valid token. */
     anonymousPerAddress: value.MQTT_STRANGERS_PER_ADDRESS,
-    /** 0: no time-out. */
+    /** Seconds until an anonymous connection is closed; 0 disables the time-out. */
     anonymousSeconds: value.MQTT_STRANGER_SECONDS,
-    /** Rate limits a second; 0: no limit. */
+    /** Rate limits per second; 0 means no limit. */
     messagesPerConnection: value.DEVICE_MESSAGES_PER_CONNECTION,
     messagesPerTenant: value.DEVICE_MESSAGES_PER_TENANT,
     bytesPerConnection: value.DEVICE_BYTES_PER_CONNECTION,

@@ -1,21 +1,24 @@
-/** Signals between nodes about devices. All but `ObservationsChanged` go to the one node concerned. */
+/** Signals between nodes about devices. Each goes to the one node concerned, except `ObservationsChanged`, which goes to all nodes. */
 import type { Push } from '../kernel/device.ts'
 import { defineSignal } from '../kernel/signals.ts'
 import type { Delivery } from './contract.ts'
 
-/** A CONNECT that takes over a session. `clean`: the client starts clean, so the stored session is discarded. */
+/** A CONNECT that takes over a session. `clean` is true if the client starts clean; the stored session is then discarded. */
 export interface Claim {
   key: string
   claim: number
   clean: boolean
 }
 
-/** Informs the previous node of endpoints that they are now connected to the sending node, by bindings with these numbers. */
+/**
+ * Informs the nodes that had the connections of these endpoints before. The endpoints are now connected to the sending node; each entry has
+ * the number of the new binding.
+ */
 export const EndpointsMoved = defineSignal<{ endpoints: [endpointId: string, number: number][] }>(
   'gateway.endpoints-moved',
 )
 
-/** Informs the previous node of clients that they have connected to the sending node. */
+/** Informs the nodes that had these clients before that the clients have connected to the sending node. */
 export const SessionsClaimed = defineSignal<{ claims: Claim[] }>('gateway.sessions-claimed')
 
 /** Informs the claiming node that the state of these sessions is written. */
@@ -24,14 +27,17 @@ export const SessionsReleased = defineSignal<{ keys: string[] }>('gateway.sessio
 /** Informs the node of connected clients that messages were queued in their sessions. */
 export const MessagesQueued = defineSignal<{ keys: string[] }>('gateway.messages-queued')
 
-/** Informs all nodes that devices have stopped or restarted pushes; without ids, any device may have. */
+/** Informs all nodes that devices have stopped or restarted pushes. Without ids, the observations of any device may have changed. */
 export const ObservationsChanged = defineSignal<{ endpointIds?: string[] }>('gateway.observations-changed')
 
 /** Forwards a push to the node that has the connection of the endpoint. */
 export const PushForwarded = defineSignal<{
   id: string
   endpointId: string
-  /** The push: plain in a signal that is sent immediately, `sealed` in one that is stored in a row, because it may hold secrets. */
+  /**
+   * The content of the push. It is plain in a signal that is sent immediately. It is `sealed` in a signal that is stored in a row, because
+   * a push may contain secrets.
+   */
   push?: Push
   sealed?: string
   /** The node that waits for the outcome. */

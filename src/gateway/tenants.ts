@@ -38,9 +38,9 @@ export function createTenants(
   rate: TrafficRate,
 ): Tenants {
   const tenants = new Map<string, Tenant>()
-  /** Tenants whose cached state is valid. */
+  /** Tenants whose cached data is valid. */
   const upToDate = new WeakSet<Tenant>()
-  /** Loads a tenant once for concurrent callers. */
+  /** Makes concurrent callers share one load of a tenant. */
   const loadOnce = createSingleFlight<Tenant | undefined>()
   const listeners: ((tenantId: string | undefined) => void)[] = []
 
@@ -78,7 +78,7 @@ export function createTenants(
       ])
       if (!realm) return undefined
       const known = tenants.get(tenantId)
-      // An event arrived during the read and is newer: read again.
+      // An event that arrived during the read is newer, so the tenant is read again.
       if (known && known.generation !== before) continue
       const tenant = known ?? newTenant(tenantId)
       tenant.available = realm.status === 'AVAILABLE'

@@ -1,6 +1,6 @@
 /**
- * Parses the topics of devices (1/KP): `kp1/<version>/<extension>/<token>[/<resource path…>][/<request id>]`. Runs for every message
- * and therefore allocates no arrays. Every slash is significant.
+ * Parses the topics of devices (1/KP): `kp1/<version>/<extension>/<token>[/<resource path…>][/<request id>]`. The parser runs for every
+ * message and therefore allocates no arrays. Every slash is significant.
  */
 export interface Topic {
   versionName: string
@@ -37,7 +37,7 @@ export const topicProblems: Record<TopicProblem, string> = {
 
 export const topicLengthMax = 2048
 export const tailLevelsMax = 32
-/** 4/ESP allows 32 bits. Larger ids are accepted too, because some clients use milliseconds. */
+/** 4/ESP allows only 32 bits. Larger ids are accepted too, because some clients use the time in milliseconds as request id. */
 export const requestIdMax = Number.MAX_SAFE_INTEGER
 
 const protocolPrefix = 'kp1/'
@@ -45,7 +45,7 @@ const slash = 47
 const zero = 48
 const nine = 57
 
-/** Returns where the prefix `kp1/<version>/<extension>/<token>` ends; -1 if the topic has no such prefix. */
+/** Returns the index at which the prefix `kp1/<version>/<extension>/<token>` ends, or -1 if the topic has no such prefix. */
 export function prefixEnd(topic: string): number {
   if (!topic.startsWith(protocolPrefix)) return -1
   const version = topic.indexOf('/', 4)
@@ -73,14 +73,14 @@ export function readTopic(topic: string): Topic | TopicProblem {
   }
 }
 
-/** Returns the key by which the lockout counts tokens: a token is valid for its version only. */
+/** Returns the key by which the lockout counts tokens. It contains the version, because a token is valid for its version only. */
 export const tokenKeyOf = ({ versionName, token }: Topic) => `${versionName}/${token}`
 
-/** Parses the part behind the prefix. The last level is a request id if it has digits only. */
+/** Parses the part after the prefix. The last level is a request id if it consists of digits. */
 export function readTail(topic: string, end: number): Tail | TopicProblem {
   const { length } = topic
   if (length > topicLengthMax) return 'too_long'
-  // Count levels only if the text is long enough to have that many.
+  // Levels are counted only if the text is long enough to exceed the limit.
   if (length - end > tailLevelsMax && countLevels(topic, end) > tailLevelsMax) return 'too_deep'
   let idStart = length
   while (idStart > end && isDigit(topic.charCodeAt(idStart - 1))) idStart--
@@ -130,7 +130,10 @@ function sameLevel(a: string, aFrom: number, aTo: number, b: string, bFrom: numb
   return true
 }
 
-/** Returns the endpoint whose version and token a filter names without wildcards, or undefined. The extension may be a wildcard. */
+/**
+ * Returns the version, extension and token of a filter that names an endpoint, or undefined. Version and token must not be wildcards; the
+ * extension may be.
+ */
 export function endpointOfFilter(filter: string): Topic | undefined {
   if (filter.length > topicLengthMax) return undefined
   const topic = readTopic(filter)

@@ -1,9 +1,8 @@
 import { monotonicMs, sleep } from './clock.ts'
 
 /**
- * Collects requests into batches: requests that arrive while a batch runs form the next one, so that many devices that reconnect
- * cost only a few queries, on one database connection. The first request runs immediately. Further batches start at most every
- * `everyMs`, or earlier if `batchMax` requests wait. `everyMs` may be a function of the number of requests in the last batch.
+ * Collects requests into batches: requests that arrive while a batch runs form the next one. The first batch runs immediately; further ones
+ * start at most every `everyMs`, or earlier if `batchMax` requests wait. `everyMs` may be a function of the size of the last batch.
  */
 export function createBatcher<Q, A>(
   processBatch: (requests: Q[]) => Promise<(A | undefined)[]>,

@@ -45,7 +45,7 @@ test('every node receives an event of any size, and one node handles it', async 
   await eventually(() => assert.equal(one.handled.length + two.handled.length, 10))
   await one.publish('x'.repeat(100_000))
   await eventually(() => assert.equal(two.received.at(-1)!.length, 100_000))
-  // A bulky event is delivered on its own node only.
+  // A bulky event is delivered only to subscribers on the node that published it.
   await one.publish('x'.repeat(10_000), Bulky)
   await one.publish('last')
   await eventually(() => assert.equal(two.received.at(-1), 'last'))
@@ -78,7 +78,7 @@ test('a transaction that publishes stores one signal, which is sent once after t
   })
   assert.equal(storedSignals, 1)
   await eventually(() => assert.deepEqual(two.received, ['first']))
-  // A NOTIFY of the transaction itself would be an additional notification.
+  // If the transaction itself sent a NOTIFY, there would be an additional notification.
   await one.publish('second')
   await eventually(() => assert.deepEqual(two.received, ['first', 'second']))
   assert.equal(notifications.length, 2)

@@ -121,7 +121,7 @@ test('publishAll delivers each event to all subscribers in order, with the commi
       }),
     ],
   })
-  // Texts that JSON and PostgreSQL arrays escape differently.
+  // JSON and PostgreSQL arrays escape these texts differently.
   const things = ['a', 'b,{}"\\', 'é\n', 'NULL', '']
   const all = Array.from({ length: 60 }, (_, n) => ({ tenantId: 't', thing: things[n % things.length]!, n }))
   await kit.db.tx(async (sql) => {

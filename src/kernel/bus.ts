@@ -1,7 +1,7 @@
 /**
- * Events. `publish` stores them in the transaction of the change. `handle` registers a durable handler: it runs at least once, in order
- * per key (outbox.ts). `record` is for frequent events that their receiver stores itself. `subscribe` is for caches: it is called on
- * every node after the commit, and `onReset` when events may have been lost.
+ * Events. `publish` stores them in the transaction of the change. `handle` registers a durable handler, which runs at least once and in
+ * order per key (outbox.ts). `record` is for frequent events that their receiver stores itself. `subscribe` and `onReset` are for caches,
+ * on every node.
  */
 import type { Db, Sql } from './db.ts'
 import type { Log } from './log.ts'
@@ -14,7 +14,7 @@ export interface EventType<P> {
   name: string
   description: string
   key(payload: P): string
-  /** True if payloads are too large for messages between nodes: subscribed functions run on the publishing node only. */
+  /** True if payloads are too large for signals between nodes. Subscribed functions then run on the publishing node only. */
   bulky: boolean
 }
 
@@ -37,8 +37,8 @@ export function defineEvent<P extends { tenantId: string }>(
 const partBytesMax = 6000
 
 /**
- * Splits a long list into parts of moderate size, one for each event, so that a handler does a limited amount of work in its
- * transaction. `toJson` returns the part of an item that is in the event.
+ * Splits a long list into parts of moderate size, one for each event. The work of a handler in its transaction is thereby limited. `toJson`
+ * returns the data of an item that the event contains.
  */
 export function* splitForEvents<T>(items: Iterable<T>, toJson: (item: T) => unknown = (item) => item): Generator<T[]> {
   let part: T[] = []
@@ -57,11 +57,11 @@ export function* splitForEvents<T>(items: Iterable<T>, toJson: (item: T) => unkn
 }
 
 export interface PublishOptions {
-  /** Calls subscribed functions on this node only, for frequent events of single devices. Durable handlers are not affected. */
+  /** Calls the subscribed functions on this node only. This is for frequent events of single devices. Durable handlers are not affected. */
   thisNodeOnly?: boolean
 }
 
-/** Where an event comes from. Members that the publisher does not know are absent. */
+/** The origin of an event. Fields that the publisher does not know are absent. */
 export interface EventOrigin {
   tenantId: string
   applicationName?: string | undefined
@@ -69,9 +69,12 @@ export interface EventOrigin {
   endpointId?: string | undefined
 }
 
-/** Stores events itself, in the transaction of their publisher. */
+/** A receiver that stores events itself, in the transaction of their publisher. */
 export interface Recorder<P> {
-  /** Returns whether events of this origin are recorded. It is called for every event, before the payload is built. If in doubt it returns true, so that no event is lost. */
+  /**
+   * Returns whether events of this origin are recorded. It is called for every event, before the payload is built. In case of doubt it must
+   * return true, so that no event is lost.
+   */
   wants(origin: EventOrigin): boolean
   /** Called with the wanted events, in the transaction that publishes them. */
   record(sql: Sql, payloads: P[]): Promise<void>
@@ -79,28 +82,28 @@ export interface Recorder<P> {
 
 export interface Bus {
   publish<P>(sql: Sql, event: EventType<P>, payload: P): Promise<void>
-  /** Publishes several events with two statements, whatever their number. */
+  /** Publishes several events. Two statements are enough for any number of events. */
   publishAll<P>(sql: Sql, event: EventType<P>, payloads: P[], options?: PublishOptions): Promise<void>
   /** Registers a function that is called on every node after the commit; used to invalidate caches. */
   subscribe<P>(event: EventType<P>, listener: (payload: P) => void): void
   /** Registers a function that is called when events may have been lost. */
   onReset(listener: () => void): void
-  /** Returns whether there are subscribers, for events that are expensive to build. */
+  /** Returns whether there are subscribers. A publisher can call it before it builds an expensive event. */
   hasSubscribers<P>(event: EventType<P>): boolean
-  /** Returns whether events of this origin have a receiver, for frequent events that are expensive to build. */
+  /** Returns whether any receiver wants events of this origin. A publisher can call it before it builds a frequent and expensive event. */
   isWanted<P>(event: EventType<P>, origin: EventOrigin): boolean
   /** Registers a receiver that stores events itself. */
   record<P extends EventOrigin>(event: EventType<P>, recorder: Recorder<P>): void
   /** Registers a durable handler; `subscription` is its unique name, such as `register.delete-filters`. */
   handle<P>(subscription: string, event: EventType<P>, handler: (sql: Sql, payload: P) => Promise<void>): void
-  /** With `workers`, this process delivers events to durable handlers. */
+  /** Starts the bus. With `workers`, this process delivers events to durable handlers. */
   start(options: { workers: boolean }): Promise<void>
   stop(): Promise<void>
   /** Resolves when no event is due, for tests and a clean shutdown. */
   settled(): Promise<void>
 }
 
-/** Carries published events to the caches of every node. */
+/** Delivers published events to the subscribed functions of all nodes. */
 const Published = defineSignal<{ event: string; payloads: unknown[] }>('kernel.event')
 
 export function createBus(deps: {
@@ -109,7 +112,7 @@ export function createBus(deps: {
   nodeId: string
   log: Log
   metrics: Metrics
-  /** Maximum number of concurrent transactions with durable handlers; the other connections stay free for requests. */
+  /** Maximum number of concurrent transactions with durable handlers. The other database connections stay free for requests. */
   workers: number
 }): Bus {
   const { signals } = deps

@@ -6,15 +6,15 @@ import { LRUCache } from 'lru-cache'
 import type { Bus, EventType } from './bus.ts'
 
 export interface Cache<V> {
-  /** Returns the value if it is cached; counts as a use. */
+  /** Returns the value if it is cached. The call counts as a use of the entry. */
   get(key: string): V | undefined
-  /** Loads a value that is not cached. Failures and `undefined` are not cached: unknown names must not evict known ones. */
+  /** Returns the cached value, or loads it. Failures and `undefined` are not cached, because unknown names must not evict known ones. */
   read(key: string, load: () => Promise<V | undefined>): Promise<V | undefined>
   set(key: string, value: V): void
   drop(key: string): void
-  /** Returns the values of a group. Needs `groupOf`. */
+  /** Returns the values of a group. Requires `groupOf`. */
   ofGroup(group: string): V[]
-  /** Drops all entries of a group, or only those that match. Needs `groupOf`. */
+  /** Drops all entries of a group, or only those that match. Requires `groupOf`. */
   dropGroup(group: string, matches?: (value: V) => boolean): void
   clear(): void
   /** Drops the entries whose keys an event contains. */
@@ -23,17 +23,17 @@ export interface Cache<V> {
 }
 
 export interface CacheOptions<V> {
-  /** Maximum size, in entries, or in bytes if `sizeOf` is given. */
+  /** Maximum size: a number of bytes if `sizeOf` is given, otherwise a number of entries. */
   max: number
   /** Bytes of a value, without its key. A value larger than an eighth of `max` is returned but not cached. */
   sizeOf?(value: V): number
   /** Group of a value, such as its tenant. The entries of a group can be dropped without visiting the others. */
   groupOf?(value: V): string
-  /** Returns whether a value has expired; it then counts as not cached. */
+  /** Returns whether a value has expired. An expired value counts as not cached. */
   isExpired?(value: V): boolean
   /** Called with every value that leaves the cache, whatever the reason. */
   onDrop?(value: V): void
-  /** Needed for `dropOn`. If events may have been lost, the whole cache is cleared. */
+  /** Required for `dropOn`. If events may have been lost, the whole cache is cleared. */
   bus?: Pick<Bus, 'subscribe' | 'onReset'>
 }
 
@@ -41,11 +41,11 @@ const entryShareMax = 1 / 8
 /** Estimated bytes of an entry in addition to its key and value. */
 const entryBytes = 200
 
-/** A running load, shared by all callers that read the key meanwhile. */
+/** A running load. All callers that read the key meanwhile share it. */
 interface Load<V> {
   loading: Promise<V | undefined>
   isOutdated: boolean
-  /** Groups that were dropped meanwhile. Whether the value belongs to one of them is known only when it is loaded. */
+  /** Groups that were dropped during the load. Only the loaded value shows whether it belongs to one of them. */
   dropped: { group: string; matches: ((value: V) => boolean) | undefined }[] | undefined
 }
 
@@ -71,7 +71,10 @@ export function createCache<V extends {}>(options: CacheOptions<V>): Cache<V> {
     else groups.set(group, new Set([key]))
   }
 
-  /** Returns whether a group of the value was dropped during its load. A key that was missing may exist after the change of a group. */
+  /**
+   * Returns whether the group of the value was dropped during its load. A missing value counts as dropped too, because the change may have
+   * created it.
+   */
   const wasDropped = ({ dropped }: Load<V>, value: V | undefined) =>
     dropped !== undefined &&
     (value === undefined ||
@@ -161,8 +164,8 @@ function createEntries<V extends {}>(options: CacheOptions<V>, groups: Map<strin
     }
     onDrop?.(value)
   }
-  // The cache is bounded by size even if entries are counted: with `max`, lru-cache would allocate memory for all of them at
-  // once.
+  // The cache is bounded by size even if entries are counted, because with the option `max`, lru-cache would allocate memory for all
+  // entries at once.
   return new LRUCache<string, V>({
     maxSize: max,
     maxEntrySize: sizeOf ? max * entryShareMax : max,

@@ -34,7 +34,7 @@ suite('with a number of proxies', () => {
     ['1', '::FFFF:c000:0201', '192.0.2.1'],
     ['1', '[::ffff:192.0.2.1]:80', '192.0.2.1'],
     ['1', 'fe80::1%eth0', 'fe80::1'],
-    // An entry that is not an address is ignored: the proxy that sent it counts as the client.
+    // An entry that is not an address is ignored. The proxy that sent it then counts as the client.
     ['1', 'unknown', '10.0.0.1'],
     ['1', '192.0.2.1, unknown', '10.0.0.1'],
     ['1', '192.0.2.1,', '10.0.0.1'],

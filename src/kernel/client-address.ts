@@ -1,11 +1,11 @@
 /**
- * Determines the address of a client, also behind proxies: X-Forwarded-For is read from the right, for as long as the entries
- * were written by trusted proxies.
+ * Determines the address of a client, even behind proxies. X-Forwarded-For is read from right to left, as long as the address that wrote
+ * the entry is a trusted proxy.
  */
 import type { IncomingMessage } from 'node:http'
 import type { BlockList } from 'node:net'
 
-// An import would load the module at every command, which takes 5 ms; few commands use a block list.
+// An import would load the module for every command, which takes 5 ms. Only few commands use a block list.
 const net = process.getBuiltinModule('node:net')
 
 /** Returns whether the address is a trusted proxy. `distance` counts hops; the peer of the connection has distance 0. */
@@ -16,7 +16,7 @@ export const noProxy: IsProxy = () => false
 /** Maximum number of proxies in a row; more are a mistake or an attack. */
 const proxiesMax = 16
 
-/** Parses WAYPOST_TRUST_PROXY. Returns a text with the expected values if it is invalid. */
+/** Parses WAYPOST_TRUST_PROXY. If the value is invalid, returns a text with the expected values. */
 export function readTrustProxy(value: string): IsProxy | string {
   if (value === 'off') return noProxy
   if (/^\d+$/.test(value)) {
@@ -48,7 +48,10 @@ function addNetwork(networks: BlockList, text: string): string | undefined {
 const isInNetworks = (networks: BlockList, address: string) =>
   net.isIP(address) !== 0 && networks.check(address, address.includes(':') ? 'ipv6' : 'ipv4')
 
-/** Canonical text of an address: lower case, without leading zeros, IPv4-mapped addresses as IPv4; undefined if it is none. */
+/**
+ * Returns the canonical text of an address: lower case, without leading zeros, IPv4-mapped addresses as IPv4. Returns undefined if the text
+ * is not an address.
+ */
 function canonicalAddress(text: string): string | undefined {
   const family = net.isIP(text)
   if (family === 0) return undefined
@@ -67,13 +70,13 @@ function addressOfEntry(entry: string): string | undefined {
 }
 
 /**
- * Returns the nearest address that is not a trusted proxy. An entry that is not an address ends the search: then the proxy that
- * sent it counts as the client.
+ * Returns the nearest address that is not a trusted proxy. An entry that is not an address ends the search. The proxy that sent it then
+ * counts as the client.
  */
 export function clientAddress({ socket, headers }: IncomingMessage, isProxy: IsProxy): string {
   let address = plainAddress(socket.remoteAddress)
   if (!isProxy(address, 0)) return address
-  // Node.js joins several headers of this name in their order.
+  // If there are several headers of this name, Node.js joins them in their order.
   let rest = headers['x-forwarded-for']?.toString()
   for (let distance = 0; rest !== undefined && distance < proxiesMax && isProxy(address, distance); distance++) {
     const comma: number = rest.lastIndexOf(',')
@@ -85,7 +88,10 @@ export function clientAddress({ socket, headers }: IncomingMessage, isProxy: IsP
   return address
 }
 
-/** Returns the key by which limits count an address: IPv4 as it is, IPv6 as its /64, because a single host has a whole /64. */
+/**
+ * Returns the key under which limits count an address. IPv4 addresses stay as they are. IPv6 addresses become their /64 network, because a
+ * single host has a whole /64.
+ */
 export function networkOf(clientAddress: string): string {
   const address = clientAddress.includes(':') ? plainAddress(clientAddress) : clientAddress
   if (!address.includes(':')) return address

@@ -1,9 +1,9 @@
-/** Returns the current time. Code that needs the time is given a clock, so that tests can replace it. */
+/** Returns the current time. Code that needs the time gets a clock as a parameter, so that tests can replace it. */
 export type Clock = () => Date
 
 export const systemClock: Clock = () => new Date()
 
-/** Returns milliseconds that never decrease: for durations, not for dates. */
+/** Returns milliseconds that never decrease. They measure durations and are not dates. */
 export const monotonicMs = () => performance.now()
 
 export const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))

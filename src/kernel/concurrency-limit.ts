@@ -1,14 +1,20 @@
 /**
- * Limits concurrent work in total, per tenant and per caller. A bounded number of excess tasks waits for a bounded time; the others
- * get 429. Tenants take turns, and so do the callers of a tenant, so that many tasks of one do not delay the others.
+ * Limits concurrent work in total, per tenant and per caller. A limited number of excess tasks waits for a limited time; all others get
+ * 429. Tenants take turns, and so do the callers of a tenant, so that many tasks of one caller do not delay the others.
  */
 import type { Ctx } from './contract.ts'
 import { CallerDisconnected, TooManyRequests } from './errors.ts'
 
 export interface ConcurrencyLimit {
-  /** If the caller of `waitingFor` disconnects, its task leaves the queue and this rejects with `CallerDisconnected`. */
+  /**
+   * Runs the work as soon as the limit allows it. If the caller of `waitingFor` disconnects, its task leaves the queue and the promise
+   * rejects with `CallerDisconnected`.
+   */
   run<T>(tenantId: string, work: () => Promise<T>, waitingFor?: WaitingFor, caller?: string): Promise<T>
-  /** Resolves when work may start that is not a single promise. Call the returned function exactly once, when the work ends. */
+  /**
+   * Resolves when work may start. Use it for work that is not a single promise. Call the returned function exactly once, when the work
+   * ends.
+   */
   enter(tenantId: string, caller?: string, waitingFor?: WaitingFor): Promise<() => void>
   /** Number of waiting tasks. */
   readonly waiting: number
@@ -21,20 +27,20 @@ export interface ConcurrencyLimits {
   /** Maximum for all tenants together. */
   total?: number
   perTenant?: number
-  /** For one named caller: less than `perTenant`, so that a single caller cannot use up the limit of its tenant. */
+  /** Maximum for one named caller. It is less than `perTenant`, so that a single caller cannot use up the limit of its tenant. */
   perCaller?: number
   /** With 0, work that cannot start immediately is rejected. */
   waitingPerTenant?: number
   waitingTotal?: number
-  /** Infinity: without a time limit. */
+  /** Maximum time that a task waits; Infinity means no limit. */
   waitMs?: number
-  /** Creates the error for rejected work, instead of 429. */
+  /** Creates the error for rejected work; without it, the error is 429. */
   rejection?(): Error
 }
 
 interface Task {
   tenantId: string
-  /** Includes the tenant id, because names of callers are unique only within their tenant. */
+  /** The caller with its tenant id, because names of callers are unique only within their tenant. */
   caller: string | undefined
 }
 
@@ -111,7 +117,7 @@ export function createConcurrencyLimit(limits: ConcurrencyLimits): ConcurrencyLi
           fail(rejection())
         },
       }
-      // At a deadline or a stop of the process the task stays in the queue, because running requests are still answered.
+      // At a deadline or when the process stops, the task stays in the queue, because running requests are still answered.
       const abort = () => {
         if (!CallerDisconnected.is(signal!.reason)) return
         clearTimeout(timer)
@@ -143,7 +149,7 @@ export function createConcurrencyLimit(limits: ConcurrencyLimits): ConcurrencyLi
   }
 }
 
-/** Runs work after `entered`, and leaves whether it succeeds or fails. */
+/** Waits for `entered`, then runs the work. Calls the returned function at the end, whether the work succeeds or fails. */
 async function runBetween<T>(entered: Promise<() => void>, work: () => Promise<T>): Promise<T> {
   const leave = await entered
   try {
@@ -153,7 +159,7 @@ async function runBetween<T>(entered: Promise<() => void>, work: () => Promise<T
   }
 }
 
-/** Moves the tasks of a caller whose turn has begun behind those of the others. */
+/** Moves the tasks of a caller behind the tasks of the others, because the caller has just had its turn. */
 function behindOthers(queue: WaitingTask[], caller: string | undefined): WaitingTask[] {
   if (caller === undefined) return queue
   const others = queue.filter((task) => task.caller !== caller)
@@ -163,8 +169,8 @@ function behindOthers(queue: WaitingTask[], caller: string | undefined): Waiting
 }
 
 /**
- * Makes room in a full queue for a task of `caller`: rejects the last task of the caller with the most tasks. Returns false if that one
- * has no more tasks than `caller` would have.
+ * Makes room in a full queue for a task of `caller`: rejects the last task of the caller that has the most tasks. Returns false if that
+ * caller has no more tasks than `caller` would have.
  */
 function rejectLastOfBusiest(queue: WaitingTask[], caller: string | undefined): boolean {
   if (caller === undefined) return false
@@ -180,7 +186,7 @@ function rejectLastOfBusiest(queue: WaitingTask[], caller: string | undefined): 
   return true
 }
 
-/** Semaphore: runs at most `max` tasks at once; the others wait in the order of their arrival, without a time limit. */
+/** Semaphore: runs at most `max` tasks at once. The others wait in the order of their arrival, without a time limit. */
 export function createSemaphore(max: number) {
   const limit = createConcurrencyLimit({ total: max, waitMs: unlimited })
   return <T>(work: () => Promise<T>) => limit.run('', work)

@@ -1,11 +1,11 @@
-/** Checks configurations that users send, and reads stored ones, by the schemas of service instances. */
+/** Checks configurations that users send, and reads stored ones. Both use the schemas of the service instances. */
 import { Ajv, type ErrorObject, type Options, type ValidateFunction } from 'ajv'
 import type { ConfigurationInstance, ConfigurationProblem, Level } from './configuration.ts'
 import type { TSchema } from './schema.ts'
 
 type Config = Record<string, unknown>
 
-/** Returns a function that compiles each schema once. The Ajv is created on first use, because that takes milliseconds of the start. */
+/** Returns a function that compiles each schema once. Ajv is created on first use, because creating it takes milliseconds of the start. */
 function createCompiler(options: Options): (schema: TSchema) => ValidateFunction {
   const validators = new WeakMap<object, ValidateFunction>()
   let ajv: Ajv | undefined
@@ -21,10 +21,10 @@ function createCompiler(options: Options): (schema: TSchema) => ValidateFunction
 }
 
 const checkerOf = createCompiler({})
-/** Fills in defaults, and lists all violations, because each violating part is left out. */
+/** Fills in defaults and lists all violations, because each part that violates the schema is left out. */
 const readerOf = createCompiler({ useDefaults: true, allErrors: true })
 
-/** Returns the first violation; undefined if the instance accepts this configuration at this level. */
+/** Returns the first violation, or undefined if the instance accepts this configuration at this level. */
 export function configurationProblem(
   instance: ConfigurationInstance,
   level: Level,
@@ -38,13 +38,13 @@ export function configurationProblem(
 
 export interface ReadConfiguration<C> {
   config: C
-  /** Parts that violate the schema; they are left out of `config`. */
+  /** Parts that violate the schema. They are left out of `config`. */
   problems: ConfigurationProblem[]
 }
 
 /**
- * Reads a stored configuration: adds defaults and leaves out what violates the schema. Configurations are checked before they are
- * stored, but a restored or older one may be invalid, and must not stop the service.
+ * Reads a stored configuration: adds defaults, and leaves out the parts that violate the schema. Configurations are checked before they are
+ * stored. A restored or older one may still be invalid, and must not stop the service.
  */
 export function readConfiguration(
   instance: ConfigurationInstance,
@@ -64,7 +64,7 @@ export function readConfiguration(
     if (violations.length === 0) return { config: deepFreeze(config), problems }
     if (config === stored) config = structuredClone(stored)
     for (const problem of firstOfEachPath(violations)) {
-      // A version may have null for a value that only its application configures.
+      // A version may contain null for a value that only its application configures.
       if (valueAt(config, problem.path) !== null) problems.push(problem)
       if (!removePart(config, problem.path, schema)) return { config: deepFreeze({}), problems }
     }
@@ -78,7 +78,10 @@ function hasDefaults(schema: object): boolean {
   return result
 }
 
-/** Keeps the first violation of each value, in reverse order, so that removing an array item keeps the other indices valid. */
+/**
+ * Keeps the first violation of each value. The order is reversed, so that the removal of an array item does not change the index of items
+ * that are removed later.
+ */
 function firstOfEachPath(problems: ConfigurationProblem[]): ConfigurationProblem[] {
   const byPath = new Map<string, ConfigurationProblem>()
   for (const problem of problems) {
@@ -89,8 +92,8 @@ function firstOfEachPath(problems: ConfigurationProblem[]): ConfigurationProblem
 }
 
 /**
- * Removes the smallest part that can be missing: the array item or map entry that contains the value, else the value itself.
- * Returns false if nothing would be left.
+ * Removes the smallest part that may be absent: the array item or map entry that contains the value, otherwise the value itself. Returns
+ * false if nothing would be left.
  */
 function removePart(config: Config, path: string[], schema: TSchema): boolean {
   const steps = path.slice(0, depthOfPart(path, schema))
@@ -100,7 +103,7 @@ function removePart(config: Config, path: string[], schema: TSchema): boolean {
   if (Array.isArray(container)) container.splice(Number(last), 1)
   else if (typeof container === 'object' && container !== null && Object.hasOwn(container, last))
     delete (container as Config)[last]
-  // A required value is missing: remove the part that should contain it.
+  // A required value is missing, so the part that should contain it is removed.
   else return steps.length > 0 && removePart(config, steps, schema)
   return true
 }
@@ -112,7 +115,7 @@ interface Shape {
   items?: Shape
 }
 
-/** Returns the number of keys of the path up to the innermost array item or map entry; the whole length if there is none. */
+/** Returns the number of path keys up to the innermost array item or map entry. If there is none, returns the length of the path. */
 function depthOfPart(path: string[], schema: TSchema): number {
   let shape: Shape | undefined = schema as Shape
   let length: number | undefined
@@ -154,7 +157,7 @@ function expectation(keyword: string, params: ErrorObject['params']): string | u
   return keyword === 'enum' ? `expected one of ${params.allowedValues.join(', ')}` : undefined
 }
 
-/** Freezes the value, because all readers share it. */
+/** Freezes the value, because all callers that read it share it. */
 function deepFreeze<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
   for (const inner of Object.values(value)) deepFreeze(inner)

@@ -9,24 +9,27 @@ export interface ConfigurationProblem {
   problem: string
 }
 
-/** `C` is the configuration of applications and versions, `T` that of tenants, both as `readConfiguration` returns them. */
+/**
+ * `C` is the type of the configuration of applications and versions, `T` that of tenants. Both are the types that `readConfiguration`
+ * returns.
+ */
 export interface ConfigurationInstance<C = unknown, T = unknown> {
   readonly name: string
   readonly serviceName: string
   readonly serviceGroup: string
   readonly description: string
-  /** Absent if there is no REST interface. */
+  /** Absent if the instance has no REST interface. */
   readonly urlPrefix?: string
   /** A level without a schema accepts any JSON object. */
   readonly schemas: { readonly [level in Level]?: TSchema }
   /** Checks rules that a JSON schema cannot express. */
   check?(config: never): ConfigurationProblem | undefined
   /**
-   * An additional check of new configurations, for checks that take long. Stored configurations are read without it,
-   * so their reader must expect anything.
+   * An additional check of new configurations. It is for checks that take long. Stored configurations are read without it, so code that
+   * reads them must expect any value.
    */
   checkNew?(config: never, tenantId: string): Promise<ConfigurationProblem | undefined>
-  /** For the compiler only; never set. */
+  /** Exists only for the compiler; it is never set. */
   readonly types?: { application: C; tenant: T }
 }
 
@@ -41,7 +44,7 @@ export const defineInstance = <
   T extends TSchema | undefined = undefined,
 >(definition: {
   name: string
-  /** The name in upper case by default. */
+  /** Default: the name in upper case. */
   serviceName?: string
   group: string
   description: string

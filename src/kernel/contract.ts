@@ -12,7 +12,7 @@ import {
   tenantSystem,
 } from './permissions.ts'
 
-/** The authenticated caller: identified by a verified token or key, or the platform itself. */
+/** The authenticated caller. A verified token or key identifies it, or it is the platform itself. */
 export interface Caller extends Holder {
   subject: { type: 'user' | 'client' | 'api-key' | 'system'; id: string }
   username?: string
@@ -25,13 +25,16 @@ export interface Ctx {
   tenantId: string
   caller: Caller
   correlationId: string
-  /** Shared by all requests: log calls must include the correlation id. */
+  /** All requests share this log, so calls must include the correlation id. */
   log: Log
   /** Aborts when the caller disconnects, the deadline passes or the process stops. `reason` is `CallerDisconnected`, `DeadlinePassed` or `ProcessStopping`. */
   readonly signal: AbortSignal
 }
 
-/** The caller of APIs without authentication (`WAYPOST_AUTH`): it has every scope in tenant `default`, none on the platform. */
+/**
+ * The caller of APIs for which `WAYPOST_AUTH` has switched authentication off. It has every scope in tenant `default` and none on the
+ * platform.
+ */
 export const anonymousCaller: Caller = {
   tenantId: 'default',
   subject: { type: 'system', id: 'anonymous' },
@@ -41,7 +44,7 @@ export const anonymousCaller: Caller = {
 export const isAnonymous = ({ type, id }: { type: string; id: string }) =>
   type === anonymousCaller.subject.type && id === anonymousCaller.subject.id
 
-/** Creates the context of the platform acting for a tenant: in jobs, event handlers and commands. */
+/** Creates the context in which the platform itself acts for a tenant: in jobs, event handlers and commands. */
 export const systemCtx = (tenantId: string, log: Log, correlationId: string, signal: AbortSignal): Ctx => ({
   tenantId,
   caller: { tenantId, subject: { type: 'system', id: 'waypost' }, roles: [], permissions: allPermissions },
@@ -59,8 +62,8 @@ export function authorize(ctx: Ctx, scope: string, resource: Resource) {
 }
 
 /**
- * Checks access to a single resource. Throws `notFound` if the caller may not read it, so that the response is identical to that
- * for a missing resource, and 403 if the caller may read it but lacks the scope.
+ * Checks access to a single resource. If the caller may not read the resource, throws `notFound`, so that the response is the same as for a
+ * missing resource. If the caller may read it but lacks the scope, throws 403.
  */
 export function authorizeOrNotFound(
   ctx: Ctx,
@@ -72,7 +75,7 @@ export function authorizeOrNotFound(
   authorize(ctx, access.scope, resource)
 }
 
-/** Returns the tenant of a request. Throws 403 if it is not the caller's and the caller lacks the scope on the platform. */
+/** Returns the tenant of a request. Throws 403 if it is another tenant than the caller's and the caller lacks the scope on the platform. */
 export function requireTenantAccess(ctx: Ctx, requested: string | undefined, platformScope: string): string {
   if (requested === undefined || requested === ctx.tenantId) return ctx.tenantId
   authorize(ctx, platformScope, { tenantId: requested, path: [] })
@@ -88,7 +91,7 @@ export interface Contract<T> {
 }
 export const contract = <T>(name: string): Contract<T> => ({ name })
 
-/** Identifies the caller by its credentials; undefined if there are none. Throws 401 if they are invalid. */
+/** Identifies the caller by its credentials. Returns undefined if there are none. Throws 401 if they are invalid. */
 export type Authenticate = (headers: {
   authorization?: string | undefined
   apiKey?: string | undefined

@@ -1,12 +1,12 @@
-/** Lines of CSV (RFC 4180) that spreadsheets can open without running formulas in the values. */
+/** Writes lines of CSV (RFC 4180). Spreadsheets can open them without running formulas in the values. */
 
-/** A value of a cell: objects and arrays become JSON, null and undefined an empty cell. */
+/** The value of a cell. Objects and arrays become JSON; null and undefined become an empty cell. */
 export type CsvValue = unknown
 
 const formula = /^[=+\-@\t\r\n]/
 const quoted = /[",\r\n]|^\s|\s$/
 
-/** Quotes a value if needed. A text that a spreadsheet would evaluate as a formula gets an apostrophe; numbers stay numbers. */
+/** Quotes a value if needed. A text that a spreadsheet would evaluate as a formula gets an apostrophe in front; numbers stay numbers. */
 export function csvCell(value: CsvValue): string {
   if (value === undefined || value === null) return ''
   if (typeof value === 'number' || typeof value === 'boolean') return String(value)

@@ -55,13 +55,13 @@ test('nodes share the quota, and exceed it by about a hundredth each at most', a
     if (isExceeded(node, 'shared')) break
     node.quota.requireSamples('shared', kilobyte)
     stored += kilobyte
-    // Writes start in the background as for real messages, which arrive from sockets.
+    // Writes start in the background, as they do for real messages, which arrive from sockets.
     await new Promise((done) => setImmediate(done))
     if (round % 10 === 0) await node.quota.flush()
   }
   assert.ok(stored >= 1_000_000 && stored <= 1_060_000, String(stored))
   await Promise.all(nodes.map(({ quota }) => quota.flush()))
-  // A node reads the usage of the other nodes when it writes its own; a refused message triggers a write too.
+  // A node reads the usage of the other nodes when it writes its own usage. A refused message triggers such a write too.
   for (const node of nodes) {
     if (!isExceeded(node, 'shared')) node.quota.requireSamples('shared', 1)
     await node.quota.flush()

@@ -1,6 +1,6 @@
 /**
- * The quota of bytes that a tenant may store a day. Each node counts in memory and adds its bytes to a common row once a second, or
- * when they are a hundredth of the quota, so each node exceeds the quota by at most about a hundredth. No message waits for the row.
+ * The quota of bytes that a tenant may store per day. Each node counts in memory. Once a second, or at a hundredth of the quota, it adds
+ * its count to a shared row. Each node therefore exceeds the quota by at most about a hundredth, and no message waits for the row.
  */
 import type { Clock } from './clock.ts'
 import type { Db, Sql } from './db.ts'
@@ -21,11 +21,11 @@ export interface DailyUsage {
 }
 
 export interface DailyQuota {
-  /** Counts bytes of samples that are being stored. Throws 429 if the tenant has used its quota of today. */
+  /** Counts bytes of samples that are being stored. Throws 429 if the tenant has used up its quota of today. */
   requireSamples(tenantId: string, bytes: number): void
-  /** Counts bytes of a record for the traffic log; false if the tenant has used its quota of today. */
+  /** Counts the bytes of a record for the traffic log. Returns false if the tenant has used up its quota of today. */
   allowsRecord(tenantId: string, bytes: number): boolean
-  /** Returns the usage of the last days, newest first, and the present quota (0: none). */
+  /** Returns the usage of the last days, newest first, and the current quota; 0 means no quota. */
   usage(tenantId: string, days: number): Promise<{ quota: number; days: DailyUsage[] }>
   /** Deletes the usage of old days. */
   prune(sql: Sql): Promise<void>
@@ -44,7 +44,7 @@ interface Counts {
 
 interface Usage {
   day: number
-  /** Bytes of all nodes at the last write of this node. */
+  /** Bytes of all nodes, as read at the last write of this node. */
   known: number
   /** Bytes that are being written. */
   inFlight: number

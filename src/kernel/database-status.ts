@@ -21,7 +21,7 @@ export async function readDatabaseStatus(sql: Sql): Promise<DatabaseStatus> {
       count(*) filter (where datname = current_database() and application_name like 'waypost%')::int as own_connections,
       coalesce(extract(epoch from clock_timestamp() - min(xact_start) filter (where datname = current_database())), 0)::float8 as longest
     from pg_stat_activity where backend_type = 'client backend'`
-  // Partitions count for their table. Row numbers are the estimates of PostgreSQL.
+  // The sizes of partitions are added to those of their table. Row numbers are PostgreSQL's estimates.
   const tables = await sql<DatabaseStatus['tables']>`
     with sizes as (
       select coalesce(pg_partition_root(c.oid), c.oid) as root, sum(pg_total_relation_size(c.oid))::float8 as bytes,
@@ -47,7 +47,7 @@ export interface QueueStatus {
 
 /** Returns the number of jobs, events and bulk tasks that wait or run. */
 export async function readQueueStatus(sql: Sql): Promise<QueueStatus> {
-  // pg-boss counts its jobs every few seconds.
+  // These counts are a few seconds old, because pg-boss counts its jobs every few seconds.
   const jobs = await sql<QueueStatus['jobs']>`
     select name, queued_count as queued, deferred_count as delayed, active_count as active, failed_count as failed,
       monitor_on as counted_at

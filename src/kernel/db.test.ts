@@ -59,7 +59,7 @@ test('a transaction whose work waits for no answer commits all of its statements
   await assert.rejects(write([30, 'x' as never]), { code: '22P02' })
   const [{ count } = {}] = await db.sql`select count(*) as count from t`
   assert.equal(count, 5, 'a failed transaction must store nothing')
-  // SET has no effect outside of a transaction block, so it starts one.
+  // SET LOCAL has no effect outside of a transaction block, so `tx` starts one with BEGIN.
   await db
     .tx(async (sql) => {
       sql`set local statement_timeout to 50`.execute()
@@ -158,7 +158,8 @@ test('acknowledged rows are stored, however many statements wait on a connection
   let acknowledged = 0
   for (let round = 0; round < 20; round++) {
     const work: Promise<unknown>[] = []
-    // The driver sends up to a hundred statements at once per connection; in one of these rounds the transaction is the hundredth.
+    // The driver sends up to a hundred statements at once on a connection. In one of these rounds, the transaction is the hundredth
+    // statement.
     for (let n = 0; n < 190 + (round % 20); n++) work.push(db.sql`select 1`.execute())
     const insert = () => void acknowledged++
     work.push(db.tx((sql) => sql`insert into written values (1)`).then(insert))
@@ -329,7 +330,7 @@ suite('a connection that breaks inside a transaction', () => {
       })
 })
 
-/** Proxies the database on a TCP port; `cut` breaks all connections, as when its machine fails. */
+/** Proxies the database on a TCP port. `cut` breaks all connections, as a failure of the database machine does. */
 async function aProxy(connection: ConnectionOptions) {
   const sockets = new Set<net.Socket>()
   const { host, port } = connection as { host: string; port: number }
@@ -370,14 +371,14 @@ test("over TCP a copy is not delayed by Nagle's algorithm", async () => {
     await db.tx(async (sql) => {
       await sql`set local synchronous_commit = off`
       const undisturbedMs = startUndisturbedTime()
-      // Two writes without an answer between them, the second one small.
+      // The copy needs two writes without an answer between them, and the second write is small.
       const copy = copyIn(sql.unsafe('copy t (id) from stdin'), async () => Buffer.from(`${100 + time}\n`))
       await copy
       took.push(undisturbedMs())
     })
   await db.close()
   listener.close()
-  // Nagle's algorithm would delay each by 40 ms; other load may delay some of them.
+  // Nagle's algorithm would delay each copy by 40 ms. Other load on the machine may delay some of them.
   took.sort((a, b) => a - b)
   assert.ok(took[2]! < 35, `${took}`)
 })

@@ -22,24 +22,25 @@ export type { TransactionSql } from './db/transactions.ts'
 export interface Db {
   sql: Pool
   /**
-   * Commits all of the work or nothing, then runs the effects registered with `afterCommit`. After a deadlock or a
-   * TransactionConflictError the work runs again, so it must have no effects outside of the transaction. Throws inside another `tx`.
+   * Commits all of the work or none of it, then runs the effects registered with `afterCommit`. After a deadlock or a
+   * TransactionConflictError, the work runs again, so it must have no effects outside of the transaction. A `tx` inside another `tx`
+   * throws.
    */
   tx<T>(work: (sql: TransactionSql) => Promise<T>): Promise<T>
   afterCommit(sql: Sql, effect: () => void): void
   /**
-   * Runs one `copy … from stdin`, and statements before it in the same text, as a transaction. Two round trips; `tx` takes
+   * Runs one `copy … from stdin`, and statements before it in the same text, as a transaction. This takes two round trips; `tx` takes
    * three.
    */
   copyIn(text: string, content: () => Buffer): Promise<void>
   /**
-   * Runs one `copy … to stdout`, and statements before it in the same text, as a transaction. Returns the whole output, in blocks
-   * that begin and end with a row. In binary format, byte strings are not converted to text and back.
+   * Runs one `copy … to stdout`, and statements before it in the same text, as a transaction. Returns the whole output in blocks, each of
+   * which begins and ends with a row. With the binary format, byte strings need no conversion to text and back.
    */
   copyOut(text: string): Promise<Buffer[]>
-  /** Opens separate connections, for work that must not wait for the others; `close` closes them too. */
+  /** Opens separate connections, for work that must not wait for other work. `close` closes them too. */
   open(options: PoolOptions & { name: string }): Db
-  /** Returns how many statements the database has answered to this process. */
+  /** Returns the number of statements of this process that the database has answered. */
   answered(): number
   close(): Promise<void>
 }
@@ -77,7 +78,7 @@ function createDbOn(server: Server, options: PoolOptions, effects: WeakMap<objec
         } catch (error) {
           settle?.(false)
           if (attempt === attemptsMax || !(isTransactionConflict(error) || isStalePlan(error))) throw error
-          // Give the other transaction time to get the lock that was released.
+          // The pause gives the other transaction time to get the lock that was released.
           if (isTransactionConflict(error)) await sleep(attempt * 10 + Math.random() * 30)
         }
       }
@@ -96,5 +97,5 @@ function createDbOn(server: Server, options: PoolOptions, effects: WeakMap<objec
   }
 }
 
-/** Returns a LIKE pattern for a partial match that takes the text literally. */
+/** Returns a LIKE pattern that finds the text literally, anywhere in a value. */
 export const likePart = (text: string) => `%${text.replace(/[\\%_]/g, '\\$&')}%`

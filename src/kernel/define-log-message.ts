@@ -1,4 +1,4 @@
-/** Defines log messages at warn and above, with their cause and what an operator does. */
+/** Defines log messages at warn and above, with their cause and the action for an operator. */
 import type { Log } from './log.ts'
 
 export interface LogMessageDefinition {
@@ -7,11 +7,11 @@ export interface LogMessageDefinition {
   text: string
   /** Says what causes the message, for docs/reference/logs.md. */
   cause: string
-  /** Says what an operator does about it; "Nothing" with the reason where the platform recovers alone. */
+  /** Says what an operator should do. If the platform recovers on its own, it says "Nothing" with the reason. */
   action: string
 }
 
-/** Writes the message. `fields` name the object that it is about, and `err` the error. */
+/** Writes the message. `fields` identify the object that the message is about; `err` is the error. */
 export type LogMessage = (log: Log, fields?: Record<string, unknown>) => void
 
 /** Every message at warn and above, by its text; `npm run docs` prints them. */

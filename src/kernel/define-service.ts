@@ -63,7 +63,10 @@ export interface Kit<S = unknown> {
   log: Log
   now: Clock
   newId: NewId
-  /** The public URL without a slash at its end. It is known once the listeners are open, so call it when you need it. */
+  /**
+   * The public URL without a slash at its end. The URL is known only after the listeners are open, so call this function each time it is
+   * needed.
+   */
   baseUrl: () => string
   /** The settings that the service declares. */
   settings: S
@@ -71,7 +74,7 @@ export interface Kit<S = unknown> {
   instances: ReadonlyMap<string, ConfigurationInstance>
   /** All declared scopes, with the built-in roles that hold them. */
   scopes: ReadonlyMap<string, readonly string[]>
-  /** Plural nouns for scopes whose plural cannot be formed from the name, for example `VPN clients` for `vpnclient`. */
+  /** Plural nouns for scopes whose plural cannot be derived from the name, for example `VPN clients` for `vpnclient`. */
   scopeNouns: ReadonlyMap<string, string>
   /** All operations of the HTTP server. */
   operations: OperationList
@@ -91,12 +94,15 @@ export interface Kit<S = unknown> {
 export interface HttpApi {
   /** The name in the specification's list of operations and in WAYPOST_AUTH: `application`, `tenant-v1`. */
   name: string
-  /** Title of the API in the API reference. An API without a title is not listed: its roots are further addresses of a listed one. */
+  /**
+   * Title of the API in the API reference. An API without a title is not listed, because its roots are additional addresses of a listed
+   * API.
+   */
   title?: string
-  /** The root, then aliases that existing clients use (document 3, "Words and roots"). */
+  /** The first entry is the root. Further entries are aliases that existing clients use (document 3, "Words and roots"). */
   roots: readonly string[]
   errorFormat?: ErrorFormat
-  /** True if callers need credentials also where WAYPOST_AUTH switches authentication off (document 1, section 5). */
+  /** True if callers need credentials even if WAYPOST_AUTH switches authentication off (document 1, section 5). */
   alwaysAuthenticated?: true
   routes(http: Http): void
   /**
@@ -119,7 +125,10 @@ export interface BuiltService<T> {
   http?: HttpApi[]
   /** The extensions that devices can use. */
   device?: Extension[]
-  /** Opens listeners other than HTTP once all services are built, for the extensions of all services. They are closed first. */
+  /**
+   * Opens listeners other than HTTP, after all services are built. `extensions` has the extensions of all services. At shutdown, these
+   * listeners are closed first.
+   */
   open?(extensions: Extension[]): Promise<OpenListeners>
   periodic?: PeriodicTask[]
   /** Runs once after the migrations, before the listeners open. */
@@ -127,14 +136,14 @@ export interface BuiltService<T> {
   stop?(): Promise<void>
 }
 
-/** The names of the table that references contents of the blob store, and of its columns. */
+/** The name of a table that references contents of the blob store, and the names of its columns. */
 export interface ContentNames {
   table: string
   key: string
   size: string
   /** Hexadecimal. */
   sha256: string
-  /** A table of one row (id = 1, mark) that identifies the blob store of this database, see blobs/mark.ts. */
+  /** A table with one row (id = 1, mark) that identifies the blob store of this database; see blobs/mark.ts. */
   mark: string
 }
 
@@ -156,15 +165,17 @@ export interface ServiceDefinition<T, N extends Needs, S> {
   needs?: N
   /** The folder of the numbered SQL files. */
   migrations?: URL
-  /** The tables whose rows reference contents of the blob store; backups include these contents. */
+  /** The tables whose rows reference contents of the blob store. Backups include these contents. */
   contents?: readonly ContentNames[]
-  /** The columns with sealed values; a rotation of keys seals them again. */
+  /** The columns with sealed values. A rotation of keys seals these values again. */
   sealed?: readonly SealedColumn[]
-  /** The settings from the service's settings.ts; assembly/settings.ts lists them too. */
+  /** The settings from the service's settings.ts. They must also be listed in assembly/settings.ts. */
   settings?: DeclaredSettings<S>
-  /** The scopes of its operations, with the built-in roles that hold each. A new scope reaches every tenant at the next start. */
+  /**
+   * The scopes of the service's operations, each with the built-in roles that hold it. At the next start, every tenant gets a new scope.
+   */
   scopes?: Readonly<Record<string, readonly string[]>>
-  /** Plural nouns for scopes whose plural cannot be formed from the name: `{ vpnclient: 'VPN clients' }`. */
+  /** Plural nouns for scopes whose plural cannot be derived from the name: `{ vpnclient: 'VPN clients' }`. */
   scopeNouns?: Readonly<Record<string, string>>
   /** The service instances that users can configure for applications and tenants. */
   instances?: readonly ConfigurationInstance[]

@@ -20,7 +20,7 @@ const nothing = sendTo(
 
 type Report = Parameters<DeviceConfigurations['applied']>[1]
 
-/** Configurations by name; each `configId` that begins with `c` is known. */
+/** Creates configurations by name. Each `configId` that begins with `c` is known. */
 function fakeConfigurations(current: Record<string, Omit<DeviceConfiguration, 'name'>> = {}) {
   const reports: Report[] = []
   const requestedNames: (string | undefined)[] = []
@@ -199,7 +199,7 @@ suite('pushes', () => {
 
   test('pushes can be turned off and on by name', async () => {
     const { send, observed } = aDevice({ default: c1, night })
-    // The request is answered as well.
+    // The request that stops the pushes is answered as well.
     assert.deepEqual((await send('/config/json', { observe: false }))?.payload, full(c1))
     await send('/config/json/night', { observe: true })
     await send('/config/json', { configId: 'c1' })

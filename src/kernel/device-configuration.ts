@@ -14,18 +14,18 @@ export interface DeviceConfiguration {
 }
 
 export interface DeviceConfigurations {
-  /** `known` is the `configId` in the request: the device gets the configuration only if its id differs. */
+  /** `known` is the `configId` in the request. The device gets the configuration only if the current id differs. */
   current(
     endpoint: DeviceEndpoint,
     name: string | undefined,
     known: string | undefined,
   ): Promise<DeviceConfiguration | undefined>
-  /** Records a report; returns false if this endpoint was never given the `configId`. */
+  /** Records a report. Returns false if this endpoint never got a configuration with this `configId`. */
   applied(
     endpoint: DeviceEndpoint,
     report: { name?: string; configId: string; statusCode: number; reasonPhrase?: string },
   ): Promise<boolean>
-  /** Returns configurations whose last applied `configId` is not the current one; they are pushed when the endpoint connects. */
+  /** Returns the configurations whose last applied `configId` is not the current one. They are pushed when the endpoint connects. */
   outdated(endpoint: DeviceEndpoint): Promise<DeviceConfiguration[]>
 }
 
@@ -54,14 +54,14 @@ const readReport = jsonPayload(
   }),
 )
 
-/** The name of the configuration that has no name in the protocol. */
+/** The name that stands for the default configuration. */
 const defaultName = 'default'
 
-/** Returns undefined for the default configuration, which a device may also call by its name. */
+/** Returns the name in a request, or undefined for the default configuration. A device may also use the name `default` for it. */
 const configurationName = ({ name }: { name?: string | undefined }) =>
   name === undefined || name === defaultName ? undefined : checkName('name', name)
 
-/** Adds fields without which existing firmware ignores a configuration (document 3, 2.C). */
+/** Adds fields that existing firmware requires; without them it ignores a configuration (document 3, 2.C). */
 const payloadOf = ({ configId, config }: DeviceConfiguration) => ({
   configId,
   config,
@@ -80,9 +80,9 @@ export const configurationPush = (extension: string, configuration: DeviceConfig
   }
 }
 
-/** The exact payload that means "unchanged". */
+/** This exact payload means that the configuration is unchanged. */
 export const unchanged = {}
-/** The payload that means that there is no configuration. */
+/** This payload means that there is no configuration. */
 export const noConfiguration = payloadOf({ configId: '', config: null })
 
 export function configurationExtension(options: {
@@ -118,7 +118,7 @@ export function configurationExtension(options: {
           ...(typeof reasonPhrase === 'string' && { reasonPhrase }),
         }
         const isKnown = await runInOrder(endpoint.endpointId, () => configurations.applied(endpoint, applied))
-        // One existing client confirms configurations on another extension; without a request id it gets no error.
+        // A known existing client confirms configurations on another extension. It sends no request id and gets no error.
         if (!isKnown && requestId !== undefined) throw UnknownConfiguration({ configId })
         return {}
       },

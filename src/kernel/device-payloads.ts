@@ -1,4 +1,6 @@
-/** Shapes that several extensions share. A field with null counts as missing, because many clients send it so. */
+/**
+ * Schemas that several extensions share. A field with the value null counts as missing, because many clients send missing fields that way.
+ */
 import { invalidField } from './errors.ts'
 import { Type } from './schema.ts'
 

@@ -11,7 +11,7 @@ export const NoSuchResource = defineError<{ extension: string; path: string }>(
   'There is no resource "{path}" in {extension}',
 )
 
-/** Handles a message. `parts` has the value of each `<name>` of the pattern; an optional one may be missing. */
+/** Handles a message. `parts` has the value of each `<name>` in the pattern. The value of an optional `<name>` may be missing. */
 export type Resource = (
   message: DeviceMessage,
   parts: Record<string, string | undefined>,
@@ -45,12 +45,12 @@ const compilePattern = (pattern: string) =>
     's',
   )
 
-/** Limit of a payload, which is enough for a few named fields. */
+/** Default maximum size of a payload. It is enough for a few named fields. */
 const bytesMaxDefault = 64 * 1024
 
 /**
- * Returns a reader for JSON payloads of this shape: 400 with the field if it does not match, 413 above `bytesMax` (64 KiB). `empty`
- * is the value of a missing payload, which is an error otherwise. For `roundIntegers` see `parseJson`.
+ * Returns a reader for JSON payloads of this shape. A mismatch is 400 with the field; a payload above `bytesMax` (64 KiB) is 413. `empty`
+ * is used for a missing payload; without it, a missing payload is an error. For `roundIntegers` see `parseJson`.
  */
 export function jsonPayload<S extends TSchema>(
   schema: S,

@@ -1,6 +1,6 @@
 /**
- * The interface between the gateway and the extensions of services (4/ESP): a message in, an answer out. It names no protocol and no
- * extension; a service offers its extensions in `BuiltService.device`.
+ * The interface between the gateway and the extensions of services (4/ESP): an extension gets a message and returns an answer. The
+ * interface depends on no protocol and no extension. A service offers its extensions in `BuiltService.device`.
  */
 
 /** The endpoint that a device's token belongs to. */
@@ -18,24 +18,24 @@ export interface DeviceMessage {
   /** The part of the topic after the token, without the request id: `/json`, `/command/reboot`; may be empty. */
   resourcePath: string
   requestId?: number
-  /** A view of the receive buffer, which is reused after `receive` has settled: copy the bytes that you keep. */
+  /** A view of the receive buffer, which is reused after `receive` has settled. Bytes that are kept must be copied. */
   payload: Buffer
   receivedAt: Date
   correlationId: string
-  /** The time of samples that have none of their own, where a network recorded it; by default they get the time of arrival. */
+  /** The time for samples without a time of their own, if a network recorded it. By default such samples get the time of arrival. */
   sampleTime?: Date
-  /** The run of a rule that sends the message in the name of the device; absent for messages of devices. */
+  /** The run of a rule that sends the message on behalf of the device; absent for messages of devices. */
   cause?: string
 }
 
-/** The answer on success; without `payload` it has an empty payload. A Buffer is JSON text, sent as it is. */
+/** The answer on success. Without `payload`, an empty payload is sent. A Buffer is JSON text that is sent unchanged. */
 export interface DeviceAnswer {
   payload?: unknown
-  /** Shown by the traffic log instead of `payload`, if that contains a secret. */
+  /** The payload that the traffic log shows instead of `payload`, if `payload` contains a secret. */
   recordedPayload?: unknown
   /**
-   * True if the answer is sent even without a request id, as for "get" resources, whose clients wait for it. Errors, and answers
-   * over HTTP, are always sent.
+   * True if the answer is sent even if the request has no id. This is for "get" resources, whose clients wait for the answer. Errors, and
+   * answers over HTTP, are always sent.
    */
   always?: boolean
 }
@@ -55,18 +55,19 @@ export interface Extension {
   name: string
   /** True if the traffic log leaves out the messages of the extension. */
   unrecorded?: boolean
-  /** True if `receive` needs the request id of messages over HTTP too, where answers do not need one. */
+  /** True if `receive` also needs the request id of messages over HTTP. Answers over HTTP do not need the id. */
   readsRequestId?: boolean
   /**
-   * Handles messages in the order of arrival, without waiting for the previous one; `createKeyedMutex` serializes. Resolves when the
-   * data is durable: only then is the message acknowledged. The device gets the status of a PlatformError, and 500 for other errors.
+   * Called with messages in the order of arrival, even if earlier calls have not ended (`createKeyedMutex` can serialize them). The
+   * returned promise resolves when the data is durable; only then is the message acknowledged. The device gets the status of a
+   * PlatformError, and 500 for other errors.
    */
   receive(message: DeviceMessage): Promise<DeviceAnswer | undefined> | DeviceAnswer | undefined
   /** Returns the pushes for an endpoint that has just connected. */
   connected?(endpoint: DeviceEndpoint): Promise<Push[]>
-  /** Called on the node of the connection, after a push of this extension was handed over to it. Must not block or throw. */
+  /** Called after a push of this extension was passed to a connection, on the node of that connection. It must not block or throw. */
   handedOver?(endpoint: DeviceEndpoint, push: Push): void
-  /** Reports connects and disconnects, in order for each endpoint. A batch that fails is repeated a few times. */
+  /** Called with connects and disconnects, in order for each endpoint. A batch that fails is repeated a few times. */
   connectivityChanged?(changes: ConnectivityChange[]): Promise<void>
 }
 

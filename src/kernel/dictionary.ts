@@ -1,6 +1,6 @@
 /**
- * A map of texts for entries that come and go all the time. When a Map grows its table, the old table refers to the new one; V8 then keeps
- * the entries of all later tables in memory until the next garbage collection of the whole heap. Tables of objects do not do this.
+ * A map with string keys for entries that are added and deleted all the time. When a Map grows, its old table refers to the new one; V8
+ * then keeps the entries of later tables in memory until the next full garbage collection. The tables of plain objects do not do this.
  */
 export interface Dictionary<T> {
   readonly size: number

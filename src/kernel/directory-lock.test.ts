@@ -63,7 +63,7 @@ test('a lock survives garbage collection although no variable refers to it', () 
 
 test('the lock of a killed process is released, even while the process is a zombie', async () => {
   const directory = join(root, 'killed')
-  // The shell does not wait for its child, which therefore stays a zombie after the kill.
+  // The shell does not wait for its child, so the child stays a zombie after the kill.
   const node = [process.execPath, ...script(directory, 'console.log(process.pid); setInterval(() => {}, 1000)')]
   const parent = spawn('/bin/sh', ['-c', '"$@" & exec sleep 60', 'sh', ...node], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -94,7 +94,7 @@ test('a path that cannot be locked is rejected with the reason', () => {
   writeFileSync(file, '')
   assert.throws(() => lockDirectory(file), /The data directory .*file cannot be used: EEXIST.* can write to/)
 
-  // Root can write everywhere except /proc; for other users a directory without write permission is enough.
+  // Root can write everywhere except in /proc. For other users, a directory without write permission is enough.
   const closed = process.getuid?.() === 0 ? '/proc/self' : mkdtempSync(join(root, 'closed-'))
   if (process.getuid?.() !== 0) chmodSync(closed, 0o500)
   assert.throws(() => lockDirectory(closed), /The data directory .* cannot be used: .* can write to/)

@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } f
 import { dirname, join, resolve } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 
-/** Creates a directory level by level, because Node's recursive mkdir never returns for an impossible path, such as one below /proc. */
+/** Creates a directory level by level, because Node's recursive mkdir never returns for an impossible path, such as a path below /proc. */
 function createDirectory(path: string) {
   const exists = () => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
   if (exists()) return
@@ -11,13 +11,14 @@ function createDirectory(path: string) {
   try {
     mkdirSync(path, { mode: 0o700 })
   } catch (error) {
-    if (!exists()) throw error // else another process was quicker
+    if (!exists()) throw error // If the directory exists now, another process created it first.
   }
 }
 
 /**
- * Locks a directory for this process with SQLite's fcntl lock on an empty file; the operating system releases it when the process
- * dies. Only SQLite may open `lock`: closing any other descriptor of it releases the lock. Hence the pid has its own file.
+ * Locks a directory for this process with SQLite's fcntl lock on an empty file. The operating system releases the lock when the process
+ * dies. Only SQLite may open the file `lock`, because closing any other descriptor of it releases the lock. Therefore the pid is in a
+ * separate file.
  */
 export function lockDirectory(directory: string): { release(): void } {
   const path = resolve(directory)
@@ -39,14 +40,14 @@ export function lockDirectory(directory: string): { release(): void } {
   return {
     release() {
       if (!openLocks.delete(lock)) return
-      // The pid file is removed while we hold the lock; afterwards it may belong to the next holder.
+      // The pid file is removed while this process holds the lock. Afterwards the file may belong to the next holder.
       rmSync(pidFile, { force: true })
       lock.close()
     },
   }
 }
 
-// Keeps the database from being garbage collected, which would release the lock.
+// The set keeps the database objects from being garbage collected, which would release the locks.
 const openLocks = new Set<DatabaseSync>()
 
 const SQLITE_BUSY = 5
@@ -75,8 +76,8 @@ function unusableError(path: string, cause: unknown): Error {
 }
 
 /**
- * Loads SQLite on first use. Node before about 24.15 warns on stderr that it is experimental; that warning is suppressed during this
- * synchronous load only.
+ * Loads SQLite on first use. Versions of Node before about 24.15 print a warning that SQLite is experimental. The warning is suppressed
+ * during this synchronous load only.
  */
 function loadSqlite(): typeof import('node:sqlite') {
   const emitWarning = process.emitWarning

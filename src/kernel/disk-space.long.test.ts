@@ -21,7 +21,7 @@ afterAllTests(() => {
   execFileSync('umount', ['-l', directory])
   rmSync(directory, { recursive: true, force: true })
 })
-// The disk of the database is larger.
+// The disk of the database is larger, so the limit only concerns this directory.
 const platform = await openInProcessPlatform({
   WAYPOST_DATA: directory,
   WAYPOST_LOG_LEVEL: 'fatal',

@@ -13,7 +13,7 @@ export interface DiskSpace {
   volumes(): { name: string; freeBytes: number; totalBytes: number; low: boolean }[]
   /** Checks the disks now, then every second until the returned function is called. */
   watch(): Promise<() => void>
-  /** Health check: never fails, because reading continues without space. */
+  /** Health check. It never fails, because requests that only read still work without free space. */
   check(): Promise<Record<string, unknown>>
 }
 
@@ -25,13 +25,13 @@ interface Volume {
 
 const checkEveryMs = 1000
 /**
- * Changes are accepted again when the free space exceeds the minimum by 5 %, or by this much if that is less. Without
- * the difference they would be accepted and refused alternately.
+ * Changes are accepted again when the free space exceeds the minimum by 5 %, or by this many bytes if that is less. Without this margin,
+ * changes would be accepted and refused alternately.
  */
 const recoveryBytesMax = 50_000_000
 
 export function createDiskSpace(options: {
-  /** Directories of this program; missing ones are ignored. */
+  /** Directories of this program. Missing directories are ignored. */
   volumes: Volume[]
   db: Pick<Db, 'sql'>
   minBytes: number
@@ -102,7 +102,7 @@ export function createDiskSpace(options: {
   }
 }
 
-/** Returns the directory of the database if it is on this machine and the role may know it. */
+/** Returns the directory of the database if it is on this machine and the database role may read the path. */
 async function databaseDirectory({ sql }: Pick<Db, 'sql'>): Promise<string | undefined> {
   const [server] = await sql<{ isLocal: boolean; mayRead: boolean }[]>`
     select coalesce(inet_server_addr() << '127.0.0.0/8' or inet_server_addr() = '::1', true) as is_local,

@@ -6,7 +6,9 @@ export interface Document {
   etag: string
 }
 
-/** Node.js sends a shorter text in one write with the headers. A longer text is encoded only once if it is kept as bytes. */
+/**
+ * Node.js sends a text shorter than this in one write with the headers. A longer text is kept as bytes, so that it is encoded only once.
+ */
 const shortLength = 16 * 1024
 
 export const documentOf = (text: string): Document => ({

@@ -10,11 +10,11 @@ const connection = await freshDatabase()
 const db = createDb(connection, { max: 2 })
 afterAllTests(() => db.close())
 const { sql } = db
-/** Connections of another process, as it were: a transaction must not open a second one on the same connections. */
+/** These connections play the part of another process, because a transaction must not open a second one on the same pool. */
 const other = createDb(connection, { max: 2 })
 afterAllTests(() => other.close())
 
-/** Sends the counts of changed rows at once; a connection otherwise sends them a second later. */
+/** Inserts rows and sends the counts of changed rows immediately. Otherwise a connection sends them a second later. */
 const insertRows = (table: string, from: number, to: number) =>
   db.tx(async (tx) => {
     await tx.unsafe(`insert into ${table} select n from generate_series(${from}, ${to}) as n`)

@@ -1,7 +1,6 @@
 /**
- * Analyzes tables soon after they have grown (ADR 34). Connections keep the plan of a statement until the statistics of its tables
- * change, and a plan that was made for an empty table may read a whole index for each row. Autovacuum analyzes a new table only after a
- * minute or more.
+ * Analyzes tables soon after they have grown (ADR 34). Connections keep the plan of a statement until the statistics of its tables change.
+ * A plan for an empty table may read a whole index for each row. Autovacuum analyzes a new table only after a minute or more.
  */
 import { sleepUnlessAborted } from './clock.ts'
 import type { Db, Sql } from './db.ts'
@@ -15,7 +14,7 @@ export interface EarlyStatistics {
 
 const pauseMs = 2000
 const pauseAfterFailureMs = 30_000
-/** A node that sent fewer statements during the pause is idle, and does not ask the database. */
+/** A node that sent fewer statements than this during the pause is idle and does not check the tables. */
 const statementsMin = 100
 
 export function createEarlyStatistics({ db, log }: { db: Db; log: Log }): EarlyStatistics {
@@ -53,8 +52,8 @@ export function createEarlyStatistics({ db, log }: { db: Db; log: Log }): EarlyS
 }
 
 /**
- * Analyzes the tables that have at least twice as many rows as their statistics say, and returns their number. Tables with more than a
- * million rows are left to autovacuum, and tables that another session is analyzing are skipped.
+ * Analyzes the tables that have at least twice as many rows as in their statistics, and returns the number of these tables. Tables with
+ * more than a million rows are left to autovacuum. Tables that another session is analyzing are skipped.
  */
 export async function analyzeGrownTables(sql: Sql): Promise<number> {
   const tables = await sql<{ name: string }[]>`

@@ -33,7 +33,7 @@ const isRoot = process.getuid?.() === 0
 const here = dirname(fileURLToPath(import.meta.url))
 const nobody = { uid: 65534, gid: 65534 }
 
-// mkdtemp creates it with mode 0700: if we are root, the server's account cannot reach it by any path.
+// mkdtemp creates this directory with mode 0700. If the test runs as root, the server's account cannot reach it by any path.
 const root = mkdtempSync(join(tmpdir(), 'waypost-postgres-test-'))
 const directory = join(root, 'my däta', 'postgres')
 const children: ChildProcess[] = []
@@ -55,7 +55,9 @@ async function query(connection: PostgresConnection, text: string): Promise<Reco
   }
 }
 
-/** Runs `body` in another process; in it `start` and `connect` are ours, and `report` sends a line to `nextReport`. */
+/**
+ * Runs `body` in another process. There, `start` and `connect` are the functions of this file, and `report` sends a line to `nextReport`.
+ */
 function runInAnotherProcess(body: string, options: SpawnOptions & { source?: string; node?: string } = {}) {
   const { source = here, node = process.execPath, ...rest } = options
   const prelude = `
@@ -75,7 +77,9 @@ function runInAnotherProcess(body: string, options: SpawnOptions & { source?: st
   return { child, exit, nextReport: async () => JSON.parse((await reports.next()).value ?? 'null') }
 }
 
-/** Sends no signal, because the process may belong to another user; a zombie does not count as running. */
+/**
+ * Returns whether the process runs. It sends no signal, because the process may belong to another user. A zombie does not count as running.
+ */
 function isRunning(pid: number): boolean {
   return processTree(pid).length > 1
 }
@@ -154,7 +158,7 @@ test('the platform connects as a role that owns its database but has no access t
   await server.stop()
 })
 
-/** Creates a directory as left by a Waypost that connected as superuser, with one object of each kind. */
+/** Creates a directory as a version of Waypost left it that connected as superuser. The database has one object of each kind. */
 async function anOlderDirectory(where: string) {
   const server = await start(where)
   await query(
@@ -198,7 +202,7 @@ test('the next start gives a database of an older version, which connected as su
     alter table old.daily detach partition old.daily_1; drop table old.daily_1, public.loose; select nextval('old.numbers')`,
   )
 
-  // An older version created a table in between, and the password of the role is missing, as in an incomplete copy.
+  // An older version created a table in between. The password of the role is missing, as in an incomplete copy.
   await query(server.administration, 'create table old.later (a int)')
   const { password } = server.connection
   await server.stop()
@@ -372,7 +376,7 @@ function withDependencies(name: string, found = new Set<string>()): Set<string> 
   return found
 }
 
-/** Creates a clone with only what an embedded server needs, without the library links, as npm leaves it. */
+/** Creates a clone that contains only what an embedded server needs. The library links are missing, as npm leaves it. */
 function createClone(name: string): { home: string; source: string; node: string; library: string } {
   const home = mkdtempSync(join(tmpdir(), `waypost-clone-${name}-`))
   afterAllTests(() => {
@@ -407,7 +411,7 @@ function createClone(name: string): { home: string; source: string; node: string
 test('an ordinary user starts the server from a clone whose node_modules is read-only and lacks the links', async () => {
   const clone = createClone('readonly')
   const data = mkdtempSync(join(clone.home, 'data-'))
-  // As root, the clone stays with root and the user can only read it; otherwise we are that user.
+  // If the test runs as root, the clone belongs to root and the user can only read it. Otherwise the test runs as that user.
   if (isRoot) chownSync(data, nobody.uid, nobody.gid)
   chmodSync(clone.library, 0o555)
   chmodSync(clone.home, 0o755)

@@ -51,17 +51,17 @@ export type EmbeddedPostgresOptions = {
   memoryBytes?: number
   /** Restarts the server at the same address when it exits by itself; then `exited` never resolves. */
   restart?: boolean
-  /** Overrides settings, for a server whose data may be lost. */
+  /** Overrides settings of the server. Use it only for a server whose data may be lost. */
   settings?: Record<string, string | number>
 }
 
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const directory = resolve(options.directory)
-  // With this lock held, a server that still runs in the directory is an orphan and may be stopped.
+  // While this process holds the lock, a server that still runs in the directory is an orphan and may be stopped.
   const lock = lockDirectory(directory)
   let socketDirectory: string | undefined
   const cleanUp = () => {
-    // The socket directory is removed once: after a server died and was stopped, the record may belong to the next server already.
+    // The socket directory is removed only once. After the server died and was stopped, the record may already belong to the next server.
     if (socketDirectory) {
       rmSync(layout(directory).socket, { force: true })
       removeSocketDirectory(socketDirectory)
@@ -118,7 +118,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   }
 }
 
-/** Returns the connection to a server that another process runs in this directory; undefined if none is running. */
+/** Returns the connection to the server that another process runs in this directory, or undefined if no server is running. */
 export async function connectEmbeddedPostgres(
   directory: string,
   as: 'owner' | 'superuser' = 'owner',
@@ -132,7 +132,10 @@ function superuserConnection(directory: string, host: string): PostgresConnectio
   return { host, port, user: superuser, password: readPassword(directory), database: 'postgres' }
 }
 
-/** Connects as superuser if a platform of an older version runs the server, because that has created no other role. */
+/**
+ * Returns the connection of the owner role. If a platform of an older version runs the server, returns that of the superuser, because the
+ * role does not exist yet.
+ */
 function ownerConnection(directory: string, host: string): PostgresConnection {
   const password = readOwnerPassword(directory)
   if (password === undefined) return superuserConnection(directory, host)

@@ -1,4 +1,4 @@
-/** The JSON bodies of errors. Documents 1 and 2 give each API one of three formats. */
+/** The JSON bodies of errors. Documents 1 and 2 define one of three formats for each API. */
 import type { PlatformError } from './errors.ts'
 import { describedAs, Type } from './schema.ts'
 
@@ -9,7 +9,7 @@ export interface ErrorFormat {
   schema: ReturnType<typeof Type.Object>
 }
 
-/** `{message}`, and `{message, errors}` for 422: the format of most services. */
+/** Writes `{message}`, and `{message, errors}` for 422. Most services use this format. */
 export const messageFormat: ErrorFormat = {
   name: 'message',
   body: (error) => ({ message: error.message, ...error.details }),
@@ -23,10 +23,10 @@ export const messageFormat: ErrorFormat = {
   ),
 }
 
-/** Shape of a failure with its own description in the API reference. */
+/** Returns the schema of an error response, with its own description in the API reference. */
 export const failure = (description: string) => describedAs(messageFormat.schema, description)
 
-/** `{error, details?}`: the format of tenant manager v2. */
+/** Writes `{error, details?}`. Tenant manager v2 uses this format. */
 export const errorDetailsFormat: ErrorFormat = {
   name: 'error',
   body: (error) => {
@@ -44,7 +44,7 @@ export const errorDetailsFormat: ErrorFormat = {
   ),
 }
 
-/** `{detail, message}`, for 400 also texts by field: the format of tenant manager v1 (document 3, 2.13). */
+/** Writes `{detail, message}`, and for 400 also texts by field. Tenant manager v1 uses this format (document 3, 2.13). */
 export const detailFormat: ErrorFormat = {
   name: 'detail',
   body: (error) => ({

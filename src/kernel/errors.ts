@@ -1,6 +1,6 @@
 /**
- * The error model of the platform; the error format of an API decides the shape of the response (error-formats.ts). Every error is declared
- * with `defineError`, so that the catalogue is complete.
+ * The error model of the platform. The error format of an API determines the body of the response (error-formats.ts). Every error is
+ * declared with `defineError`, so that the catalogue is complete.
  */
 export class PlatformError extends Error {
   override readonly name = 'PlatformError'
@@ -41,7 +41,10 @@ export const errorCatalogue = new Map<string, ErrorDefinition>()
 
 type Values = Record<string, string | number>
 
-/** Declares an error; returns a function that creates it: `defineError<{ token: string }>('token_taken', 409, 'Token {token} already exists')`. */
+/**
+ * Declares an error and returns a function that creates it, for example `defineError<{ token: string }>('token_taken', 409, 'Token {token}
+ * already exists')`.
+ */
 export function defineError<V extends Values = Record<never, never>>(
   code: string,
   status: number,
@@ -60,9 +63,9 @@ export function defineError<V extends Values = Record<never, never>>(
 const fillTemplate = (template: string, values: Values | undefined) =>
   template.replace(/\{(\w+)\}/g, (_, key: string) => String(values?.[key] ?? `{${key}}`))
 
-// Errors of the kernel itself.
+// The following errors are thrown by the kernel itself.
 export const InvalidRequest = defineError<{ problem: string }>('invalid_request', 400, '{problem}')
-/** Creates a 400 that names the field and what was expected. */
+/** Creates a 400 that names the field and describes the problem. */
 export const invalidField = (name: string, problem: string) =>
   InvalidRequest({ problem: `${name}: ${problem}` }, { fields: { [name]: [problem] } })
 export const Unauthenticated = defineError(
@@ -132,7 +135,7 @@ export const StorageLow = defineError(
   'The platform has too little space left on a disk; nothing was changed, tell the operator of the platform',
   { 'retry-after': '60' },
 )
-/** Devices get 503 for `StorageLow`: a message that gets 503 is not acknowledged, so the device sends it again. */
+/** For devices, `StorageLow` becomes 503: a message that gets 503 is not acknowledged, so the device sends it again. */
 export const StorageLowForDevices = defineError(
   'storage_low_for_devices',
   503,
@@ -144,7 +147,7 @@ export const InternalError = defineError<{ correlationId: string }>(
   500,
   'Internal error; the log of the platform has the details under the correlation id {correlationId}',
 )
-/** The reasons of `ctx.signal`. Status 499 is never sent, because the connection is closed. */
+/** The reasons with which `ctx.signal` aborts. Status 499 is never sent, because the connection is closed. */
 export const CallerDisconnected = defineError(
   'caller_gone',
   499,
@@ -152,7 +155,7 @@ export const CallerDisconnected = defineError(
 )
 export const DeadlinePassed = defineError('deadline_passed', 504, 'The operation did not finish before its deadline')
 export const ProcessStopping = defineError('process_stopping', 503, 'This node is stopping; try again', {
-  // A node needs about two seconds to start again.
+  // A node needs about two seconds to restart.
   'retry-after': '2',
 })
 export const InsufficientResources = defineError(

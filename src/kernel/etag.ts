@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto'
 import { PreconditionFailed } from './errors.ts'
 
-/** Returns a strong ETag of everything that determines the response. */
+/** Returns a strong ETag. The parts must contain everything that determines the response. */
 export const etagOf = (...parts: unknown[]) => {
   let text = ''
   for (const part of parts) text += `${typeof part === 'string' ? part : JSON.stringify(part)}\0`
@@ -16,8 +16,8 @@ const opaqueTag = (tag: string) =>
     .replace(/^"(.*)"$/, '$1')
 
 /**
- * Returns whether the header lists the ETag; undefined if there is no header. Existing clients send ETags with and without quotes,
- * and empty headers that count as missing (document 3, 1.14).
+ * Returns whether the header lists the ETag; undefined if there is no header. Existing clients send ETags with and without quotes. They
+ * also send empty headers, which count as missing (document 3, 1.14).
  */
 function headerMatches(header: string | undefined, etag: string | undefined): boolean | undefined {
   if (header === undefined || header.trim() === '') return undefined
@@ -26,11 +26,11 @@ function headerMatches(header: string | undefined, etag: string | undefined): bo
   return header.split(',').some((tag) => opaqueTag(tag) === opaqueTag(etag))
 }
 
-/** Returns whether the caller already has this version: answer 304 without a body. */
+/** Returns whether the caller already has this version, so that the answer is 304 without a body. */
 export const notModified = (headers: { 'if-none-match'?: string | undefined }, etag: string) =>
   headerMatches(headers['if-none-match'], etag) === true
 
-/** Throws 412 if If-Match is given and does not match the current ETag; undefined means that there is no resource. */
+/** Throws 412 if If-Match is given and does not match the current ETag. `etag` is undefined if the resource does not exist. */
 export function checkIfMatch(ifMatch: string | undefined, etag: string | undefined) {
   if (headerMatches(ifMatch, etag) === false) throw PreconditionFailed()
 }

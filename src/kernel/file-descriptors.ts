@@ -1,6 +1,6 @@
 /**
- * Divides the file descriptors of the process: a reserve for the database, files and the program itself, one share for HTTP
- * connections and one for MQTT. Node.js drops connections silently when none is free, so a probe checks for that.
+ * Divides the file descriptors of the process into three shares: a reserve for the database, files and the program itself, one share for
+ * HTTP connections, and one for MQTT. Node.js drops connections silently when no descriptor is free, so a probe checks for that.
  */
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { monotonicMs } from './clock.ts'
@@ -25,9 +25,9 @@ export interface ConnectionShare {
   /** Default for the maximum number of connections from one address. */
   readonly perAddress: number
   open: number
-  /** Counts a refused connection and logs it, at most every ten seconds for each reason. */
+  /** Counts a refused connection. Logs it too, at most every ten seconds for each reason. */
   refused(reason: 'total' | 'address', address: string): void
-  /** Counts a connection that was closed to make room for a new connection, and logs it at the same rate. */
+  /** Counts a connection that was closed to make room for a new one. Logs it too, at most every ten seconds for each reason. */
   evicted(reason: 'total' | 'address', address: string): void
 }
 
@@ -49,7 +49,7 @@ const reserveMax = 4096
 const httpShare = 1 / 4
 const addressShare = 1 / 4
 const addressMin = 8
-/** The maximum that is used even if the limit is higher or absent: a process cannot serve more sockets. */
+/** The highest limit that is used, even if the configured limit is higher or there is none. A process cannot serve more sockets. */
 const limitMax = 1_048_576
 const probeEveryMs = 1000
 const unhealthyMs = 10_000
@@ -60,7 +60,7 @@ export function readDescriptorLimit(): number {
     const soft = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1]
     return Math.min(limitMax, soft === undefined ? limitMax : Number(soft))
   } catch {
-    // The system has no /proc, such as macOS.
+    // Systems such as macOS have no /proc.
     const report = process.report.getReport() as { userLimits?: { open_files?: { soft?: number | string } } }
     const soft = Number(report.userLimits?.open_files?.soft)
     return Math.min(limitMax, Number.isFinite(soft) ? soft : limitMax)
@@ -74,7 +74,9 @@ export interface Shares {
   mqtt: number
 }
 
-/** Divides the descriptors. Without configured numbers (0 or absent), HTTP gets a quarter of the unreserved ones and MQTT the rest. */
+/**
+ * Divides the descriptors. If no numbers are configured (0 or absent), HTTP gets a quarter of the unreserved descriptors and MQTT the rest.
+ */
 export function shareDescriptors(limit: number, configured: Partial<Record<Listener, number>> = {}): Shares {
   const reserve = Math.min(reserveMax, Math.max(reserveMin, Math.floor(limit / 8)))
   const available = limit - reserve

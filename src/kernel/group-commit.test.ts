@@ -124,7 +124,7 @@ suite('group commit', () => {
     assert.ok(commit.isPending('a'))
     await eventually(() => assert.ok(attempts > 0), { everyMs: 1 })
     const others: Promise<void>[] = []
-    // The second group of the key is full, so it has a follower, too.
+    // The second group of the key is full, so it has a follower as well.
     for (let number = 100; number < 160; number++) others.push(add('a', number))
     await add('b', 2)
     await add('c', 3)

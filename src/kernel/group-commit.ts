@@ -1,7 +1,7 @@
 /**
- * Group commit: rows added within the same few milliseconds share one write and one commit. An idle writer writes at once; a busy
- * one starts a write every few milliseconds, with a limit of concurrent writes. While a group with rows of a key is being written, with all
- * its retries, further rows of this key go into a group that follows it. Rows of other keys do not wait for it.
+ * Group commit: rows added within the same few milliseconds share one write and one commit. An idle writer writes immediately; a busy one
+ * starts a write every few milliseconds. While a group with rows of a key is being written, further rows of this key go into a group that
+ * follows it.
  */
 import { monotonicMs, sleep } from './clock.ts'
 import { DatabaseUnavailable } from './errors.ts'
@@ -15,14 +15,14 @@ export interface Group {
   readonly count: number
   /** Approximate size in memory. */
   readonly bytes: number
-  /** True if it is large enough to be written without waiting for more. */
+  /** True if the group is large enough to be written without waiting for more rows. */
   readonly isFull: boolean
 }
 
 export interface GroupCommit<G extends Group> {
   /**
-   * Returns the group of the next write: add all rows of a message, then call `committed`. Rows of one key are stored in the order of the
-   * calls. Throws 503 if too much is pending.
+   * Returns the group of the next write. Add all rows of a message to it, then call `committed`. Rows of one key are stored in the order of
+   * the calls. Throws 503 if too many bytes are pending.
    */
   current(key?: string): G
   /** Resolves when the rows just added to `current` are durable. */
@@ -31,7 +31,10 @@ export interface GroupCommit<G extends Group> {
   isPending(key: string): boolean
   /** Returns the groups that wait or are being written. */
   pending(): G[]
-  /** Resolves when all rows added before this call are written or given up; unlike `drained`, it does not wait for later ones. */
+  /**
+   * Resolves when all rows added before this call are written or given up. Unlike `drained`, it does not wait for rows that are added
+   * later.
+   */
   settled(): Promise<void>
   /** Resolves when no rows are pending. */
   drained(): Promise<void>
@@ -41,11 +44,11 @@ export interface GroupCommitOptions<G extends Group> {
   /** Prefix in metrics: `traffic_log` becomes `waypost_traffic_log_rows_total`. */
   name: string
   create(): G
-  /** Stores all rows or none. `attempt` counts from 0; an earlier attempt may have succeeded without an answer. */
+  /** Stores all rows or none. `attempt` counts from 0. An earlier attempt may have stored the rows although its answer was lost. */
   write(group: G, attempt: number): Promise<void>
   /** Returns whether a retry can succeed. */
   isTemporary(error: unknown): boolean
-  /** Called when a group is given up; a write in progress may still succeed. */
+  /** Called when the writer gives up a group. A write in progress may still succeed. */
   abandoned?(group: G): void
   log: Log
   metrics: Metrics
@@ -59,7 +62,7 @@ export interface GroupCommitOptions<G extends Group> {
 
 interface Batch<G> {
   group: G
-  /** The part of the group's size that `pendingBytes` already includes. */
+  /** The part of the group's size that is already included in `pendingBytes`. */
   bytes: number
   keys: Set<string>
   /** True once no more rows can be added. */
@@ -83,14 +86,14 @@ interface Writer<G extends Group> extends GroupCommitOptions<G> {
   /** Batches that have not ended, in the order of their creation. */
   batches: Batch<G>[]
   open: Batch<G> | undefined
-  /** Batches that are to be written at once, in the order of their creation. */
+  /** Batches that can be written immediately, in the order of their creation. */
   ready: Batch<G>[]
   /** The batch of the last call of `current`. */
   last: Batch<G> | undefined
   /** Writes that are running. */
   flushing: OpenItems<Promise<void>>
   pendingBytes: number
-  /** The start of the last write that is not a follower. */
+  /** The time at which the last write that is not a follower started. */
   lastWriteStartedAt: number
   lastCount: number
   isStarting: boolean
@@ -157,7 +160,10 @@ function openBatch<G extends Group>(writer: Writer<G>): Batch<G> {
   return writer.open
 }
 
-/** Takes a batch that waits for a free connection, so that there are few large writes while the database is slow. */
+/**
+ * Returns a batch that still waits for a free connection. Further rows are added to it, so that there are few large writes while the
+ * database is slow.
+ */
 function takeReady<G extends Group>({ ready }: Writer<G>): Batch<G> | undefined {
   const index = ready.findIndex(({ isClosed, settled }) => !isClosed && !settled)
   return index === -1 ? undefined : ready.splice(index, 1)[0]
@@ -194,7 +200,7 @@ function makeReady<G extends Group>({ batches, ready }: Writer<G>, batch: Batch<
 
 function newBatch<G extends Group>(writer: Writer<G>, isFollower: boolean): Batch<G> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
-  promise.catch(() => {}) // callers that wait get the error
+  promise.catch(() => {}) // The callers that wait get the error.
   const group = writer.create()
   const batch: Batch<G> = {
     group,
@@ -243,7 +249,7 @@ function timeIsUp<G extends Group>(writer: Writer<G>) {
   schedule(writer)
 }
 
-/** Returns the oldest batch that can be written. The open batch is skipped until it is due. */
+/** Returns the oldest batch that can be written. The open batch is not returned before it is due. */
 function nextBatch<G extends Group>(writer: Writer<G>): Batch<G> | undefined {
   const { batches, open, ready } = writer
   const first = ready[0]
@@ -251,7 +257,7 @@ function nextBatch<G extends Group>(writer: Writer<G>): Batch<G> | undefined {
   return batches.indexOf(open) < batches.indexOf(first) && msUntilDue(writer) <= 0 ? open : first
 }
 
-/** Returns 0 for less than a millisecond, because a timer cannot wait for a shorter time. */
+/** Returns the milliseconds until the open batch is due. Returns 0 for less than one millisecond, because a timer cannot be shorter. */
 function msUntilDue<G extends Group>({ open, everyMs, lastCount, lastWriteStartedAt }: Writer<G>): number {
   // The rows of a follower have already waited for the batch before it.
   if (open?.isFollower) return 0
@@ -287,7 +293,7 @@ function end<G extends Group>(writer: Writer<G>, batch: Batch<G>) {
   if (follower) makeReady(writer, follower)
 }
 
-/** Writes a batch; retries until it succeeds, the error is permanent, or the time limit is reached. */
+/** Writes a batch. Retries until the write succeeds, the error is permanent, or the time limit is reached. */
 async function write<G extends Group>(writer: Writer<G>, batch: Batch<G>) {
   const { name, log, rowsWritten, failures } = writer
   for (let attempt = 0; !batch.settled; attempt++) {

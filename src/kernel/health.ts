@@ -8,7 +8,7 @@ import type { Metrics } from './metrics.ts'
 
 export interface HealthCheck {
   name: string
-  /** Throws if it fails. The returned object is shown as `detail`. */
+  /** Throws if the check fails. The returned object is shown as `detail`. */
   check(): Promise<Record<string, unknown> | undefined>
 }
 
@@ -27,7 +27,7 @@ export interface HealthReport {
   checks: { name: string; ok: boolean; problem?: string; ms: number; detail?: Record<string, unknown> }[]
 }
 
-/** Maximum number of connections, out of the reserved file descriptors. At the limit the oldest idle connection is closed. */
+/** Maximum number of connections. They use reserved file descriptors. At the limit, the oldest idle connection is closed. */
 const connectionsMax = 32
 
 export async function openManagement(port: number): Promise<Management> {
@@ -88,7 +88,10 @@ export async function openManagement(port: number): Promise<Management> {
   }
 }
 
-/** Returns whether a Host header names this machine. With DNS rebinding, a web page could reach the listener under its own host name. */
+/**
+ * Returns whether a Host header names this machine. Without this check, a web page could use DNS rebinding to reach the listener under its
+ * own host name.
+ */
 function isLoopback(host = ''): boolean {
   const name = host.replace(/:\d{1,5}$/, '').toLowerCase()
   return name === 'localhost' || name === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(name)

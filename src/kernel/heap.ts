@@ -19,8 +19,8 @@ const checkMs = 3000
 const busyShare = 0.1
 
 /**
- * Returns the garbage of the start to the operating system as soon as the process is idle: no message is answered
- * during the collection. A process that is busy collects its garbage anyway.
+ * Returns the memory of the start's garbage to the operating system when the process is idle, because no message is answered during the
+ * collection. A busy process collects this garbage anyway.
  */
 export function collectGarbageOfStart(everyMs = checkMs): Promise<void> {
   setFlagsFromString('--expose-gc')

@@ -18,7 +18,7 @@ function nextByte(): number {
   return byte
 }
 
-/** Picks characters with equal probability: bytes beyond the last multiple of the alphabet's length are skipped. */
+/** Picks characters with equal probability. Bytes above the last multiple of the alphabet's length are skipped. */
 function pick(alphabet: string, length: number): string {
   const limit = 256 - (256 % alphabet.length)
   let text = ''
@@ -38,5 +38,5 @@ export const newName = () => pick(base32hex, 20)
 /** Generates a short text for people to copy: endpoint tokens, user names. */
 export const newShortToken = (length = 10) => pick(alphanumeric, length)
 
-/** Generates a secret of 256 random bits by default, safe in a URL. */
+/** Generates a secret that is safe in a URL. Default: 256 random bits. */
 export const newSecret = (bytes = 32) => randomBytes(bytes).toString('base64url')

@@ -1,4 +1,4 @@
-/** Durable jobs on PostgreSQL (pg-boss): enqueued in the caller's transaction, retried after failures and crashes. */
+/** Durable jobs on PostgreSQL (pg-boss). They are enqueued in the caller's transaction, and retried after failures and crashes. */
 import { PgBoss } from 'pg-boss'
 import packageJson from 'pg-boss/package.json' with { type: 'json' }
 import type { Value } from './db/values.ts'
@@ -18,7 +18,7 @@ export interface JobOptions {
 
 export interface JobType<T extends object> extends Required<JobOptions> {
   name: string
-  /** Ties the data of a job to its type at compile time; never set. */
+  /** Ties the data of a job to its type at compile time. It is never set. */
   data?: T
 }
 
@@ -35,7 +35,7 @@ export function defineJob<T extends object>(name: string, options: JobOptions = 
 export interface Attempt {
   /** True if no retry follows when this attempt fails. */
   last: boolean
-  /** Aborts when the process stops or the job's time limit is reached: throw then, and the next attempt continues. */
+  /** Aborts when the process stops or the job's time limit is reached. The handler should then throw; the next attempt continues. */
   signal: AbortSignal
 }
 
@@ -51,17 +51,17 @@ export interface Jobs {
   /** Enqueues the job with the commit of `sql`, or not at all. */
   send<T extends object>(sql: Sql, job: JobType<T>, data: NoInfer<T>, options?: SendOptions): Promise<void>
   start(options: { workers: boolean }): Promise<void>
-  /** Creates missing queues: a restored database may come from a version that had fewer. */
+  /** Creates missing queues. A restored database may come from a version with fewer queues. */
   createMissingQueues(): Promise<void>
   stop(): Promise<void>
 }
 
 export const jobsSchema = 'jobs'
 
-/** Tables of pg-boss that a backup includes; the others describe the installation. */
+/** Tables of pg-boss that a backup includes. The other tables describe the installation. */
 export const jobsTables = ['job', 'job_dependency', 'queue', 'schedule', 'subscription']
 
-/** Returns the version of pg-boss's tables, which it creates and migrates itself; null if there are none. */
+/** Returns the version of pg-boss's tables, or null if there are none. pg-boss creates and migrates its tables itself. */
 export async function readJobsVersion(sql: Sql): Promise<number | null> {
   const [exists] = await sql`select to_regclass('jobs.version') is not null as yes`
   if (!exists?.yes) return null
@@ -70,8 +70,8 @@ export async function readJobsVersion(sql: Sql): Promise<number | null> {
 }
 
 /**
- * Creates or migrates the tables of pg-boss without running jobs. It holds the migration lock, because all but one of several nodes
- * that install at the same time would fail. The pool must not translate names.
+ * Creates or migrates the tables of pg-boss without running jobs. It holds the migration lock, because if several nodes install at the same
+ * time, all but one would fail. The pool must not translate names.
  */
 export async function installJobs(
   pool: Pool,
@@ -88,16 +88,18 @@ export async function installJobs(
 }
 
 const heartbeatSeconds = 10
-/** The interval of the statement that finds the due jobs of all queues. */
+/** The interval at which one statement looks for due jobs of all queues. */
 const pollMs = 2000
-/** Workers of pg-boss practically never poll by themselves, because each poll would take a transaction. */
+/**
+ * The poll interval of pg-boss's own workers. It is so long that they practically never poll, because each poll would take a transaction.
+ */
 const workerPollSeconds = 24 * 3600
 
 const queueOptions = ({ retries, timeoutSeconds }: JobType<object>) => ({
   retryLimit: retries,
   retryDelay: 1,
   retryBackoff: true,
-  // Jobs that were interrupted several times by a killed process should not wait for minutes.
+  // A job that was interrupted several times by killed processes should not wait for minutes.
   retryDelayMax: 8,
   expireInSeconds: timeoutSeconds,
   heartbeatSeconds,
@@ -116,16 +118,16 @@ export function createJobs({ db, pool, log }: { db: Db; pool: Pool; log: Log }):
     schedule: false,
     superviseIntervalSeconds: heartbeatSeconds,
     monitorIntervalSeconds: heartbeatSeconds,
-    // Rebuilding indexes needs statements outside of a transaction, and pays only with millions of jobs.
+    // Rebuilding indexes needs statements outside of a transaction. It is useful only with millions of jobs.
     reindex: false,
   })
   let stopped = false
   boss.on('error', (error) => {
-    // A worker that was polling during the stop finds the connections closed.
+    // A worker that polls during the stop finds its connections closed. That is not reported.
     if (!stopped) jobQueueFailed(log, { err: error })
   })
 
-  /** Wakes the workers of a queue. They start with its first due job, because the start of each takes a statement. */
+  /** Wakes the workers of a queue. They are started with the first due job of the queue, because starting a worker takes a statement. */
   const wake = (name: string) => {
     const ids = workers.get(name)
     if (ids) for (const id of ids) boss.notifyWorker(id)
@@ -159,7 +161,7 @@ export function createJobs({ db, pool, log }: { db: Db; pool: Pool; log: Log }):
             throw error
           } finally {
             running--
-            // Wake the worker, which would otherwise wait for the next poll.
+            // The worker is woken, because it would otherwise wait for the next poll.
             wake(name)
           }
         },
@@ -191,14 +193,14 @@ export function createJobs({ db, pool, log }: { db: Db; pool: Pool; log: Log }):
     async stop() {
       poll.stop()
       stopping.abort(new Error('the process stops'))
-      // A graceful stop polls every half second for running handlers; skip it if none runs.
+      // A graceful stop polls for running handlers every half second. It is skipped if no handler runs.
       await boss.stop({ graceful: running > 0, close: false, timeout: 5000 })
       stopped = true
     },
   }
 }
 
-/** Reads all queues in one statement, then creates missing ones and updates changed ones; usually there are none. */
+/** Reads all queues in one statement, then creates missing queues and updates changed ones. Usually there is nothing to do. */
 async function openQueues(boss: PgBoss, jobs: JobType<object>[]) {
   if (jobs.length === 0) return
   const queues = new Map((await boss.getQueues(jobs.map(({ name }) => name))).map((queue) => [queue.name, queue]))

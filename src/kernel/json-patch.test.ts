@@ -145,7 +145,7 @@ test('patches have the results of a well-known library where that one follows RF
       try {
         ours = applyJsonPatch(document, operations)
       } catch {
-        // The library lets a patch write past the end of an array, and throws where it meets a text.
+        // The library lets a patch write past the end of an array, and throws if a path leads through a text.
         return
       }
       const theirs = structuredClone(document)

@@ -1,6 +1,6 @@
 /**
- * Applies JSON Patch (RFC 6902). Only own properties count, so `__proto__` and `toString` are ordinary names. The total size
- * of copies is limited, so that a short patch cannot cause much work.
+ * Applies JSON Patch (RFC 6902). Only own properties are used, so `__proto__` and `toString` are ordinary names. The total size of copies
+ * is limited, so that a short patch cannot cause much work.
  */
 import { defineError, InvalidRequest } from './errors.ts'
 import { sameJson } from './same-json.ts'
@@ -21,7 +21,7 @@ interface Operation {
   value: unknown
 }
 
-/** Limits the characters of all copies: copies of copies double with each operation. */
+/** Limits the characters of all copies together, because copies of copies double with each operation. */
 const copiedMax = 256 * 1024
 const pointerLengthMax = 4096
 
@@ -34,7 +34,7 @@ export function applyJsonPatch(document: unknown, operations: unknown[]): unknow
   }
 }
 
-/** Does the same as `applyJsonPatch`, but lets other requests run in between: insertions into a long list can take a second. */
+/** Does the same as `applyJsonPatch`, but lets other requests run between the operations. Insertions into a long list can take a second. */
 export async function applyJsonPatchInTurns(document: unknown, operations: unknown[]): Promise<unknown> {
   const takeTurns = createTurns()
   const steps = patchSteps(document, operations)
@@ -46,7 +46,7 @@ export async function applyJsonPatchInTurns(document: unknown, operations: unkno
   }
 }
 
-/** Yields after each operation; returns the patched document. */
+/** Applies the operations and yields after each. Returns the patched document. */
 function* patchSteps(document: unknown, operations: unknown[]): Generator<undefined, unknown> {
   // The holder is the parent of the root, so that operations on the root work like all others.
   const holder = { root: cloneJson(document) }
@@ -68,7 +68,7 @@ function* patchSteps(document: unknown, operations: unknown[]): Generator<undefi
       if (!sameJson(operation.value, location?.value)) throw PatchTestFailed({ position, path })
       continue
     }
-    // A later operation may change the value, so it is copied: the patch itself must stay unchanged.
+    // The value is copied, because a later operation may change it and the patch itself must stay unchanged.
     let value = position < operations.length - 1 ? cloneJson(operation.value) : operation.value
     if (op === 'move' || op === 'copy') {
       const source = locationOf(holder, from)
@@ -94,11 +94,11 @@ const cloneJson = (value: unknown): unknown =>
 interface Location {
   parent: Container
   name: string
-  /** Undefined if there is no value. */
+  /** The current value at the location; undefined if there is none. */
   value: unknown
 }
 
-/** Returns undefined if the parent does not exist. */
+/** Returns the location of a pointer, or undefined if its parent does not exist. */
 function locationOf(holder: Container, pointer: string): Location | undefined {
   const steps = ['root', ...pointer.split('/').slice(1).map(unescaped)]
   const name = steps.pop()!
@@ -119,7 +119,7 @@ function valueAt(container: unknown, name: string): unknown {
 
 function put({ parent, name }: Location, value: unknown) {
   if (Array.isArray(parent)) parent[Number(name)] = value
-  // Defines an own property even for `__proto__`.
+  // This defines an own property, even for the name `__proto__`.
   else Object.defineProperty(parent, name, { value, configurable: true, enumerable: true, writable: true })
 }
 
@@ -128,7 +128,7 @@ function remove({ parent, name }: Location) {
   else delete parent[name]
 }
 
-/** Returns false if the parent is an array and the name is not a valid index. */
+/** Adds a value. Returns false if the parent is an array and the name is not a valid index. */
 function add(location: Location, value: unknown): boolean {
   const { parent, name } = location
   if (!Array.isArray(parent)) put(location, value)

@@ -103,7 +103,9 @@ suite('a value is validated', () => {
 })
 
 suite('a hostile schema costs its own request only', () => {
-  /** Each level validates the value twice: 2^40 validations, which find the violation of the last level each time, or none. */
+  /**
+   * Each level of this schema validates the value twice, which makes 2^40 validations. The last level finds a violation each time, or none.
+   */
   const violated = { type: 'string' }
   const exponential = (last: object = { type: 'number' }) => {
     const definitions: Record<string, object> = { d40: last }
@@ -176,7 +178,7 @@ suite('a hostile schema costs its own request only', () => {
       assert.match(violationText(verdict.unusable), /finds more than 200000 violations/)
       assert.equal(await validateJson('a', '{"type":"number"}', '1'), 'valid')
     }
-    // Violations of an alternative count even if another alternative is valid. An ordinary document stays below the limit.
+    // Violations of an alternative are counted even if another alternative is valid. An ordinary document still stays below the limit.
     const either = { items: { anyOf: [{ type: 'string' }, { type: 'boolean' }, { type: 'number' }] } }
     assert.equal(await validateJson('a', JSON.stringify(either), `[${'1,'.repeat(90_000)}1]`), 'valid')
   })

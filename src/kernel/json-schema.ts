@@ -1,6 +1,6 @@
 /**
- * JSON schemas that users define (document 5, 1.8): draft-07 where `$schema` is absent, 2019-09 and 2020-12. Remote references, and patterns
- * that cannot be run in linear time, make a schema unusable. Schemas run in threads with a time limit (json-schema/threads.ts).
+ * JSON schemas that users define (document 5, 1.8): draft-07 if `$schema` is absent, 2019-09 and 2020-12. A schema is unusable if it has
+ * remote references or patterns that cannot run in linear time. Schemas run in threads with a time limit (json-schema/threads.ts).
  */
 import type { Violations } from './json-schema/compile.ts'
 import { createSchemaQueue, type SchemaQueue } from './json-schema/queue.ts'
@@ -8,12 +8,12 @@ import type { SchemaAnswer, SchemaRequest } from './json-schema/threads.ts'
 
 export type { Violation, Violations } from './json-schema/compile.ts'
 
-/** Maximum number of characters of a schema that users can store. */
+/** Maximum number of characters of a schema that a user can store. */
 export const schemaLengthMax = 64 * 1024
 
 export type Verdict = 'valid' | { violations: Violations } | { unusable: Violations }
 
-// The queue is created with the first schema of the process, and shared by all services.
+// The queue is created with the first schema of the process. All services share it.
 let queue: SchemaQueue | undefined
 
 function run(tenantId: string, request: SchemaRequest): Promise<SchemaAnswer> {
@@ -21,7 +21,9 @@ function run(tenantId: string, request: SchemaRequest): Promise<SchemaAnswer> {
   return queue.run(tenantId, request)
 }
 
-/** Returns why a schema cannot be used; undefined if it can. Throws 429 if the tenant has too many requests at a time. */
+/**
+ * Returns the reasons why a schema cannot be used; undefined if it can be used. Throws 429 if the tenant has too many requests at a time.
+ */
 export async function schemaProblems(tenantId: string, schema: string): Promise<Violations | undefined> {
   const answer = await run(tenantId, { schema })
   return 'unusable' in answer ? answer.unusable : undefined

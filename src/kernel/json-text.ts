@@ -15,8 +15,8 @@ export async function* inChunks(pieces: AsyncIterable<string>): AsyncGenerator<s
 }
 
 /**
- * Yields `[a,b]` from the texts of items; a text may contain several items, already joined by commas. If `end` is a function, it is called
- * after the last item.
+ * Yields `[a,b]` from the texts of items. A text may contain several items that are already joined by commas. If `end` is a function, it is
+ * called after the last item.
  */
 export async function* jsonArray(
   texts: AsyncIterable<string>,
@@ -32,7 +32,7 @@ export async function* jsonArray(
   yield separator === begin ? begin + last : last
 }
 
-/** Yields `{totalElements, content}` with any number of items. `nextCursor` is called after the last one. */
+/** Yields `{totalElements, content}` with any number of items. `nextCursor` is called after the last item. */
 export const contentPageStream = (
   total: number,
   texts: AsyncIterable<string>,

@@ -1,6 +1,6 @@
 /**
- * Rotates the master key and the data key while nodes run (ADR 6). The database stores the phase, so that an interrupted rotation
- * continues there. All nodes load a key before any of them seals with it.
+ * Rotates the master key and the data key while nodes run (ADR 6). The database stores the phase, so that an interrupted rotation continues
+ * from that phase. All nodes load a key before any of them seals with it.
  */
 import { type Bus, defineEvent } from './bus.ts'
 import { sleep } from './clock.ts'
@@ -14,12 +14,15 @@ export const KeysChanged = defineEvent<{ tenantId: string; phase: RotationPhase 
   description: 'A rotation of the keys for secrets has reached its next phase; every node loads the keys',
 })
 
-/** Processes that get no events load the keys this often. */
+/** Interval at which processes that get no events load the keys. */
 export const keyReloadMs = 2000
 const waitMs = 1000
 const batchRows = 500
 
-/** Loads the keys on this node when a rotation enters its next phase, and records that it did. Returns a function that loads them at once. */
+/**
+ * Loads the keys on this node when a rotation enters its next phase, and records that they are loaded. Returns a function that loads them
+ * immediately.
+ */
 export function followRotation(
   { db, bus, nodeId, log }: { db: Db; bus: Bus; nodeId: string; log: Log },
   load: () => Promise<RotationPhase | undefined>,
@@ -36,7 +39,7 @@ export function followRotation(
   return reload
 }
 
-/** Starts a rotation, or continues the one that is under way. Returns false if that one has another new master key. */
+/** Starts a rotation, or continues the one that is in progress. Returns false if the rotation in progress has another new master key. */
 export async function beginRotation(db: Db, masterKey: Buffer, nextMasterKey: Buffer): Promise<boolean> {
   const keys = await readDataKeys(db.sql, masterKey)
   if (!keys) throw new Error('no platform has been started on this database')
@@ -63,7 +66,7 @@ export async function beginRotation(db: Db, masterKey: Buffer, nextMasterKey: Bu
 export const phaseOf = async (sql: Sql): Promise<RotationPhase | undefined> =>
   (await sql`select phase from kernel.key_rotation`)[0]?.phase
 
-/** Sets the phase and waits until every node has loaded its keys. `report` gets the number of nodes that have not. */
+/** Sets the phase and waits until every node has loaded its keys. `report` gets the number of nodes that have not loaded them yet. */
 export async function enterPhase(
   { db, bus }: { db: Db; bus: Bus },
   phase: 'adding' | 'sealing',
@@ -79,7 +82,7 @@ export async function enterPhase(
     if (missing.length === 0) break
     report(missing.length)
   }
-  // Waits for processes without events, such as the VPN server, and for nodes that were suspended for a moment.
+  // The pause is for processes that get no events, such as the VPN server, and for nodes that were suspended for a moment.
   await sleep(2 * keyReloadMs)
 }
 
@@ -87,7 +90,7 @@ export interface QualifiedColumn extends SealedColumn {
   schema: string
 }
 
-/** Texts that the kernel itself seals. */
+/** Columns with texts that the kernel itself seals. */
 export const kernelColumns: QualifiedColumn[] = [
   { schema: 'kernel', table: 'vault', column: 'sealed' },
   { schema: 'kernel', table: 'bulk_pages', column: 'items', isJson: true },
@@ -97,8 +100,8 @@ export const kernelColumns: QualifiedColumn[] = [
 const sealedText = /^v[12]\.[\w.-]{38,}$/
 
 /**
- * Seals all values of a column again that do not begin with `prefix`, in batches. A value that a service changes meanwhile is left
- * alone: the service has sealed it with the new key. Returns how many were changed.
+ * Seals all values of a column again that do not begin with `prefix`, in batches. A value that a service changes meanwhile is skipped,
+ * because the service has sealed it with the new key. Returns the number of changed values.
  */
 export async function sealAgain(
   db: Db,
@@ -136,7 +139,9 @@ export async function sealAgain(
   }
 }
 
-/** Returns the JSON with its texts sealed again; undefined if none was. JSON may contain texts that only look sealed. */
+/**
+ * Returns the JSON with its texts sealed again, or undefined if it contains no sealed text. JSON may contain texts that only look sealed.
+ */
 function sealedAgainInJson(json: string, prefix: string, sealAgain: (sealed: string) => string): string | undefined {
   let isChanged = false
   const changed = JSON.parse(json, (_, value: unknown) => {
@@ -152,7 +157,7 @@ function sealedAgainInJson(json: string, prefix: string, sealAgain: (sealed: str
   return isChanged ? JSON.stringify(changed) : undefined
 }
 
-/** Ends the rotation: the old keys open nothing any more. Returns false if the master key is not the new one. */
+/** Ends the rotation. After it, the old keys no longer open any value. Returns false if the master key is not the new one. */
 export async function finishRotation(db: Db, masterKey: Buffer): Promise<boolean> {
   return await db.tx(async (sql) => {
     const keys = await readDataKeys(sql, masterKey)

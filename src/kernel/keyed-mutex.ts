@@ -2,18 +2,18 @@
 import { TooManyRequests } from './errors.ts'
 
 export interface KeyedMutex {
-  /** Runs the task after the previous ones of its key, even if they failed; immediately if there are none. */
+  /** Runs the task after the earlier tasks of its key, even if they fail. Runs it immediately if there are none. */
   run<T>(key: string, work: () => Promise<T>): Promise<T>
   isBusy(key: string): boolean
 }
 
 interface Queue {
   last: Promise<unknown>
-  /** Running and waiting tasks. */
+  /** Number of running and waiting tasks. */
   count: number
 }
 
-/** Creates a mutex. If `waitingMax` tasks wait for a key, further ones fail with 429. */
+/** Creates a mutex. If `waitingMax` tasks already wait for a key, further tasks fail with 429. */
 export function createKeyedMutex({ waitingMax = Number.POSITIVE_INFINITY } = {}): KeyedMutex {
   const queues = new Map<string, Queue>()
 
@@ -26,7 +26,7 @@ export function createKeyedMutex({ waitingMax = Number.POSITIVE_INFINITY } = {})
     return result
   }
 
-  /** Adds the queue before the task starts, because the task may enqueue more for its key. */
+  /** Starts the task. The queue is added before the start, because the task may enqueue more tasks for its key. */
   async function startNow<T>(key: string, work: () => Promise<T>): Promise<T> {
     const { promise, resolve } = Promise.withResolvers<void>()
     const queue = { last: promise, count: 1 }

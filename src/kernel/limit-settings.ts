@@ -47,7 +47,7 @@ export const limitSettings = defineSettings(
     /** Limit for each tenant; 0 means no limit. */
     bytesPerDay: value.TENANT_MB_PER_DAY * 1_000_000,
     diskFreeMinBytes: value.DISK_FREE_MIN_MB * 1_000_000,
-    /** HTTP requests of each tenant; 0: no limit. */
+    /** Maximum number of HTTP requests per second of each tenant; 0 means no limit. */
     requestsPerSecond: value.RATE_LIMIT_PER_TENANT,
     openLogins: { total: value.LOGINS_OPEN, perAddress: value.LOGINS_OPEN_PER_ADDRESS },
     auditDays: value.AUDIT_DAYS,

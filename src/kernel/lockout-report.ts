@@ -4,9 +4,11 @@ import { createLogLimit } from './log-limit.ts'
 import { lockoutBegan } from './log-messages.ts'
 import type { Metrics } from './metrics.ts'
 
-/** The kind of what is locked: an account at an address, an account at all addresses, or an address. */
+/** The kind of lockout: an account at one address, an account at all addresses, or an address. */
 export type LockoutKind = 'account-at-address' | 'account' | 'address'
-/** The wrong secret: the password of a user, the secret of a client, the password of an MQTT client, or the token of an endpoint. */
+/**
+ * The kind of wrong secret: the password of a user, the secret of a client, the password of an MQTT client, or the token of an endpoint.
+ */
 export type WrongSecret = 'user-password' | 'client-secret' | 'mqtt-credentials' | 'endpoint-token'
 
 export type ReportLockout = (lockout: { kind: LockoutKind; secret: WrongSecret; address?: string }) => void

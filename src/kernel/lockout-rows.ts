@@ -1,29 +1,29 @@
 /**
- * A lockout for all nodes, in a table of the service that has the columns of `identity.attempts`. An attempt is reserved before it is
- * checked, so at most `limit` attempts are checked at a time. It counts once it is known to be wrong.
+ * A lockout for all nodes. It uses a table of the service that has the columns of `identity.attempts`. An attempt is reserved before it is
+ * checked, so that at most `limit` attempts are checked at a time. It counts only when it turns out to be wrong.
  */
 import type { Fragment, Sql } from './db.ts'
 import { doublingsMax, type LockoutRule, locksResetSeconds } from './lockout.ts'
 
-/** A reservation without a result after this time was lost with its process; a check takes a few seconds at most. */
+/** A check takes a few seconds at most. A reservation that has no result after this time was lost with its process. */
 const reservationSeconds = 60
 
 export type LockoutRows = ReturnType<typeof createLockoutRows>
 
 /** @param table the name of the table, such as sql => sql`identity.attempts` */
 export const createLockoutRows = (table: (sql: Sql) => Fragment) => ({
-  /** Reserves one attempt. Returns false, without a change, if the key is locked or all attempts are reserved. */
+  /** Reserves one attempt. Returns false and changes nothing if the key is locked or all attempts are reserved. */
   reserve: (sql: Sql, key: Buffer, now: Date, rule: LockoutRule) => reserve(sql, table(sql), key, now, rule),
 
-  /** Counts a reserved attempt as wrong; the one that reaches the limit locks. Returns the number of wrong attempts. */
+  /** Counts a reserved attempt as wrong. The attempt that reaches the limit locks the key. Returns the number of wrong attempts. */
   recordFailure: (sql: Sql, key: Buffer, now: Date, rule: LockoutRule) => fail(sql, table(sql), key, now, rule),
 
-  /** Releases the reservation of an attempt that was right or could not be checked, without counting it. */
+  /** Releases the reservation of an attempt that was correct or could not be checked. It does not count. */
   async release(sql: Sql, key: Buffer) {
     await sql`update ${table(sql)} set pending = greatest(pending - 1, 0) where key = ${key}`
   },
 
-  /** Releases the reservation of a right attempt and clears the count of wrong ones. Other reservations stay. */
+  /** Releases the reservation of a correct attempt and clears the count of wrong ones. Other reservations stay. */
   async recordSuccess(sql: Sql, key: Buffer) {
     const { count } = await sql`delete from ${table(sql)} where key = ${key} and pending <= 1`
     if (count > 0) return
@@ -45,7 +45,7 @@ export const createLockoutRows = (table: (sql: Sql) => Fragment) => ({
     return { known: row?.known === true, ...(row?.until && { until: row.until as Date }) }
   },
 
-  /** Deletes rows that no longer have an effect, and the oldest beyond `rowsMax`, a number that only an attack reaches. */
+  /** Deletes rows that no longer have an effect, and the oldest rows beyond `rowsMax`. Only an attack creates so many rows. */
   async prune(sql: Sql, now: Date, windowSeconds: number, rowsMax = 1_000_000) {
     const windowStart = secondsBefore(now, windowSeconds)
     const forgetBefore = secondsBefore(now, locksResetSeconds)
@@ -60,7 +60,7 @@ export const createLockoutRows = (table: (sql: Sql) => Fragment) => ({
 
 const secondsBefore = (now: Date, seconds: number) => new Date(now.getTime() - seconds * 1000)
 
-/** Returns the current values of a row: a new window starts after a lock or at the end of the window; lost attempts are ignored. */
+/** Returns the current values of a row. A new window starts after a lock or at the end of the window. Lost reservations are ignored. */
 const currentValues = (sql: Sql, now: Date, windowSeconds: number) => {
   const isNew = sql`(a.locked_until is not null or a.window_started_at <= ${secondsBefore(now, windowSeconds)})`
   return {

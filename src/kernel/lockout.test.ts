@@ -8,7 +8,7 @@ import { createLockoutRows } from './lockout-rows.ts'
 const rule: LockoutRule = { limit: 3, windowSeconds: 300, lockSeconds: 60 }
 const daySeconds = 86_400
 
-/** A common interface, so that both implementations run the same tests. */
+/** A common interface, so that the same tests run against both implementations. */
 interface Subject {
   fail(times: number): Promise<void>
   lockedFor(): Promise<number>

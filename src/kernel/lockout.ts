@@ -1,24 +1,24 @@
 /**
- * Locks a key (an account, an address) after too many wrong attempts, each time for longer. It counts in the memory of the process;
- * lockout-rows.ts counts in the database, for all nodes, by the same rule.
+ * Locks a key (an account or an address) after too many wrong attempts, each time for longer. It counts in the memory of the process.
+ * lockout-rows.ts implements the same rule for all nodes, with counts in the database.
  */
 import { monotonicMs } from './clock.ts'
 
 export interface LockoutRule {
-  /** Number of wrong attempts within a window that locks the key. */
+  /** The key is locked after this many wrong attempts within a window. */
   limit: number
   windowSeconds: number
-  /** Duration of the first lock; each further one takes twice as long. */
+  /** Duration of the first lock. Each further lock takes twice as long. */
   lockSeconds: number
 }
 
 /**
- * Limit of wrong attempts for an account from all addresses together, as a multiple of the limit for one address, so that a
- * single attacker cannot lock out others.
+ * An account is locked for all addresses after this many times the number of attempts that lock it for one address. The factor is so high
+ * that a single attacker can hardly lock out others.
  */
 export const fromAllAddresses = 50
 
-/** A day after the last wrong attempt, the next lock has the duration of the first one again. */
+/** After this time without a wrong attempt, the next lock has the duration of the first lock again. */
 export const locksResetSeconds = 86_400
 export const doublingsMax = 10
 
@@ -45,7 +45,7 @@ interface Entry {
 
 const never = Number.NEGATIVE_INFINITY
 const knownValuesMax = 16
-/** Maximum length of a remembered value; longer ones would take too much memory. */
+/** Maximum length of a remembered value. Longer values would take too much memory. */
 const knownValueLengthMax = 200
 
 export interface LockoutOptions {

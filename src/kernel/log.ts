@@ -4,10 +4,13 @@ import { type Logger, pino } from 'pino'
 
 export type Log = Logger
 
-/** Fields that could contain secrets by accident; pino censors them. */
+/** Fields that could contain secrets by mistake. pino hides their values. */
 const secretPaths = ['password', 'secret', 'token', 'authorization', 'key'].flatMap((name) => [name, `*.${name}`])
 
-/** Creates a log of JSON lines, or of readable lines on a terminal. It writes in process: a worker thread costs more memory than it saves time. */
+/**
+ * Creates a log of JSON lines, or of readable lines on a terminal. It writes in this thread: a worker thread would cost more memory than it
+ * saves time.
+ */
 export async function createLog({
   level,
   format,

@@ -1,4 +1,7 @@
-/** Sends e-mails over SMTP: STARTTLS where the server offers it, authentication from the setting. The library is loaded at first use. */
+/**
+ * Sends e-mails over SMTP. STARTTLS is used if the server offers it; the setting contains the credentials. The library is loaded at first
+ * use.
+ */
 import type { Transporter } from 'nodemailer'
 import type { PlatformSettings } from './settings.ts'
 
@@ -8,9 +11,9 @@ export type MailMessage = Parameters<Transporter['sendMail']>[0]
 
 export interface Mailer {
   readonly isConfigured: boolean
-  /** Returns the sender. It is known once the listeners are open, because it may contain the host of the base URL. */
+  /** Returns the sender's address. It is known only when the listeners are open, because it may contain the host of the base URL. */
   from(): string
-  /** Sends a message from the sender of this installation. Throws the error of the mail server. */
+  /** Sends a message with this installation as the sender. Throws the error of the mail server. */
   send(message: MailMessage): Promise<{ rejected: unknown[] }>
   stop(): void
 }
@@ -46,7 +49,7 @@ const open = (createTransport: typeof import('nodemailer')['createTransport'], u
     url,
     pool: true,
     maxConnections: connectionsMax,
-    // The callers retry, so the library must not.
+    // The library must not retry, because the callers do.
     maxRequeues: 0,
     connectionTimeout: 10_000,
     greetingTimeout: 10_000,

@@ -72,7 +72,7 @@ test('a node without heartbeats does not count as dead if the database was unrea
   const swept: string[] = []
   node.members.declareOwnedRows({ name: 'test', owners: async () => [], sweep: async (dead) => void swept.push(dead) })
   await node.start()
-  // No node could write a heartbeat for a minute, as after an outage of the database.
+  // No node could write a heartbeat for a minute, as in an outage of the database.
   await node.db.sql`
     insert into kernel.nodes (id, version, seen_at) values ('also away', '0', now() - interval '1 minute')`
   await node.db.sql`update kernel.nodes set seen_at = now() - interval '1 minute' where id = ${node.nodeId}`

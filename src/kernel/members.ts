@@ -1,6 +1,6 @@
 /**
- * Tracks which nodes are alive, and cleans up after dead ones. A node is a process with an id and one row in `kernel.nodes`, which it
- * updates with heartbeats. Only the database's clock decides which node is alive.
+ * Tracks which nodes are alive, and cleans up after dead ones. Each node has an id and one row in `kernel.nodes`, which it updates with
+ * heartbeats. Only the database's clock decides which nodes are alive.
  */
 import type { Db } from './db.ts'
 import type { LogMessage } from './define-log-message.ts'
@@ -29,17 +29,23 @@ export interface Members {
   /** Returns true if this node has joined and no other node is alive. A process that has not joined returns false. */
   isAlone(): boolean
   isAlive(nodeId: string): boolean
-  /** Declares rows that belong to a node. When a node dies, one of the others sweeps its rows. */
+  /** Declares rows that belong to a node. When the node dies, another node sweeps its rows. */
   declareOwnedRows(ownedRows: OwnedRows): void
   onJoin(listener: (nodeId: string) => void): void
   /** Called on every node when another node stopped or died, before its rows are swept. */
   onLeave(listener: (nodeId: string) => void): void
-  /** Called on every node when another node has lost the connection on which it listens, as after a kill: seconds before `onLeave`. */
+  /**
+   * Called on every node when another node has lost the connection on which it listens, for example because it was killed. This is seconds
+   * before `onLeave`.
+   */
   onSilent(listener: (nodeId: string) => void): void
-  /** Called if others considered this node dead, or its row is missing. Its owned rows may have been swept: write them again. */
+  /**
+   * Called if other nodes considered this node dead, or if its row is missing. Its owned rows may have been swept, so the listener must
+   * write them again.
+   */
   onReturn(listener: () => void): void
   setAddresses(addresses: Record<string, string>): void
-  /** Sets the server's process for the connection on which this node listens. */
+  /** Sets the id of the server process for the connection on which this node listens. */
   setListener(processId: number | undefined): void
   /** Reads `kernel.nodes` now instead of with the next heartbeat. */
   refresh(): Promise<void>
@@ -59,7 +65,7 @@ interface MembersDeps {
   timing?: typeof defaultTiming
 }
 
-/** This node, and the other ones as of the last heartbeat. */
+/** The state of this node, with the other nodes as of the last heartbeat. */
 interface Node extends Omit<MembersDeps, 'metrics' | 'timing'> {
   nodeId: string
   heartbeatMs: number
@@ -72,13 +78,13 @@ interface Node extends Omit<MembersDeps, 'metrics' | 'timing'> {
     return: (() => void)[]
   }
   others: Map<string, Member>
-  /** The other nodes that listened at the last heartbeat. */
+  /** The other nodes that were listening at the last heartbeat. */
   listening: Set<string>
   listener: number | undefined
   addresses: Record<string, string>
   joined: boolean
   stopped: boolean
-  /** Seconds for which this node has written its heartbeats without a gap, by the database's clock. */
+  /** The time for which this node has written its heartbeats without a gap, in seconds of the database's clock. */
   watchedSeconds: number
   heartbeat: Promise<void> | undefined
   sweeping: Promise<void> | undefined
@@ -124,7 +130,7 @@ export function createMembers({ metrics, timing = defaultTiming, ...deps }: Memb
     },
     async refresh() {
       if (node.stopped) return
-      // A heartbeat that is running may have read the table before the change that the caller wants to see.
+      // A heartbeat that is already running may have read the table before the change that the caller waits for.
       await node.heartbeat
       await refresh(node)
     },
@@ -135,7 +141,7 @@ export function createMembers({ metrics, timing = defaultTiming, ...deps }: Memb
 
 async function start(node: Node) {
   const { db, nodeId, version, addresses, heartbeatMs } = node
-  // Inserts before reading: of two nodes that start at the same time, the later one then finds the other.
+  // The row is inserted before the table is read. If two nodes start at the same time, the later one therefore finds the other.
   await insertNode(db.sql, nodeId, version, addresses)
   await refresh(node)
   node.joined = true
@@ -159,7 +165,7 @@ async function stop(node: Node) {
 const logFailure = ({ log }: Node, work: () => Promise<void>, failed: LogMessage) =>
   work().catch((error) => failed(log, { err: error }))
 
-/** Runs a heartbeat; callers that come while one is running share it. */
+/** Runs a heartbeat. Callers that come while a heartbeat is running share it. */
 function refresh(node: Node): Promise<void> {
   node.heartbeat ??= writeHeartbeat(node).finally(() => {
     node.heartbeat = undefined
@@ -171,11 +177,12 @@ async function writeHeartbeat(node: Node) {
   const { db, nodeId, deadAfterSeconds } = node
   const rows = await touchNode(db.sql, nodeId, node)
   const ownRow = rows.find(({ id }) => id === nodeId)
-  // After a gap in our own heartbeats, the database may have been unreachable for the others too.
+  // After a gap in the heartbeats of this node, the database may have been unreachable for the other nodes too.
   if (ownRow?.isWritten)
     node.watchedSeconds =
       ownRow.secondsSinceHeartbeat > deadAfterSeconds * 0.8 ? 0 : node.watchedSeconds + ownRow.secondsSinceHeartbeat
-  // A node that was considered dead joins again after the sweep of its rows: the sweep would delete rows that it writes earlier.
+  // A node that was considered dead joins again only after the sweep of its rows. Otherwise the sweep would delete rows that the node has
+  // written again.
   else if (!ownRow || ownRow.sweepEnded) await rejoin(node)
   const dead = rows.filter((row) => row.id !== nodeId && isDead(node, row))
   updateOthers(

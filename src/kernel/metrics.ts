@@ -2,7 +2,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 
 export interface QuickHistogram {
-  /** Adds a value; `labels` are the values of the labels in their order. */
+  /** Adds a value. `labels` contains the values of the labels, in their order. */
   observe(value: number, ...labels: (string | number)[]): void
   /** Returns an observer for fixed labels, for repeated use. */
   withLabels(...labels: (string | number)[]): (value: number) => void
@@ -11,7 +11,7 @@ export interface QuickHistogram {
 export interface Metrics {
   counter(name: string, help: string, labels?: string[]): Counter
   gauge(name: string, help: string, labels?: string[], collect?: (gauge: Gauge) => void): Gauge
-  /** Creates a histogram that is cheap enough for every request: prom-client's takes 5 µs for each value. */
+  /** Creates a histogram that is cheap enough for every request. The histogram of prom-client takes 5 µs for each value. */
   quickHistogram(name: string, help: string, labels: string[], buckets: number[]): QuickHistogram
   text(): Promise<string>
   contentType: string
@@ -23,7 +23,7 @@ export function createMetrics(): Metrics {
   const common = { registers: [registry] }
   const histogramTexts: (() => string)[] = []
   return {
-    // Several parts of a process may count the same thing.
+    // If several parts of a process count the same thing, they share the counter.
     counter: (name, help, labelNames = []) =>
       (registry.getSingleMetric(name) as Counter | undefined) ?? new Counter({ ...common, name, help, labelNames }),
     gauge: (name, help, labelNames = [], collect) =>
@@ -58,7 +58,7 @@ interface Series {
 const escapeLabel = (value: string | number) =>
   String(value).replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')
 
-/** Writes Prometheus's text format: buckets are cumulative and end with +Inf. */
+/** Creates a histogram that writes Prometheus's text format: buckets are cumulative and end with +Inf. */
 function createQuickHistogram(name: string, help: string, labelNames: string[], buckets: number[]) {
   const seriesByKey = new Map<string, Series>()
 

@@ -40,7 +40,7 @@ export async function migrate(pool: Pool, migrations: Migration[]): Promise<stri
   })
 }
 
-/** Keeps other nodes from migrating until the end of the transaction. */
+/** Prevents other nodes from migrating until the end of the transaction. */
 export const lockMigrations = (sql: Sql) => sql`select pg_advisory_xact_lock(${lockKey})`
 
 /** Applies the missing migrations in the caller's transaction, and returns their names. */

@@ -1,7 +1,6 @@
 /**
- * A collection of running operations: writes, requests, workers. It is an array, because a Set that changes all the time leaves
- * tables behind that refer to each other. V8 then keeps their entries in memory until the next garbage collection of the whole
- * heap.
+ * A collection of running operations: writes, requests, workers. It is an array and not a Set. A Set that changes all the time leaves old
+ * tables that refer to the new ones, and V8 keeps their entries in memory until the next full garbage collection.
  */
 export interface OpenItems<T> extends Iterable<T> {
   readonly size: number

@@ -21,7 +21,7 @@ const done = (key: string, n: number): Done => ({ tenantId: 't', key, n })
 
 type NodeOptions = Parameters<typeof aNode>[1] & { handle?: (sql: Sql, event: Done) => Promise<void> }
 
-/** Starts a node whose event handler records events in a table, so that rolled back deliveries leave no trace. */
+/** Starts a node whose event handler records events in a table. A delivery that is rolled back leaves no row there. */
 async function aWorker(connection: ConnectionOptions, { handle, ...options }: NodeOptions = {}) {
   const node = await aNode(connection, options)
   await node.db
@@ -173,7 +173,7 @@ test('a process without workers wakes the nodes that deliver', async (t) => {
   const node = await aWorker(connection)
   const command = await aNode(connection)
   command.bus.handle('test.outbox', Done, async () => {})
-  await sleep(300) // its first search is over
+  await sleep(300) // After this time the first search of the node is over.
   await command.db.tx((sql) => command.bus.publish(sql, Done, done('command', 1)))
   await command.signals.flush()
   await eventually(async () => assert.deepEqual(await node.got('command'), [1]), { withinMs: 2000 })

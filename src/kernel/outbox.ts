@@ -1,6 +1,6 @@
 /**
- * Delivers events durably. There is one row for each event and subscription; workers on every node take keys with `for update
- * skip locked`, deliver their events in order, and sleep when all due keys are taken.
+ * Delivers events durably. There is one row for each event and subscription. Workers on every node lock keys with `for update skip locked`
+ * and deliver their events in order. They sleep when all due keys are taken.
  */
 
 import { monotonicMs, sleep } from './clock.ts'
@@ -23,7 +23,7 @@ export interface Outbox {
   settled(): Promise<void>
 }
 
-/** Wakes the workers of the other nodes, because there are more events than the sending node can deliver at once. */
+/** Wakes the workers of the other nodes, because there are more events than this node can deliver at once. */
 const EventsWaiting = defineSignal<Record<never, never>>('kernel.events-waiting')
 
 const pollMs = 5000
@@ -97,7 +97,7 @@ export function createOutbox({ db, signals, log, metrics, workers: workersMax }:
       state.handlers.set(subscription, handler)
     },
     async insert(sql, subscriptions, event, rows) {
-      // The insert is not awaited: it is sent together with the next statement or COMMIT, which fails if the insert fails.
+      // The insert is not awaited. It is sent together with the next statement or COMMIT, which fails if the insert fails.
       store.insertEvents(sql, subscriptions, event, rows).catch(() => {})
       db.afterCommit(sql, () => {
         if (state.running) wake(state)
@@ -135,7 +135,7 @@ function wake(state: State) {
   startWorkers(state, state.workers.size + 1)
 }
 
-/** Starts workers until there are `count` of them, or as many as this node may have. */
+/** Starts workers until there are `count` of them, or until the maximum of this node is reached. */
 function startWorkers(state: State, count: number) {
   const { workers, workersMax, log } = state
   while (state.running && workers.size < Math.min(workersMax, count)) {

@@ -8,7 +8,7 @@ function work(ms: number) {
   for (const end = monotonicMs() + ms; monotonicMs() < end; );
 }
 
-/** Works for 200 ms in pieces of 1 ms with this utilization by others, and returns the length of each pause. */
+/** Works for 200 ms in pieces of 1 ms, while other work has this utilization. Returns the length of each pause. */
 async function pausesBeside(utilization: number): Promise<number[]> {
   let time = 0
   const pauses: number[] = []
@@ -33,7 +33,7 @@ test('pauses are longer the busier the process is', async () => {
   assert.equal(alone.length, 50)
   const besideSome = (await pausesBeside(0.5)).at(-1)!
   const besideMany = (await pausesBeside(1)).at(-1)!
-  // A pause is eight times as long as the 4 ms of work if others use all of the time.
+  // If other work uses all of the time, a pause is eight times as long as the 4 ms of work.
   assert.ok(besideSome > 8 && besideSome < 10, `${besideSome} ms`)
   assert.ok(besideMany > 32 && besideMany < 34, `${besideMany} ms`)
 })

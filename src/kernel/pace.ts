@@ -1,22 +1,22 @@
 /**
- * Throttles background work: after a few milliseconds of work it pauses, the longer the busier the process is. Requests served by the
- * same process hardly notice it, and on an idle process the work is done without delay.
+ * Throttles background work. After a few milliseconds of work it pauses; the busier the process is, the longer the pause. Requests that the
+ * same process serves are hardly delayed. On an idle process, the work runs without delay.
  */
 import { performance } from 'node:perf_hooks'
 import { monotonicMs, sleep } from './clock.ts'
 
 const workMs = 4
 const pauseMinMs = 1
-/** On a fully busy process a pause is this many times as long as the work before it. */
+/** On a fully busy process, a pause is this many times as long as the work before it. */
 const pauseFactor = 8
 
-/** Returns a promise of the pause if one is due, else undefined. Call it often, between two pieces of work. */
+/** Returns a promise for the pause if a pause is due, otherwise undefined. Call it often, between two pieces of work. */
 export type Pace = () => Promise<void> | undefined
 
 export interface PaceDeps {
   now(): number
   sleep(ms: number): Promise<void>
-  /** Returns the utilization of the thread since the last call: 0 idle, 1 busy. */
+  /** Returns the utilization of the thread since the last call, from 0 (idle) to 1 (busy). */
   utilization(): number
 }
 

@@ -4,7 +4,7 @@ import { type TSchema, Type } from './schema.ts'
 const integer = (description: string, minimum: number, fallback: number, maximum = 2_147_483_647) =>
   Type.Integer({ minimum, maximum, default: fallback, description })
 
-/** `offset` and `limit` → `{totalElements, content}`; with `all`, limit 0 returns everything. */
+/** Defines `offset` and `limit` for a response `{totalElements, content}`. With `all`, limit 0 returns all items. */
 export const offsetQuery = (
   defaultLimit: number,
   { all = true, maximum }: { all?: boolean; maximum?: number } = {},
@@ -18,19 +18,19 @@ export const offsetQuery = (
   ),
 })
 
-/** `page` and `size`, counted from 0 → `{totalElements, content}`. */
+/** Defines `page` and `size`, counted from 0, for a response `{totalElements, content}`. */
 export const pageQuery = (defaultSize = 100, maximum = 10_000) => ({
   page: integer('Number of the page, counted from 0. Default: 0.', 0, 0),
   size: integer(`Maximum number of items on a page. Default: ${defaultSize}.`, 1, defaultSize, maximum),
 })
 
-/** `page` and `pageSize`, counted from 1 → `{data, count, page, pageSize}`. */
+/** Defines `page` and `pageSize`, counted from 1, for a response `{data, count, page, pageSize}`. */
 export const numberedQuery = (defaultSize = 100) => ({
   page: integer('Number of the page, counted from 1. Default: 1.', 1, 1),
   pageSize: integer(`Maximum number of items on a page. Default: ${defaultSize}.`, 1, defaultSize, 10_000),
 })
 
-/** Names the shape of a page after its items: `EndpointPage`. */
+/** Returns the title of a page's shape. It is derived from the title of the items: `EndpointPage`. */
 const pageTitle = (item: TSchema, suffix: string) => {
   const { title } = item as { title?: string }
   return title === undefined ? {} : { title: title + suffix }
@@ -46,7 +46,7 @@ export const contentPage = <T extends TSchema>(item: T) =>
 
 const alwaysNull = (description: string) => Type.Null({ description })
 
-/** `{count, next, previous, results}`: tenant manager v1; next and previous are always null (document 3, 2.6). */
+/** Defines `{count, next, previous, results}` of tenant manager v1. `next` and `previous` are always null (document 3, 2.6). */
 export const resultsPage = <T extends TSchema>(item: T) =>
   Type.Object(
     {
@@ -58,7 +58,7 @@ export const resultsPage = <T extends TSchema>(item: T) =>
     { ...pageTitle(item, 'Results'), ...pageDescription },
   )
 
-/** `{count, results, limit, offset}`: tenant manager v2. */
+/** Defines `{count, results, limit, offset}` of tenant manager v2. */
 export const countedPage = <T extends TSchema>(item: T) =>
   Type.Object(
     {
@@ -70,7 +70,7 @@ export const countedPage = <T extends TSchema>(item: T) =>
     { ...pageTitle(item, 'Page'), ...pageDescription },
   )
 
-/** The rows that a store returns; a `limit` of null means all. */
+/** The part of a list that a store returns. A `limit` of null means all rows. */
 export interface Window {
   offset: number
   limit: number | null

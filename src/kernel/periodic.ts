@@ -6,18 +6,23 @@ import { periodicTaskFailed } from './log-messages.ts'
 export interface PeriodicTask {
   name: string
   everySeconds: number
-  /** `signal` aborts when the node stops; a run that takes longer than a second ends then, and the next one continues. */
+  /**
+   * Does the work. `signal` aborts when the node stops. A run that would take longer than a second then ends early, and the next run
+   * continues.
+   */
   run(sql: TransactionSql, signal?: AbortSignal): Promise<void>
-  /** Returns the seconds until this node tries again, after a run; `everySeconds` by default. Idle nodes cost few transactions. */
+  /**
+   * Returns the seconds until this node tries again after a run. Default: `everySeconds`. A long pause saves transactions on idle nodes.
+   */
   pauseSeconds?(): number
 }
 
-/** Longest delay before a node tries again to run a task that it could not lock or that failed. */
+/** Maximum delay before a node tries a task again that failed or that another node had locked. */
 const retrySeconds = 60
 
 /**
- * Runs each task on one node per period. The node that locks the task's row first runs it in one transaction; if it dies, the row is
- * unlocked and another node runs the task. `db` has its own connections, because a task may open further transactions.
+ * Runs each task on one node per period. The node that first locks the task's row runs the task in one transaction. If that node dies, the
+ * row is unlocked and another node runs the task. `db` has its own connections, because a task may open further transactions.
  */
 export function createPeriodic({ db, log }: { db: Db; log: Log }) {
   const timers = new Map<string, NodeJS.Timeout>()
@@ -55,12 +60,12 @@ export function createPeriodic({ db, log }: { db: Db; log: Log }) {
   }
 }
 
-/** Returns the seconds until the task is due again; undefined if another node runs it. */
+/** Runs the task if it is due. Returns the seconds until it is due again, or undefined if another node runs it. */
 function runIfDue(db: Db, task: PeriodicTask, signal: AbortSignal): Promise<number | undefined> {
   const { name, everySeconds } = task
   return db.tx(async (sql) => {
-    // Older versions used the clocks of nodes and may have written a time in the future. `now()` would be the start of this transaction,
-    // which may be before the end of another node's run, and then that run would look like one in the future.
+    // Older versions used the clocks of nodes and may have written a time in the future. `clock_timestamp()` is needed, because `now()` is
+    // the start of this transaction: a run that ended on another node after it would look like one in the future.
     const [row] = await sql<{ isDue: boolean; seconds: number }[]>`
       select ran_at > clock_timestamp() or ran_at <= clock_timestamp() - make_interval(secs => ${everySeconds}) as is_due,
         case when isfinite(ran_at)

@@ -1,15 +1,15 @@
 /**
- * Permissions (document 4, section 2): a permission is a scope on a resource; resources form a tree, and a permission covers
- * everything below its resource. permissions.test.ts lists the cases.
+ * Permissions (document 4, section 2). A permission is a scope on a resource. Resources form a tree, and a permission covers everything
+ * below its resource. permissions.test.ts lists the cases.
  */
 export const platformSystem = 'platform-system'
 export const tenantSystem = 'tenant-system'
 
-/** Stands for all scopes; the creator of a resource holds it. */
+/** Stands for all scopes. The creator of a resource holds it. */
 export const everyScope = '*'
 
 export interface Permission {
-  /** `platform-system`, `tenant-system`, `application-<name>`, `endpoint-<id>`, … */
+  /** The name of a resource: `platform-system`, `tenant-system`, `application-<name>`, `endpoint-<id>`, … */
   resource: string
   scopes: ReadonlySet<string>
 }
@@ -32,7 +32,10 @@ export const onResource = (tenantId: string, ...below: string[]): Resource => ({
   path: [tenantSystem, ...below],
 })
 
-/** Returns whether two lists have the same permissions in the same order. JSON does not show the members of a set, so it cannot compare them. */
+/**
+ * Returns whether two lists have the same permissions in the same order. They cannot be compared as JSON, because JSON does not contain the
+ * members of a Set.
+ */
 export const samePermissions = (one: readonly Permission[], other: readonly Permission[]) =>
   one.length === other.length &&
   one.every(({ resource, scopes }, index) => {
@@ -44,7 +47,10 @@ export const samePermissions = (one: readonly Permission[], other: readonly Perm
     )
   })
 
-/** Returns whether the holder has the scope. A permission on platform-system covers all tenants, any other only the holder's own. */
+/**
+ * Returns whether the holder has the scope. A permission on platform-system covers all tenants. Any other permission covers only the
+ * holder's own tenant.
+ */
 export function holds(holder: Holder, scope: string, resource: Resource): boolean {
   if (holder.permissions.length > linearSearchMax) return holdsAmongMany(holder, scope, resource)
   for (const permission of holder.permissions) {
@@ -55,12 +61,12 @@ export function holds(holder: Holder, scope: string, resource: Resource): boolea
   return false
 }
 
-/** Up to this number a linear search is faster. */
+/** Up to this number of permissions, a linear search is faster than the index. */
 const linearSearchMax = 32
 
 /**
- * Caches an index of permissions by resource, for callers with permissions on thousands of resources. `indexed` is
- * the number of permissions in the index; a list of permissions only grows.
+ * Caches an index of permissions by resource, for callers with permissions on thousands of resources. `indexed` is the number of
+ * permissions in the index. Lists of permissions only grow, so new permissions are added to the index.
  */
 const byResource = new WeakMap<
   readonly Permission[],
@@ -90,8 +96,8 @@ export const holdsSomewhere = (holder: Holder, scope: string) =>
   holder.permissions.some(({ scopes }) => scopes.has(scope) || scopes.has(everyScope))
 
 /**
- * Returns the resources of one type that a list may show: `all` of the tenant, or names without their prefix, such as
- * `application-`. Permissions on resources above have another prefix and need a call of their own.
+ * Returns the resources of one type that a list may show: `all` of the tenant, or names without their prefix, such as `application-`.
+ * Resources higher in the tree have other prefixes, so their permissions need a separate call.
  */
 export function visibleResources(holder: Holder, scope: string, tenantId: string, prefix: string): 'all' | string[] {
   if (holds(holder, scope, onTenant(tenantId))) return 'all'

@@ -1,14 +1,14 @@
-/** Token buckets: allow `perSecond` on average and `burst` at once, so that one client cannot slow down the others. */
+/** Token buckets: they allow `perSecond` requests on average and `burst` at once, so that one client cannot slow down the others. */
 import { monotonicMs } from './clock.ts'
 
 export interface Rate {
-  /** Tokens that are added a second; 0 means no limit. */
+  /** Tokens that are added per second; 0 means no limit. */
   perSecond: number
   burst: number
 }
 
 export interface Bucket {
-  /** Number of tokens; negative if more were drawn than there were. */
+  /** Number of tokens. It is negative if more tokens were drawn than there were. */
   level: number
   /** Monotonic milliseconds. */
   updatedAt: number
@@ -17,8 +17,8 @@ export interface Bucket {
 export const newBucket = ({ burst }: Rate): Bucket => ({ level: burst, updatedAt: monotonicMs() })
 
 /**
- * Takes tokens even if the bucket has fewer, and returns the milliseconds until the level is 0 again. For work that is done in any
- * case: the caller delays its next work by that time.
+ * Takes tokens even if the bucket has fewer, and returns the milliseconds until the level is 0 again. It is for work that is done in any
+ * case; the caller delays its next work by that time.
  */
 export function drawTokens(bucket: Bucket, { perSecond, burst }: Rate, at: number, amount = 1): number {
   if (perSecond === 0) return 0
@@ -38,7 +38,7 @@ export interface RateLimit {
   take(key: string): number
 }
 
-/** Creates a rate limit whose rate differs between keys and may change; it is read for each request. */
+/** Creates a rate limit whose rate differs between keys and may change. The rate is read for each request. */
 export function createVariableRateLimit(rateOf: (key: string) => Rate): RateLimit {
   const buckets = new Map<string, Bucket>()
   return {
@@ -62,7 +62,7 @@ function takeFrom(bucket: Bucket, rate: Rate): number {
   return Math.ceil((1 - bucket.level) / rate.perSecond) || 1
 }
 
-/** Creates a rate limit with one bucket per key; at `keysMax` keys the oldest bucket is evicted. */
+/** Creates a rate limit with one bucket per key. At `keysMax` keys, the oldest bucket is evicted. */
 export function createRateLimit(rate: Rate, { keysMax = 20_000 } = {}): RateLimit {
   const { perSecond } = rate
   if (perSecond === 0) return { take: () => 0 }
@@ -73,7 +73,7 @@ export function createRateLimit(rate: Rate, { keysMax = 20_000 } = {}): RateLimi
       if (!bucket) {
         bucket = newBucket(rate)
         buckets.set(key, bucket)
-        // Deletes the oldest entry: a Map keeps the order of insertion.
+        // The oldest entry is deleted. It is the first, because a Map keeps the order of insertion.
         if (buckets.size > keysMax) buckets.delete(buckets.keys().next().value!)
       }
       return takeFrom(bucket, rate)

@@ -52,13 +52,13 @@ suite('a request', () => {
     const receiver = await aReceiver()
     const { post, close } = aClient({ perHost: 1 })
     await post(receiver.url)
-    // The receiver reads the next request on the kept connection, and closes it without a response.
+    // The receiver reads the next request on the kept connection, then closes the connection without a response.
     receiver.respond = (response, { connection }, socket) =>
       connection === 1 ? socket.destroy() : ok(response, {} as never, socket)
     assert.equal(await post(receiver.url), 200)
     receiver.respond = (_response, _request, socket) => socket.destroy()
     await assert.rejects(aClient().post(receiver.url), { code: 'ECONNRESET' })
-    // The request on the new connection is not sent again, although that connection ends without a response.
+    // The request on the new connection is not sent again, although this connection too ends without a response.
     assert.equal(receiver.requests.length, 4)
     close()
   })
@@ -98,7 +98,7 @@ suite('a guarded address', () => {
   test('a connection goes to the checked address, even if the name resolves to another one afterwards', async () => {
     const receiver = await aReceiver()
     let lookups = 0
-    // The first answer is checked and used; later ones would lead elsewhere.
+    // The first answer of the lookup is checked and used. Later answers would lead to another address.
     const lookup = async () => [{ address: lookups++ === 0 ? '127.0.0.1' : '127.0.0.2', family: 4 }]
     const { post, close } = aClient({ lookup })
     assert.equal(await post(`http://hooks.test:${receiver.port}/`), 200)
@@ -142,7 +142,7 @@ async function aRawReceiver(bytes: string) {
 suite('a response', () => {
   const head = (...lines: string[]) => `${lines.join('\r\n')}\r\n\r\n`
   const chunked = head('HTTP/1.1 200 OK', 'Transfer-Encoding: chunked')
-  /** `kept` is whether the next request uses the same connection. */
+  /** `kept` says whether the next request uses the same connection. */
   const cases: [name: string, bytes: string, expected: { status: number; kept: boolean } | RegExp][] = [
     ['without a body', head('HTTP/1.1 204 No Content'), { status: 204, kept: true }],
     ['with a length', `${head('HTTP/1.1 200 OK', 'content-length: 5')}hello`, { status: 200, kept: true }],

@@ -1,7 +1,7 @@
 /**
- * Kept connections to addresses that users entered, for frequent requests such as webhooks. The guards are those of `safe-fetch.ts`: every
- * new connection resolves and checks the name once and goes to the checked address. No redirects, no proxies. The client is undici; ADR 33
- * compares it to others.
+ * Keeps connections open to addresses that users entered, for frequent requests such as webhooks. The guards are those of `safe-fetch.ts`:
+ * for each new connection the name is resolved and checked once, and the connection goes to the checked address. There are no redirects and
+ * no proxies. ADR 33 explains why the client is undici.
  */
 import { createRequire } from 'node:module'
 import type { Socket } from 'node:net'
@@ -18,17 +18,17 @@ export interface SafeRequest {
 
 export interface SafeConnections {
   /**
-   * Returns the status of the response; its body is discarded. Throws RefusedAddress, or the error of the connection. Connections are
-   * shared only by requests of the same group to the same host.
+   * Returns the status of the response; the body is discarded. Throws RefusedAddress, or the error of the connection. Only requests of the
+   * same group to the same host share connections.
    */
   send(group: string, address: string, request: SafeRequest): Promise<number>
   close(): void
 }
 
 export interface SafeConnectionsOptions extends Pick<SafeFetchOptions, 'allowPrivate' | 'allowHttp' | 'lookup'> {
-  /** Connections of one group to one host. */
+  /** Maximum number of connections of one group to one host. */
   perHost: number
-  /** Groups and hosts with idle connections; the connections unused for longest are closed. */
+  /** Maximum number of pairs of group and host with idle connections. The connections that were unused for the longest time are closed. */
   idleHosts?: number
   /** Certificates of authorities in addition to those of Node.js, in tests. */
   ca?: string
@@ -38,7 +38,7 @@ export interface SafeConnectionsOptions extends Pick<SafeFetchOptions, 'allowPri
 const idleMs = 4000
 const headBytesMax = 16 * 1024
 const bodyBytesMax = 64 * 1024
-/** A body that takes longer is not read to its end, and its connection is closed. */
+/** A body that takes longer than this is not read to its end, and its connection is closed. */
 const bodyMs = 1000
 
 interface Host {
@@ -61,7 +61,7 @@ export function createSafeConnections(options: SafeConnectionsOptions): SafeConn
       const { url } = checked
       const host = enter(state, `${group} ${url.origin}`, url, request.timeoutMs)
       try {
-        // The receiver may close an idle connection at the moment of the next request, which it then never reads.
+        // The receiver may close an idle connection while the next request is on its way. It then never reads that request.
         return await exchange(host, url, request).catch((error) => {
           if (!isStale(error)) throw error
           return exchange(host, url, request)
@@ -109,8 +109,8 @@ interface Undici {
 let loaded: Undici | undefined
 
 /**
- * Loads the pool with the first request. The package's main module would take twice as much memory (29 MB) and replace the dispatcher of the
- * global `fetch`.
+ * Loads the pool with the first request. The package's main module would take twice as much memory (29 MB), and would replace the
+ * dispatcher of the global `fetch`.
  */
 function undici(): Undici {
   const require = createRequire(import.meta.url)
@@ -151,7 +151,7 @@ type Connected = Parameters<ReturnType<typeof buildConnector>>[1]
 
 function connected(error: Error | null, socket: Socket | null, done: Connected) {
   if (error !== null || socket === null) return done(error ?? new Error('no connection'), null)
-  // Errors of the system do not say whether anything was received.
+  // System errors do not contain whether anything was received, so the number of received bytes is added.
   socket.on('error', (error: ConnectionError) => {
     error.socket ??= { bytesRead: socket.bytesRead }
   })
@@ -165,14 +165,14 @@ interface ConnectionError extends NodeJS.ErrnoException {
   socket?: { bytesRead?: number }
 }
 
-/** Returns whether the receiver closed a connection on which it had sent a response before, or a part of one. */
+/** Returns whether the receiver closed a connection on which it had already sent data before this request. */
 function isStale(error: unknown): boolean {
   const { code = '', message, socket } = error as ConnectionError
   const isClosed = code === 'UND_ERR_SOCKET' ? message.endsWith('closed') : code === 'ECONNRESET' || code === 'EPIPE'
   return isClosed && (socket?.bytesRead ?? 0) > 0
 }
 
-/** Resolves with the status when the response has ended, or when its body is given up. */
+/** Resolves with the status when the response has ended or reading its body was given up. */
 function exchange({ pool }: Host, url: URL, { method, headers, body, timeoutMs }: SafeRequest): Promise<number> {
   return new Promise((done, fail) => {
     let controller: Dispatcher.DispatchController | undefined
@@ -193,7 +193,7 @@ function exchange({ pool }: Host, url: URL, { method, headers, body, timeoutMs }
     const handler: Dispatcher.DispatchHandler = {
       onRequestStart(given) {
         controller = given
-        // The request waited for a connection until its time was over.
+        // The request waited for a connection until its time limit was reached.
         if (failure) given.abort(failure)
       },
       onResponseStart(_, statusCode) {

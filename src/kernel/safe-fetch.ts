@@ -1,6 +1,7 @@
 /**
- * Sends requests to addresses that users entered: webhooks, LoRaWAN hosts, issuers (document 4, section 4). A name is resolved once, all of
- * its addresses are checked, and the connection goes to one of them, so DNS rebinding has no effect. No redirects, no proxies.
+ * Sends requests to addresses that users entered: webhooks, LoRaWAN hosts, issuers (document 4, section 4). A name is resolved once, all
+ * its addresses are checked, and the connection goes to one of these addresses. DNS rebinding therefore has no effect. There are no
+ * redirects and no proxies.
  */
 import type { LookupAddress } from 'node:dns'
 import { lookup as resolve } from 'node:dns/promises'
@@ -18,7 +19,7 @@ export interface SafeFetchOptions {
   maxBytes?: number
   /** True if the operator's setting allows loopback and private addresses, and plain http. */
   allowPrivate: boolean
-  /** Allows plain http to a public address too, because some hosts of users offer nothing else. */
+  /** Allows plain http to a public address too, because some hosts of users offer no https. */
   allowHttp?: boolean
   signal?: AbortSignal | undefined
   /** Replaces name resolution in tests. */
@@ -30,7 +31,7 @@ export class RefusedAddress extends Error {
   override readonly name = 'RefusedAddress'
 }
 
-// IANA's special-purpose registries: addresses that are not globally reachable, and those that lead to them.
+// Networks in IANA's special-purpose registries that are not globally reachable, and networks that lead to such addresses.
 const refusedNetworks = new BlockList()
 for (const [network, prefix] of [
   ['0.0.0.0', 8], // this network
@@ -101,7 +102,7 @@ export function isPrivateAddress(address: string): boolean {
   return refusedNetworks.check(plain, 'ipv6')
 }
 
-/** Returns what is wrong with an address before it is called, for a 400; undefined if nothing is. */
+/** Returns the problem with an address that a user enters, for a 400. Returns undefined if there is none. */
 export function addressProblem(
   text: string,
   { allowPrivate, allowHttp = false }: { allowPrivate: boolean; allowHttp?: boolean },
@@ -118,12 +119,12 @@ export function addressProblem(
   return undefined
 }
 
-/** Addresses that were checked, because the same few are called again and again. */
+/** Results of earlier checks. They are cached, because the same few addresses are called again and again. */
 const checkedAddresses = new Map<string, { url: URL } | { problem: string }>()
 const checkedMax = 1000
 const checkedLength = 2048
 
-/** Does the same as `addressProblem`, and returns the parsed address. */
+/** Checks an address as `addressProblem` does, and returns the parsed address. */
 export function checkAddress(
   text: string,
   options: { allowPrivate: boolean; allowHttp?: boolean },
@@ -161,7 +162,7 @@ export async function resolveAddress(
   const host = url.hostname.replace(/^\[|\]$/g, '')
   const family = isIP(host)
   const addresses = family === 0 ? await lookup(host) : [{ address: host, family }]
-  // One private address among public ones may be an attack, so none is used.
+  // If one of several addresses is private, this may be an attack, so none of them is used.
   const privateAddress = allowPrivate ? undefined : addresses.find(({ address }) => isPrivateAddress(address))
   if (privateAddress) throw new RefusedAddress(`${url.host} is a loopback or private address`)
   const [first] = addresses
@@ -169,7 +170,7 @@ export async function resolveAddress(
   return first
 }
 
-/** Rejects when the signal aborts, because name resolution cannot be interrupted. */
+/** Rejects when the signal aborts. The work itself, a name resolution, cannot be interrupted. */
 function rejectOnAbort<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   return new Promise((done, fail) => {
     const stop = () => fail(signal.reason)
@@ -188,7 +189,7 @@ function send(url: URL, target: LookupAddress, signal: AbortSignal, options: Saf
       headers: { 'accept-encoding': 'identity', 'user-agent': 'waypost', ...headers },
       signal,
       agent: false, // no connection is shared between users
-      // The name stays for TLS and Host; the connection goes to the checked address.
+      // TLS and the Host header use the name. The connection goes to the checked address.
       lookup: (_host, { all }, answer) =>
         all ? answer(null, [target]) : answer(null, target.address as never, target.family as never),
       maxHeaderSize: 16 * 1024,
@@ -200,7 +201,7 @@ function send(url: URL, target: LookupAddress, signal: AbortSignal, options: Saf
       response.on('data', (chunk: Buffer) => {
         size += chunk.length
         if (size <= maxBytes) return chunks.push(chunk)
-        // Reject first: a body that was already received still causes 'end'.
+        // The promise must be rejected first, because a body that was already received still causes 'end'.
         fail(new Error(`${url.origin} answered with more than ${maxBytes} bytes`))
         outgoing.destroy()
       })

@@ -1,6 +1,6 @@
 /**
- * Shapes: one TypeBox shape is the type, the validator and the OpenAPI schema. Every text that a caller can send has a
- * maximum length: use these functions instead of a bare Type.String.
+ * Shapes: one TypeBox shape is the type, the validator and the OpenAPI schema. Every text that a caller can send needs a maximum length, so
+ * use these functions instead of a bare Type.String.
  */
 import type { Static, TSchema } from 'typebox'
 import { Type } from './shapes.ts'
@@ -16,12 +16,12 @@ export const Text = (options: { maxLength?: number; minLength?: number; descript
 export const Name = (options: { maxLength?: number; pattern?: string; description?: string } = {}) =>
   Type.String({ minLength: 1, maxLength: 255, ...options })
 
-/** A point in time in responses: a Date in the code, ISO 8601 text in JSON. */
+/** A point in time in responses. It is a Date in the code and ISO 8601 text in JSON. */
 export const DateTime = (options: { description?: string } = {}) =>
   Type.Unsafe<Date>({ type: 'string', format: 'date-time', ...options })
 
 /**
- * Excludes texts that the format accepts but PostgreSQL or Date reject or change: the year 0000, leap seconds, and time zones of
+ * Excludes texts that the format accepts but that PostgreSQL or Date would reject or change: the year 0000, leap seconds, and time zones of
  * more than 14 hours.
  */
 const storable = '^(?!0000|0001-01-01)[^:]+:[0-9]{2}:[0-5][0-9](\\.[0-9]+)?([Zz]|[+-](0[0-9]|1[0-4])(:?[0-5][0-9])?)$'
@@ -30,11 +30,11 @@ const storable = '^(?!0000|0001-01-01)[^:]+:[0-9]{2}:[0-5][0-9](\\.[0-9]+)?([Zz]
 export const DateTimeText = (options: { description?: string } = {}) =>
   Type.String({ format: 'date-time', pattern: storable, maxLength: 40, ...options })
 
-/** A point in time in requests, in every form that document 5, 10.7 accepts; `timeOf` parses it. */
+/** A point in time in requests, in every form that document 5, 10.7 allows. `timeOf` parses it. */
 export const RequestTime = ({ description }: { description: string }) =>
   Type.String({ pattern: timePattern, maxLength: 40, description: `${description} ${timeText}` })
 
-/** A point in time in JSON bodies: as in `RequestTime`, and milliseconds since 1970 as a number too. */
+/** A point in time in JSON bodies: a `RequestTime`, or milliseconds since 1970 as a number. */
 export const BodyTime = ({ description }: { description: string }) =>
   Type.Union(
     [
@@ -56,7 +56,7 @@ export const JsonObject = (options: { title?: string; description?: string; exam
 export const SerialId = (options: { description?: string } = {}) =>
   Type.Integer({ minimum: 1, maximum: 2_147_483_647, ...options })
 
-/** A list in a query, `status=a,b&status=c`, with or without spaces; read it with `listOf`. */
+/** A list in a query, `status=a,b&status=c`, with or without spaces. `listOf` parses it. */
 export const TextList = (options: { description?: string } = {}) =>
   Type.Union(
     [Type.String({ maxLength: 8192 }), Type.Array(Type.String({ maxLength: 8192 }), { maxItems: 1000 })],
@@ -77,13 +77,15 @@ export function listOf(value: string | string[] | undefined): string[] | undefin
     .filter((part) => part !== '')
 }
 
-/** Returns the items of a TextList that narrows a list; undefined if it is missing or empty, which means all. */
+/** Returns the items of a TextList parameter that narrows a list. Returns undefined if it is missing or empty, which means all items. */
 export function narrowingListOf(value: string | string[] | undefined): string[] | undefined {
   const items = listOf(value)
   return items && items.length > 0 ? items : undefined
 }
 
-/** An optional field with a default that the reader fills in, so that its type is not optional (configuration.ts). */
+/**
+ * An optional field with a default. `readConfiguration` fills in the default, so the type of the field is not optional (configuration.ts).
+ */
 export const defaulted = <T extends TSchema>(shape: T): T => Type.Optional(shape) as unknown as T
 
 /** A response without a body: 204, 304. */
@@ -91,7 +93,9 @@ export const Empty = (description?: string) => Type.Null(description === undefin
 
 const declaredKey = '~declared'
 
-/** Returns the shape with another description for one use: a field, a parameter or a response. The declaration keeps its own. */
+/**
+ * Returns the shape with another description for one use: a field, a parameter or a response. The declared shape keeps its own description.
+ */
 export const describedAs = <T extends object>(shape: T, description: string): T => ({
   ...shape,
   description,
@@ -100,14 +104,14 @@ export const describedAs = <T extends object>(shape: T, description: string): T 
 
 export const isDescribedAs = (shape: object) => declaredKey in shape
 
-/** Returns the shape with the description of its declaration. */
+/** Returns the shape with the description that it was declared with. */
 export function asDeclared<T extends object>(shape: T): T {
   if (!isDescribedAs(shape)) return shape
   const { [declaredKey]: description, ...rest } = shape as T & { [declaredKey]: string }
   return { ...rest, description: description === '' ? undefined : description } as unknown as T
 }
 
-/** A stream of bytes: as a request body (`streamBody`) in the pieces in which they arrive, as a response unchanged. */
+/** A stream of bytes. As a request body (`streamBody`) it has the pieces in which they arrive; as a response it is sent unchanged. */
 export const Bytes = (options: { description?: string } = {}) =>
   Type.Unsafe<AsyncIterable<Uint8Array>>({ type: 'string', format: 'binary', ...options })
 
@@ -123,21 +127,21 @@ export const mediaTypeOf = (shape: TSchema): string =>
     ? 'application/octet-stream'
     : ((shape as { contentMediaType?: string }).contentMediaType ?? 'application/json')
 
-/** The cause of 412, for operations that honour `If-Match`. */
+/** The cause of 412, for operations that support `If-Match`. */
 export const ifMatchFails = {
   412: 'The object has changed since the caller read it: `If-Match` does not hold its current ETag. Nothing was changed.',
 }
 
 /**
- * The shapes of one operation. A shape with a `title` is written once into the API reference, under that name. Fields that `response` does
- * not declare are not sent.
+ * The shapes of one operation. A shape with a `title` is written only once into the API reference, under that name. Fields that `response`
+ * does not declare are not sent.
  */
 export interface OperationSchema {
   /** `noun.verb`, unique in the platform (http/operation-names.ts): `endpoints.metadata.patch`. */
   name: string
   /** One line that starts with a verb in the imperative: `List endpoints`. */
   summary: string
-  /** Name of the same operation under the path that new clients use. */
+  /** If this operation has an old path: the name of the same operation under the path that new clients use. */
   aliasOf?: string
   description?: string
   params?: TSchema

@@ -1,6 +1,7 @@
 /**
- * Encrypts secrets at rest with a data key in the database (AES-256-GCM), which the master key encrypts in turn. The master key is never in
- * the database: a copy of the database alone opens nothing, and a backup moves to another master key by encrypting one value again.
+ * Encrypts secrets at rest with a data key (AES-256-GCM). The data key is in the database, encrypted with the master key, which is never
+ * there. A copy of the database alone therefore reveals no secret. To move a backup to another master key, only the data key is encrypted
+ * again.
  */
 import { createCipheriv, createDecipheriv, createHash, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -12,20 +13,20 @@ export interface Secrets {
   open(sealed: string): string
 }
 
-/** A key with the name under which values mention it. */
+/** A key with the name by which sealed values refer to it. */
 export interface NamedKey {
   name: string
   key: KeyObject
 }
 
-/** The name only shows whether two keys are the same. */
+/** The name is a hash. It only shows whether two keys are the same. */
 export const namedKey = (bytes: Buffer): NamedKey => ({
   name: createHash('sha256').update('waypost key name\n').update(bytes).digest('hex').slice(0, 12),
-  // A key object is created once: Node.js would create one from bytes in every call, which takes three times as long as encrypting.
+  // The key object is created once. From bytes, Node.js would create one in every call, which takes three times as long as the encryption.
   key: createSecretKey(bytes),
 })
 
-/** The beginning of every text that was sealed with a key. */
+/** Returns the prefix of every text that was sealed with this key. */
 export const sealedPrefix = ({ name }: NamedKey) => `v2.${name}.`
 
 function sealWith(named: NamedKey, text: string): string {
@@ -42,7 +43,7 @@ function decrypt(key: KeyObject, text: string): string {
   return Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()]).toString('utf8')
 }
 
-/** Opens a text with one of several keys. Texts of the first version (`v1.`) do not name their key. */
+/** Opens a text with one of several keys. Texts of the first format (`v1.`) do not name their key. */
 function openWith(keys: Iterable<NamedKey>, sealed: string): string {
   const [version, second = '', third = '', ...more] = sealed.split('.')
   if (more.length > 0 || version !== (third === '' ? 'v1' : 'v2')) throw new Error('this is not a sealed text')
@@ -65,7 +66,10 @@ export const masterKeyFile = (directory: string) => join(directory, 'keys', 'mas
 export const nextMasterKeyFile = (directory: string) => join(directory, 'keys', 'master.key.next')
 export const oldMasterKeyFile = (directory: string) => join(directory, 'keys', 'master.key.old')
 
-/** Returns the master key from the setting (a text of at least 32 characters), or from a file in the data directory, created if missing. */
+/**
+ * Returns the master key. It is taken from the setting (a text of at least 32 characters), or from a file in the data directory, which is
+ * created if it is missing.
+ */
 export function loadMasterKey(setting: string | undefined, directory: string): Buffer {
   const known = findMasterKey(setting, directory)
   if (known) return known
@@ -75,7 +79,7 @@ export function loadMasterKey(setting: string | undefined, directory: string): B
   return readMasterKey(file)
 }
 
-/** Returns the master key from the setting or the data directory; undefined if there is none yet. */
+/** Returns the master key from the setting or the data directory, or undefined if there is none yet. */
 export function findMasterKey(setting: string | undefined, directory: string): Buffer | undefined {
   if (setting !== undefined) return masterKeyOf(setting, 'WAYPOST_MASTER_KEY')
   const file = masterKeyFile(directory)
@@ -98,9 +102,9 @@ const openKey = (masterKey: Buffer, sealed: string) => Buffer.from(openWith([nam
 export type RotationPhase = 'adding' | 'sealing' | 'sealed'
 
 export interface DataKeys {
-  /** Seals new values. */
+  /** The key that seals new values. */
   current: Buffer
-  /** The other key of a rotation that is under way. */
+  /** The other key of a rotation that is in progress. */
   other?: Buffer
   rotation?: { phase: RotationPhase; opensWith: 'old' | 'new' }
 }
@@ -130,7 +134,7 @@ export async function readDataKeys(sql: Sql, masterKey: Buffer): Promise<DataKey
     : { current: next, other: old.key, rotation }
 }
 
-/** Returns the only data key; throws while a rotation is under way. Undefined as in `readDataKeys`. */
+/** Returns the only data key, or undefined if no platform has ever started on this database. Throws while a rotation is in progress. */
 export async function readDataKey(sql: Sql, masterKey: Buffer): Promise<Buffer | undefined> {
   const [exists] = await sql`select to_regclass('kernel.key_rotation') is not null as yes`
   if (!exists?.yes) {
@@ -154,14 +158,14 @@ function openOrExplain(masterKey: Buffer, candidates: string[]): { key: Buffer; 
     try {
       return { key: openKey(masterKey, sealed), index }
     } catch {
-      // The next data key may be sealed with this key.
+      // Another data key may be sealed with this master key, so the loop continues.
     }
   throw new Error(
     'The master key does not open this database, which was created with another key. Set the right WAYPOST_MASTER_KEY or WAYPOST_DATA',
   )
 }
 
-/** Stores the data key of a restored backup, sealed with this installation's master key. It ends a rotation. */
+/** Stores the data key of a restored backup, sealed with this installation's master key. This ends a rotation that is in progress. */
 export async function storeDataKey(sql: Sql, masterKey: Buffer, dataKey: Buffer) {
   const sealed = sealKey(masterKey, dataKey)
   await sql`insert into kernel.data_keys (id, sealed) values (1, ${sealed}) on conflict (id) do update set sealed = ${sealed}`
@@ -171,7 +175,10 @@ export async function storeDataKey(sql: Sql, masterKey: Buffer, dataKey: Buffer)
 
 /** Creates the service for secrets. */
 export function createSecrets(keys: DataKeys | Buffer): Secrets & { setDataKeys(keys: DataKeys): void } {
-  /** Keys are never dropped while the process runs: caches may have values that an older one sealed. The current one is the first. */
+  /**
+   * The keys of this process; the current key is the first. Keys are never dropped while the process runs, because caches may contain
+   * values that an older key sealed.
+   */
   let known: NamedKey[] = []
   function setDataKeys({ current, other }: DataKeys) {
     const added = [current, ...(other ? [other] : [])].map(namedKey)

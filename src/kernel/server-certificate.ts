@@ -1,6 +1,6 @@
 /**
- * Provides the certificate of a TLS listener: from the operator's files, read again when they change, or issued by the platform's
- * certificate authority and renewed 30 days before it expires.
+ * Provides the certificate of a TLS listener. It is either read from the operator's files, again when they change, or issued by the
+ * platform's certificate authority and renewed 30 days before it expires.
  */
 import { readFileSync, statSync } from 'node:fs'
 import { createSecureContext, type SecureContextOptions } from 'node:tls'
@@ -13,11 +13,11 @@ export interface ServerCertificate {
   /** Whether the operator provides the certificate. */
   fromFiles: boolean
   current(): Promise<SecureContextOptions>
-  /** Passes every renewed certificate to the function, until the returned function is called. */
+  /** Calls the function with every renewed certificate, until the returned function is called. */
   onRenewal(take: (context: SecureContextOptions) => void): () => void
 }
 
-/** Issues certificates: the credentials service. */
+/** An authority that issues certificates. The credentials service implements it. */
 export interface CertificateAuthority {
   rootCertificate(): Promise<string>
   issueServerCertificate(server: {
@@ -65,7 +65,8 @@ export function createServerCertificate(
     const names = `WAYPOST_${settings}_CERTIFICATE_FILE and WAYPOST_${settings}_KEY_FILE`
     if (certificateFile === undefined || keyFile === undefined)
       throw new ConfigurationError(`${names} belong together: set both or none`)
-    // Set before the files are read: a change in between is found by the next check, and a faulty pair is reported once.
+    // The version is set before the files are read. If they change in between, the next check finds that. A faulty pair of files is
+    // reported only once.
     fileVersion = versionOfFiles()
     try {
       const context = { cert: readFileSync(certificateFile), key: readFileSync(keyFile) }
@@ -108,7 +109,7 @@ export function createServerCertificate(
   }
 }
 
-/** Returns the host names and addresses of a certificate, the public name first. */
+/** Returns the host names and addresses for a certificate, the public name first. */
 export function hostsOf(baseUrl: string, listenHost: string, more: (publicHost: string) => string[]): string[] {
   const listenHosts = listenHost === '0.0.0.0' || listenHost === '::' ? [] : [listenHost]
   const publicHost = new URL(baseUrl).hostname.replace(/^\[|\]$/g, '')

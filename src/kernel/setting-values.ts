@@ -10,7 +10,7 @@ const anyInteger = [0, 999_999_999] as const
 
 export function readSetting(name: string, setting: Setting, environment: Environment): EffectiveSetting {
   const secret = setting.secret === true
-  // An empty variable counts as unset: files of Compose often have one.
+  // An empty variable counts as unset, because Compose files often contain empty variables.
   const text = environment[settingPrefix + name] || undefined
   const file = (secret && environment[`${settingPrefix}${name}_FILE`]) || undefined
   if (text !== undefined && file !== undefined)

@@ -22,11 +22,14 @@ export interface Setting {
   /** True if the value is masked in lists and messages. It can also be read from a file (`…_FILE`). */
   secret?: boolean
   choices?: readonly string[]
-  /** Least and greatest value of an integer. Default: 0 to 999,999,999. */
+  /** The minimum and maximum of an integer. Default: 0 to 999,999,999. */
   range?: readonly [least: number, greatest: number]
 }
 
-/** Range of settings that count days; 0 means for ever. PostgreSQL cannot subtract more than some million days from a date. */
+/**
+ * Range of settings that count days; 0 means for ever. The maximum exists because PostgreSQL cannot subtract more than some million days
+ * from a date.
+ */
 export const daysOrForEver = [0, 36_500] as const
 
 export type SettingTable = Record<string, Setting>
@@ -74,7 +77,7 @@ export const settingsInEffect = (
     )
     .toSorted((a, b) => (a.name < b.name ? -1 : 1))
 
-/** The value of a setting by its kind: a number, a boolean or a text. */
+/** The type of a setting's value, depending on its kind: a number, a boolean or a text. */
 type ValueOf<S extends Setting> = S['kind'] extends 'port' | 'integer'
   ? number
   : S['kind'] extends 'optional port'
@@ -87,7 +90,7 @@ type ValueOf<S extends Setting> = S['kind'] extends 'port' | 'integer'
 
 export type Values<D extends SettingTable> = { [Name in keyof D]: ValueOf<D[Name]> }
 
-/** The settings of one service: the table is their documentation, `read` returns what the service gets as `kit.settings`. */
+/** The settings of one service. The table documents them. `read` returns the object that the service gets as `kit.settings`. */
 export interface DeclaredSettings<T> {
   readonly table: SettingTable
   read(values: never): T
@@ -95,7 +98,7 @@ export interface DeclaredSettings<T> {
 
 export type SettingsOf<D> = D extends DeclaredSettings<infer T> ? T : never
 
-/** Declares settings, in a `settings.ts` that imports nothing else, because `waypost config` reads all of them. */
+/** Declares settings. They belong in a `settings.ts` that imports nothing else, because `waypost config` loads all of these files. */
 export const defineSettings = <const D extends SettingTable, T>(
   table: D,
   read: (values: Values<D>) => T,
@@ -108,7 +111,7 @@ export interface PlatformSettings {
   /** Returns whether an address is one of our own proxies, whose X-Forwarded-For is trusted. */
   trustProxy: IsProxy
   allowPrivateAddresses: boolean
-  /** APIs without authentication. */
+  /** The APIs that need no authentication. */
   withoutAuthentication: 'none' | 'all' | string[]
   /** Origins of web pages that may call the platform, for all tenants. */
   corsOrigins: string[]
@@ -121,7 +124,7 @@ export interface PlatformSettings {
   blobs: { directory: string; s3: S3Settings | undefined }
 }
 
-/** A mistake in the environment, reported to the operator in one line. */
+/** A mistake in the environment variables. It is reported to the operator in one line. */
 export class ConfigurationError extends Error {
   override readonly name = 'ConfigurationError'
 }

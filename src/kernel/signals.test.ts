@@ -21,7 +21,10 @@ const Said = defineSignal<Said>('test.said')
 const Double = defineRequest<number, number>('test.double')
 const Unknown = defineRequest<number, number>('test.unknown')
 
-/** `got` has each different text once, because on a slow machine a stored signal may be delivered twice; `deliveries` has all. */
+/**
+ * Records signals. `got` contains each different text once, because on a slow machine a stored signal may be delivered twice. `deliveries`
+ * contains all.
+ */
 function recording(node: TestNode) {
   const [got, deliveries]: [string[], string[]] = [[], []]
   const from: string[] = []

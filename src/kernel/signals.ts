@@ -1,6 +1,6 @@
 /**
- * Signals: messages between nodes (README.md). `send` stores a row in the caller's transaction; after the commit the relay sends
- * it in a batch and deletes the row. Rows of a node that died are sent by any other node.
+ * Signals: messages between nodes (README.md). `send` stores a row in the caller's transaction. After the commit, the relay sends the
+ * message in a batch and deletes the row. If a node dies, another node sends its rows.
  */
 
 import { sleep } from './clock.ts'
@@ -28,7 +28,10 @@ export interface Signals extends Requests {
   send<P>(sql: Sql, to: Address, signal: Signal<P>, payload: P): Promise<void>
   /** Sends several messages with one statement. */
   sendEach<P>(sql: Sql, signal: Signal<P>, messages: { to: Address; payload: P }[]): Promise<void>
-  /** Sends without a row. This is cheaper, but the signal is lost if this node dies or the database is unreachable. Resolves to true if it was sent. */
+  /**
+   * Sends a signal without a row. This is cheaper, but the signal is lost if this node dies or the database is unreachable. Resolves to
+   * true if the signal was sent.
+   */
   sendNow<P>(to: Exclude<Address, `any/${string}`>, signal: Signal<P>, payload: P): Promise<boolean>
   /** Registers a handler. On the sending node it runs after the commit and before `tx` returns. `from` is the sender's node id. */
   on<P>(signal: Signal<P>, handler: Handler<P>): void
@@ -36,18 +39,21 @@ export interface Signals extends Requests {
   onReset(listener: () => void): void
   start(): Promise<void>
   stop(): Promise<void>
-  /** Sends all pending messages, for a process that never starts and exits soon. */
+  /** Sends all pending messages. Use it in a process that does not call `start` and exits soon. */
   flush(): Promise<void>
 }
 
-/** Makes every node reset its caches, with the commit of `sql`. For commands that change the database of a running platform. */
+/** Makes every node reset its caches, with the commit of `sql`. Commands that change the database of a running platform use it. */
 export const resetAllNodes = (sql: Sql) => insertForAnyNode(sql, { address: 'all', topic: Reset.name, payload: '{}' })
 
-/** Interval of the sweep, which sends rows of nodes that died. Such a message is late by this interval plus `staleMs` of rows.ts: less than a second. */
+/**
+ * Interval of the sweep, which sends the rows of dead nodes. Such a message is delayed by this interval plus `staleMs` of rows.ts, which is
+ * less than a second.
+ */
 const sweepMs = 650
-/** A node that is alone sweeps every 30 s: only commands store rows then, and they notify it. */
+/** A node that is alone sweeps only every 30 s. In this case only commands store rows, and they send a notification. */
 const sweepAloneEvery = Math.round(30_000 / sweepMs)
-/** A start waits `joinMs` for the answers of the other nodes. An answer that arrives later causes another reset. */
+/** A starting node waits `joinMs` for the answers of the other nodes. An answer that arrives later causes another reset. */
 export const defaultJoinTimes = { joinMs: 500, answerMs: 5000, resetAgainMs: 2000 }
 
 const Join = defineRequest<Record<never, never>, true>('kernel.join')
@@ -60,7 +66,7 @@ interface Parts {
   log: Log
   relay: Relay
   handlers: Handlers
-  /** Rows of committed messages whose ids are not known yet. */
+  /** Inserts of committed messages whose row ids are not known yet. */
   inserting: OpenItems<Promise<unknown>>
 }
 
@@ -151,21 +157,24 @@ function lifecycleOf(
   let timer: NodeJS.Timeout | undefined
   let started = false
 
-  /** Asks the other nodes to send signals to this node. Until they do, this node does not notice that a cached value is outdated. */
+  /** Asks the other nodes to send signals to this node. Until they do so, cached values of this node may become outdated unnoticed. */
   async function join() {
     const others = members.others()
     if (others.length === 0) return
     const joinRequests = Promise.allSettled(
       others.map(({ id }) => requests.request(id, Join, {}, { timeoutMs: joining.answerMs })),
     )
-    // A node that died a moment ago still counts as alive and never answers: the start does not wait for it.
+    // A node that died a moment ago still counts as alive and never answers. The start does not wait longer for it.
     const allAnswered = await Promise.race([joinRequests, sleep(joining.joinMs)])
     handlers.reset()
     if (!allAnswered) void joinRequests.then(() => started && handlers.reset())
     void joinRequests.then((answers) => resetAgain(others, answers))
   }
 
-  /** Resets once more after the next heartbeat: then the nodes that did not answer know this node and send signals to it. */
+  /**
+   * Resets once more after the next heartbeat. By then, the nodes that did not answer have read the row of this node and send signals to
+   * it.
+   */
   async function resetAgain(others: Member[], answers: PromiseSettledResult<true>[]) {
     const silentNodes = others.filter((_, index) => answers[index]!.status === 'rejected').map(({ id }) => id)
     if (silentNodes.length === 0 || !started) return
@@ -209,10 +218,10 @@ async function send(parts: Parts, sql: Sql, topic: string, messages: OutgoingMes
   const { db, members } = parts
   const { nodeId } = members
   const toStore = messages
-    // A node that is alone stores and sends nothing. If another node joins before the commit, the signal is sent without a row.
+    // A node that is alone stores and sends nothing. If another node joins before the commit, the signal is sent to it without a row.
     .filter(({ to }) => to !== `node/${nodeId}` && !(to === 'all' && members.isAlone()))
     .map((message) => ({ message, text: JSON.stringify(message.payload) }))
-  // The insert is not awaited: it is sent together with the next statement or COMMIT, which fails if the insert fails.
+  // The insert is not awaited. It is sent together with the next statement or COMMIT, which fails if the insert fails.
   const inserted = insertSignals(
     sql,
     // A process that has not joined does not handle messages itself.

@@ -1,6 +1,6 @@
 /**
- * Buffers that are used again. Memory outside of the heap counts towards the next garbage collection of all objects, so a writer that
- * allocates a buffer for every commit causes such a collection every few seconds.
+ * Reuses buffers. Memory outside of the heap counts towards the next full garbage collection. A writer that allocates a buffer for every
+ * commit would cause such a collection every few seconds.
  */
 
 const smallestBytes = 16 * 1024
@@ -9,7 +9,7 @@ const largestBytes = 1024 * 1024
 const sparesMax = 4
 const spares = new Map<number, Buffer[]>()
 
-/** Returns a buffer with room for at least this many bytes; their content is arbitrary. */
+/** Returns a buffer of at least this many bytes. Its content is arbitrary. */
 export function takeBuffer(bytes: number): Buffer {
   if (bytes > largestBytes) return Buffer.allocUnsafeSlow(bytes)
   let size = smallestBytes
@@ -17,7 +17,7 @@ export function takeBuffer(bytes: number): Buffer {
   return spares.get(size)?.pop() ?? Buffer.allocUnsafeSlow(size)
 }
 
-/** Takes back a buffer of `takeBuffer`, given as a whole or as a part, that nothing reads or writes any more. */
+/** Takes back a buffer that `takeBuffer` returned, or a part of it. Nothing may read or write the buffer any more. */
 export function returnBuffer(part: Buffer) {
   const buffer = Buffer.from(part.buffer as ArrayBuffer)
   if (buffer.length > largestBytes) return

@@ -1,13 +1,16 @@
-/** The limits of each tenant: those of its package, else those of the settings. A change applies within a few seconds. */
+/**
+ * The limits of each tenant. They come from the tenant's package or, if the package has none, from the settings. A change applies within a
+ * few seconds.
+ */
 import { monotonicMs } from './clock.ts'
 import type { Log } from './log.ts'
 import { tenantLimitsUnknown } from './log-messages.ts'
 
-/** In all fields 0 means no limit. */
+/** In every field, 0 means no limit. */
 export interface TenantLimitValues {
-  /** Bytes of samples and of the traffic log. */
+  /** Bytes of samples and of the traffic log per day. */
   bytesPerDay: number
-  /** HTTP requests by all callers of the tenant. */
+  /** HTTP requests by all callers of the tenant per second. */
   requestsPerSecond: number
 }
 
@@ -15,7 +18,7 @@ export interface TenantLimitValues {
 export type ReadTenantLimits = (tenantIds: string[]) => Promise<Map<string, TenantLimitValues>>
 
 export interface TenantLimits {
-  /** Returns the limits of a tenant without waiting: those of the settings until its package was read. */
+  /** Returns the limits of a tenant without waiting. Until the tenant's package is read, these are the limits of the settings. */
   get(tenantId: string): TenantLimitValues
   /** Sets the function that reads the limits of packages; the tenants service calls it. */
   setSource(read: ReadTenantLimits): void
@@ -36,7 +39,7 @@ export function createTenantLimits(defaults: TenantLimitValues, log: Log): Tenan
 
   async function refresh() {
     isReading = true
-    // Tenants that are requested in the same turn of the event loop share a query.
+    // Tenants whose limits are requested in the same turn of the event loop share a query.
     await Promise.resolve()
     const tenantIds = [...requestedTenants]
     requestedTenants.clear()

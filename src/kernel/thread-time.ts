@@ -1,6 +1,6 @@
 /**
- * Processor time of a thread, read by another thread while it is busy. `worker.cpuUsage()` of Node.js does not answer then: it waits until the
- * thread has finished its work.
+ * Reads the processor time of a thread from another thread, even while the thread is busy. `worker.cpuUsage()` of Node.js cannot do this:
+ * it waits until the thread has finished its work.
  */
 import { readFileSync, readlinkSync } from 'node:fs'
 
@@ -13,7 +13,7 @@ export function nativeThreadId(): number {
   }
 }
 
-/** Returns the processor time of a thread of this process in milliseconds; undefined if the system does not tell it. */
+/** Returns the processor time of a thread of this process in milliseconds, or undefined if the system does not report it. */
 export function processorMsOf(nativeId: number): number | undefined {
   if (nativeId === 0) return undefined
   try {

@@ -1,4 +1,4 @@
-/** Parses times of requests and devices to milliseconds (document 5, 10.7). */
+/** Parses times in requests and device messages to milliseconds (document 5, 10.7). */
 
 /** The years 1 to 9999, which every ISO 8601 parser accepts. */
 export const timeMin = Date.parse('0001-01-01T00:00:00Z')
@@ -6,10 +6,10 @@ export const timeMax = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 
 const isoDate = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?(?:Z|[+-]\d{2}(?::?\d{2})?)?)?$/i
 const zoned = /(?:Z|[+-]\d{2}:?\d{2})$/i
-/** An offset without minutes, such as `+02`, which Date.parse does not know. */
+/** Matches an offset without minutes, such as `+02`, which Date.parse rejects. */
 const hourOffset = /[+-]\d{2}$/
 
-/** Parses ISO 8601; a time without a zone is in UTC. */
+/** Parses ISO 8601. A time without a time zone is in UTC. */
 export function timeOfText(text: string): number | undefined {
   if (!isoDate.test(text)) return undefined
   // Date.parse would turn 30 February into 2 March.
@@ -19,7 +19,7 @@ export function timeOfText(text: string): number | undefined {
   return Number.isNaN(time) ? undefined : time
 }
 
-/** Completes the time zone: UTC if there is none. Text of ten characters is a date. */
+/** Adds the time zone UTC if there is none. A text of ten characters is a date. */
 function withZone(text: string): string {
   if (text.length === 10 || zoned.test(text)) return text
   return hourOffset.test(text) ? `${text}:00` : `${text}Z`
@@ -34,24 +34,24 @@ const relative = /^now(?:-(\d{1,9})([smhdwMy]))?$/
 
 const unitMs: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 }
 
-/** Milliseconds since 1970. */
+/** Matches milliseconds since 1970. */
 const milliseconds = /^-?\d{1,15}$/
 export const millisecondsMax = 10 ** 15 - 1
 
-/** Describes what `timeOf` accepts, for error messages and the API reference. */
+/** Describes the texts that `timeOf` accepts, for error messages and the API reference. */
 export const timeText =
   'ISO 8601 (UTC if it has no time zone), `now`, `now-<n><unit>` with the unit s, m, h, d, w, M (months) or y, or milliseconds since 1970.'
 /** Matches texts that may be times. */
 export const timePattern = '^(now(-[0-9]{1,9}[smhdwMy])?|[0-9]{4}-[0-9]{2}-[0-9]{2}.*|-?[0-9]{1,15})$'
 
-/** Moves a time outside the years 1 to 9999 to their beginning or end: PostgreSQL rejects the text of such a time. */
+/** Limits a time to the years 1 to 9999, because PostgreSQL rejects the text of other times. */
 const withinYears = (time: number) => Math.min(timeMax, Math.max(timeMin, time))
 
 /** Parses milliseconds since 1970 or ISO 8601. */
 export const absoluteTimeOf = (text: string): number | undefined =>
   milliseconds.test(text) ? withinYears(Number(text)) : timeOfText(text)
 
-/** Parses `now`, `now-15m`, milliseconds since 1970 or ISO 8601. Months and years are those of the calendar. */
+/** Parses `now`, `now-15m`, milliseconds since 1970 or ISO 8601. Months and years are calendar months and years. */
 export function timeOf(given: string | number, now: Date): number | undefined {
   const text = String(given)
   const match = relative.exec(text)
@@ -66,7 +66,7 @@ export function timeOf(given: string | number, now: Date): number | undefined {
   return Number.isNaN(time) ? timeMin : withinYears(time)
 }
 
-/** Returns the same day of an earlier month, or its last day: a month before 31 March is 28 February. */
+/** Returns the same day of an earlier month. If that month is shorter, returns its last day: a month before 31 March is 28 February. */
 function monthsBefore(now: Date, months: number): number {
   const first = new Date(now)
   first.setUTCDate(1)

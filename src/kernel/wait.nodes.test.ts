@@ -1,4 +1,4 @@
-/** Waits with two nodes, as the command service uses them: a small service stores invocations and returns their results. */
+/** Tests waiting on two nodes, as the command service does: a small service stores invocations and returns their results. */
 import assert from 'node:assert/strict'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { suite, test } from 'node:test'

@@ -1,6 +1,6 @@
 /**
- * Waits until a row has the wanted state. A waiter registers, reads, and reads again when a node signals that the row has changed
- * or that signals may have been lost; it never polls. Reads of many waiters share statements. See ADR 19.
+ * Waits until a row has the wanted state. A waiter registers and reads the row. It reads again when a node signals that the row has changed
+ * or that signals may have been lost. It never polls. Reads of many waiters share statements. See ADR 19.
  */
 
 import { createBatcher } from './batcher.ts'
@@ -20,20 +20,21 @@ export interface Waits {
 
 export interface RowWaits<T> {
   /**
-   * Resolves with the state once `until` holds, or with undefined once the row is gone. At the time limit, the deadline of the request
-   * or the stop of the process it resolves with the current state. Rejects with 429 at the limit of waiters, with `CallerDisconnected`, or with an error of `read`.
+   * Resolves with the state when `until` holds, or with undefined when the row is deleted. At the time limit, the request's deadline or the
+   * stop of the process, resolves with the current state. Rejects with 429 at the limit of waiters, with `CallerDisconnected`, or with an
+   * error of `read`.
    */
   wait(ctx: Pick<Ctx, 'tenantId' | 'signal'>, id: string, options: WaitOptions<T>): Promise<T | undefined>
   /**
-   * Runs `start`, which stores the row and returns its id and state, then waits for it without reading it again. The limit of
-   * waiters is checked before `start`, so that a caller with 429 has changed nothing.
+   * Runs `start`, which stores the row and returns its id and state. Then waits for the row without reading it again. The limit of waiters
+   * is checked before `start`, so that a caller that gets 429 has changed nothing.
    */
   startAndWait(
     ctx: Pick<Ctx, 'tenantId' | 'signal'>,
     start: () => Promise<{ id: string; state: T; limitMs: number }>,
     until: (state: T) => boolean,
   ): Promise<{ id: string; state: T | undefined }>
-  /** Wakes the waiters of these rows when `sql` commits. To address the node of a waiter, store its node id in the row. */
+  /** Wakes the waiters of these rows when `sql` commits. If the row contains the node id of its waiter, only that node needs a signal. */
   changed(sql: Sql, changes: readonly RowChange<T>[]): Promise<void>
   /** Wakes the waiters of rows whose changes are committed, without signals to other nodes. Call it only if no other node is alive. */
   changedHere(changes: readonly RowChange<T>[]): void
@@ -48,16 +49,16 @@ export interface WaitOptions<T> {
 
 export interface RowChange<T = unknown> {
   id: string
-  /** `all` is for rows of the control plane, which change rarely. */
+  /** The nodes to signal. `all` is for rows that administrators change, which happens rarely. */
   to: Exclude<Address, `any/${string}`>
   /** The state after the commit, as JSON. Waiters use it instead of reading the row; other nodes get it only if it is small. */
   state?: T
 }
 
-/** `states` has a state for each id; null if the receiver has to read it. */
+/** `states` has a state for each id. It is null if the receiver must read the row. */
 const RowsChanged = defineSignal<{ name: string; ids: string[]; states: unknown[] }>('kernel.rows-changed')
 
-/** Maximum length of a state that is sent; larger states are read by the node that needs them. */
+/** Maximum length of a state that is sent to other nodes. Larger states are read by the node that needs them. */
 const sentStateLengthMax = 500
 
 const defaultLimits = { perTenant: 10_000, total: 20_000 }
@@ -130,7 +131,7 @@ export function createWaits({ nodeId, signals, stopping, metrics, limits = defau
           try {
             const { id, state, limitMs } = await start().finally(starting.end)
             if (limitMs <= 0 || until(state)) return { id, state }
-            // The state of `start` stands for the first read, unless the row has changed since.
+            // The state that `start` returned replaces the first read, unless the row has changed since.
             const first = starting.hasChanged(rowKey(name, id)) ? undefined : state
             const waiting = createWait<T>(signal, stopping, limitMs, first)
             return { id, state: await waitFor(waiting, id, until) }
@@ -195,12 +196,12 @@ function createRows() {
 interface Wait<T> {
   /** Ends the pause between reads. With a state, the next read is skipped. */
   wake(state?: T): void
-  /** Returns the state of the last `wake`, once. */
+  /** Returns the state that the last `wake` passed. Returns it only once. */
   takeState(): T | undefined
-  /** Returns true if the next read is the last one, whose state is the result. */
+  /** Returns true if the next read is the last one. Its state is the result. */
   isOver(): boolean
   throwIfDisconnected(): void
-  /** Resolves with the next call of `wake`; immediately if it was called since the last time. */
+  /** Resolves with the next call of `wake`. Resolves immediately if `wake` was called since the last time. */
   nextWake(): Promise<void>
   end(): void
 }
@@ -272,8 +273,8 @@ async function readUntil<T>(
 const startMs = 1000
 
 /**
- * Records which rows change while callers store theirs: a signal may arrive before its waiter is registered. Two sets of a second
- * each are enough, because a start that takes longer reads its row.
+ * Records which rows change while callers store their rows, because a signal may arrive before its waiter is registered. Two sets of a
+ * second each are enough, because a start that takes longer reads its row.
  */
 function createStarts() {
   let running = 0

@@ -12,14 +12,14 @@ import { lookupsMax } from './subscriptions.ts'
 
 export type Acknowledged = Promise<PublishCode | undefined> | PublishCode | undefined
 
-/** A message with the connection and the original packet, which the response needs. */
+/** A message with its connection and the original packet. The response needs both. */
 interface Arrived extends Arrival {
   destination: Route
   connection: DeviceConnection
   message: Message
 }
 
-/** Maximum time for which a connection is not read. */
+/** Maximum time for which reading from a connection is paused. */
 const slowDownMaxMs = 60_000
 
 /** Stops reading the connection for a while: MQTT 3.1.1 has no other answer to a client that is too fast. */
@@ -56,8 +56,8 @@ export function handleMessage(
 function respond({ connection, destination, message }: Arrived, reply: Reply): PublishCode | undefined {
   sendResponse(connection, destination, message, reply)
   if (reply.statusCode < 400) return undefined
-  // Before MQTT 5 there is no negative acknowledgement: closing the connection makes the client send the message again.
-  // A 500 is acknowledged, because the client would send such a message again for ever.
+  // Before MQTT 5 there is no negative acknowledgement. Closing the connection makes the client send the message again. After a 500 the
+  // message is acknowledged, because the client would otherwise send it for ever.
   if (reply.statusCode === 503 && message.qos > 0 && connection.client.protocolVersion < 5)
     throw new Error('storing the message failed')
   return publishCodeOf(reply.statusCode)

@@ -81,12 +81,12 @@ export function rejectTopic(
       error: TopicMalformed({ problem: topicProblems[problem] }),
       reason: `topic_${problem}`,
     })
-  // Topics outside `kp1/` get no error message. The topic is not recorded: it may contain a token behind a misspelt start.
+  // Topics outside `kp1/` get no error message. The topic is not recorded, because a topic with a misspelt start may contain a token.
   recordRefusal(parts, connection, { reason: 'topic_foreign', detail: topicProblems.foreign })
   return topicNameInvalid
 }
 
-/** Returns the reason code of the acknowledgement. Only MQTT 5 has them. */
+/** Returns the reason code of the acknowledgement for an HTTP status. Only MQTT 5 clients get reason codes. */
 export function publishCodeOf(status: number): PublishCode {
   if (status >= 500) return 0x80
   if (status === 401 || status === 403) return 0x87

@@ -50,7 +50,7 @@ async function identifyAndBind(parts: HostParts, connection: DeviceConnection, t
     acceptToken(parts, connection, topic, identified)
     const binding = bindings.bind(connection, identified, true)!
     const newRoute = routeOf(binding, identified, topic, counts)
-    // Routes to unknown extensions are not cached: a client could fill the cache with invented names.
+    // Routes to unknown extensions are not cached, because a client could fill the cache with invented names.
     if (identified.extension) cacheRoute(state, newRoute)
     return newRoute
   }
@@ -75,7 +75,7 @@ export function acceptToken(
   if (!state.endpoints) parts.limits.setEvictionClass(slotOf(connection), 'idle')
 }
 
-/** Runs the work after everything that arrived earlier on this connection and is not identified yet. */
+/** Runs the work when all earlier messages of this connection are identified. */
 export function runInOrder<T>(connection: DeviceConnection, work: () => Promise<T>): Promise<T> {
   const state = connection.state
   const result = state.identifying ? state.identifying.then(work) : work()

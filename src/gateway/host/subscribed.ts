@@ -2,7 +2,10 @@
 import type { Message, Qos, Subscription } from '../mqtt/host.ts'
 import { filterMatches } from '../topic.ts'
 
-/** The subscriptions of a connection. Gateways of devices have thousands, so filters are compared only where it matters. */
+/**
+ * The subscriptions of a connection. A client that represents many devices has thousands of them. The two flags show when filters need not
+ * be compared.
+ */
 export interface Subscribed {
   byFilter: Map<string, { qos: Qos; identifier: number | undefined }>
   /** Whether a subscription was ever granted QoS 0. */
@@ -11,7 +14,7 @@ export interface Subscribed {
   hasIdentifiers: boolean
 }
 
-/** Pushes are sent at most once or at least once; QoS 2 is granted as 1. */
+/** Returns the granted QoS. Pushes are sent with QoS 0 or 1, so QoS 2 is granted as 1. */
 export const grantedQos = (requested: Qos): Qos => (requested > 1 ? 1 : requested)
 
 export const noSubscriptions = (): Subscribed => ({ byFilter: new Map(), hasQos0: false, hasIdentifiers: false })
@@ -31,7 +34,7 @@ export function pushQos(subscribed: Subscribed | undefined, topic: string): Qos 
   return 0
 }
 
-/** Returns the QoS of a response: that of the request, but 0 if all matching subscriptions were granted 0. */
+/** Returns the QoS of a response. It is the QoS of the request, or 0 if all matching subscriptions were granted QoS 0. */
 export function responseQos(subscribed: Subscribed | undefined, topic: string, requested: Qos): Qos {
   if (!subscribed?.hasQos0 || requested === 0) return requested
   let isMatched = false

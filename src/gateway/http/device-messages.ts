@@ -29,7 +29,7 @@ export interface DeviceHttpDeps {
   metrics: GatewayMetrics
 }
 
-/** The path below one of these is the topic. */
+/** Paths below one of these roots are topics of devices. */
 export const deviceRoots = ['/kp1', '/kpc/kp1']
 /** All methods of Node.js but POST; CONNECT is not delivered as a request. */
 const otherMethods = METHODS.filter((method) => method !== 'POST' && method !== 'CONNECT')
@@ -42,7 +42,7 @@ export function mountDeviceHttp(app: FastifyInstance, deps: DeviceHttpDeps) {
   app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: bodyLimitBytes }, (_request, body, done) =>
     done(null, body),
   )
-  // Accept any Content-Type, even malformed ones, which simple clients send.
+  // Any Content-Type is accepted, even a malformed one, because simple clients send such headers.
   app.addHook('onRequest', (request, _reply, done) => {
     request.headers['content-type'] = 'application/octet-stream'
     done()
@@ -50,7 +50,7 @@ export function mountDeviceHttp(app: FastifyInstance, deps: DeviceHttpDeps) {
   app.setErrorHandler((error, request, reply) => {
     const code = (error as { code?: string }).code
     if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
-      // A refusal whose endpoint cannot be looked up is recorded without it.
+      // If the endpoint of the refusal cannot be looked up, the refusal is recorded without it.
       recordTooLarge(request).catch(() => recordRefusal(request, 'packet_too_large'))
       const reasonPhrase = `The body is larger than ${bodyLimitBytes} bytes`
       return send(reply, errorReply({ statusCode: 413, reasonPhrase }))
@@ -138,7 +138,10 @@ function refusalsOf(deps: DeviceHttpDeps) {
     })
   }
 
-  /** Records a body that is too large for its endpoint, if the path has a valid token. The response does not depend on the token. */
+  /**
+   * Records that a body was too large. If the path contains a valid token, the record names the endpoint. The response is the same with and
+   * without a valid token.
+   */
   async function recordTooLarge(request: FastifyRequest) {
     const topic = readTopic(topicOf(request.raw.url ?? ''))
     const isLocked =
@@ -154,7 +157,7 @@ function refusalsOf(deps: DeviceHttpDeps) {
   return { recordRefusal, recordTooLarge }
 }
 
-/** Control characters are rejected as over MQTT (mqtt/reader.ts). */
+/** Control characters are rejected, as they are over MQTT (mqtt/reader.ts). */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it looks for
 const hasControls = /[\u0000-\u001f\u007f-\u009f]/
 
@@ -175,7 +178,7 @@ function send(
   return reply.send(payload)
 }
 
-/** Returns the topic from the raw URL, because the router normalizes slashes, which are significant in topics. */
+/** Returns the topic. It is taken from the raw URL, because the router normalizes slashes, and slashes are significant in topics. */
 function topicOf(url: string): string {
   const at = url.indexOf('?')
   const path = at < 0 ? url : url.slice(0, at)
@@ -232,7 +235,7 @@ export const deviceOperation: Operation = {
       token: level('Token of the endpoint.'),
       resource: {
         ...level('Resource path of the extension, of one or several segments, such as `json` for data samples.'),
-        // A slash in the value separates segments.
+        // The value of this parameter may contain slashes, which separate path segments.
         'x-segments': true,
       },
     }),

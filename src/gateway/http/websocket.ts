@@ -20,7 +20,7 @@ const paths = new Set(['/mqtt', '/ws'])
 const protocols = ['mqtt', 'mqttv3.1']
 /** Twice the size of a packet, because a frame may hold several. */
 const frameBytesMax = 2 * bodyLimitBytes
-/** Maximum number of unsent bytes at which a ping is answered: pongs would fill the send buffer of a client that does not read. */
+/** Above this number of unsent bytes, pings are not answered, because pongs would fill the send buffer of a client that does not read. */
 const unsentForPongMax = 65_536
 
 export function acceptWebSockets(server: Server, deps: WebSocketDeps) {
@@ -59,7 +59,7 @@ function answer(socket: Duplex, status: string, message: string) {
   socket.end(
     `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
       `Connection: close\r\n\r\n${body}`,
-    // Destroy the socket: a client that does not close its side would hold the file descriptor.
+    // The socket is destroyed, because a client that does not close its side would keep the file descriptor open.
     () => socket.destroy(),
   )
 }

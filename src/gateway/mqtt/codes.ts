@@ -1,4 +1,4 @@
-/** Reason codes of MQTT 5 that this layer sends; `oldConnectCode` maps them to those of 3.1.1. */
+/** Reason codes of MQTT 5 that this layer sends. `oldConnectCode` maps them to the return codes of MQTT 3.1.1. */
 export const Code = {
   success: 0x00,
   noSubscriptionExisted: 0x11,
@@ -39,7 +39,7 @@ export class MqttError extends Error {
 export const malformed = (problem: string) => new MqttError(Code.malformed, problem)
 export const protocolError = (problem: string) => new MqttError(Code.protocolError, problem)
 
-/** Returns the code of CONNACK in MQTT 3.1 and 3.1.1, which have five. */
+/** Returns the return code of CONNACK in MQTT 3.1 and 3.1.1, which have only five errors. */
 export function oldConnectCode(code: number): number {
   if (code === Code.unsupportedVersion) return 1
   if (code === Code.clientIdInvalid) return 2

@@ -54,7 +54,7 @@ test('the server assigns a client id only if the protocol allows it', async () =
   assert.equal((await connected(port, { clientId: '' })).connack.returnCode, 0)
   for (const options of [{ clientId: '', clean: false }, { clientId: 'x'.repeat(600) }]) {
     const client = await rawClient(port)
-    // The bytes are written here, because the codec refuses to encode them.
+    // The bytes are written in hexadecimal, because the codec refuses to encode this packet.
     if (options.clientId === '') client.send('100c 0004 4d515454 04 00 003c 0000')
     else client.send(connectPacket(options))
     assert.equal((await client.next('connack')).returnCode, 2)

@@ -69,7 +69,7 @@ function expirySeconds({ layer }: Peer, { version, cleanStart }: Connect, proper
   return Math.min(requested === 0xffff_ffff ? Infinity : requested, layer.limits.sessionExpiryMaxSeconds)
 }
 
-/** Limits the keep-alive of MQTT 5 clients; in older protocols the server cannot change the keep-alive of the client. */
+/** Limits the keep-alive of MQTT 5 clients. In older protocol versions, the server cannot change the keep-alive. */
 function keepAliveSeconds({ layer }: Peer, { version, keepAliveSeconds: requested }: Connect): number {
   const max = layer.limits.keepAliveMaxSeconds
   return version === 5 && (requested === 0 || requested > max) ? max : requested
@@ -117,14 +117,14 @@ async function openSession(peer: Peer, packet: Connect) {
     resolveLoading = resolve
   })
   try {
-    // The claim is not awaited yet, so that the store runs it and the load below in one transaction.
+    // The claim is not awaited here, so that the store can run it in one transaction with the load below.
     const claiming = layer.store.claim(sessionKey, packet.cleanStart).then((claim) => {
-      // Another connection of this node may have taken over the session meanwhile, with its own claim.
+      // Another connection of this node, with a claim of its own, may have taken over the session meanwhile.
       if (session.peer === peer) applyClaim(layer, session, claim)
       else layer.store.removeHolder(sessionKey, claim)
       return claim
     })
-    claiming.catch(() => {}) // Awaited below, where the error is handled.
+    claiming.catch(() => {}) // The error is handled where the promise is awaited.
     if (loading) await loading
     if (isResumed) {
       dropTransient(session)
@@ -167,7 +167,7 @@ export function yieldTo(
   const session = layer.sessions.get(key)
   const peer = session?.peer
   if (!peer) {
-    // The connection has just ended: the release is written after the session.
+    // The connection has just ended. The store writes the session first, then the release.
     if (!clean) layer.store.release(key, by)
     return
   }
@@ -205,7 +205,7 @@ function startConnection(peer: Peer, session: Session, packet: Connect, present:
   peer.claim = session.claim
   session.inherited = false
   peer.lastActiveTick = layer.tick
-  // One and a half times the keep-alive (MQTT-3.1.2-22), plus a tick, because the current tick may be about to end.
+  // The limit is one and a half times the keep-alive (MQTT-3.1.2-22). One tick is added, because the current tick may be about to end.
   peer.keepAliveTicks = client.keepAliveSeconds > 0 ? Math.ceil(client.keepAliveSeconds * 1.5 * ticksPerSecond) + 1 : 0
   sendQueued(peer)
   layer.host.connected(peer, { present, subscriptions: subscriptionsOf(session) })

@@ -1,4 +1,4 @@
-/** Parses and validates all packets of clients but PUBLISH (publish.ts). Later code does not check them again. */
+/** Parses and validates all packets of clients except PUBLISH (publish.ts). Later code does not validate them again. */
 import { Code, MqttError, malformed, protocolError } from './codes.ts'
 import type { MessageProperties, Qos, Subscription } from './host.ts'
 import type { Limits } from './limits.ts'
@@ -29,12 +29,12 @@ const protocolNames = new Map([
   ['MQTT', [4, 5]],
 ])
 
-/** Sets the version of the peer as soon as it is known, because only MQTT 5 has reason codes for the errors that follow. */
+/** Reads CONNECT. Sets the version of the peer as soon as it is known, because errors that follow have a reason code only in MQTT 5. */
 export function readConnect(flags: number, limits: Limits, peer: { version: number }): Connect {
   const versions = protocolNames.get(readText(32))
   if (!versions) throw malformed('the protocol name is neither MQTT nor MQIsdp')
   const version = readByte() as 3 | 4 | 5
-  // A client that is newer than MQTT 5 understands its reason codes. A version of 0x80 or more means a bridge of an older version.
+  // A client with a version above 5 is answered with the reason codes of MQTT 5. Bridges of older versions set the bit 0x80 in the version.
   if (version > 5 && version < 0x80) peer.version = 5
   if (!versions.includes(version)) throw new MqttError(Code.unsupportedVersion, `protocol version ${version}`)
   peer.version = version

@@ -1,4 +1,4 @@
-/** Ends connections: sends CONNACK or DISCONNECT where the protocol has one, and informs the host. */
+/** Ends connections. Sends CONNACK or DISCONNECT if the protocol version has such a packet, and notifies the host. */
 import { Socket } from 'node:net'
 import { Code } from './codes.ts'
 import type { Client, CloseReason } from './host.ts'
@@ -34,14 +34,14 @@ const closeCodes: Record<CloseReason, number> = {
   protocol_error: Code.protocolError,
 }
 
-/** Implements `Connection.close`. `why` is for the traffic log; the client gets the reason. */
+/** Implements `Connection.close`. `why` is for the traffic log; the client gets `reason`. */
 export function closeConnection(this: Peer, reason: CloseReason, why: string) {
   end(this, closeCodes[reason], why, { reasonString: reason.replaceAll('_', ' ') })
 }
 
 /**
- * Ends the connection. The client's bytes are read and discarded for a moment, because closing a socket with unread bytes resets it,
- * and the client would lose the last packets.
+ * Ends the connection. For a moment, bytes from the client are still read and discarded. A socket that is closed with unread bytes is
+ * reset, and the client would lose the last packets.
  */
 export function end(
   peer: Peer,
@@ -74,7 +74,7 @@ export function refuse(peer: Peer, code: number, why: string) {
   end(peer, code, why)
 }
 
-/** Implements `Accepted.evict`: the file descriptor is needed, so the client gets no time to read. */
+/** Implements `Accepted.evict`. The client gets no time to read the last packet, because the file descriptor is needed immediately. */
 export function evict(this: Peer, why: string) {
   if (this.phase === Phase.connecting) refuse(this, Code.busy, why)
   else end(this, Code.quotaExceeded, why, { reasonString: 'quota exceeded' })
@@ -83,7 +83,7 @@ export function evict(this: Peer, why: string) {
   else stream.once('finish', () => stream.destroy())
 }
 
-/** Handles the closed stream. */
+/** Handles the end of the stream. */
 export function handleClosedStream(peer: Peer) {
   const { phase, layer } = peer
   if (phase === Phase.closed) return
@@ -114,7 +114,7 @@ function reportEnd(peer: Peer, phase: number, graceful: boolean, why: string, re
   leaveSession(peer, phase, yieldedTo)
   try {
     if (phase === Phase.open) layer.host.disconnected(peer, { graceful, why, reason })
-    // Port checks, which close before CONNECT, are not recorded.
+    // Port checks close the connection before CONNECT. They are not recorded.
     else if (phase === Phase.connecting || reason !== 'closed')
       layer.host.refused(
         { ...withoutPassword(peer), transport: origin.transport, address: origin.address },

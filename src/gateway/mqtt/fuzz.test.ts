@@ -93,7 +93,7 @@ async function disturb(port: number, attacks: Attack[]) {
   for (const [index, one] of attacks.entries()) {
     await assault(openSocket(port), one, name('fuzz'))
     if (index % 10 === 0) kinds[(index / 10) % kinds.length]!({ port, name })
-    // The connects are paced, because their rate is not measured here.
+    // The connects are spread over time, because this test does not measure their rate.
     await sleep(10)
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Holds back messages that the client may not get yet (`Host.mustWait`). They stay in the session until the host releases them, the
- * session ends, or they are older than the longest session expiry.
+ * Holds back messages that the client may not get yet (`Host.mustWait`). A held message stays in the session until the host releases it,
+ * the session ends, or the message is older than the longest session expiry.
  */
 import type { Outgoing, Peer, Session } from './state.ts'
 

@@ -1,6 +1,6 @@
 /**
- * The interface between the MQTT layer and its host. The layer implements packets, acknowledgements, sessions and limits; the host
- * decides about topics and identities. Hosts are the gateway and, for test suites of brokers, test/harness/open-broker.ts.
+ * The interface between the MQTT layer and its host. The layer implements packets, acknowledgements, sessions and limits. The host decides
+ * about topics and identities. There are two hosts: the gateway, and test/harness/open-broker.ts for test suites of brokers.
  */
 import type { X509Certificate } from 'node:crypto'
 import type { Duplex } from 'node:stream'
@@ -26,9 +26,9 @@ export interface Message {
   qos: Qos
   retain?: boolean
   properties?: MessageProperties
-  /** Id of the recipient, in the terms of the host. It is stored for `mayDeliver` and never sent. */
+  /** Id of the recipient, as the host defines it. It is stored for `mayDeliver` and never sent. */
   recipientId?: string
-  /** True if the message is not sent on a later connection of the session. */
+  /** True if the message must not be sent on a later connection of the session. */
   transient?: boolean
 }
 
@@ -48,7 +48,7 @@ export interface Client {
   transport: Transport
   address: string
   will?: Message & { delaySeconds: number }
-  /** The tenant of a refused client, if the verdict named one. */
+  /** The tenant of a refused client, if the result of `Host.connect` named one. */
   tenantId?: string
 }
 
@@ -87,12 +87,12 @@ export interface Connection<S = unknown> {
   /** Owner and client id. */
   readonly sessionKey: string
   readonly open: boolean
-  /** Claim number of its CONNECT: greater than the numbers of all earlier CONNECTs by the client, on any node. */
+  /** Claim number of the CONNECT. It is greater than the numbers of all earlier CONNECTs of the client, on any node. */
   readonly claim: number
   state: S
   /**
-   * Sends a message; with QoS above 0 it stays in the session until it is acknowledged, unless it is transient. Returns false if the queue is full or the
-   * connection closed; otherwise `settled` is called once with the outcome.
+   * Sends a message. With a QoS above 0, the message stays in the session until it is acknowledged, unless it is transient. Returns false
+   * if the queue is full or the connection is closed. Otherwise `settled` is called once with the outcome.
    */
   send(message: Message, settled?: Settled): boolean
   /** Sends the messages with this `recipientId` that `Host.mustWait` has held back. */
@@ -103,7 +103,7 @@ export interface Connection<S = unknown> {
   resume(): void
 }
 
-/** `delivered`: acknowledged, or written at QoS 0. `queued`: stored in the session. `lost`: neither. */
+/** `delivered`: the message was acknowledged, or written at QoS 0. `queued`: it is stored in the session. `lost`: neither happened. */
 export type Settled = (outcome: 'delivered' | 'queued' | 'lost') => void
 
 /** Reason codes of PUBACK and PUBREC that a host may return; only MQTT 5 has them. */
@@ -111,14 +111,14 @@ export type PublishCode = 0x00 | 0x10 | 0x80 | 0x83 | 0x87 | 0x90 | 0x97 | 0x99
 
 export interface Host<S = unknown> {
   connect(client: Client): Promise<Verdict>
-  /** Called after CONNACK, with the subscriptions of a resumed session. */
+  /** Called after CONNACK. If the session was resumed, its subscriptions are passed. */
   connected(connection: Connection<S>, session: { present: boolean; subscriptions: Subscription[] }): void
   /**
-   * Called in the order of arrival. The acknowledgement is sent in the same order once the result is there. A rejection closes the
-   * connection without an acknowledgement, so that the device sends the message again.
+   * Called in the order of arrival. Acknowledgements are sent in the same order, each after its promise resolves. A rejected promise closes
+   * the connection without an acknowledgement, so that the device sends the message again.
    */
   publish(connection: Connection<S>, message: Message): Promise<PublishCode | undefined> | PublishCode | undefined
-  /** Returns the granted QoS or a reason code (0x80 and above) for each subscription. */
+  /** Returns, for each subscription, the granted QoS or a reason code (0x80 and above). */
   subscribe(connection: Connection<S>, subscriptions: Subscription[]): number[]
   unsubscribe(connection: Connection<S>, filters: string[]): void
   /** Returns true if UNSUBSCRIBE must not reveal whether the session has this subscription. */
@@ -133,9 +133,9 @@ export interface Host<S = unknown> {
    * `Sessions.recheck`.
    */
   mayDeliver?(client: Client, messages: Message[]): Promise<boolean[]>
-  /** `graceful`: the client sent DISCONNECT with code 0, so its will is discarded. `reason`: as in `refused`, or `closed`. */
+  /** `graceful`: the client sent DISCONNECT with code 0, so its will is discarded. `reason` has the values of `refused`, or is `closed`. */
   disconnected(connection: Connection<S>, end: { graceful: boolean; why: string; reason: string }): void
-  /** Called when a client is refused before CONNACK, also by `connect`. */
+  /** Called when a client is refused before CONNACK, even if `connect` itself refused the client. */
   refused(client: Partial<Client> & { transport: Transport; address: string }, reason: string, detail?: string): void
 }
 
@@ -150,13 +150,13 @@ export interface Origin {
   onClosed?(from: Origin): void
 }
 
-/** An accepted stream, also before CONNECT. */
+/** An accepted stream. It exists from before CONNECT. */
 export interface Accepted<S = unknown> extends Pick<Connection<S>, 'open'> {
   /** Undefined before CONNECT. */
   readonly client: Client | undefined
   /** Undefined before CONNACK. */
   readonly state: S | undefined
-  /** Closes it without waiting for the client, with CONNACK or DISCONNECT where the protocol has one. */
+  /** Closes the stream without waiting for the client. Sends CONNACK or DISCONNECT first if the protocol version has such a packet. */
   evict(why: string): void
 }
 
@@ -169,16 +169,16 @@ export interface Sessions<S = unknown> {
    * subscription). `full`: the queue is full and the message was dropped.
    */
   deliver(sessionKey: string, message: Message, settled?: Settled): Promise<'sent' | 'queued' | 'full' | 'gone'>
-  /** Closes the connection of a client that has connected to node `by`, unless the connection here is newer. */
+  /** Closes the connection of a client that has connected to node `by`. A connection here that is newer stays open. */
   yield(to: { key: string; claim: number; clean: boolean; by: string }): void
   /** Loads and sends messages that another node has queued for connected clients. */
   fetch(sessionKeys: string[]): Promise<void>
-  /** Compares all sessions with the store after a reset, when calls of `yield` and `fetch` or rows may be missing. */
+  /** Compares all sessions with the store after a reset, because calls of `yield` and `fetch`, or rows in the store, may have been lost. */
   catchUp(): void
-  /** Checks queued messages of connected clients with `Host.mayDeliver`, debounced, after a permission has ended. */
+  /** Checks queued messages of connected clients with `Host.mayDeliver`, after a permission has ended. Calls are debounced. */
   recheck(): void
   /** Returns the number of connections, including those before CONNECT. */
   count(): number
-  /** Stops accepting, acknowledges stored messages, sends DISCONNECT and closes all connections. */
+  /** Stops accepting connections, acknowledges stored messages, sends DISCONNECT and closes all connections. */
   close(): Promise<void>
 }

@@ -1,6 +1,6 @@
 /**
- * Linked list of messages that are sent and not acknowledged, in the order of sending. It has a few dozen entries at most and usually
- * one; a map would rebuild its table every few messages.
+ * A linked list of the messages that were sent and not acknowledged yet, in the order of sending. The list usually has one entry and rarely
+ * more than a few dozen. A map would rebuild its hash table every few messages.
  */
 import type { Outgoing, Session } from './state.ts'
 

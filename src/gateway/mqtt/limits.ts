@@ -13,14 +13,17 @@ export interface Limits {
   receiveMaximum: number
   /** Bytes of payloads that the host is still processing. Above it, the node stops reading from the connection. */
   pendingBytesMax: number
-  /** QoS 2 packet ids of one session between PUBREC and PUBREL, for versions before MQTT 5, which have no receive maximum. */
+  /** Packet ids of one session between PUBREC and PUBREL (QoS 2). Applies to versions before MQTT 5, which have no receive maximum. */
   unreleasedMax: number
-  /** Unacknowledged messages to one client; a smaller receive maximum of the client applies instead. */
+  /** Unacknowledged messages to one client. If the client announces a smaller receive maximum, that applies instead. */
   inFlightMax: number
   /** Queued and unacknowledged messages of each session. */
   queuedMessagesMax: number
   queuedBytesMax: number
-  /** Bytes in the send buffer: above, QoS 0 messages are dropped; at four times as much, the connection is closed. */
+  /**
+   * Bytes in the send buffer of a connection. Above this limit, QoS 0 messages are dropped. At four times this limit, the connection is
+   * closed.
+   */
   unsentBytesMax: number
   slowReaderSeconds: number
   subscriptionsMax: number

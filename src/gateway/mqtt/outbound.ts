@@ -1,4 +1,4 @@
-/** Sends messages to a client: a limited number unacknowledged, the rest in a bounded queue. */
+/** Sends messages to a client. The number of unacknowledged messages is limited; further messages wait in a bounded queue. */
 import { Code, protocolError } from './codes.ts'
 import { holdBack } from './held-messages.ts'
 import type { Message, MessageProperties, Settled } from './host.ts'
@@ -9,7 +9,7 @@ import { messageBytes } from './session-store.ts'
 import { type Layer, type Outgoing, Pause, type Peer, type Session } from './state.ts'
 import { writeAcknowledgement, writePublish } from './writer.ts'
 
-/** Implements `Connection.send`. Returns false if the queue is full or the connection closed. */
+/** Implements `Connection.send`. Returns false if the queue is full or the connection is closed. */
 export function send(this: Peer, message: Message, settled?: Settled): boolean {
   const { session, layer } = this
   if (!this.open || !session) return false
@@ -56,7 +56,9 @@ export function sendQueued(peer: Peer) {
   if (session.queue?.length === 0) session.queue = undefined
 }
 
-/** Implements `Connection.release`: sends the messages in their order, before newer ones with the same `recipientId`. */
+/**
+ * Implements `Connection.release`. The released messages keep their order and are sent before newer messages with the same `recipientId`.
+ */
 export function release(this: Peer, recipientId: string) {
   const { session } = this
   if (!session?.held) return
@@ -71,10 +73,10 @@ export function release(this: Peer, recipientId: string) {
 /** Implements `Sessions.fetch` for one session: loads the stored messages that are not in memory, and sends them. */
 export async function fetchQueued(layer: Layer, key: string) {
   const session = layer.sessions.get(key)
-  // A load that is under way may have read before the message was stored.
+  // A load that is already running may have read the store before the message was stored.
   await session?.loading
   if (!session?.isStored || !session.peer?.open) return
-  // The ids are collected before and after the load, because messages acknowledged meanwhile must not be sent again.
+  // The known ids are collected before and after the load, because a message that is acknowledged during the load must not be sent again.
   const knownIds = new Set(storeIdsOf(session))
   const state = await layer.store.load(key)
   const { peer } = session
@@ -137,7 +139,7 @@ export function handleAcknowledgement(peer: Peer, type: number, packetId: number
   const session = peer.session!
   const outgoing = findInFlight(session, packetId)
   if (!outgoing) {
-    // The client acknowledges an unknown packet id: the code makes it discard the message.
+    // The client acknowledges an unknown packet id. The reason code makes the client discard the message.
     if (type === Packet.pubrec && code < 0x80) writeAcknowledgement(peer, 0x62, packetId, Code.packetIdNotFound)
     return
   }

@@ -42,7 +42,7 @@ interface Property {
   id: number
   name: string
   kind: Kind
-  /** Bits of the packet types in which a client may send it. */
+  /** One bit for each packet type in which a client may send this property. */
   allowedIn: number
 }
 
@@ -138,8 +138,8 @@ export function readProperties(packet: number, limits: Limits): Properties | und
 }
 
 /**
- * The standard calls a property of another packet both a malformed packet (2.2.2.2) and a protocol error (1.2). The choice follows
- * the broker that most devices are tested with.
+ * Returns the error for a property that does not belong to this packet. The standard calls it both a malformed packet (2.2.2.2) and a
+ * protocol error (1.2). The choice follows the broker that most devices are tested with.
  */
 const misplacedError = (packet: number, { name }: Property) =>
   (packet === Packet.subscribe || packet === Packet.unsubscribe ? malformed : protocolError)(
@@ -175,7 +175,7 @@ export function variableIntegerBytes(value: number): number {
 
 const noProperties = Buffer.from([0])
 
-/** Encodes properties with their length in front. */
+/** Encodes properties, preceded by their length. */
 export function propertyBytes(properties: Properties | undefined): Buffer {
   if (!properties) return noProperties
   const parts: number[] = []

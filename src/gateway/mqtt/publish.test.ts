@@ -17,7 +17,7 @@ const publish = (topic: string, options: Partial<IPublishPacket> = {}): IPublish
   ...options,
 })
 
-/** Creates a host whose results the test settles in any order. */
+/** Creates a host whose pending results the test can settle in any order. */
 function hostThatWaits() {
   const pending: { payload: string; resolve(code?: PublishCode): void; reject(error: Error): void }[] = []
   const host = {

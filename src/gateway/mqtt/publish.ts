@@ -34,7 +34,7 @@ function readTopic(buffer: Buffer, start: number, stop: number, limits: Limits):
   return topic
 }
 
-/** Returns the payload. It is copied, unless it fills most of a buffer that is not reused. */
+/** Returns the payload. It is copied, unless it fills most of a buffer that is not reused for other data. */
 function copyPayload(buffer: Buffer, start: number, stop: number): Buffer {
   if (isUnshared(buffer) && stop - start > buffer.length / 2) return buffer.subarray(start, stop)
   const part = Buffer.allocUnsafe(stop - start)
@@ -92,7 +92,7 @@ export function receivePublish(peer: Peer, header: number, buffer: Buffer, start
   acknowledge(peer, acknowledgementHeaders[qos]!, packetId, code)
 }
 
-/** First byte of the acknowledgement, by QoS; QoS 0 has none. */
+/** First byte of the acknowledgement, by QoS. QoS 0 has no acknowledgement. */
 const acknowledgementHeaders = [0, 0x40, 0x50]
 
 /** Records the packet id of a QoS 2 message until PUBREL, unless the message was rejected. */
@@ -101,7 +101,7 @@ function recordPacketId(peer: Peer, session: Session, packetId: number, topic: s
     session.received = (session.received ?? new Map()).set(packetId, hashTopic(topic))
 }
 
-/** FNV-1a, 32 bits. */
+/** Returns the FNV-1a hash of the topic, 32 bits. */
 function hashTopic(topic: string): number {
   let value = 0x811c9dc5
   for (let index = 0; index < topic.length; index++) value = Math.imul(value ^ topic.charCodeAt(index), 0x01000193)
@@ -122,8 +122,8 @@ function resolveAlias(peer: Peer, alias: number, topic: string): string {
 }
 
 /**
- * Returns true if a QoS 2 message is new, and acknowledges a repeated one again. With another topic it is a new message, because
- * a client that took over the session may use the same packet ids.
+ * Returns true if a QoS 2 message is new. A repeated message is acknowledged again. The same packet id with another topic is a new message,
+ * because a client that took over the session may use the same packet ids.
  */
 function isNewMessage(peer: Peer, packetId: number, topic: string): boolean {
   const { received } = peer.session!
@@ -144,7 +144,7 @@ function isNewMessage(peer: Peer, packetId: number, topic: string): boolean {
   return true
 }
 
-/** Sends an acknowledgement, after earlier ones that still wait. */
+/** Sends an acknowledgement. If earlier acknowledgements are pending, it is sent after them. */
 export function acknowledge(peer: Peer, header: number, packetId: number, code: number, codes?: number[]) {
   if (peer.firstAcknowledgement)
     appendAcknowledgement(peer, { header, packetId, code, codes, bytes: 0, done: true, next: undefined })
@@ -209,7 +209,7 @@ export function settleAcknowledgement(peer: Peer, entry: Acknowledgement) {
     if (first.codes) writeCodes(peer, first.header, first.packetId, first.codes)
     else if (first.header !== 0) writeAcknowledgement(peer, first.header, first.packetId, first.code)
     const { next }: Acknowledgement = first
-    // An entry that is garbage in the old generation would keep those behind it in memory.
+    // The link is removed, because a dead entry in the old generation of the heap would keep all later entries in memory.
     first.next = undefined
     first = next
   }
@@ -222,7 +222,7 @@ export function settleAcknowledgement(peer: Peer, entry: Acknowledgement) {
     peer.pendingBytes <= pendingBytesMax / 2
   ) {
     peer.paused &= ~Pause.pending
-    // Resume in the next turn, so that one connection does not occupy the event loop.
+    // Reading resumes in the next turn of the event loop, so that one connection does not occupy it.
     setImmediate(peer.layer.proceed, peer)
   }
 }

@@ -5,7 +5,7 @@ import { Code, MqttError, malformed } from './codes.ts'
 /** The read buffer of all plain sockets. Data must be copied before the next read. */
 export const sharedBuffer = Buffer.allocUnsafeSlow(65_536)
 
-/** The buffer that is being parsed, if it is not reused for other data: parts of it need no copy. */
+/** The buffer that is being parsed, if it is not reused for other data. Parts of such a buffer need not be copied. */
 let unshared: Buffer | undefined
 export const isUnshared = (source: Buffer) => source === unshared
 export function setUnshared(source: Buffer | undefined) {
@@ -86,7 +86,7 @@ export function readText(bytesMax = 65_535): string {
 }
 
 /**
- * Decodes a text of MQTT: UTF-8 without U+0000 and surrogates (MQTT-1.5.4-1, -2). Control characters are rejected too, because they
+ * Decodes a string of MQTT: UTF-8 without U+0000 and surrogates (MQTT-1.5.4-1, -2). Other control characters are rejected too, because they
  * could be used to forge log lines.
  */
 export function decode(source: Buffer, start: number, stop: number): string {

@@ -12,10 +12,10 @@ import { Pause, type Peer, Phase } from './state.ts'
 import { subscribe, unsubscribe } from './subscribe.ts'
 import { flush, writePingResponse } from './writer.ts'
 
-/** A client that sends more than this after the end of its connection is disconnected immediately. */
+/** If a client sends more bytes than this after the end of its connection, its socket is destroyed immediately. */
 const discardedMax = 4_194_304
 
-/** Handles `chunk[from, length)`. The chunk is reused when this returns. */
+/** Handles the bytes of `chunk` from `from` up to `length`. The chunk is reused for other data when this function returns. */
 export function receive(peer: Peer, chunk: Buffer, length: number, from = 0) {
   if (peer.phase >= Phase.closing) {
     peer.discardedBytes += length - from
@@ -42,7 +42,7 @@ function parseUnparsed(peer: Peer) {
   setUnshared(undefined)
 }
 
-/** Continues with buffered bytes, then resumes the stream. */
+/** Parses the buffered bytes, then resumes the stream. */
 export function proceed(peer: Peer) {
   if (peer.parsing || peer.paused !== 0 || peer.phase >= Phase.closing) return
   parseUnparsed(peer)
@@ -79,8 +79,8 @@ function parse(peer: Peer, buffer: Buffer, length: number, from = 0) {
 }
 
 /**
- * The cost of the packets that are handled for one connection before other connections get their turn. QoS 2 costs as much as three
- * packets. Packets other than PUBLISH cost by their length, because a SUBSCRIBE may contain hundreds of filters.
+ * Limits the cost of the packets that are handled for one connection before other connections get their turn. A QoS 2 message costs as much
+ * as three packets. The cost of other packets depends on their length, because a SUBSCRIBE may contain hundreds of filters.
  */
 const costPerTurnMax = 32
 
@@ -158,7 +158,7 @@ function handleOther(peer: Peer, type: number, flags: number) {
     connect(peer, readConnect(flags, limits, peer))
     return
   }
-  // AUTH is rejected too: it is only valid after a CONNECT with an authentication method, which is refused.
+  // AUTH is rejected here too. It is valid only after a CONNECT with an authentication method, and such a CONNECT is refused.
   if ((clientPacketTypes & (1 << type)) === 0) throw protocolError('a packet that clients do not send')
   const expectedFlags = type === Packet.pubrel || type === Packet.subscribe || type === Packet.unsubscribe ? 2 : 0
   if (flags !== expectedFlags) throw malformed('reserved bits are set')
@@ -209,9 +209,8 @@ function endWithError(peer: Peer, error: unknown) {
 }
 
 /**
- * Buffers the unparsed bytes. They are copied, unless they fill more than a quarter of an unshared buffer. The buffer
- * has at most four times the size of the bytes that have arrived, so that announcing a large length allocates
- * nothing.
+ * Buffers the unparsed bytes. They are copied, unless they fill more than a quarter of an unshared buffer. The buffer has at most four
+ * times the size of the bytes that have arrived, so that a client cannot cause a large allocation by announcing a large length.
  */
 function bufferUnparsed(peer: Peer, buffer: Buffer, position: number, length: number) {
   const unparsedBytes = length - position

@@ -3,7 +3,9 @@ import { yieldTo } from './connect.ts'
 import { fetchQueued } from './outbound.ts'
 import type { Layer } from './state.ts'
 
-/** Extends the expiry of stored sessions, ends those that another node has taken over, and fetches messages queued elsewhere. */
+/**
+ * Extends the expiry of stored sessions, ends sessions that another node has taken over, and fetches messages that another node has queued.
+ */
 export async function reconcileSessions(layer: Layer) {
   const storedSessions = [...layer.sessions.values()].filter((session) => session.isStored && !session.claiming)
   const sessionsByKey = new Map(storedSessions.map((session) => [session.key, { session, claim: session.claim }]))
@@ -11,7 +13,7 @@ export async function reconcileSessions(layer: Layer) {
     const before = sessionsByKey.get(key)!
     const { session } = before
     if (layer.sessions.get(key) !== session || session.claiming || session.claim !== before.claim) continue
-    // `by` names the node that waits for the release of the session. No node waits here, so it is empty.
+    // `by` is the node that waits for the release of the session. Here no node waits, so it is empty.
     const by = ''
     if (claim === undefined) yieldTo(layer, { key, claim: Infinity, clean: true, by })
     else if (claim > session.claim) yieldTo(layer, { key, claim, clean: false, by })
@@ -19,7 +21,7 @@ export async function reconcileSessions(layer: Layer) {
   }
 }
 
-/** Runs after a reset: writes the rows of connected clients again, which may be lost, and reconciles their sessions. */
+/** Runs after a reset. Writes the rows of connected clients again, because they may be lost, and reconciles their sessions. */
 export async function catchUp(layer: Layer) {
   const connected = [...layer.sessions.values()].filter(({ claiming, peer }) => !claiming && peer)
   await layer.store.restoreHolders(connected.map(({ key, claim }) => ({ key, claim })))

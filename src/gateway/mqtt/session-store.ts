@@ -6,11 +6,11 @@ export interface SessionMessage {
   /** Id in the store; absent if the message is only in memory. */
   storeId?: string
   message: Message
-  /** 0 if it was not sent yet. */
+  /** The packet id; 0 if the message was not sent yet. */
   packetId: number
   /** True if PUBREC has arrived (QoS 2), so that PUBREL must be sent. */
   released: boolean
-  /** When it was queued, in milliseconds since the epoch. Its expiry interval counts from here. */
+  /** When the message was queued, in milliseconds since the epoch. Its expiry interval starts at this time. */
   queuedAt: number
 }
 
@@ -18,23 +18,25 @@ export interface SessionState {
   /** Infinity if the session does not expire. */
   expirySeconds: number
   subscriptions: Subscription[]
-  /** Packet ids of QoS 2 messages from the client that it has not released, each with a hash of the topic. */
+  /** Packet ids of QoS 2 messages for which the client has not sent PUBREL yet, each with a hash of the topic. */
   received: [packetId: number, topicHash: number][]
   /** Messages in the order in which they are to be sent. */
   messages: SessionMessage[]
 }
 
 /**
- * Stores sessions beyond connections and restarts. Calls for one session run in their order. While a client is connected, its session
- * in memory is the current one; messages that were stored before stay in the store until they are acknowledged.
+ * Stores sessions so that they outlive connections and restarts. Calls for one session run in their order. While a client is connected, its
+ * session in memory is authoritative; messages that were stored before stay in the store until they are acknowledged.
  */
 export interface SessionStore {
   /**
-   * Takes over the session at CONNECT, before anything else. The claim number grows with each connection of a client; calls with a
-   * smaller number than the last are ignored.
+   * Takes over the session at CONNECT, before any other call. The claim number grows with each connection of a client. Calls with a smaller
+   * number than the last claim are ignored.
    */
   claim(key: string, clean: boolean): Promise<number>
-  /** Returns undefined if the session does not exist or has expired. `claimed`: waits until the previous node has written it. */
+  /**
+   * Returns undefined if the session does not exist or has expired. With `claimed`, waits until the previous node has written the session.
+   */
   load(key: string, claimed?: boolean): Promise<SessionState | undefined>
   /** Called at CONNECT and when subscriptions change. */
   save(key: string, claim: number, session: Pick<SessionState, 'expirySeconds' | 'subscriptions'>): Promise<void>
@@ -43,9 +45,9 @@ export interface SessionStore {
    * connected to and that waits for the session.
    */
   leave(key: string, claim: number, session: SessionState, yieldedTo: string | undefined): Promise<void>
-  /** Deletes the session; with a claim, only if no later connection has claimed it. */
+  /** Deletes the session. If a claim is passed, the session is deleted only if no later connection has claimed it. */
   discard(key: string, claim?: number): Promise<void>
-  /** Removes the row that says which node has the client, after a connection without a stored session. */
+  /** Removes the row that records which node has the connection of the client. Called after a connection without a stored session. */
   removeHolder(key: string, claim: number): void
   /** Signals a waiting node that this node writes nothing more to the session. */
   release(key: string, to: string): void
@@ -63,9 +65,9 @@ export interface SessionStore {
 
 export interface SessionStatus {
   key: string
-  /** The claim that the store has; undefined if the session no longer exists. */
+  /** The claim number in the store; undefined if the session no longer exists. */
   claim: number | undefined
-  /** True if it has messages that were not sent yet. */
+  /** True if the session has messages that were not sent yet. */
   hasQueued: boolean
 }
 
@@ -74,16 +76,16 @@ export interface QueueLimits {
   queuedBytesMax: number
 }
 
-/** The hash of a topic in sessions that an older version stored without hashes; it matches every topic. */
+/** The topic hash in sessions that an older version of the platform stored without hashes. It matches every topic. */
 export const anyTopic = 0
 
-/** Returns the QoS at which the subscriptions want a message; 0 if none matches. */
+/** Returns the highest QoS of the subscriptions that match the message; 0 if none matches. */
 export function subscribedQos(subscriptions: Iterable<Subscription>, message: Message): Qos {
   let granted: Qos = 0
   for (const { filter, qos } of subscriptions) if (qos > granted && matches(filter, message.topic)) granted = qos
   return Math.min(granted, message.qos) as Qos
 }
 
-/** Estimates the memory of a queued message, for the limit of the queue. */
+/** Estimates the memory that a queued message needs. The limit of the queue uses this number. */
 export const messageBytes = ({ topic, payload, properties }: Message) =>
   topic.length + payload.length + (properties ? 256 : 0)

@@ -59,8 +59,8 @@ export function settleAll(session: Session, outcome: Parameters<Settled>[0]) {
 }
 
 /**
- * Drops transient messages when the connection ends. Messages between PUBREC and PUBCOMP stay: the client has them, and keeps the
- * packet id until it gets PUBREL.
+ * Drops transient messages when the connection ends. Messages between PUBREC and PUBCOMP stay, because the client already has them and
+ * keeps their packet ids until it gets PUBREL.
  */
 export function dropTransient(session: Session) {
   if (session.inFlight === 0 && !session.queue) return
@@ -88,7 +88,7 @@ export function requeueInFlight(session: Session) {
 
 export const subscriptionsOf = (session: Session): Subscription[] => [...(session.subscriptions?.values() ?? [])]
 
-/** Detaches the session from its connection: stores it if it outlives the connection, otherwise drops it. */
+/** Detaches the session from its connection. A session that outlives the connection is stored; any other is dropped. */
 export function leaveSession(peer: Peer, phase: number, yieldedTo: string | undefined) {
   const { session, layer } = peer
   peer.session = undefined
@@ -99,7 +99,7 @@ export function leaveSession(peer: Peer, phase: number, yieldedTo: string | unde
   const { store } = layer
   const { key, claim } = session
   const logFailure = (error: unknown) => sessionNotSaved(layer.log, { err: error })
-  // Before CONNACK the stored session is unchanged, unless it was taken over from an earlier connection in memory.
+  // Before CONNACK, the stored session is still up to date, unless the session was taken over in memory from an earlier connection.
   const isChanged = phase === Phase.open || session.inherited
   if (isChanged && session.expirySeconds > 0) {
     store.leave(key, claim, toSessionState(session, layer.now().getTime()), yieldedTo).then(
@@ -113,7 +113,7 @@ export function leaveSession(peer: Peer, phase: number, yieldedTo: string | unde
   }
   settleAll(session, 'lost')
   if (isChanged && session.isStored) store.discard(key, claim).catch(logFailure)
-  // While the claim is pending, connect.ts does this.
+  // While the claim is pending, connect.ts removes the holder.
   else if (!session.claiming) store.removeHolder(key, claim)
   if (yieldedTo !== undefined) store.release(key, yieldedTo)
 }

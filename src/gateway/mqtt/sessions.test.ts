@@ -154,7 +154,7 @@ test('only unacknowledged messages are sent again, even after a crash', async ()
     const [row] = await db.sql`select count(*) from gateway.session_messages where session_key = ${key(clientId)}`
     assert.equal(row!.count, 1)
   })
-  // The connection is still open in the old MQTT layer; the new layer does not know it.
+  // The connection is still open in the old MQTT layer. The new layer has no record of it.
   const after = await aNewProcess()
   const again = await connected(after.port, options)
   assert.equal((await again.next('publish')).topic, 'b')

@@ -38,8 +38,8 @@ const peerOf = Symbol('peer')
 type Stream = Duplex & { [peerOf]?: Peer }
 
 /**
- * Replaces an accepted socket by one that reads into a buffer shared by all sockets. Node.js offers `onread` only for new sockets,
- * not for accepted ones, hence the handle is moved. A message then costs 30.5 µs instead of 34.2.
+ * Replaces an accepted socket with one that reads into a buffer shared by all sockets. Node.js offers the option `onread` only for new
+ * sockets, so the handle is moved to a new one. This reduces the cost of a message from 34.2 to 30.5 µs.
  */
 export function readIntoSharedBuffer(accepted: Socket): Socket {
   const internals = accepted as unknown as { _handle: object | null }
@@ -54,9 +54,9 @@ export function readIntoSharedBuffer(accepted: Socket): Socket {
       callback(length: number) {
         const peer = socket[peerOf]!
         receive(peer, sharedBuffer, length)
-        // A full buffer means that more data is available: libuv would read 32 buffers in a row.
+        // A full buffer means that more data is available. Without yielding, libuv would read 32 buffers in a row.
         if (length === sharedBuffer.length && peer.paused === 0) yieldToOthers(peer)
-        // Returning false stops reading, also if the stream was resumed and paused within this turn.
+        // Returning false stops reading. This also covers a stream that was resumed and paused again within this turn.
         return peer.paused === 0
       },
     },
@@ -66,7 +66,7 @@ export function readIntoSharedBuffer(accepted: Socket): Socket {
 }
 
 /**
- * Destroys a socket without emitting its error. Creating the error's stack takes a quarter of the time to close a connection, and
+ * Destroys a socket without emitting its error. Creating the stack trace of an error takes a quarter of the time to close a connection, and
  * a whole fleet may disconnect at once.
  */
 function destroyQuietly<S extends Socket & Stream>(this: S, error?: Error): S {
@@ -75,13 +75,13 @@ function destroyQuietly<S extends Socket & Stream>(this: S, error?: Error): S {
   return this
 }
 
-// Functions shared by all streams: closures for each connection would cost memory.
+// All streams share these functions, because closures for each connection would cost memory.
 function onData(this: Stream, chunk: Buffer) {
   receive(this[peerOf]!, chunk, chunk.length)
 }
 function onEnd(this: Stream) {
   const peer = this[peerOf]!
-  // Packets that arrived before are still handled.
+  // Packets that arrived before the end are still handled.
   peer.ended = true
   proceed(peer)
 }
@@ -111,7 +111,7 @@ function resume(this: Peer) {
 
 function newPeer(layer: Layer, stream: Duplex, origin: Origin): Peer {
   return {
-    // Set at CONNECT; the host does not see the connection before.
+    // CONNECT sets this field. The host does not see the connection before that.
     client: undefined as unknown as Client,
     sessionKey: '',
     open: false,
@@ -165,7 +165,7 @@ function accept(layer: Layer, stream: Stream, from: Origin): Peer | undefined {
   }
   const socket = stream as Socket
   socket.setNoDelay?.(true)
-  // TCP keep-alive, for clients without an MQTT keep-alive.
+  // TCP keep-alive detects dead clients that use no MQTT keep-alive.
   socket.setKeepAlive?.(true, 60_000)
   // A device may send everything, close its side and wait for the acknowledgements.
   stream.allowHalfOpen = true
@@ -208,7 +208,7 @@ export function createSessions<S>(host: Host<S>, options: SessionOptions): Sessi
         await (session.loading ?? nextTurn())
       }
       const outcome = message.qos === 0 ? 'gone' : await layer.store.enqueue(sessionKey, message)
-      // The client may be connected: load the message, so that it is sent once the client may get it.
+      // The client may be connected. Its message is loaded now, so that it can be sent as soon as the client may get it.
       if (outcome === 'queued' && layer.sessions.has(sessionKey)) await fetchQueued(layer, sessionKey)
       return outcome
     },

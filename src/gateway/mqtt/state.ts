@@ -13,11 +13,11 @@ export interface Offers {
   subscriptionIdentifiers: boolean
   /** The response information for clients that request it. */
   responseInformation?: string
-  /** Sends reason strings to clients that did not decline them. */
+  /** True if reason strings are sent to clients that did not decline them. */
   reasonStrings: boolean
 }
 
-/** State shared by all connections of one `createSessions`. */
+/** State that all connections of one MQTT layer share (`createSessions`). */
 export interface Layer {
   // biome-ignore lint/suspicious/noExplicitAny: the host alone knows its state
   host: Host<any>
@@ -29,10 +29,10 @@ export interface Layer {
   peers: Set<Peer>
   /** Sessions with a connection, by key. */
   sessions: Map<string, Session>
-  /** Connections with unwritten packets. */
+  /** Connections with packets that are not written to the stream yet. */
   unflushed: Peer[]
   partialBytes: number
-  /** Grows by one with each sweep; the clock of all time-outs. */
+  /** Grows by one with each sweep. All time-outs are measured in ticks. */
   tick: number
   closing: boolean
   /** Continues reading if nothing pauses the connection. */
@@ -41,12 +41,12 @@ export interface Layer {
 
 export const Phase = { fresh: 0, connecting: 1, open: 2, closing: 3, closed: 4 } as const
 
-/** Reasons for which a connection is not read; bits of `Peer.paused`. */
+/** Reasons why reading from a connection is paused. Each is a bit of `Peer.paused`. */
 export const Pause = { host: 1, pending: 2, unsent: 4, connecting: 8, turn: 16 } as const
 
 /** An acknowledgement that waits until earlier ones are sent. */
 export interface Acknowledgement {
-  /** First byte of the packet; 0: nothing is sent (QoS 0). */
+  /** First byte of the packet. 0 means that nothing is sent (QoS 0). */
   header: number
   packetId: number
   code: number
@@ -61,7 +61,7 @@ export interface Outgoing {
   message: Message
   packetId: number
   released: boolean
-  /** True if it was sent on an earlier connection, so that DUP is set. */
+  /** True if the message was sent on an earlier connection, so that DUP must be set. */
   isDuplicate: boolean
   /** Milliseconds since the epoch; 0 if the message does not expire. */
   queuedAt: number
@@ -74,20 +74,26 @@ export interface Outgoing {
 
 export interface Session {
   key: string
-  /** Claim number of its connection. The connection with the highest claim number has the session, on any node. */
+  /** Claim number of the connection. The connection with the highest claim number on any node owns the session. */
   claim: number
   /** True until the store has returned the claim number. */
   claiming: boolean
-  /** The latest claim of another node that arrived meanwhile. */
+  /** The latest claim of another node that arrived before the own claim number was known. */
   competingClaim: { claim: number; clean: boolean; by: string } | undefined
   peer: Peer | undefined
   expirySeconds: number
-  /** True if the store has a row of it. */
+  /** True if the store has a row for this session. */
   isStored: boolean
-  /** True until CONNACK if taken over from an earlier connection of this node: the store does not have its latest state. */
+  /**
+   * True until CONNACK if the session was taken over from an earlier connection of this node. The store does not have its latest state
+   * then.
+   */
   inherited: boolean
   subscriptions: Map<string, Subscription> | undefined
-  /** Messages sent on this connection and not acknowledged: number, first and last (in-flight.ts). */
+  /**
+   * Number of messages that were sent on this connection and not acknowledged. The next two fields are the first and last of them
+   * (in-flight.ts).
+   */
   inFlight: number
   firstInFlight: Outgoing | undefined
   lastInFlight: Outgoing | undefined
@@ -128,11 +134,11 @@ export interface Peer extends Connection {
   out: Buffer | undefined
   outLength: number
   unflushed: boolean
-  /** The tick from which time-outs count: that of the start, the last packet or the end. */
+  /** The tick from which time-outs count: the tick of the start, of the last packet, or of the end of the connection. */
   lastActiveTick: number
   keepAliveTicks: number
   slowSinceTick: number
-  /** First and last of the acknowledgements that wait to be sent in order. */
+  /** The first and the last acknowledgement that wait to be sent in order. */
   firstAcknowledgement: Acknowledgement | undefined
   lastAcknowledgement: Acknowledgement | undefined
   pending: number

@@ -27,7 +27,7 @@ function sweepPeer(peer: Peer, { tick, limits }: Layer) {
     peer.failure = 'the client does not read the messages that it is sent'
     peer.stream.destroy()
   } else if (peer.paused !== 0) {
-    // The platform has paused reading: do not count this time.
+    // The platform has paused reading, so this time does not count towards the time-out.
     peer.lastActiveTick = tick
     peer.unparsedSince = tick
   } else if (peer.unparsed && isOlderThan(peer.unparsedSince, limits.packetTimeoutSeconds))

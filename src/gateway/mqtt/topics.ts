@@ -1,4 +1,7 @@
-/** Returns true if a topic filter is valid: wildcards are whole levels, `#` is the last one, and a shared filter has a name. */
+/**
+ * Returns true if a topic filter is valid. Wildcards must be whole levels, `#` must be the last level, and a shared filter must have a
+ * name.
+ */
 export function isFilter(filter: string): boolean {
   const plain = plainFilter(filter)
   if (plain === undefined || plain === '') return false
@@ -20,7 +23,7 @@ export function levelsOf(filter: string): number {
 
 export const isShared = (filter: string) => filter.startsWith('$share/')
 
-/** Removes `$share/<name>/` from the filter of a shared subscription; undefined if the name is missing or invalid. */
+/** Removes `$share/<name>/` from the filter of a shared subscription. Returns undefined if the name is missing or invalid. */
 export function plainFilter(filter: string): string | undefined {
   if (!isShared(filter)) return filter
   const nameEnd = filter.indexOf('/', 7)

@@ -1,4 +1,4 @@
-/** A widespread MQTT client over each kind of stream that the listeners pass to the layer. */
+/** Tests MQTT.js, a widespread client, over each kind of stream that the listeners pass to the layer. */
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import { test } from 'node:test'

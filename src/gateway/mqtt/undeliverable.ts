@@ -8,7 +8,7 @@ import type { Layer, Session } from './state.ts'
 /** Changes of permissions within this time lead to one check. */
 const debounceMs = 50
 
-/** Asks the host which queued messages may be delivered and drops the others. PUBRELs stay, because they carry no message. */
+/** Drops the queued messages that the host no longer allows to be delivered. PUBRELs stay, because they carry no message. */
 export async function dropUndeliverable(layer: Layer, session: Session, client: Client) {
   const candidates = session.queue?.filter(({ released }) => !released) ?? []
   if (candidates.length === 0 || !layer.host.mayDeliver) return

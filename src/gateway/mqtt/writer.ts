@@ -8,7 +8,7 @@ const flushBytes = 65_536
 
 /** Reserves space for a packet and returns its position in `peer.out`. */
 function reserve(peer: Peer, bytes: number): number {
-  // Flush large buffers immediately, so that the limits of the stream apply within a turn too.
+  // A large buffer is flushed immediately, so that the stream's limits also apply before the end of the turn.
   if (peer.outLength + bytes > flushBytes) flush(peer)
   const used = peer.outLength
   const needed = used + bytes
@@ -24,10 +24,10 @@ function reserve(peer: Peer, bytes: number): number {
   return used
 }
 
-/** Flush earlier when this many connections have packets, so that the first one does not wait for the end of the turn. */
+/** If this many connections have packets, they are flushed early, so that the first one does not wait for the end of the turn. */
 const flushFromConnections = 64
 
-/** Flushes at the end of the turn, all connections together: writes between reads would cost 3 µs more a message. */
+/** Flushes all connections together at the end of the turn. Writes between reads would add 3 µs to the cost of a message. */
 function flushLater(peer: Peer) {
   peer.unflushed = true
   const { layer } = peer
@@ -62,7 +62,7 @@ function checkUnsent(peer: Peer) {
     peer.failure = 'the client does not read the messages that it is sent'
     peer.stream.destroy()
   } else if ((peer.paused & Pause.unsent) === 0 && peer.phase < Phase.closing) {
-    // Stop reading too, because more messages would only cause more responses.
+    // Reading stops too, because more messages would only cause more responses.
     peer.paused |= Pause.unsent
     peer.slowSinceTick = peer.layer.tick
     peer.stream.pause()
@@ -80,7 +80,7 @@ function writeVariableInteger(out: Buffer, at: number, value: number): number {
   return position
 }
 
-/** Writes PUBACK, PUBREC, PUBREL or PUBCOMP; the code only in MQTT 5. */
+/** Writes PUBACK, PUBREC, PUBREL or PUBCOMP. Only MQTT 5 packets contain the code. */
 export function writeAcknowledgement(peer: Peer, header: number, packetId: number, code: number) {
   const hasCode = code !== 0 && peer.version === 5
   const at = reserve(peer, hasCode ? 5 : 4)
@@ -104,7 +104,7 @@ function writeBody(peer: Peer, header: number, body: Buffer) {
   body.copy(peer.out!, writeVariableInteger(peer.out!, at + 1, body.length))
 }
 
-/** Returns false if the packet is larger than the client accepts. */
+/** Writes CONNACK. Returns false if the packet is larger than the client accepts. */
 export function writeConnack(peer: Peer, sessionPresent: boolean, code: number, properties: Properties): boolean {
   const flags = sessionPresent ? 1 : 0
   const body =
@@ -133,7 +133,7 @@ export function writeDisconnect(peer: Peer, code: number, reason: string | undef
   }
 }
 
-/** Returns false, without writing, if the packet is larger than the client accepts. */
+/** Writes PUBLISH. Returns false, without writing, if the packet is larger than the client accepts. */
 export function writePublish(
   peer: Peer,
   message: Message,
@@ -176,7 +176,7 @@ export function writePublish(
   return true
 }
 
-/** Returns the alias of a topic: negative if the client knows it already, 0 if all aliases are used. */
+/** Returns the alias of a topic. The number is negative if the client already has this alias, and 0 if all aliases are used. */
 function aliasFor(peer: Peer, topic: string): number {
   peer.aliasesOut ??= new Map()
   const known = peer.aliasesOut.get(topic)

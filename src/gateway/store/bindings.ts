@@ -24,8 +24,8 @@ export interface SavedBinding {
 }
 
 /**
- * Binds endpoints to this node. A binding of another node is replaced only by a later CONNECT or by a node that knew of it; with
- * `ifFree`, never. Returns the bindings that were written.
+ * Binds endpoints to this node. A binding of another node is replaced only if this CONNECT is later or if this node knew of that binding.
+ * With `ifFree` it is never replaced. Returns the bindings that were written.
  */
 export async function saveBindings(sql: Sql, rows: NewBinding[], { ifFree = false } = {}): Promise<SavedBinding[]> {
   const column = <K extends keyof NewBinding>(name: K) => rows.map((row) => row[name])
@@ -46,7 +46,9 @@ export async function saveBindings(sql: Sql, rows: NewBinding[], { ifFree = fals
     returning endpoint_id, number, previous_node_id`
 }
 
-/** Numbers the disconnects of endpoints that this node still has. Endpoints of other nodes are missing in the result. */
+/**
+ * Assigns numbers to the disconnects of endpoints that are still bound to this node. The result does not contain endpoints of other nodes.
+ */
 export async function numberDisconnects(sql: Sql, nodeId: string, endpointIds: string[]): Promise<Map<string, number>> {
   const rows = await sql<{ endpointId: string; number: number }[]>`
     update gateway.bindings set number = nextval('gateway.binding_numbers')
@@ -54,7 +56,7 @@ export async function numberDisconnects(sql: Sql, nodeId: string, endpointIds: s
   return new Map(rows.map(({ endpointId, number }) => [endpointId, number]))
 }
 
-/** Ends bindings of this node. Rows with a session stay, without a node, for pushes to the disconnected client. */
+/** Ends bindings of this node. If the session outlives the connection, the row stays without a node, so that pushes find the session. */
 export async function endBindings(sql: Sql, nodeId: string, endpointIds: string[]) {
   await sql`
     delete from gateway.bindings

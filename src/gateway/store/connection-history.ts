@@ -11,7 +11,7 @@ export interface StoredEvent {
 export interface HistoryAddition {
   endpointId: string
   tenantId: string
-  /** The newest first. */
+  /** The events, newest first. */
   events: StoredEvent[]
 }
 
@@ -19,8 +19,8 @@ export interface HistoryAddition {
 export const eventsKept = 50
 
 /**
- * Adds events. An endpoint without a row gets one with a connect only: the disconnect of an unregistered endpoint comes after its row was
- * deleted. Nodes lock the rows in the same order.
+ * Adds events. A row is created only for a connect, because the disconnect of an unregistered endpoint arrives after its row was deleted.
+ * All nodes lock the rows in the same order, to avoid deadlocks.
  */
 export async function addToHistory(sql: Sql, additions: HistoryAddition[]) {
   if (additions.length === 0) return
@@ -45,7 +45,9 @@ export async function findHistory(sql: Sql, tenantId: string, endpointId: string
   return row?.events ?? []
 }
 
-/** Deletes the history of unregistered endpoints, but not of one that was registered with the same id and has connected since. */
+/**
+ * Deletes the history of unregistered endpoints. The history stays if an endpoint with the same id was registered and has connected since.
+ */
 export async function deleteHistoryOf(sql: Sql, endpointIds: string[], before: Date) {
   await sql`
     delete from gateway.connection_history where endpoint_id = any(${endpointIds}::text[])

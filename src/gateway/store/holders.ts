@@ -1,4 +1,7 @@
-/** SQL functions for `gateway.holders`: which node has the connection of an MQTT client. A row exists as long as the connection. */
+/**
+ * SQL functions for `gateway.holders`, which records which node has the connection of an MQTT client. A row exists as long as the
+ * connection.
+ */
 import type { Sql } from '../../kernel/db.ts'
 
 export interface Claimed {
@@ -8,8 +11,8 @@ export interface Claimed {
 }
 
 /**
- * Claims clients for this node, in the order of the keys to avoid deadlocks. `relaxed`: the commit does not wait for the disk; a row
- * lost in a crash only means that the previous node is not signalled.
+ * Claims clients for this node, in the order of the keys to avoid deadlocks. With `relaxed`, the commit does not wait for the disk. If a
+ * crash loses a row, the only effect is that the previous node gets no signal.
  */
 export async function claimHolders(sql: Sql, nodeId: string, keys: string[], relaxed: boolean): Promise<Claimed[]> {
   return await sql<Claimed[]>`

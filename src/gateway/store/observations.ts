@@ -7,7 +7,7 @@ export interface ObservationKey {
 }
 
 export interface ObservationRow {
-  /** Empty for all names that have no row of their own. */
+  /** The name of the pushes. An empty name stands for all names that have no row of their own. */
   name: string
   observed: boolean
 }
@@ -41,7 +41,7 @@ export async function deleteObservations(sql: Sql, { endpointId, extension }: Ob
   await sql`delete from gateway.observations where endpoint_id = ${endpointId} and extension = ${extension}`
 }
 
-/** Deletes the observations of unregistered endpoints, but not those that an endpoint with the same id has set since. */
+/** Deletes the observations of unregistered endpoints. Observations that a new endpoint with the same id has set since stay. */
 export async function deleteObservationsOf(sql: Sql, endpointIds: string[], before: Date) {
   await sql`
     delete from gateway.observations where endpoint_id = any(${endpointIds}::text[]) and set_at <= ${before}`

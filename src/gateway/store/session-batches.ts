@@ -1,6 +1,6 @@
 /**
- * Combines the steps of many sessions into few transactions: steps that arrive while a transaction runs form the next batch. A batch
- * is split into rounds with at most one kind of step for each key, so that the steps of a key run in their order.
+ * Combines the steps of many sessions into few transactions. Steps that arrive while a transaction runs form the next batch. A batch is
+ * split into rounds with at most one kind of step for each key, so that the steps of a key run in order.
  */
 export interface Step<K extends string> {
   kind: K
@@ -42,7 +42,7 @@ export function createSessionBatches<S extends Step<string>>(
   let running: Promise<void> | undefined
 
   async function runBatches() {
-    // Wait for further steps of this turn.
+    // Further steps of this turn are added to the batch.
     await Promise.resolve()
     while (waiting.length > 0) {
       const batch = waiting.splice(0, atOnce)

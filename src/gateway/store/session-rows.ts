@@ -82,7 +82,7 @@ export function toSessionMessage(secrets: Secrets, row: MessageRow): SessionMess
   return { storeId: String(row.sequence), message, packetId, released, queuedAt: takenAt.getTime() }
 }
 
-/** Decrypts subscriptions. Returns undefined if they were sealed with another data key; the session then counts as missing. */
+/** Decrypts subscriptions. Returns undefined if they were sealed with another data key. The session is then treated as missing. */
 export function openSubscriptions({ secrets, log }: { secrets: Secrets; log: Log }, sealed: string) {
   try {
     return toSubscriptions(secrets, sealed)

@@ -29,7 +29,7 @@ export const deleteSessions = (sql: Sql, steps: StepOf<'discard'>[]) => sql`
     v (session_key, claim)
   where s.session_key = v.session_key and (v.claim is null or s.claim <= v.claim)`
 
-/** Writes sessions, except those that a newer connection has claimed. Returns the keys that were written. */
+/** Writes sessions, except sessions that a newer connection has claimed. Returns the keys that were written. */
 export async function upsertSessions(sql: Sql, rows: SessionRow[]): Promise<Set<string>> {
   const written = await sql<{ sessionKey: string }[]>`
     insert into gateway.sessions ${sql(rows as never[])}

@@ -105,7 +105,7 @@ async function runRound(
   ]
   const now = deps.now()
   if (claims.length > 0) await claim(sql, deps, claims, answers, relaxed)
-  // A discarded session must not reappear after a crash: this commit waits for the disk.
+  // This commit waits for the disk, because a discarded session must not reappear after a crash.
   if (discards.length > 0 && (await deleteSessions(sql, discards)).count > 0 && relaxed) await commitToDisk(sql)
   const rows = [...saves, ...leaves].map((step) => toSessionRow(deps.secrets, step, now))
   const written = rows.length > 0 ? await upsertSessions(sql, rows) : new Set()

@@ -1,6 +1,6 @@
 /**
- * The audit log. The HTTP server begins an entry for each operation that changes something; its record is committed with the first
- * transaction of the request, or written before the response. So no change gets a successful response without a record.
+ * The audit log. The HTTP server begins an entry for each operation that changes something. The record is committed with the first
+ * transaction of the request, or written before the response. Therefore no change gets a successful response without a record.
  */
 import { createBatcher } from '../batcher.ts'
 import type { Clock } from '../clock.ts'
@@ -35,15 +35,18 @@ export interface NewEntry {
   correlationId: string
 }
 
-/** The record of a request that is not finished. */
+/** The audit entry of a request that is still running. */
 export interface AuditEntry {
-  /** Runs the operation; its first transaction contains the record. */
+  /** Runs the operation. Its first transaction also writes the record. */
   run<T>(fields: string[] | null, work: () => T): T
-  /** Sets the tenant that the request is about, if it is not that of the caller. */
+  /** Sets the tenant that the request is about, if that is not the tenant of the caller. */
   setTenant(tenantId: string): void
-  /** Sets the last part of the path of the object that the request creates, so that its record is complete when it is committed. */
+  /** Sets the last part of the path of the object that the request creates. The record then has its full path when it is committed. */
   setCreated(name: string): void
-  /** Writes the outcome. For a successful response it resolves once the record is durable, and rejects if it cannot be written. */
+  /**
+   * Writes the outcome. For a successful response, the promise resolves when the record is durable, and rejects if the record cannot be
+   * written.
+   */
   finish(status: number, createdResource: string | undefined): Promise<void>
 }
 
@@ -68,7 +71,7 @@ const batchMax = 500
 const partSize = 1000
 const dayMs = 86_400_000
 
-/** Returns whether a response is recorded: successes, 403 and 5xx. Other errors change nothing and do not concern permissions. */
+/** Returns whether a response is recorded. Successes, 403 and 5xx are. Other errors change nothing and do not concern permissions. */
 const isRecorded = (status: number) => status < 400 || status === 403 || status >= 500
 
 export function createAudit(deps: { db: Db; now: Clock; log: Log; days: number }): Audit {
@@ -83,7 +86,7 @@ export function createAudit(deps: { db: Db; now: Clock; log: Log; days: number }
   }, batchMax)
   const pending = new Set<Promise<unknown>>()
   const report = (error: unknown) => auditWriteFailed(log, { err: error })
-  /** Writes without delaying the response. */
+  /** Waits for a write in the background, so that it does not delay the response. */
   const later = (written: Promise<unknown>) => {
     const settled = written.catch(report).finally(() => pending.delete(settled))
     pending.add(settled)
@@ -148,7 +151,7 @@ interface EntryDeps {
 }
 
 interface Entry extends AuditEntry, CommitCompanion {
-  /** Takes the record for a statement that several requests share, see claim-record.ts. */
+  /** Returns the record, so that a statement that several requests share can write it (claim-record.ts). */
   claim(status: number): ClaimedRecord | undefined
 }
 
@@ -156,7 +159,10 @@ function createEntry({ now, insert, complete, later }: EntryDeps, newEntry: NewE
   const { caller, operation, successStatus } = newEntry
   let tenantId = caller.tenantId
   let fields: string[] | null = null
-  /** `writing` while a transaction with the record runs: other transactions of the request do not write it again. */
+  /**
+   * The state is `writing` while a transaction that contains the record runs. Other transactions of the request then do not write the
+   * record again.
+   */
   let state: 'open' | 'writing' | 'written' | 'finished' = 'open'
   let written: AuditRecord | undefined
   let createdName: string | undefined

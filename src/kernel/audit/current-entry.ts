@@ -12,7 +12,7 @@ export function setAuditTenant(tenantId: string) {
   entry?.setTenant?.(tenantId)
 }
 
-/** Adds the name of the created object to the path in the record, which otherwise is updated after the response. */
+/** Adds the name of the created object to the path in the record. Without this call, the path is updated after the response. */
 export function setAuditCreated(entry: OpenEntry, name: string) {
   entry.setCreated?.(name)
 }

@@ -1,8 +1,11 @@
-/** Collects events that are not API operations, such as failed logins: equal events within a second become one record with a count. */
+/** Collects events that are not API operations, such as failed logins. Equal events within a second become one record with a count. */
 import type { AuditRecord } from './record.ts'
 
 const everyMs = 1000
-/** Maximum number of different events per tenant and second; further events are recorded without address and actor, so that an attack cannot fill the disk. */
+/**
+ * Maximum number of different events per tenant and second. Further events are recorded without address and actor, so that an attack cannot
+ * fill the disk.
+ */
 const eventsPerTenantMax = 100
 
 export function createAuditEvents(write: (records: AuditRecord[]) => Promise<void>) {

@@ -24,7 +24,7 @@ export interface AuditRecord {
   count: number
 }
 
-/** A record that is committed by a statement that several requests share. */
+/** An audit record that is written by a statement that several requests share. */
 export interface ClaimedRecord {
   record: AuditRecord
   /**
@@ -43,7 +43,7 @@ export function storable(text: string | undefined | null): string | null {
 }
 
 const hidden = '***'
-/** Path parameters that are or contain a secret. The ids of tokens, keys and secrets are not secret. */
+/** Matches path parameters that are secrets or contain one. The ids of tokens, keys and secrets are not secret. */
 const secretParameter = /(token|secret|password|key)$/i
 
 /** A literal part of a path, or the name of a parameter. */
@@ -76,7 +76,7 @@ export function resourceOfLocation(location: unknown): string | undefined {
   return URL.parse(location, 'http://localhost')?.pathname
 }
 
-/** Returns the names of the fields that a body has and its shape declares; other names are data of users. */
+/** Returns the names of the body's fields that the schema declares. Other names are data of users. */
 export function declaredFields(shape: unknown, body: unknown): string[] | null {
   const { properties } = (shape ?? {}) as { properties?: Record<string, unknown> }
   if (!properties || typeof body !== 'object' || body === null || Array.isArray(body)) return null

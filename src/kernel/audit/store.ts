@@ -5,26 +5,25 @@ export async function insertRecords(sql: Sql, records: AuditRecord[]) {
   await insertRecord(sql, records)
 }
 
-/** Returns the statement, which runs when it is awaited or executed. */
+/** Returns the insert statement. It runs when it is awaited or executed. */
 export const insertRecord = (sql: Sql, records: AuditRecord[]) => sql`
   insert into kernel.audit_log (${columns(sql)})
   select id, at, tenant_id, operation, resource, status, actor_type, actor_id, actor_name, actor_tenant_id, address,
     correlation_id, fields::text[], count
   from ${rowsOf(sql, records)}`
 
-/** Sends the statement without waiting for it: if it fails, the commit of the transaction fails. */
+/** Sends the statement without waiting for it. If the statement fails, the commit of the transaction fails. */
 export const sendRecords = (sql: Sql, records: AuditRecord[]) => void insertRecord(sql, records).execute()
 
-/** A record of a request, and the number of the request among those of the statement. */
+/** A record with the number of its request among the requests that share the statement. */
 export interface NumberedRecord {
   place: number
   record: AuditRecord
 }
 
 /**
- * Returns an insert of audit records, for a statement that creates objects for several requests. `made` has the id of
- * each new object (`new_id`) and the number of its request (`place`). Only requests that created an object get a
- * record; the path of the record ends with the id.
+ * Returns an insert of audit records for a statement that creates objects for several requests. `made` has the id of each new object
+ * (`new_id`) and the number of its request (`place`). Only requests that created an object get a record, whose path ends with the id.
  */
 export const insertRecordsOfCreated = (sql: Sql, numbered: NumberedRecord[], made: Fragment): Fragment => sql`
   insert into kernel.audit_log (${columns(sql)})
@@ -42,7 +41,7 @@ const columns = (sql: Sql) => sql`
   id, at, tenant_id, operation, resource, status, actor_type, actor_id, actor_name, actor_tenant_id, address, correlation_id,
   fields, count`
 
-/** One statement text for any number of records, so that it is prepared once. */
+/** The statement text is the same for any number of records, so that it is prepared once. */
 function rowsOf(sql: Sql, records: AuditRecord[]): Fragment {
   const column = <K extends keyof AuditRecord>(name: K) => records.map((record) => record[name])
   return sql`
@@ -55,7 +54,7 @@ function rowsOf(sql: Sql, records: AuditRecord[]): Fragment {
       address, correlation_id, fields, count, number)`
 }
 
-/** An array of arrays must have equal lengths in PostgreSQL, so each one is a text. */
+/** Nested arrays in PostgreSQL must have equal lengths, so each inner array is passed as a text. */
 const arrayText = (items: string[] | null) => items && `{${items.map((item) => JSON.stringify(item)).join(',')}}`
 
 /** The final state of a record that was written before the response was known. */
@@ -80,10 +79,10 @@ export interface AuditQuery {
   tenantId: string
   from?: Date | undefined
   to?: Date | undefined
-  /** Id or name. */
+  /** The id or the name of the actor. */
   actor?: string | undefined
   operation?: string | undefined
-  /** Beginning of the path. */
+  /** The beginning of the path. */
   resource?: string | undefined
   status?: number | undefined
   address?: string | undefined
@@ -110,7 +109,7 @@ export async function countRecords(sql: Sql, query: AuditQuery): Promise<number>
   return row!.count
 }
 
-/** Returns records, newest first. `after` continues behind a record. */
+/** Returns records, newest first. With `after`, the list continues after that record. */
 export async function findRecords(
   sql: Sql,
   query: AuditQuery,
@@ -126,7 +125,7 @@ export async function findRecords(
 
 const deletedMax = 20_000
 
-/** Deletes records before a time, at most 20,000 at once, to keep the transaction short. Returns whether there may be more. */
+/** Deletes records before a time, at most 20,000 in one call, to keep the transaction short. Returns whether there may be more. */
 export async function deleteBefore(sql: Sql, before: Date): Promise<boolean> {
   const { count } = await sql`
     delete from kernel.audit_log where ctid = any(array(

@@ -1,12 +1,12 @@
 /**
- * Proves which installation made a backup. The file ends with an HMAC tag over its checksum, keyed from the master key: only an
- * installation with that key can make or change a backup that `waypost restore` accepts without a flag (ADR 8).
+ * Proves which installation made a backup. The file ends with an HMAC over its checksum; the key is derived from the master key. Only an
+ * installation with that master key can make a backup that `waypost restore` accepts without a flag (ADR 8).
  */
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
 import { BackupError } from './errors.ts'
 import type { Verified } from './read.ts'
 
-/** Derives the key for tags. It is not the master key, so a leaked backup key opens no secrets. */
+/** Derives the key for authentication tags. If this key leaks, the master key and the sealed secrets stay safe. */
 export const backupKeyOf = (masterKey: Buffer): Buffer =>
   Buffer.from(hkdfSync('sha256', masterKey, 'waypost', 'authentication of backups', 32))
 

@@ -153,7 +153,7 @@ test('a restore that fails in the middle changes nothing', async () => {
   const { connection, pool } = await aFullDatabase()
   const path = file()
   await backUp(connection, path)
-  // The check fails on the server after the last row, when the driver's stream has ended.
+  // The server reports the failed check after the last row, when the driver's stream has already ended.
   await pool.unsafe(`truncate sample.values; alter table sample.values add check (big is null)`)
   const before = await contentOf(pool)
   await assert.rejects(restore(connection, path, migrations), /values_big_check|check constraint/)

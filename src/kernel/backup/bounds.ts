@@ -1,12 +1,12 @@
 /**
- * Parses the bounds and keys of partitions. A backup has them as PostgreSQL prints them; SQL is generated from the parsed
- * values only, so text from a backup is never executed.
+ * Parses the bounds and keys of partitions. A backup contains them as PostgreSQL prints them. SQL is generated from the parsed values only,
+ * so that text from a backup is never executed.
  */
 import { quoteIdentifier } from './manifest.ts'
 
 export type BoundValue =
   | { text: string }
-  /** Decimal digits, because the value may exceed JavaScript's safe integers. */
+  /** The number as decimal digits, because it may exceed JavaScript's safe integers. */
   | { number: string }
   | { word: 'NULL' | 'TRUE' | 'FALSE' | 'MINVALUE' | 'MAXVALUE' }
 
@@ -26,7 +26,7 @@ type Token = { text: string } | { number: string } | { name: string } | { word: 
 const token =
   /\s*(?:'(?<text>(?:[^'\0]|'')*)'|(?<number>-?\d+(?:\.\d+)?)|"(?<name>(?:[^"\0]|"")+)"|(?<word>[A-Za-z_][A-Za-z0-9_]*)|(?<sign>[(),]))/y
 
-/** Returns undefined if part of the text is not a token. */
+/** Splits the text into tokens. Returns undefined if a part of the text is not a token. */
 function tokensOf(text: string): Token[] | undefined {
   const tokens: Token[] = []
   token.lastIndex = 0
@@ -67,7 +67,7 @@ function createTokenReader(text: string) {
       position++
     },
     expectSign,
-    /** `(a, b)` */
+    /** Reads a list such as `(a, b)`. */
     readList<T>(item: () => T): T[] {
       const items: T[] = []
       expectSign('(')
@@ -142,7 +142,7 @@ export const parseBound = (text: string): Bound | undefined =>
     return bound
   })
 
-/** Quotes for a session with `standard_conforming_strings`, where a backslash is an ordinary character. */
+/** Quotes a value for a database session with `standard_conforming_strings`, in which a backslash is an ordinary character. */
 const printValue = (value: BoundValue) => {
   if ('text' in value) return `'${value.text.replaceAll("'", "''")}'`
   return 'number' in value ? value.number : value.word

@@ -93,7 +93,7 @@ export async function writeContents(
 
 const resumesMax = 3
 
-/** Reads a content and, if the connection breaks, resumes at the byte where it broke. */
+/** Reads a content. If the connection breaks, reading resumes at the next byte. */
 async function* readWithResume(blobs: Blobs, { key, size }: ContentEntry, content: AsyncIterable<Buffer>) {
   let source = content
   let position = 0
@@ -113,13 +113,13 @@ async function* readWithResume(blobs: Blobs, { key, size }: ContentEntry, conten
     }
 }
 
-/** Contents up to this size are written concurrently, because each mostly waits for the disk or the network. */
+/** Contents up to this size are written concurrently, because writing a small content mostly means waiting for the disk or the network. */
 const smallBytes = 256 * 1024
 const concurrentWritesMax = 8
 
 /**
- * Writes contents before the rows that reference them, so after a failure there may be a content without a row, but never a row without its
- * content. The content of a key never changes, so a content that is in the store and matches its checksum is kept.
+ * Writes contents before the rows that reference them. After a failure there may be a content without a row, but never a row without its
+ * content. The content of a key never changes, so a content in the store that matches its checksum is kept.
  */
 export async function restoreContents(
   file: string,
@@ -130,11 +130,11 @@ export async function restoreContents(
   const counts = { written: 0, kept: 0 }
   let bytes = 0
   const pendingWrites = new Set<Promise<void>>()
-  // A damaged content may be larger than its row states, so a backup with damaged contents is restored without concurrency.
+  // The row of a damaged content may state a wrong size, so a backup with damaged contents is restored without concurrency.
   const concurrentSizeMax = verified.contents?.damaged === 0 ? smallBytes : -1
 
   async function write(entry: ContentEntry, content: AsyncIterable<Uint8Array>) {
-    // This removes what is stored under the key, such as a partial content of an earlier attempt.
+    // The old content of the key is removed first. It may be the partial content of an earlier attempt.
     await blobs.remove(entry.key)
     await blobs.write(entry.key, content)
     counts.written++

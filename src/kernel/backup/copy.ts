@@ -1,6 +1,6 @@
 /**
- * Copies tables with COPY in text format. Unlike the binary format, PostgreSQL 15 to 18 can read each other's text format, and a
- * column that a migration widens accepts its old values. Compressed, both formats are about the same size.
+ * Copies tables with COPY in text format. PostgreSQL 15 to 18 can read each other's text format, but not each other's binary format. A
+ * column that a migration widens accepts old values as text. Compressed, both formats are about the same size.
  */
 import { createHash } from 'node:crypto'
 import { Transform } from 'node:stream'
@@ -9,7 +9,7 @@ import { copyQuery } from '../db/sql.ts'
 import { type ConnectionOptions, connect, type Sql, type TransactionSql } from '../db.ts'
 import { type ContentEnd, qualifiedName, quoteIdentifier, type TableEnd, type TableEntry } from './manifest.ts'
 
-/** Makes the text of dates, numbers and bytes independent of the server's configuration, and lifts its time limits. */
+/** These settings make the text of dates, numbers and bytes independent of the server's configuration, and disable its time limits. */
 const sessionSettings = `
   set local statement_timeout = 0;
   set local idle_in_transaction_session_timeout = 0;
@@ -40,7 +40,7 @@ export async function runInTransaction<T>(
 
 const columnsOf = (columns: string[]) => columns.map(quoteIdentifier).join(', ')
 
-/** Copies through a query, because PostgreSQL cannot copy a partitioned table directly. */
+/** Copies the rows of a query instead of the table, because PostgreSQL cannot copy a partitioned table directly. */
 export function copyOut(sql: Sql, table: TableEntry): AsyncIterable<Buffer> {
   const query = `copy (select ${columnsOf(table.columns)} from ${qualifiedName(table)}) to stdout (format text, encoding 'UTF8')`
   const { runner, text } = copyQuery(sql.unsafe(query))
@@ -53,7 +53,7 @@ export const copyIn = (sql: Sql, target: string, columns: string[], content: Asy
     () => content,
   )
 
-/** Counts and hashes the rows that pass through its stream; in the text format every row is one line. */
+/** Counts and hashes the rows that pass through its stream. In the text format, every row is one line. */
 export function createRowMeter() {
   const hash = createHash('sha256')
   let rows = 0

@@ -1,4 +1,7 @@
-/** Tests backups crafted by an attacker. Their checksums match. With `{ key }` their authentication tag matches too, as if the attacker had the key. */
+/**
+ * Tests backups that an attacker crafted. Their checksums match. With `{ key }` their authentication tag matches too, as if the attacker
+ * had the key.
+ */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'

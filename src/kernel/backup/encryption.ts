@@ -1,6 +1,7 @@
 /**
- * Encrypts the bytes of a backup with a passphrase (README.md). The key comes from scrypt. AES-256-GCM authenticates each chunk with
- * its number and whether it is the last one, so exchanged, repeated and missing chunks are detected, also at the end of the file.
+ * Encrypts the bytes of a backup with a passphrase (README.md). scrypt derives the key. AES-256-GCM authenticates each chunk with its
+ * number and a mark of the last chunk. Exchanged, repeated and missing chunks are therefore detected, including missing chunks at the end
+ * of the file.
  */
 import { createCipheriv, createDecipheriv, createHmac, randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
 import type { FileHandle } from 'node:fs/promises'
@@ -12,7 +13,9 @@ const prefixLength = 7
 const checkLength = 32
 const tagLength = 16
 const chunkLength = 64 * 1024
-/** The header has the first line, salt, three bytes of cost, beginning of the nonces and check of the passphrase. */
+/**
+ * The header consists of the first line, the salt, three bytes of scrypt cost, the prefix of the nonces and the check of the passphrase.
+ */
 const headerLength = encryptedLine.length + saltLength + 3 + prefixLength + checkLength
 /** With this cost, scrypt needs 128 MiB and about half a second for each guess. */
 const cost = { logN: 17, r: 8, p: 1 }
@@ -26,7 +29,7 @@ interface Keys {
   check: Buffer
 }
 
-/** Derives keys, and caches the last ones because a restore reads its file several times. */
+/** Derives keys from the passphrase. It caches the last keys, because a restore reads its file several times. */
 export interface Passphrase {
   keysFor(salt: Buffer, parameters: typeof cost): Promise<Keys>
 }
@@ -62,7 +65,7 @@ function nonceOf(prefix: Buffer, index: number, isLast: boolean): Buffer {
 
 export interface Encryption {
   header: Buffer
-  /** Returns the encrypted chunks that are complete. */
+  /** Adds bytes, and returns the encrypted chunks that are complete. */
   add(bytes: Buffer): Buffer
   /** Returns the last chunk, which may be empty. */
   end(): Buffer
@@ -128,7 +131,7 @@ async function readHeader(path: string, file: ByteSource, passphrase: Passphrase
   return { header, prefix, keys }
 }
 
-/** Opens the encrypted bytes of a file, for reading from its start to its end. */
+/** Opens the encrypted bytes of a file. They can be read from start to end. */
 export async function openEncrypted(path: string, file: ByteSource, passphrase: Passphrase): Promise<ByteSource> {
   const { header, prefix, keys } = await readHeader(path, file, passphrase)
   const body = file.size - headerLength
@@ -154,7 +157,7 @@ export async function openEncrypted(path: string, file: ByteSource, passphrase: 
     }
   }
 
-  // A file that ends early is detected before anything else is read: only the last chunk of a file is marked as the last one.
+  // The last chunk is read first: only the last chunk of a file is marked as such, so this detects a file that ends early.
   await chunkAt(chunks - 1)
   return {
     size: (chunks - 1) * chunkLength + lastLength,

@@ -1,6 +1,6 @@
 /**
- * Reads and writes the frames of a backup file; README.md describes the format. A file is written and read once from start to
- * end, so neither side holds more than one frame in memory.
+ * Reads and writes the frames of a backup file (README.md describes the format). Frames are written and read in order, so only one frame at
+ * a time is in memory.
  */
 import { createHash } from 'node:crypto'
 import { type FileHandle, open } from 'node:fs/promises'
@@ -13,7 +13,7 @@ const firstLineLength = firstLineOf(formatVersion).length
 const headLength = 5
 const digestLength = 32
 const tagLength = 32
-/** Maximum size of a frame, larger than any that is written. The limit keeps a damaged length from causing a huge allocation. */
+/** Maximum size of a frame. No frame that is written is as large. The limit prevents that a damaged length causes a huge allocation. */
 const frameLengthMax = 64 * 1024 * 1024
 /** Small frames are buffered up to this size, because each content has three of them. */
 const bufferBytes = 256 * 1024
@@ -82,7 +82,7 @@ export async function createFrameWriter(path: string, passphrase?: Passphrase): 
   }
 }
 
-/** The checksum at the end of the file and its tag. */
+/** The checksum at the end of the file, and the authentication tag of the file. */
 export interface Seal {
   digest: Buffer
   tag: Buffer
@@ -91,8 +91,8 @@ export interface Seal {
 export interface FrameReader {
   next(): Promise<Frame>
   /**
-   * Checks that the right checksum follows, then a tag (`seal`, which `authenticate` checks), and nothing else. Older
-   * formats have no tag. `sha256` is the checksum of the whole unencrypted backup.
+   * Checks that the correct checksum follows, then a tag, and nothing after it. `authenticate` checks the tag, which is returned as `seal`;
+   * older formats have none. `sha256` is the checksum of the whole unencrypted backup.
    */
   finish(): Promise<{ sha256: string; seal?: Seal }>
   /** Returns the SHA-256 of the bytes read so far. */

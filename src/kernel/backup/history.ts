@@ -19,14 +19,14 @@ export interface BackupRun {
   rows: number | null
   bytes: number | null
   sha256: string | null
-  /** Null if it succeeded. */
+  /** The reason of the failure; null if the run succeeded. */
   problem: string | null
 }
 
 /** Maximum number of runs that are kept. */
 const runsMax = 1000
 
-/** Records a run, unless an older version created the database: it has no table for runs yet. */
+/** Records a run, unless an older version of the platform created the database and the table for runs does not exist yet. */
 export async function recordRun(connection: ConnectionOptions, run: Omit<BackupRun, 'host'>) {
   await runInTransaction(connection, 'read write', async (sql) => {
     const [table] = await sql`select to_regclass('kernel.backup_runs') is not null as yes`

@@ -29,7 +29,7 @@ export async function findSchemas(sql: Sql, modules: Iterable<string>): Promise<
   return rows.map((row) => row.name as string)
 }
 
-/** Kernel tables that describe running nodes or this installation, or hold a key; backups leave them out. */
+/** Tables of the kernel that backups leave out, because they describe running nodes or this installation, or contain a key. */
 const installationTables = new Set([
   'backup_runs',
   'data_keys',
@@ -40,7 +40,7 @@ const installationTables = new Set([
   'signal_key',
 ])
 
-/** Finds the tables to back up; of the job queue's schema only its queues and jobs. */
+/** Finds the tables to back up. Of the job queue's schema, only the tables of queues and jobs are included. */
 export async function findTables(sql: Sql, schemas: string[]): Promise<TableEntry[]> {
   const rows = await sql<TableEntry[]>`
     select n.nspname::text as schema, c.relname::text as name, array(
@@ -67,7 +67,10 @@ export async function findPartitions(sql: Sql, schemas: string[]): Promise<Parti
     order by (select count(*) from pg_partition_ancestors(c.oid)), n.nspname, c.relname`
 }
 
-/** Reads the sequences. They are outside of snapshots, so a value is never lower than the ids in the rows of the snapshot. */
+/**
+ * Reads the values of the sequences. Sequences are not part of snapshots, so a value may be higher than the ids in the snapshot's rows, but
+ * never lower.
+ */
 export async function readSequences(sql: Sql, schemas: string[]): Promise<Sequence[]> {
   const sequences: Sequence[] = []
   for (const sequence of await findSequences(sql, schemas)) {
@@ -85,7 +88,7 @@ const findSequences = (sql: Sql, schemas: string[]) => sql<{ schema: string; nam
   where c.relkind = 'S' and n.nspname = any(${schemas}::name[])
     and (n.nspname, c.relname) <> ('kernel', 'signals_id_seq') order by 1, 2`
 
-/** Sets only sequences that the migrations create: a backup must not reach sequences of other programs in the database. */
+/** Sets only the sequences that the migrations create, because a backup must not change sequences of other programs in the database. */
 export async function setSequences(sql: Sql, schemas: string[], sequences: Sequence[]) {
   const known = new Set((await findSequences(sql, schemas)).map(qualifiedName))
   for (const sequence of sequences) {
@@ -96,8 +99,8 @@ export async function setSequences(sql: Sql, schemas: string[], sequences: Seque
 }
 
 /**
- * Drops foreign keys and disables triggers until all rows are restored; the returned function brings them back. Rows come back in
- * no particular order, and checking each key once for all rows is many times faster.
+ * Drops foreign keys and disables triggers until all rows are restored. The returned function restores them. Rows arrive in no particular
+ * order, and checking a foreign key once for all rows is many times faster.
  */
 export async function suspendConstraints(sql: Sql, schemas: string[]): Promise<() => Promise<void>> {
   const names = [...schemas, jobsSchema]

@@ -90,7 +90,7 @@ async function moveAmounts(pool: Pool, isRunning: () => boolean): Promise<number
       })
       moved++
     } catch (error) {
-      // The restore and this transaction deadlocked, and PostgreSQL aborted this one.
+      // This transaction and the restore deadlocked, and PostgreSQL aborted this transaction.
       assert.equal((error as { code?: string }).code, '40P01')
     }
   }

@@ -1,4 +1,4 @@
-/** Describes a backup; the first frame of its file. */
+/** Describes a backup. The manifest is the first frame of the file. */
 export interface Manifest {
   createdAt: string
   /** Version of the Waypost that wrote the backup. */
@@ -6,12 +6,15 @@ export interface Manifest {
   /** PostgreSQL's `server_version`. */
   postgres: string
   migrations: { module: string; name: string; checksum: string }[]
-  /** Version of the job queue's schema; null if no platform has ever started on the database. */
+  /** Version of the job queue's schema. It is null if no platform has ever started on the database. */
   jobsVersion: number | null
-  /** Opens the sealed values in the rows. It is stored unsealed, so that the backup can move to another master key. */
+  /**
+   * The key that opens the sealed values in the rows. It is stored unsealed, so that an installation with another master key can restore
+   * the backup.
+   */
   dataKey: string | null
   tables: TableEntry[]
-  /** Partitions that services create at run time; rows cannot be copied without them. Parents come first. */
+  /** Partitions that services create at run time. The rows cannot be copied without them. Parents come before their partitions. */
   partitions: Partition[]
   sequences: Sequence[]
   /** True if contents of the blob store follow the tables. */
@@ -23,7 +26,7 @@ export interface Manifest {
 export interface TableEntry {
   schema: string
   name: string
-  /** All columns but generated ones, which cannot be written. */
+  /** All columns except generated ones, which cannot be written. */
   columns: string[]
 }
 
@@ -37,7 +40,7 @@ export interface Partition {
   key: string | null
 }
 
-/** A sequence's state. The value is text, because it may exceed JavaScript's safe integers. */
+/** The state of a sequence. The value is a string, because it may exceed JavaScript's safe integers. */
 export interface Sequence {
   schema: string
   name: string
@@ -45,7 +48,7 @@ export interface Sequence {
   called: boolean
 }
 
-/** Totals of a table's rows, in the frame that follows them. */
+/** Totals of a table's rows. This frame follows the rows. */
 export interface TableEnd {
   rows: number
   bytes: number
@@ -68,9 +71,9 @@ export interface ContentEnd {
 export interface ContentTotals {
   count: number
   bytes: number
-  /** Contents that a row references but the blob store does not have; a restore brings back their rows only. */
+  /** Number of contents that a row references but the blob store does not have. A restore brings back only their rows. */
   missing: number
-  /** Contents whose bytes differ from their row's checksum; the backup has them as they were found. */
+  /** Number of contents whose bytes differ from the checksum in their row. The backup contains them as they were found. */
   damaged: number
 }
 

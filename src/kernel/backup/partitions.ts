@@ -1,4 +1,4 @@
-/** Creates the partitions in a backup that its migrations do not create. */
+/** Creates those partitions of a backup that the migrations do not create. */
 import type { Sql } from '../db.ts'
 import { parseBound, parseKey, printBound, printKey } from './bounds.ts'
 import { BackupError } from './errors.ts'
@@ -6,8 +6,8 @@ import { findPartitions } from './inventory.ts'
 import { type Partition, qualifiedName } from './manifest.ts'
 
 /**
- * Creates partitions. A parent must be a partitioned table of the migrations or an earlier partition; a name must be the parent's
- * with a plain suffix.
+ * Creates partitions. A parent must be a partitioned table of the migrations or an earlier partition. A partition's name must be that of
+ * its parent with a suffix of plain characters.
  */
 export async function createPartitions(sql: Sql, schemas: string[], partitions: Partition[]) {
   const parents = new Set((await findPartitionedTables(sql, schemas)).map(qualifiedName))
@@ -29,7 +29,7 @@ export async function createPartitions(sql: Sql, schemas: string[], partitions: 
 
 const parentOf = ({ parentSchema, parent }: Partition) => qualifiedName({ schema: parentSchema, name: parent })
 
-/** Services put names of partitions into SQL text unquoted. */
+/** Only plain names are accepted, because services put the names of partitions into SQL text unquoted. */
 const isPlainName = ({ name, parent }: Partition) =>
   name.startsWith(`${parent}_`) && /^[a-z0-9_]+$/.test(name) && name.length <= 63
 

@@ -24,7 +24,7 @@ export interface Verified extends Totals {
   manifest: Manifest
   /** Size of the file. */
   fileBytes: number
-  /** The checksum that `sha256sum` prints for the file, unless the file is encrypted. */
+  /** The checksum of the unencrypted backup. For a file that is not encrypted, `sha256sum` prints the same. */
   sha256: string
   /** SHA-256 of the file up to the end of its tables. */
   tablesSha256: string
@@ -33,12 +33,12 @@ export interface Verified extends Totals {
 }
 
 type ReceiveTable = (table: TableEntry, rows: AsyncIterable<Buffer>) => Promise<void>
-/** Receives one content; it may leave the bytes unread. */
+/** Receives one content. The function need not read the bytes. */
 type ReceiveContent = (content: ContentEntry, bytes: AsyncIterable<Buffer>) => Promise<void>
 
 /**
- * Reads the whole file and passes on the rows of each table and the bytes of each content; without a receiver they are only
- * checked. Rows are valid only once this resolves; the bytes of a damaged content end with an error.
+ * Reads the whole file, and passes on the rows of each table and the bytes of each content. Without a receiver, they are only checked. Rows
+ * are valid only when the promise resolves. The bytes of a damaged content end with an error.
  */
 export const readBackup = (
   path: string,
@@ -67,7 +67,7 @@ export const readBackup = (
     }
   })
 
-/** Reads the tables at the start of the file; the checksum equals `tablesSha256` of `readBackup`. */
+/** Reads the tables at the start of the file. The returned checksum equals `tablesSha256` of `readBackup`. */
 export const readTables = (
   path: string,
   receive: ReceiveTable,
@@ -173,7 +173,7 @@ async function readTable(
   try {
     await pipeline(Readable.from(pieces()), createZstdDecompress(), meter.stream, sink as never)
   } catch (error) {
-    // The receiver may have failed by itself, or because the rows ended.
+    // The receiver may have failed on its own, or because the rows ended early.
     await receiving?.catch(() => {})
     if (isDecompressionError(error))
       throw damagedError(path, `the rows of ${table.schema}.${table.name} cannot be unpacked`)

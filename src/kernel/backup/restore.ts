@@ -31,33 +31,33 @@ export interface RestoreOptions {
   connection: ConnectionOptions
   file: string
   masterKey: Buffer
-  /** The key that the backup must be authenticated with (`backupKeyOf`), or `none` if the operator vouches for its origin. */
+  /** The key with which the backup must be authenticated (`backupKeyOf`), or `none` if the operator vouches for the origin of the file. */
   authentication: Buffer | 'none'
   /** The migrations of this program, in order. */
   migrations: Migration[]
-  /** Allows existing data to be replaced. */
+  /** True if existing data may be replaced. */
   replace: boolean
   /** Opens an encrypted file. */
   passphrase?: Passphrase
   /** The result of `verifyBackup`, if the caller has it already. */
   verified?: Verified
-  /** The blob store for contents; without it contents are left out, and the store is not touched. */
+  /** The blob store for the contents. If absent, contents are not restored and the store is not changed. */
   contents?: { blobs: Blobs; tables: ContentTable[]; progress?: ContentProgress }
   progress?(table: string): void
 }
 
 export type RestoreResult = Verified & {
-  /** The tables that contain data, if `replace` is false; nothing was changed. */
+  /** The tables that contain data, if `replace` is false. Nothing was changed then. */
   existingData?: { table: string; rows: number }[]
   /** Migrations that were applied because this program has them and the backup does not. */
   upgraded: string[]
-  /** Counts of contents that were written to the store, and of those kept because they were already there. */
+  /** Numbers of contents that were written to the store, and of contents that were kept because they were already there. */
   stored?: { written: number; kept: number }
 }
 
 /**
- * Restores a backup completely or not at all: verifies and authenticates the file first, then writes contents, then replaces all
- * rows in one transaction. A running platform waits at its next query, then sees the restored data and resets its caches.
+ * Restores a backup completely or not at all. Verifies and authenticates the file first, then writes the contents, then replaces all rows
+ * in one transaction. A running platform waits at its next query, then reads the restored data and resets its caches.
  */
 export async function restoreBackup(options: RestoreOptions): Promise<RestoreResult> {
   const { connection, file, migrations } = options
@@ -77,7 +77,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRes
   if (!options.contents)
     return { ...verified, upgraded: await restoreTables(options, verified, migrationsToReplay, undefined) }
   const { blobs } = options.contents
-  // Check before the contents are written; the transaction checks again.
+  // This check runs before the contents are written. The transaction checks again.
   await runInTransaction(connection, 'read only', async (sql) => {
     await rejectNewerJobs(sql, manifest)
     await findBackendsWithAnotherKey(sql, manifest, options.masterKey)
@@ -123,7 +123,7 @@ async function restoreTables(
 
 const keyOf = ({ module, name }: { module: string; name: string }) => `${module}/${name}`
 
-/** Returns this program's migrations that the backup has, in this program's order. */
+/** Returns those of this program's migrations that the backup contains, in this program's order. */
 function migrationsOf(manifest: Manifest, programMigrations: Migration[]): Migration[] {
   const checksums = new Map(programMigrations.map((migration) => [keyOf(migration), migration.checksum]))
   for (const backupMigration of manifest.migrations) {
@@ -143,7 +143,9 @@ function migrationsOf(manifest: Manifest, programMigrations: Migration[]): Migra
   return programMigrations.filter((migration) => backupKeys.has(keyOf(migration)))
 }
 
-/** Creates the job queue's tables. pg-boss uses transactions of its own; if the restore fails, empty tables do no harm. */
+/**
+ * Creates the job queue's tables. pg-boss does this in transactions of its own. If the restore fails, the tables stay empty and do no harm.
+ */
 async function installJobTables(connection: ConnectionOptions) {
   const pool = connect(connection, { max: 1, translate: false, name: 'waypost-backup', statementSeconds: 0 })
   try {
@@ -169,7 +171,7 @@ async function hasDataKeys(sql: Sql): Promise<boolean> {
 
 const lockAttemptsMax = 10
 
-/** Locks all tables in one statement, before any other statement: every other transaction has either ended or waits. */
+/** Locks all tables in one statement, before any other statement. After it, every other transaction has either ended or waits. */
 async function lockAll(sql: TransactionSql, tables: TableEntry[]) {
   if (tables.length === 0) return
   const names = [...tables.map(qualifiedName), ...((await hasDataKeys(sql)) ? ['kernel.data_keys'] : [])].join(', ')
@@ -183,15 +185,15 @@ async function lockAll(sql: TransactionSql, tables: TableEntry[]) {
         throw new BackupError(
           'The tables have been in use for more than a minute, perhaps by a backup; try again later',
         )
-      // Another transaction locked the tables in a different order, and PostgreSQL chose ours to resolve the deadlock.
+      // Another transaction locked the tables in a different order, and PostgreSQL resolved the deadlock by aborting ours.
       if (code !== '40P01' || attempt === lockAttemptsMax) throw error
     }
   }
 }
 
 /**
- * Returns the backends of nodes that seal secrets with a data key that the restore replaces. A request of theirs that waits for
- * our lock would write values that nothing can open. Their connections are closed; they reconnect and load the new key.
+ * Returns the backends of nodes that seal secrets with a data key that the restore replaces. A request on such a node may wait for our lock
+ * and then write values that no key can open. Their connections are closed, so that they reconnect and load the new key.
  */
 async function findBackendsWithAnotherKey(sql: Sql, manifest: Manifest, masterKey: Buffer): Promise<number[]> {
   if (!(await hasDataKeys(sql))) return []
@@ -201,7 +203,7 @@ async function findBackendsWithAnotherKey(sql: Sql, manifest: Manifest, masterKe
     return (current?.toString('base64url') ?? null) === manifest.dataKey ? [] : others
   } catch (error) {
     if (error instanceof RotationUnderWay) return others
-    // The master key of the existing data is lost. Replacing the data is fine unless a running platform has that key.
+    // The master key of the existing data is not available here. The data may be replaced, unless a running platform still uses that key.
     if (others.length === 0) return []
     throw new BackupError(
       'A platform uses this database with another master key: run this with its WAYPOST_MASTER_KEY or WAYPOST_DATA, or stop it first',
@@ -254,7 +256,7 @@ async function restoreRows(sql: Sql, options: RestoreOptions, schemas: string[],
 }
 
 /**
- * Keeps the mark of a blob store that belonged to the replaced database, whatever mark the backup has. With another mark,
+ * Keeps the mark of the blob store if the store belonged to the replaced database, and ignores the mark in the backup. With another mark,
  * contents without a row would never be removed from the store.
  */
 async function saveMarks(sql: Sql, tables: ContentTable[], markOfStore: string | undefined) {
@@ -274,7 +276,7 @@ async function saveMarks(sql: Sql, tables: ContentTable[], markOfStore: string |
   }
 }
 
-/** Restores a table of an older pg-boss through text columns, leaving out columns that pg-boss no longer has. */
+/** Restores a table of an older pg-boss version through text columns. Columns that pg-boss no longer has are left out. */
 async function copyThroughText(sql: Sql, table: TableEntry, commonColumns: string[], rows: AsyncIterable<Buffer>) {
   const unexpected = table.columns.find((column) => !/^[a-z_][a-z0-9_]*$/.test(column))
   if (unexpected) throw new BackupError(`The backup's ${qualifiedName(table)} has columns that no job queue has`)
@@ -291,7 +293,9 @@ async function copyThroughText(sql: Sql, table: TableEntry, commonColumns: strin
   )
 }
 
-/** Updates the statistics, without which first queries on large tables are slow. A failure does not undo the restore. */
+/**
+ * Updates the statistics of PostgreSQL, because otherwise the first queries on large tables are slow. A failure does not undo the restore.
+ */
 async function analyze(connection: ConnectionOptions, manifest: Manifest) {
   const pool = connect(connection, { max: 1, translate: false, name: 'waypost-backup', statementSeconds: 0 })
   try {

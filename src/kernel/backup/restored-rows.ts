@@ -1,4 +1,4 @@
-/** Checks restored rows whose values later become part of SQL text; all other values are only ever data. */
+/** Checks restored rows whose values later become part of SQL text. All other restored values are only used as data. */
 import type { Sql } from '../db.ts'
 import { BackupError } from './errors.ts'
 import type { Manifest } from './manifest.ts'
@@ -8,7 +8,7 @@ export async function checkRestoredRows(sql: Sql, manifest: Manifest) {
   await checkQueues(sql)
 }
 
-/** Compares the rows with the manifest, because the next restore drops the schemas of the modules in these rows. */
+/** Compares the rows of `kernel.migrations` with the manifest, because the next restore drops the schemas of the modules in these rows. */
 async function checkMigrations(sql: Sql, manifest: Manifest) {
   const rows = await sql<Manifest['migrations']>`select module, name, checksum from kernel.migrations`
   const fingerprintOf = (migrations: Manifest['migrations']) =>

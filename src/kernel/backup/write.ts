@@ -29,14 +29,14 @@ export interface BackupOptions {
   passphrase?: Passphrase
   /** Replaces an existing file. */
   force?: boolean
-  /** The blob store and the tables that reference its contents; without it contents are left out. */
+  /** The blob store, and the tables that reference its contents. If absent, contents are left out. */
   contents?: { blobs: Blobs; tables: ContentTable[]; progress?: ContentProgress }
   progress?(table: string, rows: number): void
 }
 
 /**
- * Writes a consistent snapshot of all Waypost tables while the platform runs. The file gets its name only when it is
- * complete, on disk and verified.
+ * Writes a consistent snapshot of all Waypost tables while the platform runs. The file gets its final name only when it is complete, synced
+ * to disk and verified.
  */
 export async function writeBackup(options: BackupOptions): Promise<Verified> {
   const file = resolve(options.file)
@@ -73,8 +73,8 @@ async function writeAll(writer: FrameWriter, options: BackupOptions) {
   if (tablesBefore.length === 0)
     throw new BackupError('There is nothing to back up: Waypost has never used this database')
   await runInTransaction(connection, 'isolation level repeatable read read only', async (sql) => {
-    // The tables are locked before the first query, which takes the snapshot. Otherwise a restore could truncate a table in between,
-    // which then looks empty even in an older snapshot, and a migration could change the columns.
+    // The tables are locked before the first query, which takes the snapshot. Otherwise a migration could change the columns in between, or
+    // a restore could truncate a table, which then looks empty even in an older snapshot.
     await sql.unsafe(`lock table ${tablesBefore.map(qualifiedName).join(', ')} in access share mode`)
     const tables = await findOwnTables(sql)
     if (JSON.stringify(tables) !== JSON.stringify(tablesBefore))

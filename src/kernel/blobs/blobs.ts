@@ -1,4 +1,6 @@
-/** Stores contents of any size by key, in the data directory or in an S3-compatible store. Services know what a key means. */
+/**
+ * Stores contents of any size by key, in the data directory or in an S3-compatible store. The meaning of a key is defined by the services.
+ */
 import type { Readable } from 'node:stream'
 import { newId } from '../ids.ts'
 
@@ -21,13 +23,16 @@ export interface ByteRange {
 
 export interface Blobs {
   /**
-   * Resolves when the content is durable; before that it cannot be read. Takes the next piece only when there is room for it.
-   * After a failure the caller calls `remove`.
+   * Resolves when the content is durable; before that it cannot be read. The next piece is requested only when there is room for it. After
+   * a failure, the caller must call `remove`.
    */
   write(key: string, content: AsyncIterable<Uint8Array>): Promise<void>
-  /** Returns undefined if there is no such content. A reader that is open reads to the end, even if the content is removed. */
+  /**
+   * Returns undefined if there is no such content. A stream that is already open delivers the whole content, even if it is removed
+   * meanwhile.
+   */
   read(key: string, range?: ByteRange): Promise<Readable | undefined>
-  /** Removes the content, or what an interrupted write has left; does nothing if there is none. */
+  /** Removes the content, or the remains of an interrupted write. Does nothing if there is no content. */
   remove(key: string): Promise<void>
   /** Lists all keys in no particular order, including those of unfinished and interrupted writes. */
   keys(): AsyncIterable<{ key: string; changedAt: Date }>
@@ -37,7 +42,7 @@ export const newBlobKey = () => newId().replaceAll('-', '')
 
 export const blobKeyPattern = /^[0-9a-f]{32}$/
 
-/** Returns `ab/cd/abcd…`, so that a folder has a few hundred entries even with millions of contents. */
+/** Returns `ab/cd/abcd…`. With two levels of folders, a folder has only a few hundred entries even if there are millions of contents. */
 export function pathOfKey(key: string): string {
   if (!blobKeyPattern.test(key)) throw new Error(`${key} is not a blob key`)
   return `${key.slice(0, 2)}/${key.slice(2, 4)}/${key}`

@@ -1,6 +1,6 @@
 /**
- * Stores contents as `<directory>/ab/cd/<key>`, written as `<directory>/unfinished/<key>` first. Before a write resolves, the
- * bytes, the name and every new folder are synced to disk.
+ * Stores contents as files `<directory>/ab/cd/<key>`. They are first written to `<directory>/unfinished/<key>`. Before a write resolves,
+ * the bytes, the name and every new folder are synced to disk.
  */
 import { constants, promises as fs } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -17,7 +17,7 @@ export function createFileBlobs(directory: string): Blobs {
   /** Folders whose entry in their parent is known to be on disk. */
   const durableFolders = new Set<string>()
 
-  /** Creates a folder and its parents, and syncs each entry in its parent, even if another process created it. */
+  /** Creates a folder and its parents. Syncs the entry of each folder in its parent, even if another process created the folder. */
   async function makeFolder(path: string) {
     if (durableFolders.has(path)) return
     if (path === directory) await fs.mkdir(path, { recursive: true, mode: 0o700 })

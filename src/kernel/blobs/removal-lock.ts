@@ -1,6 +1,6 @@
 /**
  * Prevents the removal of blob contents while a backup or a restore copies them. Rows can still be deleted; their contents are removed
- * later. Transactions that remove share the lock `removing`, transactions that copy share `copying`: only the two kinds exclude each other.
+ * later. Transactions that remove contents share one lock, transactions that copy share another. Only the two kinds exclude each other.
  */
 import type { Sql } from '../db.ts'
 
@@ -9,7 +9,7 @@ const [copying, removing] = [1, 2]
 
 /** Returns false while a backup or restore copies contents. Call it in the transaction that removes contents, after selecting them. */
 export async function mayRemove(sql: Sql): Promise<boolean> {
-  // `pauseRemovals` requests this lock exclusively, so this call fails as soon as a backup or restore waits for it.
+  // `pauseRemovals` requests this lock exclusively. This call therefore fails as soon as a backup or restore waits for the lock.
   const [lock] =
     await sql`select pg_try_advisory_xact_lock_shared(hashtext(${lockSpace}), ${removing}::integer) as locked`
   if (!lock?.locked) return false
@@ -20,7 +20,7 @@ export async function mayRemove(sql: Sql): Promise<boolean> {
   return rows.length === 0
 }
 
-/** Prevents new removals until this transaction ends, and waits until running removals end. Read the rows after this call. */
+/** Prevents new removals until this transaction ends, and waits until running removals end. Rows must be read after this call. */
 export async function pauseRemovals(sql: Sql) {
   await sql`select pg_advisory_xact_lock_shared(hashtext(${lockSpace}), ${copying}::integer)`
   await sql`select pg_advisory_lock(hashtext(${lockSpace}), ${removing}::integer)`

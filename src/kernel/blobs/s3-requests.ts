@@ -17,7 +17,7 @@ export interface S3Store {
   hostname: string
   port: string
   secure: boolean
-  /** Created for the first request: a platform without uploads opens no sockets. */
+  /** The agent is created for the first request, so that a platform without uploads opens no sockets. */
   agent: HttpAgent | undefined
 }
 
@@ -68,7 +68,7 @@ export async function sendWithRetries(
   }
 }
 
-/** Sends the request and returns the body of the response. */
+/** Sends the request and returns the body of the response as text. */
 export const requestText = async (store: S3Store, request: S3Request, accepted: number[]) =>
   (await buffer(await sendWithRetries(store, request, accepted))).toString('utf8')
 
@@ -95,7 +95,7 @@ function send(store: S3Store, request: S3Request): Promise<IncomingMessage> {
         timeout: timeoutMs,
       },
       (response) => {
-        // From now on a pause may come from a slow reader, so it is not a time-out.
+        // From here on, a pause may come from a slow reader, so the time-out is switched off.
         outgoing.setTimeout(0)
         resolve(response)
       },
@@ -107,7 +107,7 @@ function send(store: S3Store, request: S3Request): Promise<IncomingMessage> {
   })
 }
 
-/** Returns the text of an element, unescaped. The responses that are read are flat and have no attributes. */
+/** Returns the text of an XML element, unescaped. The responses of S3 that are read here have no nested elements and no attributes. */
 export function xmlValue(xml: string, name: string): string | undefined {
   const value = new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml)?.[1]
   return value?.replaceAll('&quot;', '"').replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&')

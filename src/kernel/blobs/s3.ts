@@ -1,6 +1,6 @@
 /**
- * Stores contents in an S3-compatible store, addressed by path (`/bucket/folder/ab/cd/<key>`). A content that fits into one
- * part is sent in one request; a larger one in a multipart upload, with one part in memory at a time.
+ * Stores contents in an S3-compatible store with path-style addresses (`/bucket/folder/ab/cd/<key>`). A content that fits into one part is
+ * sent in one request. A larger content is sent as a multipart upload, with one part in memory at a time.
  */
 import type { Clock } from '../clock.ts'
 import { type Blobs, blobKeyPattern, pathOfKey, type S3Settings } from './blobs.ts'
@@ -10,7 +10,7 @@ import { openStore, requestText, S3Error, type S3Store, sendWithRetries, xmlValu
 const partBytes = 5 * 1024 * 1024
 const partsMax = 10_000
 
-/** Parts grow by 5 MiB every thousand, so that 10,000 parts hold 275 GB instead of 50 GB. */
+/** Returns the size of a part. Every thousand parts it grows by 5 MiB, so that 10,000 parts hold 275 GB instead of 50 GB. */
 export const sizeOfPart = (number: number) => partBytes * (1 + Math.floor((number - 1) / 1000))
 
 export function createS3Blobs(settings: S3Settings, now: Clock): Blobs {
@@ -28,7 +28,7 @@ export function createS3Blobs(settings: S3Settings, now: Clock): Blobs {
         if (fitsIntoOnePart) await requestText(store, { method: 'PUT', path, body: firstPart }, [200])
         else await writeParts(store, path, parts, firstPart)
       } finally {
-        // Ends the iteration over `content` too, even after a failure.
+        // This ends the iteration over `content` too, even after a failure.
         await parts.return(undefined)
       }
     },
@@ -55,7 +55,7 @@ export function createS3Blobs(settings: S3Settings, now: Clock): Blobs {
         for (const item of page.split('<Contents>').slice(1)) {
           const path = xmlValue(item, 'Key') ?? ''
           const key = path.split('/').at(-1)!
-          // Skip objects that Waypost did not write.
+          // Objects that Waypost did not write are skipped.
           if (!blobKeyPattern.test(key) || path !== pathOf(key)) continue
           yield { key, changedAt: new Date(xmlValue(item, 'LastModified') ?? 0) }
         }
@@ -89,7 +89,7 @@ async function writeParts(store: S3Store, path: string, parts: AsyncIterator<Uin
     { method: 'POST', path, query: { uploadId }, body: [Buffer.from(text)] },
     [200],
   )
-  // S3 may answer 200 and report the failure in the body.
+  // S3 may answer 200 and report a failure in the body.
   if (completed.includes('<Error>')) throw new S3Error(500, { method: 'POST', path }, completed)
 }
 
@@ -109,7 +109,7 @@ async function abortUploads(store: S3Store, path: string) {
 
 const lengthOf = (pieces: Uint8Array[]) => pieces.reduce((sum, piece) => sum + piece.length, 0)
 
-/** Groups pieces into parts; only the last part may be smaller than its size. */
+/** Groups pieces into parts. Only the last part may be smaller than `sizeOfPart`. */
 async function* splitIntoParts(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array[], undefined> {
   let [part, bytes, number] = [[] as Uint8Array[], 0, 1]
   for await (const piece of content) {

@@ -21,7 +21,7 @@ export const sha256Of = (...pieces: Uint8Array[]) => {
 
 const hmac = (key: string | Buffer, text: string) => createHmac('sha256', key).update(text).digest()
 
-/** Encodes as RFC 3986 requires: encodeURIComponent leaves five characters unencoded that AWS expects encoded. */
+/** Encodes as RFC 3986 requires. encodeURIComponent leaves five characters unencoded that AWS expects to be encoded. */
 export const encodeRfc3986 = (text: string) =>
   encodeURIComponent(text).replace(/[!'()*]/g, (letter) => `%${letter.charCodeAt(0).toString(16).toUpperCase()}`)
 
@@ -32,7 +32,7 @@ export const encodeQuery = (query: Record<string, string>) =>
     .map((pair) => pair.join('='))
     .join('&')
 
-/** Returns the headers to send: the given ones plus host, date, body hash and Authorization. */
+/** Returns the headers to send: the given headers plus host, date, body hash and Authorization. */
 export function sign(
   request: RequestToSign,
   credentials: { accessKey: string; secretKey: string; region: string },

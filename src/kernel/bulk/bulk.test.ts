@@ -55,7 +55,7 @@ const service = defineService({
     return { api: {} }
   },
 })
-// The failures that this test causes are logged.
+// Logging is off, because this test causes failures that would be logged.
 const { kit } = await openTestPlatform({ services: [service], environment: { WAYPOST_LOG_LEVEL: 'silent' } })
 const { db, bulk } = kit
 await db.sql`create schema test`
@@ -64,7 +64,7 @@ await db.sql`create table test.effects (task_id text, n integer)`
 const createdBy = { type: 'user', id: 'ada' }
 const numbers = (count: number) => Array.from({ length: count }, (_, n) => n)
 
-/** Returns the items that handlers have stored; effects of a rolled back page are not among them. */
+/** Returns the items whose effects handlers have stored. Effects of a page that was rolled back are not among them. */
 const effectsOf = async (taskId: string) =>
   (await db.sql`select n from test.effects where task_id = ${taskId} order by n`).map(({ n }) => n as number)
 const write = async (sql: Sql, taskId: string, items: number[]) => {
@@ -203,7 +203,7 @@ suite('a task over stored items', () => {
     gates[0]!()
     await eventually(() => assert.equal(gates.length, 2))
     const canceling = db.tx((sql) => bulk.cancel(sql, taskId))
-    // The cancellation waits for the page; its lock shows that it has arrived.
+    // The cancellation waits for the page. When its lock request is visible, the cancellation has started.
     await eventually(async () => {
       const [row] = await db.sql`select count(*) from pg_stat_activity where wait_event_type = 'Lock'
         and query like '%bulk_tasks%' and datname = current_database()`

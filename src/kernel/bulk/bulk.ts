@@ -1,4 +1,7 @@
-/** Runs durable work over many items: in pages, with progress, a result for each item, cancel, and resume after a crash. */
+/**
+ * Runs durable work over many items. It runs in pages, records progress and a result for each item, and can be canceled. After a crash it
+ * resumes.
+ */
 import type { Db, Sql } from '../db.ts'
 import type { NewId } from '../ids.ts'
 import type { Attempt, Jobs } from '../jobs.ts'
@@ -28,9 +31,9 @@ export interface TaskQuery {
   tenantId: string
   types?: string[]
   states?: TaskState[] | undefined
-  /** Only tasks that this subject created, or whose data has one of these values in a field. */
+  /** Restricts the list to tasks that this subject created, or whose data has one of these values in a field. */
   among?: { createdBy: { type: string; id: string }; field: string; values: string[] } | undefined
-  /** Only tasks whose data has this value in a field. */
+  /** Restricts the list to tasks whose data has this value in a field. */
   data?: { field: string; value: string } | undefined
 }
 
@@ -48,8 +51,8 @@ export interface Bulk {
   /** Handles a walk in parts that have effects outside of the database. */
   handleParts<D extends object>(type: WalkType<D>, handler: PartHandler<D>): void
   /**
-   * Stores a task with its items and enqueues it with the commit of `sql`; returns its id. Create an iterable inside the `db.tx`,
-   * which may run twice. `prepared` only stores the task, for a preview; `release` enqueues it.
+   * Stores a task with its items, enqueues it with the commit of `sql`, and returns its id. `db.tx` may run its function twice, so create
+   * an iterable of items inside it. With `prepared`, the task is only stored, for a preview; `release` enqueues it.
    */
   start<D extends object, I, R>(
     sql: Sql,
@@ -62,35 +65,38 @@ export interface Bulk {
   startWalk<D extends object>(sql: Sql, type: WalkType<D>, task: NewTask<NoInfer<D>>, total?: number): Promise<string>
   /** Enqueues a prepared task; returns false if it is no longer prepared. */
   release(sql: Sql, taskId: string): Promise<boolean>
-  /** Cancels a task: after the commit no further page starts, so each item is done or untouched. Returns false if it has ended. */
+  /**
+   * Cancels a task. After the commit no further page starts, so that each item is either done or untouched. Returns false if the task has
+   * ended.
+   */
   cancel(sql: Sql, taskId: string): Promise<boolean>
   find<D extends object>(sql: Sql, type: { name: string; data?: D }, taskId: string): Promise<Task<D> | undefined>
   /** Finds a task of any service. */
   findAny(sql: Sql, taskId: string): Promise<AnyTask | undefined>
   /**
-   * Lists tasks of all services or of some types, newest first. `before` is the `seq` of the last task on the previous page; `fields`
-   * restricts the data of the tasks, which can be a megabyte.
+   * Lists tasks of all services or of some types, newest first. `before` is the `seq` of the last task on the previous page. `fields`
+   * restricts which data of the tasks is returned, because the data can be a megabyte.
    */
   list(
     sql: Sql,
     query: TaskQuery & { before?: number; offset?: number; limit: number; fields?: string[] },
   ): Promise<(AnyTask & { seq: number })[]>
   count(sql: Sql, query: TaskQuery): Promise<number>
-  /** Finds tasks of these tenants that have not ended, or ended in the last seconds; `fields` restricts their data. */
+  /** Finds tasks of these tenants that have not ended, or ended in the last `endedSeconds`. `fields` restricts which data is returned. */
   active(
     sql: Sql,
     query: { tenantIds: string[]; endedSeconds: number; fields: string[]; limit: number },
   ): Promise<AnyTask[]>
   /**
-   * Lists items in order with their results; `after` is the position of the last item on the previous page, `offset` the number of
-   * items in this state to skip.
+   * Lists items in order with their results. `after` is the position of the last item on the previous page. `offset` is the number of items
+   * in this state to skip.
    */
   items<D extends object, I, R>(
     sql: Sql,
     type: { name: string } | BulkType<D, I, R>,
     query: { taskId: string; state?: ItemState | undefined; after?: number; offset?: number; limit: number },
   ): Promise<ItemResult<I, R>[]>
-  /** Deletes some tasks of a deleted tenant; returns false if none of these types is left. */
+  /** Deletes some tasks of a deleted tenant. Returns false if no task of these types is left. */
   deleteTenantTasks(sql: Sql, tenantId: string, types: { name: string }[]): Promise<boolean>
   periodic: PeriodicTask[]
 }
@@ -114,7 +120,7 @@ export function createBulk(given: { db: Db; jobs: Jobs; log: Log; newId: NewId }
     return task.taskId
   }
 
-  /** Registers a type, and the steps of its tasks. */
+  /** Registers a type, and the function that runs the steps of its tasks. */
   function register<D extends object>(type: AnyType, stepperOf: (attempt: Attempt) => StepperOf<D>) {
     types.set(type.name, type)
     jobs.handle(type.job, ({ taskId }, attempt) => run(deps, type, taskId, attempt, stepperOf(attempt)))
@@ -216,7 +222,7 @@ function withType<T extends Task>(types: Map<string, AnyType>, task: T): T & Any
   return { ...task, title, cancelable, hasItems: type !== undefined && 'pageSize' in type }
 }
 
-/** Writes items in pages of the task's size, whatever the size of the given arrays. */
+/** Writes items in pages of the task's size, whatever sizes the given arrays have. */
 async function storeItems<I>(
   sql: Sql,
   taskId: string,

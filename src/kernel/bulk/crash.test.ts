@@ -29,7 +29,7 @@ async function aNode(connection: ConnectionOptions, options?: Parameters<typeof 
 const begin = ({ db, bulk }: Node, count: number, pauseMs = 0) =>
   db.tx((sql) => bulk.start(sql, Crash, { tenantId: 'acme', createdBy, data: { pauseMs } }, numbers(count)))
 
-/** Resumes tasks as the periodic task does after ten minutes without progress. */
+/** Resumes tasks in the same way as the periodic task, which does so after ten minutes without progress. */
 const resume = ({ db, bulk }: Node) =>
   db.tx(async (sql) => {
     await sql`update kernel.bulk_tasks set touched_at = now() - interval '11 minutes' where finished_at is null`

@@ -1,17 +1,17 @@
 /**
- * Keeps the items of tasks that this node has just stored. If one of its jobs runs such a task, it need not read and parse them again,
- * which takes a tenth of the time of a batch of registrations.
+ * Keeps the items of tasks that this node has just stored. If this node also runs the task, it need not read and parse the items again.
+ * That saves a tenth of the time of a batch of registrations.
  */
 export interface RecentItems {
-  /** Keeps the pages of a task, unless there are too many bytes of JSON already. */
+  /** Keeps the pages of a task, unless the kept pages already have too many bytes of JSON. */
   add(taskId: string, pages: unknown[][], bytes: number): void
-  /** Returns all pages of a task; undefined if they must be read. */
+  /** Returns all pages of a task, or undefined if they must be read from the database. */
   pagesOf(taskId: string): unknown[][] | undefined
   drop(taskId: string): void
 }
 
 const bytesMax = 8 * 1024 * 1024
-/** After this time the task has ended, runs on another node or was never committed. */
+/** After this time, it is assumed that the task has ended, runs on another node or was never committed. */
 const keepMs = 30_000
 
 export function createRecentItems(): RecentItems {

@@ -1,4 +1,4 @@
-/** Runs a bulk task page by page, each in a transaction that also records the progress. */
+/** Runs a bulk task page by page. Each page is a transaction that also records the progress. */
 import { monotonicMs, sleep } from '../clock.ts'
 import { type Db, isDatabaseUnavailable, type Sql } from '../db.ts'
 import { PlatformError } from '../errors.ts'
@@ -20,8 +20,8 @@ export interface RunDeps {
 type StepResult = 'more' | 'over'
 
 /**
- * Runs steps until the task is over, its time slice is used up, or the process stops. In the last two cases another job continues,
- * on any node.
+ * Runs steps until the task is over, its time slice is used up, or the process stops. In the last two cases, another job on any node
+ * continues the task.
  */
 export async function run<D extends object>(
   deps: RunDeps,
@@ -69,7 +69,7 @@ export function pageStepper<D extends object, I, R, P>(
     return outcomes
   }
 
-  /** Processes the next page. With `itemError`, the first item has failed on its own: records it as failed. */
+  /** Processes the next page. If `itemError` is given, the first item has failed with it, and is recorded as failed. */
   async function nextPage(itemError?: unknown): Promise<StepResult> {
     const prepared = (await handler.prepare?.(task)) as P
     return await db.tx(async (sql): Promise<StepResult> => {
@@ -110,7 +110,7 @@ export function pageStepper<D extends object, I, R, P>(
   }
 }
 
-/** Returns a function that takes the next step of a walk. The number of items of a step is adapted to the wanted time. */
+/** Returns a function that takes the next step of a walk. The number of items in a step is adapted so that a step takes the wanted time. */
 export function walkStepper<D extends object>(
   { db }: RunDeps,
   { limits }: WalkType<D>,
@@ -153,7 +153,10 @@ export function walkStepper<D extends object>(
 /** Thrown within the transaction of a part if the task was canceled or another run has taken it over. */
 class TaskOverError extends Error {}
 
-/** Returns a function that takes the next step of a walk in parts. The part runs outside of a transaction and saves its progress in one of its own. */
+/**
+ * Returns a function that takes the next step of a walk in parts. The part runs outside of a transaction and saves its progress in its own
+ * transaction.
+ */
 export function partStepper<D extends object>(
   { db }: RunDeps,
   handler: PartHandler<D>,
@@ -195,6 +198,6 @@ function adaptLimit(limit: number, elapsedMs: number, { least, most, millisecond
   return Math.min(most, Math.max(least, Math.floor(adapted)))
 }
 
-/** Returns the reason that users see. Internal errors are only in the log. */
+/** Returns the reason that users see. Internal errors are written to the log only. */
 const reasonOf = (error: unknown) =>
   error instanceof PlatformError ? error.message : 'an internal error; the log of the platform has the details'

@@ -18,7 +18,10 @@ const taskOf = ({ total, succeeded, failed, ...row }: TaskRow): Task => ({
   counts: countsOf({ total, succeeded, failed }),
 })
 
-/** Adds `pending`. Rows may have been added since a walk counted its total, so the total is at least the number of items done. */
+/**
+ * Adds the number of pending items. Rows may have been added since a walk counted its total, so the total is never less than the number of
+ * processed items.
+ */
 export const countsOf = (done: { total: number | null; succeeded: number; failed: number }): Counts => {
   const total = done.total === null ? null : Math.max(done.total, done.succeeded + done.failed)
   return { ...done, total, pending: total === null ? null : total - done.succeeded - done.failed }
@@ -43,7 +46,10 @@ export async function insertTask(sql: Sql, task: NewTask) {
       ${task.state}, ${task.total}, ${task.pages}, ${task.pageSize})`
 }
 
-/** Each page is a parameter, because it would have to be escaped within an array. Returns the length of their texts. */
+/**
+ * Inserts pages. Each page is a parameter of its own, because within an array it would have to be escaped. Returns the total length of the
+ * texts.
+ */
 export async function insertPages(
   sql: Sql,
   taskId: string,
@@ -120,7 +126,7 @@ export async function countTasks(sql: Sql, conditions: TaskConditions): Promise<
   return row?.count
 }
 
-/** Makes this run the only one that may write; an earlier run of the task stops at its next page. */
+/** Makes this run the only one that may write to the task. An earlier run of the task stops at its next page. */
 export async function takeTask(sql: Sql, run: { taskId: string; type: string; runner: string }) {
   const [row] = await sql<TaskRow[]>`
     update kernel.bulk_tasks set runner = ${run.runner}, state = 'running', touched_at = now()
@@ -141,20 +147,20 @@ export interface NextPage {
   page: number
   pages: number
   doneInPage: number
-  /** Null if all pages are done. */
+  /** The items of the page; null if all pages are done. */
   items: unknown[] | null | undefined
 }
 
 /**
- * Serializes the pages and a cancellation of a task in the order of their requests. With the row lock alone, the next page could
- * overtake a waiting cancellation.
+ * Makes the pages and a cancellation of a task run in the order of their requests. With the row lock alone, the next page could overtake a
+ * waiting cancellation.
  */
 const lockInOrder = (sql: Sql, taskId: string) =>
   sql`select pg_advisory_xact_lock(hashtextextended('kernel.bulk_tasks ' || ${taskId}::text, 0))`
 
 /**
- * Locks and returns the next page; undefined if the task was canceled or another run has taken it over. The items come from `kept`, if
- * this node has all pages in memory.
+ * Locks and returns the next page. Returns undefined if the task was canceled or another run has taken it over. If this node has all pages
+ * in memory, the items come from `kept`.
  */
 export async function lockNextPage(sql: Sql, run: Run, kept?: unknown[][]): Promise<NextPage | undefined> {
   await lockInOrder(sql, run.taskId)
@@ -216,7 +222,7 @@ export async function saveProblem(sql: Sql, run: Run, problem: string) {
   await sql`update kernel.bulk_tasks set problem = ${problem} where ${isCurrentRun(sql, run)}`
 }
 
-/** Cancels a task: waits for the current page, and starts no other after the commit. Returns false if the task has ended. */
+/** Cancels a task. Waits for the current page; after the commit, no other page starts. Returns false if the task has ended. */
 export async function cancelTask(sql: Sql, taskId: string): Promise<boolean> {
   await lockInOrder(sql, taskId)
   const { count } = await sql`
@@ -225,7 +231,7 @@ export async function cancelTask(sql: Sql, taskId: string): Promise<boolean> {
   return count === 1
 }
 
-/** Returns undefined if the task is no longer prepared. */
+/** Releases a prepared task. Returns undefined if the task is no longer prepared. */
 export async function releaseTask(sql: Sql, taskId: string): Promise<{ type: string } | undefined> {
   const [row] = await sql<{ type: string }[]>`
     update kernel.bulk_tasks set state = 'waiting', touched_at = now()
@@ -256,8 +262,8 @@ export async function findPages(
 }
 
 /**
- * Returns where a list that skips `offset` items of this state begins: its page, and how many items of the state to
- * skip on that page. It reads no items.
+ * Returns where a list begins that skips `offset` items of this state: the page, and the number of items of this state to skip on that
+ * page. It reads no items.
  */
 export async function findStart(
   sql: Sql,
@@ -286,7 +292,10 @@ export async function findPageSize(sql: Sql, taskId: string): Promise<number | u
   return row?.pageSize
 }
 
-/** Returns open tasks without progress for ten minutes, each once. Their jobs were lost, for example by a restore. */
+/**
+ * Returns open tasks without progress for ten minutes. Each task is returned to one caller only. Their jobs were lost, for example by a
+ * restore.
+ */
 export async function takeStalled(sql: Sql, types: string[]): Promise<{ taskId: string; type: string }[]> {
   return await sql<{ taskId: string; type: string }[]>`
     update kernel.bulk_tasks set touched_at = now() where task_id = any(array(

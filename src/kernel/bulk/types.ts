@@ -9,13 +9,13 @@ export interface Task<D extends object = object> {
   taskId: string
   type: string
   tenantId: string
-  /** `name` is the user name at that time. */
+  /** `name` is the user name at the time of creation. */
   createdBy: { type: string; id: string; name?: string }
   data: D
   state: TaskState
-  /** Total = succeeded + failed + pending. Pending items of a canceled task were not touched. */
+  /** The total is the sum of succeeded, failed and pending. The pending items of a canceled task were not touched. */
   counts: Counts
-  /** The reason why the last attempt failed; null while pages succeed. */
+  /** The reason why the last attempt failed; null while the pages succeed. */
   problem: string | null
   createdAt: Date
   finishedAt: Date | null
@@ -28,14 +28,14 @@ export const creatorOf = ({ subject, username }: Caller): Task['createdBy'] => (
 })
 
 export interface Counts {
-  /** Null, like `pending`, for a walk whose length is not known. */
+  /** The total, and also `pending`, is null for a walk whose length is not known. */
   total: number | null
   succeeded: number
   failed: number
   pending: number | null
 }
 
-/** The result of an item; `failed` is the reason if it has failed. */
+/** The result of an item. `failed` is the reason if the item has failed. */
 export interface Outcome<R> {
   failed?: string
   result?: R
@@ -48,20 +48,20 @@ interface CommonOptions {
   retries?: number
   /** Number of tasks of this type that one node runs at the same time. */
   parallel?: number
-  /** A task that runs longer returns to the end of the queue, so that tasks of other tenants can run. */
+  /** After this time, the task returns to the end of the queue, so that tasks of other tenants can run. */
   sliceSeconds?: number
   /** Days for which an ended task and its results are kept. */
   keepDays?: number
-  /** False if callers may not cancel a task: an object of the service would stay incomplete. */
+  /** False if callers may not cancel the task, because an object of the service would stay incomplete. */
   cancelable?: boolean
 }
 
 export interface BulkOptions extends CommonOptions {
-  /** Number of items of a page, which is one transaction. */
+  /** Number of items in a page. A page is one transaction. */
   pageSize?: number
   /**
-   * True if the node that stores the items may keep them in memory for its own jobs. They must be plain JSON, and handlers must not change
-   * them.
+   * True if the node that stores the items may keep them in memory for its own jobs. The items must be plain JSON, and handlers must not
+   * change them.
    */
   keepItems?: boolean
 }
@@ -69,11 +69,11 @@ export interface BulkOptions extends CommonOptions {
 export interface WalkOptions extends CommonOptions {
   /** Number of items of the first step. */
   first?: number
-  /** Limits of a step's size, which is adapted so that a step takes about `milliseconds`. */
+  /** Limits of the number of items in a step. The number is adapted so that a step takes about `milliseconds`. */
   least?: number
   most?: number
   milliseconds?: number
-  /** The pause after a step, as a share of the step's time, so that requests get their part of the database's time. */
+  /** The pause after a step, as a fraction of the step's duration. Pauses leave time of the database for requests. */
   pauseShare?: number
 }
 
@@ -84,7 +84,7 @@ interface CommonType<D extends object> {
   sliceMs: number
   keepDays: number
   cancelable: boolean
-  /** Ties the task's data to its type at compile time; never set. */
+  /** Ties the task's data to its type at compile time. It is never set. */
   data?: D
 }
 
@@ -103,7 +103,7 @@ export interface WalkType<D extends object> extends CommonType<D> {
 
 function commonType(name: string, options: CommonOptions) {
   const { title, retries = 5, parallel = 2, sliceSeconds = 5, keepDays = 7, cancelable = true } = options
-  // A single step may be slow; the job's limit only ends a step that hangs.
+  // A single step may be slow. The time limit of the job only ends a step that hangs.
   const job = defineJob<{ taskId: string }>(name, { retries, parallel, timeoutSeconds: 3600 })
   return { name, title, job, sliceMs: sliceSeconds * 1000, keepDays, cancelable }
 }
@@ -111,14 +111,14 @@ function commonType(name: string, options: CommonOptions) {
 export function defineBulk<D extends object, I, R = never>(name: string, options: BulkOptions): BulkType<D, I, R> {
   return { ...commonType(name, options), pageSize: options.pageSize ?? 500, keepItems: options.keepItems ?? false }
 }
-/** Declares work over rows of the service at module level: in steps, without stored items and results. */
+/** Declares work over rows of the service at module level. It runs in steps and stores neither items nor results. */
 export function defineWalk<D extends object>(name: string, options: WalkOptions): WalkType<D> {
   const { first = 1000, least = 100, most = 20_000, milliseconds = 200, pauseShare = 0 } = options
   return { ...commonType(name, options), limits: { first, least, most, milliseconds, pauseShare } }
 }
 
 export interface BulkHandler<D extends object, I, R, P = undefined> {
-  /** Runs before each page and outside of its transaction; call other services here. */
+  /** Runs before each page, outside of its transaction. Calls of other services belong here. */
   prepare?(task: Task<D>): P | Promise<P>
   /** Processes a page within `sql` and returns one outcome for each item, in order. It must have no effects outside of `sql`. */
   page(sql: Sql, task: Task<D>, items: I[], prepared: P): Promise<Outcome<R>[]>
@@ -136,8 +136,9 @@ export interface DonePart {
 /** Processes a walk in parts with effects outside of the database, such as contents of the blob store. */
 export interface PartHandler<D extends object> {
   /**
-   * Does the part after `done` parts and calls `save` in the transaction that makes its effects permanent. `save` throws if the task
-   * was canceled or another run has taken it over; the handler then discards the effects. Returns a reason to end the task.
+   * Processes the part that follows the first `done` parts, and calls `save` in the transaction that makes its effects permanent. `save`
+   * throws if the task was canceled or another run has taken it over; the handler then discards the effects. A returned reason ends the
+   * task.
    */
   part(
     task: Task<D>,

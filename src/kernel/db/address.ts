@@ -1,4 +1,7 @@
-/** Parses the address of a database. Every command reads the settings, so this file loads neither the driver nor all of node:fs. */
+/**
+ * Parses the address of a database. Every command reads the settings, so this file avoids slow imports: it loads neither the driver nor all
+ * of node:fs.
+ */
 
 export interface Host {
   host: string
@@ -36,7 +39,7 @@ export function parseUrl(url: string): { hosts: Host[]; login: Login; options: s
 }
 
 function parseHost(hostText: string, fallbackPort: number): Host {
-  // A socket directory has no port of its own.
+  // A socket directory contains no port.
   if (hostText.startsWith('/')) return { host: hostText, port: fallbackPort }
   const [, bracketed, plain, port] = /^(?:\[([^\]]+)\]|([^:]*))(?::(\d+))?$/.exec(hostText) ?? []
   const host = bracketed ?? plain
@@ -51,7 +54,7 @@ function parsePort(text: string): number {
   return port
 }
 
-/** Follows libpq: `require` encrypts, only `verify-ca` and `verify-full` check the certificate. */
+/** Follows libpq: `require` only encrypts; `verify-ca` and `verify-full` also check the certificate. */
 function sslOf(settings: URLSearchParams): Login['ssl'] {
   const mode = settings.get('sslmode') ?? settings.get('ssl')
   if (mode === null || ['disable', 'false', '0'].includes(mode)) return mode === null ? undefined : false

@@ -1,6 +1,6 @@
 /**
- * Runs a whole transaction in one round trip. All statements are sent before one Sync, which makes them a transaction without BEGIN and
- * COMMIT: the server commits at Sync, and after an error it skips everything up to it.
+ * Runs a whole transaction in one round trip. All statements are sent before a single Sync message, which makes them a transaction without
+ * BEGIN and COMMIT. The server commits at Sync. After an error, it skips everything before Sync.
  */
 import { isStalePlan } from './errors.ts'
 import type { Link } from './link.ts'

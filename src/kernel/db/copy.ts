@@ -6,11 +6,11 @@ import type { CopyContent } from './sql.ts'
 interface CopyInQuery extends QueryState<void> {
   text: string
   content: () => CopyContent | Promise<CopyContent>
-  /** True once its last message was sent, and the connection can send the next statement. */
+  /** True when the last message of the copy was sent, so that the connection can send the next statement. */
   hasSentAll: boolean
-  /** Content that is sent only when the server asks for it. A Buffer is sent at once. */
+  /** Content that is sent only when the server requests it. A Buffer is sent immediately instead. */
   started: Exclude<CopyContent, Buffer> | Promise<CopyContent> | undefined
-  /** The error that reading the content threw; the server's error says only that the copy failed. */
+  /** The error that was thrown while the content was read. The server's own error says only that the copy failed. */
   problem: unknown
 }
 
@@ -44,7 +44,10 @@ const waitForDrain = ({ stream }: Wire) =>
     stream.on('drain', finish).on('close', finish)
   })
 
-/** Lets the next statement follow without waiting for the answer. If the copy has failed, the server skips its data and the transaction fails. */
+/**
+ * Lets the next statement be sent without waiting for the answer to the copy. If the copy has failed, the server skips its data and the
+ * transaction fails.
+ */
 function endSending(query: CopyInQuery) {
   if (query.hasSentAll) return
   query.hasSentAll = true
@@ -85,13 +88,13 @@ const copyInMethods = {
       this.problem = error
     }
     if (Buffer.isBuffer(content)) {
-      // The rows follow at once. If the statement fails, the server ignores them.
+      // The rows are sent directly after the statement. If the statement fails, the server ignores them.
       messages.copyData(content)
       this.hasSentAll = true
     } else {
       this.link.copying = true
       this.started = content
-      // `sendContent` reports the failure, if the server asks for the rows.
+      // If the server requests the rows, `sendContent` reports this failure.
       if (content instanceof Promise) content.catch(() => {})
     }
     return null
@@ -143,7 +146,7 @@ interface CopyOutQuery extends QueryState<void> {
 
 const blockBytes = 64 * 1024
 
-/** Joins rows into blocks, because they arrive one by one in memory that `pg` reuses. */
+/** Joins rows into blocks, because `pg` delivers them one by one in memory that it reuses. */
 function append(query: CopyOutQuery, row: Buffer) {
   if (query.filled + row.length > query.block.length) {
     flush(query)
@@ -195,10 +198,12 @@ const CopyOutQueryOf = constructorOf(function (
   this.push = push
 }, copyOutMethods)
 
-/** Maximum number of blocks that wait for a slow reader; beyond it, the connection is not read. */
+/** Maximum number of blocks that wait for a slow reader. Above it, the connection is not read. */
 const blocksMax = 8
 
-/** Yields the output of `copy … to stdout` in blocks. If the reader stops early, the rest is discarded, so the connection stays usable. */
+/**
+ * Yields the output of `copy … to stdout` in blocks. If the reader stops early, the rest is discarded, so that the connection stays usable.
+ */
 export async function* runCopyOut(link: Link, text: string): AsyncGenerator<Buffer> {
   const blocks: Buffer[] = []
   let ended = false

@@ -30,10 +30,13 @@ export const isStatementCanceled = (error: unknown) => codeOf(error) === '57014'
 /** Returns whether the server rejects writes: it is a standby, or was made read-only. */
 export const isReadOnly = (error: unknown) => codeOf(error) === '25006'
 
-/** Thrown by work that cannot continue in its transaction, but can in a new one: `tx` repeats it. */
+/** Thrown by work that cannot continue in its transaction but can succeed in a new one. `tx` repeats the work. */
 export class TransactionConflictError extends Error {}
 
-/** Returns whether a transaction can be repeated: PostgreSQL found a deadlock or a serialization failure, or its work a conflict. */
+/**
+ * Returns whether a transaction can be repeated: PostgreSQL reported a deadlock or a serialization failure, or the work threw a
+ * TransactionConflictError.
+ */
 export const isTransactionConflict = (error: unknown) => {
   const code = codeOf(error)
   return code === '40P01' || code === '40001' || error instanceof TransactionConflictError
@@ -42,7 +45,7 @@ export const isTransactionConflict = (error: unknown) => {
 /** Returns whether the statement was ignored because an earlier statement of the transaction failed. */
 export const isAborted = (error: unknown) => codeOf(error) === '25P02'
 
-/** Returns whether the prepared statement no longer exists or its tables have changed. The statement was not executed. */
+/** Returns whether the prepared statement no longer exists or its tables have changed. In both cases, the statement was not executed. */
 export const isStalePlan = (error: unknown) =>
   error instanceof DatabaseError &&
   (error.code === '26000' || (error.code === '0A000' && error.routine === 'RevalidateCachedQuery'))
@@ -74,5 +77,5 @@ export const isDatabaseUnavailable = (error: unknown) => {
   return code !== undefined && (code.startsWith('CONNECTION_') || temporary.has(code))
 }
 
-/** Returns whether the server is out of disk space, memory or another resource; the statement had no effect. */
+/** Returns whether the server is out of disk space, memory or another resource. The statement had no effect then. */
 export const isExhausted = (error: unknown) => error instanceof DatabaseError && error.code?.startsWith('53') === true

@@ -1,4 +1,4 @@
-/** Connections with one owner at a time: a transaction, a COPY, or a text of several statements. */
+/** Connections that have one owner at a time: a transaction, a COPY, or a text of several statements. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { monotonicMs, sleep } from '../clock.ts'
 import { ConnectionError, DatabaseUseError } from './errors.ts'
@@ -7,7 +7,7 @@ import type { Server } from './hosts.ts'
 import type { Link, LinkOptions } from './link.ts'
 
 export interface ExclusiveConnections {
-  /** Runs `work` with a connection of its own; a broken or unfinished connection is not used again. */
+  /** Runs `work` with a connection of its own. A connection that is broken or has not finished its work is not used again. */
   withLink<T>(work: (link: Link) => Promise<T>): Promise<T>
   end(seconds: number): Promise<void>
 }
@@ -21,7 +21,7 @@ interface Waiter {
 /** The longest time that a caller waits for a free connection. */
 const waitSeconds = 30
 
-/** A connection that the running code holds; `outer` is the connection of the code around it. */
+/** A connection that the running code holds. `outer` is the connection that the calling code holds. */
 interface Holder {
   isHeld: boolean
   readonly pool: ExclusiveConnections
@@ -30,7 +30,7 @@ interface Holder {
 
 const currentHolder = new AsyncLocalStorage<Holder>()
 
-/** Drops holders that have released their connection; otherwise an endless loop of transactions would grow the chain forever. */
+/** Skips holders that have released their connection. Otherwise an endless loop of transactions would grow the chain forever. */
 function nearestHeld(holder: Holder | undefined): Holder | undefined {
   let current = holder
   while (current !== undefined && !current.isHeld) current = current.outer

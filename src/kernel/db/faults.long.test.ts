@@ -1,4 +1,4 @@
-/** Checks that exactly the acknowledged rows are stored, whatever breaks at any moment. */
+/** Checks that exactly the acknowledged rows are stored, whatever fails and whenever it fails. */
 import assert from 'node:assert/strict'
 import net from 'node:net'
 import { test } from 'node:test'
@@ -16,7 +16,7 @@ import { isStatementCanceled } from './errors.ts'
 
 const steps = 10_000
 const workers = 24
-/** Steps between two broken connections or canceled statements. */
+/** Number of steps between two faults. A fault is a broken connection or a canceled statement. */
 const stepsBetween = 12
 
 /** Returns a generator whose numbers depend only on the seed. */
@@ -32,7 +32,7 @@ class OwnError extends Error {}
 
 interface Step {
   db: Db
-  /** Unique numbers to insert, all of them or none. */
+  /** Unique numbers to insert. Either all of them are inserted, or none. */
   ids: number[]
   pick: (below: number) => number
 }
@@ -40,7 +40,7 @@ interface Step {
 const line = (ids: number[]) => Buffer.from(ids.map((id) => `${id}\n`).join(''))
 const insert = (sql: Db['sql'] | TransactionSql, id: number) => sql`insert into written (id) values (${id})`
 
-/** Failures between two statements of a transaction. */
+/** Failures that are injected between two statements of a transaction. */
 const faults: ((sql: TransactionSql) => Promise<unknown>)[] = [
   (sql) => sql`select 1 / 0`,
   (sql) => sql`insert into written (id) values (-1)`,
@@ -52,7 +52,7 @@ const faults: ((sql: TransactionSql) => Promise<unknown>)[] = [
     copyIn(sql.unsafe('copy written (id) from stdin'), () => {
       throw new OwnError()
     }),
-  (sql) => sql`insert into later (id) values (0)`, // fails at COMMIT only
+  (sql) => sql`insert into later (id) values (0)`, // This insert fails only at COMMIT.
   () => Promise.reject(new OwnError()),
 ]
 
@@ -197,7 +197,7 @@ test(`${steps} steps store exactly the acknowledged rows while connections break
   t.diagnostic(`${acknowledged.size} rows acknowledged, ${inDoubt.size} in doubt, ${proxy.cuts()} connections cut`)
   for (const [name, outcome] of outcomes) t.diagnostic(`${name}: ${JSON.stringify(outcome)}`)
   assert.deepEqual({ missing, unexpected, halves }, { missing: [], unexpected: [], halves: [] })
-  // The test proves nothing if hardly any row was stored, or no connection broke.
+  // The test would prove nothing if hardly any row was stored or no connection broke.
   assert.ok(inDoubt.size > steps / 100, `${inDoubt.size} rows in doubt`)
   for (const name of ['a statement that fails', 'a copy that fails', 'a copy without content', 'a query'])
     assert.equal(outcomes.get(name)?.stored, 0, name)
@@ -205,7 +205,7 @@ test(`${steps} steps store exactly the acknowledged rows while connections break
     assert.equal(outcomes.get(name)?.stored, 0, name)
 })
 
-/** Proxies TCP to the database; `cut` breaks one connection without a protocol message. */
+/** Proxies TCP connections to the database. `cut` breaks one connection without a protocol message. */
 async function aProxy(connection: ConnectionOptions) {
   const sockets = new Set<net.Socket>()
   const { host, port } = connection as { host: string; port: number }

@@ -1,10 +1,13 @@
-/** A limited number of connections: opened on demand, closed when idle, and dropped when hung or when their server is read-only. */
+/**
+ * A limited number of connections. They are opened on demand and closed when idle. A connection is dropped when it hangs or when its server
+ * becomes read-only.
+ */
 import { sleep } from '../clock.ts'
 import { ConnectionError } from './errors.ts'
 import type { Server } from './hosts.ts'
 import { type Link, type LinkOptions, openLink } from './link.ts'
 
-/** State of a connection at the last sweep, and for how many sweeps it has not changed. */
+/** The state of a connection at the last sweep, and the number of sweeps since its last change. */
 interface LastSweep {
   epoch: number
   answers: number
@@ -17,7 +20,7 @@ export interface Group {
   /** Returns whether another connection may be opened. */
   hasRoom(): boolean
   open(): Promise<Link>
-  /** Closes the connection once its statements are answered; it takes no further ones. */
+  /** Closes the connection when its statements are answered. It accepts no further statements. */
   retire(link: Link): void
   isCurrent(link: Link): boolean
   ended(): ConnectionError | undefined
@@ -28,9 +31,15 @@ export interface Group {
 }
 
 const sweepMsMax = 5000
-/** An idle connection is closed after this time: its server process keeps the tables and plans that it has used, 3 to 8 MB. */
+/**
+ * An idle connection is closed after this time, because its server process keeps data about the tables and plans that it has used: 3 to 8
+ * MB.
+ */
 const idleMs = 10_000
-/** A connection is hung after this many statement time limits without an answer; a transaction may raise its own limit. */
+/**
+ * A connection counts as hung if no answer has arrived for this many times the statement time limit. The factor is there because a
+ * transaction may raise its own limit.
+ */
 const hungAfterLimits = 4
 
 export function createGroup(server: Server, max: number, options: LinkOptions, onLost: (link: Link) => void): Group {
@@ -93,7 +102,8 @@ export function createGroup(server: Server, max: number, options: LinkOptions, o
         sweeping ??= setInterval(sweep, sweepMs).unref()
         return link
       } catch (error) {
-        // Wait before the next attempt: do not flood a server that is down, and reconnect soon after it is back.
+        // The pause before the next attempt is short. It avoids flooding a server that is down, and lets the platform reconnect soon after
+        // the server is back.
         reconnectPause ??= sleep(100 + Math.random() * 200).then(() => {
           reconnectPause = undefined
         })

@@ -87,7 +87,7 @@ test('hosts are tried in order from the last good one, and the most useful error
   assert.deepEqual(tried, ['one', 'two', 'two', 'three', 'one', 'one', 'two', 'three'])
 })
 
-/** Starts two servers with the same tables; a setting makes one of them read-only. */
+/** Starts two servers with the same tables. A setting can make one of them read-only. */
 async function twoServers() {
   const [one, two] = await Promise.all([aServer(), aServer()])
   const address = `${one.user}:${one.password}@127.0.0.1:${one.port},127.0.0.1:${two.port}/${one.database}`
@@ -111,7 +111,7 @@ async function aServer() {
     port: listener.port,
     admin,
     async readOnly(yes: boolean) {
-      // The platform's role may not change the server's settings; an operator does it in the configuration file.
+      // The platform's role may not change the server's settings, so the test edits the configuration file, as an operator would.
       appendFileSync(configuration, `default_transaction_read_only = ${yes ? 'on' : 'off'}\n`)
       process.kill(postmaster!, 'SIGHUP')
       await eventually(async () =>
@@ -126,7 +126,7 @@ async function aServer() {
 
 test('of several hosts the one that accepts writes is used, also after a failover', async () => {
   const { one, two, url } = await twoServers()
-  // Both have the same login and database; a row distinguishes them.
+  // Both servers have the same login and database. A row shows which server answers.
   await one.admin`insert into who values ('one')`
   await two.admin.unsafe(`alter role ${two.user} password '${one.password}'`)
   await two.admin`insert into who values ('two')`
@@ -139,7 +139,7 @@ test('of several hosts the one that accepts writes is used, also after a failove
   await db.sql`insert into written values (1)`
   await db.tx((sql) => sql`insert into written values (2)`)
 
-  // Failover: until the other host is found, writers get at most a 503.
+  // Failover: until the other host is found, writers get no error other than a 503.
   const problems: unknown[] = []
   let id = 10
   let stopped = false

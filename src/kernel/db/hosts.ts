@@ -8,7 +8,7 @@ export interface Server {
   readonly login: Login
   /** Further session settings, such as `-c search_path=x`. */
   readonly options: string | undefined
-  /** Increases when the current host rejects a write; connections with an older epoch are dropped. */
+  /** Increases when the current host rejects a write. Connections with an older epoch are dropped. */
   readonly epoch: number
   /** Number of statements that were answered, on all connections. */
   answered: number
@@ -62,7 +62,7 @@ export function serverOf(connection: ConnectionOptions): Server {
   }
 }
 
-/** Prefers our own error: "this host accepts no writes" helps an operator more than "connection refused". */
+/** Prefers an error of our own: "this host accepts no writes" helps an operator more than "connection refused". */
 const moreUseful = (earlier: unknown, later: unknown) => (earlier instanceof ConnectionError ? earlier : later)
 
 function serverFromParts({ host = 'localhost', port = defaultPort, user, password, database }: ConnectionOptions) {

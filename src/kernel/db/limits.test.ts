@@ -272,7 +272,7 @@ suite('many callers', () => {
   test('many callers are not delayed by one slow statement', async () => {
     const pool = connect(connection, { max: 4 })
     afterAllTests(() => pool.end())
-    // Both shared connections have to be open: with a single one, statements are sent behind the slow statement.
+    // Both shared connections must be open. If there were only one, statements would be sent behind the slow statement.
     await eventually(async () => {
       const sleeping = () => pool`select pg_backend_pid() as pid, pg_sleep(0.05)`
       const [[first], [second]] = await Promise.all([sleeping(), sleeping()])

@@ -28,18 +28,18 @@ export interface Link {
   readonly messages: Messages
   /** Number of statements that were sent and are not answered yet. */
   inFlight: number
-  /** Time since when the connection has been waiting for its next answer, if statements are in flight. */
+  /** The time at which the connection began to wait for its next answer. It is valid while statements are in flight. */
   waitingSince: number
-  /** True while a COPY FROM STDIN uses the connection: nothing may be sent between its data. */
+  /** True while a COPY FROM STDIN uses the connection. Nothing else may be sent between its data. */
   copying: boolean
   /** True while a transaction or another single owner has the connection. */
   inUse: boolean
-  /** True if statements have a time limit, so that one that takes far longer counts as hung. */
+  /** True if statements have a time limit. A statement that takes far longer then counts as hung. */
   hasTimeLimit: boolean
   /** True once the connection accepts no further statements. */
   retired: boolean
   lost: Error | undefined
-  /** Number of answers. The sweep compares it to find idle and hung connections. */
+  /** Number of answers so far. The sweep compares it with the previous number to find idle and hung connections. */
   answers: number
   /** Set by the pool; called for each answer. */
   onAnswer: () => void
@@ -52,7 +52,7 @@ export interface Link {
   /** Handles an error that the server returned. */
   handleServerError(error: Error): void
   isIdleOutsideTransaction(): boolean
-  /** The process id of the server for this connection; undefined if the server has not sent it. */
+  /** The id of the server process for this connection; undefined if the server has not sent it. */
   processId(): number | undefined
   /** Stops reading answers until `resume`. */
   pause(): void
@@ -72,7 +72,7 @@ export interface LinkOptions {
 
 const connectSeconds = 10
 
-/** Opens a connection to one host. Its settings fix the formats of dates and bytes that values.ts parses. */
+/** Opens a connection to one host. The connection's settings fix the formats of dates and bytes, because values.ts parses these formats. */
 export async function openLink(server: Server, host: Host, options: LinkOptions): Promise<Link> {
   const settings = ['-c TimeZone=UTC', '-c DateStyle=ISO,YMD', '-c bytea_output=hex']
   if (options.plans === 'once') settings.push('-c plan_cache_mode=force_generic_plan')
@@ -187,7 +187,10 @@ function createLink(client: Client, wire: Wire, server: Server, options: LinkOpt
   return link
 }
 
-/** Returns the error for statements in flight on a lost connection; `pg` gives its own errors no code. */
+/**
+ * Returns the error for statements in flight on a lost connection. A code is added if there is none, because errors of `pg` itself have no
+ * code.
+ */
 export const connectionLossError = (error: Error): Error =>
   (error as { code?: unknown }).code === undefined
     ? new ConnectionError('CONNECTION_CLOSED', 'The connection to the database was lost', error)

@@ -1,4 +1,4 @@
-/** LISTEN on one connection for all channels of a pool; it reconnects when the connection breaks. */
+/** Listens on one connection for all channels of a pool (LISTEN). It reconnects when the connection breaks. */
 import { sleep } from '../clock.ts'
 import { ConnectionError } from './errors.ts'
 import type { Server } from './hosts.ts'
@@ -9,7 +9,7 @@ export interface Listening {
   unlisten(): Promise<void>
 }
 
-/** Called with the process id of the server for the connection. */
+/** Called with the id of the server process for the connection. */
 export type OnListen = (processId: number | undefined) => void
 
 export interface Listener {
@@ -20,11 +20,13 @@ export interface Listener {
 interface Subscription {
   channel: string
   onPayload: (payload: string) => void
-  /** Called each time that listening starts; earlier notifications are lost. */
+  /** Called each time that listening starts. Notifications before that are lost. */
   onListen: OnListen
 }
 
-/** The interval of checks; without notifications a broken connection would stay unnoticed for hours. */
+/**
+ * The interval at which the connection is checked. Without checks and notifications, a broken connection would stay unnoticed for hours.
+ */
 const checkMs = 20_000
 const answerMs = 10_000
 
@@ -71,7 +73,7 @@ export function createListener(server: Server, options: LinkOptions): Listener {
         for (const { onListen } of restarted) onListen(link.processId())
         return
       } catch {
-        // The database is still unreachable; callers that send statements get that error.
+        // The database is still unreachable. Callers that send statements get that error themselves.
       }
     }
   }

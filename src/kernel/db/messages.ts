@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net'
 import type { Encoded } from './values.ts'
 
-/** An outgoing stream of messages. All data for the socket must go through it. */
+/** An outgoing stream of protocol messages. All data for the socket must go through it. */
 export interface Messages {
   parse(name: string, text: string, oids: readonly number[] | undefined): void
   bind(name: string, values: readonly Encoded[]): void
@@ -18,10 +18,10 @@ export interface Messages {
 }
 
 const chunkBytes = 64 * 1024
-/** Length of a text below which it is cheaper to reserve too much room than to compute its length in bytes. */
+/** For a text shorter than this, reserving too much room is cheaper than computing its length in bytes. */
 const longText = 4096
 
-/** Size from which rows of a COPY are sent from their own buffer instead of being copied. */
+/** From this size, rows of a COPY are sent from their own buffer instead of being copied. */
 const longContent = 16 * 1024
 
 const code = {
@@ -179,7 +179,7 @@ function writeText(output: Output, value: string) {
   output.end += output.chunk.write(value, output.end, 'utf8')
 }
 
-/** Writes a zero-terminated text; `writeText` has reserved the room for the zero. */
+/** Writes a zero-terminated text. `writeText` has already reserved the room for the zero. */
 function writeCString(output: Output, value: string) {
   writeText(output, value)
   output.chunk[output.end++] = 0
@@ -191,7 +191,7 @@ function writeBytes(output: Output, value: Buffer) {
   output.end += value.length
 }
 
-/** Reserves room for a length that is not known yet. Offsets count from `start`, because the chunk may be replaced. */
+/** Reserves room for a length that is not known yet. The returned offset counts from `start`, because the chunk may be replaced. */
 function reserveLength(output: Output): number {
   ensureRoom(output, 4)
   output.end += 4

@@ -1,4 +1,4 @@
-/** Connections that many callers share: statements are sent at once, and answers arrive in the same order. */
+/** Connections that many callers share. Statements are sent without waiting for earlier answers, and answers arrive in the same order. */
 import { monotonicMs } from '../clock.ts'
 import { DatabaseUseError } from './errors.ts'
 import { createGroup } from './group.ts'
@@ -13,10 +13,13 @@ export interface Pipelined {
   end(seconds: number): Promise<void>
 }
 
-/** Maximum number of statements on a connection. Further ones wait in the pool, where a broken connection does not affect them. */
+/**
+ * Maximum number of statements in flight on a connection. Further statements wait in the pool, where a broken connection does not affect
+ * them.
+ */
 const inFlightMax = 100
 
-/** Statements that change the state of a session, which would affect other callers on a shared connection. */
+/** Matches statements that change the state of a database session. On a shared connection, they would affect other callers. */
 const changesSession =
   /^\s*(?:begin|start|commit|rollback|abort|end|savepoint|release|set|reset|discard|listen|unlisten|declare)\b/i
 
@@ -29,10 +32,13 @@ function rejectSessionStatement({ text }: Statement) {
   checkedTexts.add(text)
 }
 
-/** A statement that takes longer than this counts as slow: no further ones are sent behind it if another connection is free of such. */
+/**
+ * A statement that runs longer than this counts as slow. No further statements are sent behind it if another connection has no slow
+ * statement.
+ */
 const slowMs = 5
 
-/** Returns a number that is greater for a connection on which a statement would wait longer. */
+/** Returns a number that is greater if a statement would wait longer on this connection. */
 const busynessOf = ({ inFlight, waitingSince }: Link, slowSince: number) =>
   inFlight > 0 && waitingSince < slowSince ? inFlight + inFlightMax : inFlight
 
@@ -45,7 +51,7 @@ export function createPipelined(server: Server, max: number, options: LinkOption
   })
 
   type Retry = (statement: Statement, answer: Answer<Rows>) => void
-  /** Sends the statement unprepared, because a plan that another caller prepares at the same time may fail as well. */
+  /** Sends the statement again, unprepared, because a plan that another caller prepares at the same time may be stale as well. */
   const retryUnprepared: Retry = (statement, answer) => send({ ...statement, unprepared: true }, answer, undefined)
 
   function removeLink(link: Link) {
@@ -53,7 +59,10 @@ export function createPipelined(server: Server, max: number, options: LinkOption
     if (index >= 0) openLinks.splice(index, 1)
   }
 
-  /** Returns the connection with the fewest statements in flight; one that has been waiting for a slow statement only if all do. */
+  /**
+   * Returns the connection with the fewest statements in flight. A connection that waits for a slow statement is chosen only if all
+   * connections do.
+   */
   function leastBusyLink(): Link | undefined {
     let best: Link | undefined
     let bestBusyness = Number.POSITIVE_INFINITY
@@ -93,7 +102,7 @@ export function createPipelined(server: Server, max: number, options: LinkOption
         drain()
       },
       (error) => {
-        // There is no other connection for the statements that wait.
+        // No other connection is left for the statements that wait.
         if (group.size === 0) for (const { answer } of waiting.splice(0)) answer.reject(error)
       },
     )

@@ -11,15 +11,17 @@ import { runText } from './statements.ts'
 import { plainBegin, runTransaction, type TransactionSql } from './transactions.ts'
 
 export interface PoolOptions {
-  /** Maximum number of connections: single statements share half of them, the others are for transactions. At least one of each. */
+  /**
+   * Maximum number of connections. Single statements share half of them; transactions use the others. There is at least one of each kind.
+   */
   max: number
   name?: string
   /**
-   * Plans each statement once per connection, whatever its values are. Use it only for statements with one good plan; planning takes
-   * a third of the time that a query for a page of results takes.
+   * Plans each statement once per connection, for any values. Use it only for statements with one good plan. Planning takes a third of the
+   * time of a query for a page of results.
    */
   plans?: 'once'
-  /** Time limit of a statement; beyond it the caller gets an error with code 57014. 0 means no limit. */
+  /** Time limit of a statement. A statement that exceeds it fails with code 57014. 0 means no limit. */
   statementSeconds?: number
 }
 
@@ -31,13 +33,13 @@ export interface Pool extends Sql {
   /** Runs `copy … from stdin`, and statements before it in the same text, as one transaction in two round trips. */
   copyIn: Runner['copyIn']
   /**
-   * Runs `copy … to stdout`, and statements before it in the same text, as one transaction. Returns the whole output, in blocks that
-   * begin and end with a row.
+   * Runs `copy … to stdout`, and statements before it in the same text, as one transaction. Returns the whole output in blocks, each of
+   * which begins and ends with a row.
    */
   copyOut(text: string): Promise<Buffer[]>
-  /** `onListen` is called when listening starts or restarts; earlier notifications are lost. */
+  /** `onListen` is called when listening starts or restarts. Notifications before that are lost. */
   listen(channel: string, onPayload: (payload: string) => void, onListen?: OnListen): ReturnType<Listener['listen']>
-  /** Waits for running statements, 5 seconds by default, then breaks the connections. */
+  /** Waits for running statements (5 seconds by default), then breaks the connections. */
   end(options?: { timeout?: number }): Promise<void>
 }
 
@@ -47,7 +49,7 @@ const toCamel = (column: string) => column.replace(/_([a-z0-9])/g, (_, letter: s
 const toSnake = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 const unchanged = (name: string) => name
 
-/** Connects to a database. Column names are snake_case there and camelCase here unless `translate` is false; values never change. */
+/** Connects to a database. Unless `translate` is false, snake_case column names become camelCase names. Values are never translated. */
 export const connect = (connection: ConnectionOptions, options: PoolOptions & { translate?: boolean }): Pool =>
   openPool(serverOf(connection), options)
 
@@ -65,7 +67,7 @@ export function openPool(server: Server, options: PoolOptions & { translate?: bo
   const exclusive = createExclusiveConnections(server, forTransactions, linkOptions)
   const listener = createListener(server, linkOptions)
 
-  /** Runs a text on a connection of its own. The text may contain a transaction, which must not stay open after a failure. */
+  /** Runs a text on a connection of its own. If the text opens a transaction and fails, the transaction must not stay open. */
   const onOwnConnection = <T>(work: (link: Link) => Promise<T>) =>
     exclusive.withLink(async (link) => {
       try {

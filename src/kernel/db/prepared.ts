@@ -11,7 +11,7 @@ export interface Field {
 export interface PreparedStatement {
   readonly text: StatementText
   readonly name: string
-  /** Set once the server has described the rows; PostgreSQL rejects the statement if its columns change. */
+  /** Set when the server has described the rows. It stays valid, because PostgreSQL rejects the statement if its columns change. */
   rowOf: RowOf | undefined
   recentlyUsed: boolean
 }
@@ -22,12 +22,15 @@ export interface Prepared {
   add(text: StatementText): PreparedStatement
   /** Removes a statement that failed while it was prepared, or whose tables changed. */
   remove(statement: PreparedStatement): void
-  /** Returns the names of statements to close on the server, each once. */
+  /** Returns the names of statements that must be closed on the server. Each name is returned once. */
   takeNamesToClose(): string[]
   describe(fields: readonly Field[]): RowOf
 }
 
-/** Maximum number of statements: queries of users and lists of varying length create new texts, and the server keeps 20 KB for each. */
+/**
+ * Maximum number of prepared statements. Queries of users and lists of varying length create new texts, and the server keeps 20 KB for
+ * each.
+ */
 const statementsMax = 256
 
 const noNames: string[] = []

@@ -1,6 +1,6 @@
 /**
- * Base of our queries for the client of `pg`. The client calls `submit` to send a query and `handle…` for its answers; in
- * pipeline mode it accepts only subclasses of its own Query.
+ * Base of our queries for the client of `pg`. The client calls `submit` to send a query, and the methods `handle…` with its answers. In
+ * pipeline mode, it accepts only subclasses of its own Query.
  */
 import { Query as PgQuery } from 'pg'
 import { monotonicMs } from '../clock.ts'
@@ -61,7 +61,7 @@ export const baseMethods = {
   },
 }
 
-/** Returns a constructor whose objects have these methods. It is ten times as fast as object literals with `__proto__`. */
+/** Returns a constructor whose objects have these methods. It is ten times as fast as an object literal with `__proto__`. */
 export function constructorOf<T, A extends unknown[]>(construct: (this: T, ...args: A) => void, methods: object) {
   construct.prototype = Object.assign(Object.create(PgQuery.prototype), methods)
   return construct as unknown as new (

@@ -1,4 +1,4 @@
-/** The tagged template `sql`: statements and fragments of statements, whose values are always parameters. */
+/** The tagged template `sql`. It creates statements and fragments of statements; values always become parameters. */
 import { LRUCache } from 'lru-cache'
 import { DatabaseUseError } from './errors.ts'
 import { type Encoded, encode, type Json, jsonOf, oidOf, type Value } from './values.ts'
@@ -6,14 +6,14 @@ import { type Encoded, encode, type Json, jsonOf, oidOf, type Value } from './va
 // biome-ignore lint/suspicious/noExplicitAny: stores know their columns, the compiler does not
 export type Row = Record<string, any>
 
-/** The rows of a statement; `count` is how many it found or changed. */
+/** The rows of a statement. `count` is the number of rows that it found or changed. */
 export type Rows<T extends readonly object[] = Row[]> = T & { count: number }
 
 /** A statement that runs when it is awaited, or a fragment of another statement. */
 export interface Pending<T extends readonly object[] = Row[]> extends Promise<Rows<T>> {
   /** Starts the statement without waiting for it. */
   execute(): this
-  /** For texts that are rarely repeated: the statement is not kept prepared on the connection. */
+  /** Does not keep the statement prepared on the connection. Use it for texts that are rarely repeated. */
   unprepared(): this
 }
 
@@ -21,8 +21,8 @@ export interface Pending<T extends readonly object[] = Row[]> extends Promise<Ro
 export type Fragment = Pending
 
 /**
- * Made by `sql(…)`. The keyword before it decides what it becomes: column names (`select`, `returning`), rows (`insert`),
- * assignments (`set`) or a list of values (`in`).
+ * The result of `sql(…)`. The keyword before it determines its meaning: column names (`select`, `returning`), rows (`insert`), assignments
+ * (`set`) or a list of values (`in`).
  */
 export interface Helper {
   readonly helperValue: string | object
@@ -30,16 +30,19 @@ export interface Helper {
 
 export type Parameter = Value | Fragment | Helper | readonly Fragment[]
 
-/** The pool or an open transaction. Store functions take it first, so that the caller decides on the transaction. */
+/** The pool or an open transaction. It is the first parameter of store functions, so that the caller decides on the transaction. */
 export interface Sql {
   <T extends readonly object[] = Row[]>(strings: TemplateStringsArray, ...values: readonly Parameter[]): Pending<T>
   (value: string | object): Helper
   json(value: unknown): Json
-  /** Runs SQL text of our own, never user input. Without `values` it may contain several statements, on its own connection. */
+  /**
+   * Runs SQL text of our own; it must never contain user input. Without `values`, the text may contain several statements and runs on a
+   * connection of its own.
+   */
   unsafe<T extends readonly object[] = Row[]>(text: string, values?: readonly Value[]): Pending<T>
 }
 
-/** Rows for `copy … from stdin`: complete, or in pieces. */
+/** Rows for `copy … from stdin`, complete or in pieces. */
 export type CopyContent = Buffer | AsyncIterable<Buffer>
 
 /** Executes statements: a pool, or the connection of a transaction. */
@@ -53,12 +56,12 @@ export interface Runner {
 /** Translates a name in JavaScript to a column name in SQL. */
 export type ToColumn = (name: string) => string
 
-/** A statement's text with its parameter types; one object for each combination, which is the key of prepared statements. */
+/** The text of a statement with its parameter types. There is one object for each combination; it is the key of the prepared statements. */
 export interface StatementText {
   readonly text: string
   /** Undefined if PostgreSQL infers all types. */
   readonly oids: readonly number[] | undefined
-  /** Statements with this text and other parameter types. */
+  /** The same text with other parameter types. */
   readonly others: Map<string, StatementText>
   lastUsed: StatementText
 }
@@ -74,7 +77,7 @@ interface PendingState {
   readonly toColumn: ToColumn
   readonly strings: readonly string[]
   readonly values: readonly unknown[]
-  /** True for `unsafe`, where `strings` has the whole text. */
+  /** True for `unsafe`, where `strings` contains the whole text. */
   readonly isRawText: boolean
   isUnprepared: boolean
   running: Promise<Rows> | undefined
@@ -120,7 +123,7 @@ const isPending = (value: unknown): value is PendingState =>
 const isHelper = (value: unknown): value is Helper =>
   typeof value === 'object' && value !== null && (value as Helper).helperValue !== undefined
 
-/** Compiles a statement. Without fragments and helpers, the text is cached by template and only the values are encoded. */
+/** Compiles a statement. If there are no fragments and helpers, the text is cached by template, and only the values are encoded. */
 function compile(pending: PendingState): Statement {
   const { values, isUnprepared } = pending
   const encoded: Encoded[] = new Array(values.length)
@@ -252,7 +255,7 @@ function lastKeyword(before: string): string | undefined {
   return last
 }
 
-/** Quotes a name; `a.b` is two names. */
+/** Quotes a name. `a.b` counts as two names. */
 const quoteIdentifier = (name: string) => `"${name.replaceAll('"', '""').replaceAll('.', '"."')}"`
 
 /** Constructs a pending statement; an object literal with `__proto__` takes ten times as long. */

@@ -9,19 +9,19 @@ import type { Row, Rows, Statement } from './sql.ts'
 interface PreparedQuery extends QueryState<Rows> {
   statement: Statement
   prepared: PreparedStatement | undefined
-  /** The statements that this query prepares; they are dropped if the query fails. */
+  /** The statements that this query prepares. They are dropped if the query fails. */
   parsed: PreparedStatement[]
   rowOf: RowOf | undefined
   /** Not named `rows`, because `pg` reads a property `rows` as its own option. */
   found: Row[]
   count: number
-  /** A statement that is sent first in the same message, such as `begin`; if it fails, ours is not executed. */
+  /** A statement that is sent first in the same message, such as `begin`. If it fails, the statement after it is not executed. */
   opening: Statement | undefined
   unansweredOpenings: number
   retry: ((statement: Statement, answer: Answer<Rows>) => void) | undefined
 }
 
-/** Sends a statement without Sync. `isNew` is true if this prepares it. */
+/** Sends a statement without Sync. The result `isNew` is true if this call prepares it. */
 export function prepareAndBind(
   { prepared, messages }: Link,
   statement: Statement,
@@ -92,7 +92,7 @@ const preparedMethods = {
 
 export interface StatementOptions {
   opening?: Statement
-  /** Runs the statement once more if its plan was stale. */
+  /** Called to run the statement once more if its plan was stale. */
   retry?: (statement: Statement, answer: Answer<Rows>) => void
 }
 
@@ -168,7 +168,7 @@ const TextQueryOf = constructorOf(function (
   this.tag = ''
 }, textMethods)
 
-/** Runs one or several statements without parameters; returns the rows and the command tag of the last one. */
+/** Runs one or several statements without parameters. Returns the rows and the command tag of the last statement. */
 export const runText = (link: Link, text: string): Promise<Rows & { tag: string }> =>
   new Promise((resolve, reject) => {
     link.send(new TextQueryOf(link, { resolve, reject }, text))

@@ -1,5 +1,5 @@
 /**
- * Runs a transaction on one connection. If its work ends without waiting for an answer, all statements are sent together (batch.ts).
+ * Runs a transaction on one connection. If the work ends without waiting for any answer, all statements are sent together (batch.ts).
  * Otherwise BEGIN is sent together with the first statement.
  */
 import { type BatchStep, runBatch } from './batch.ts'
@@ -10,20 +10,23 @@ import { createSql, type Rows, type Runner, type Sql, type Statement, type ToCol
 import { runStatement, runText } from './statements.ts'
 
 export interface TransactionSql extends Sql {
-  /** Runs work that is rolled back alone if it fails; the transaction can continue. */
+  /** Runs work in a savepoint. If the work fails, only the work is rolled back, and the transaction can continue. */
   savepoint<T>(work: (sql: TransactionSql) => Promise<T>): Promise<T>
-  /** Lifts the time limit of statements until the end of the transaction. */
+  /** Removes the time limit of statements until the end of the transaction. */
   withoutTimeLimit(): Promise<void>
 }
 
-/** Starts a transaction with the default mode. Other modes need BEGIN. */
+/** Starts a transaction with the default mode. Only such transactions can be sent without BEGIN. */
 export const plainBegin = 'begin'
 /** Statements that need BEGIN, or have no effect without it. */
 const needsBegin = /^\s*(?:set|lock|declare|savepoint|release|rollback)\b/i
 const isSingle = (text: string) => !text.includes(';')
 const noRows = (): Rows => Object.assign([], { count: 0 })
 
-/** Returns the rows if they are a Buffer; otherwise a function from which the copy reads them later. If `content` throws, that function throws the same error. */
+/**
+ * Returns the rows if they are a Buffer. Otherwise returns a function from which the copy reads them later. If `content` throws, that
+ * function throws the same error.
+ */
 function contentOf(content: Content): Buffer | Content {
   try {
     const rows = content()
@@ -38,7 +41,7 @@ type Content = Parameters<Runner['copyIn']>[1]
 
 const hasEndedText = 'The transaction of this statement has ended'
 
-/** A step, with the promise that its caller got. */
+/** A step, with the promise that the caller of the statement got. */
 interface UnsentStep {
   step: BatchStep
   answer: PromiseWithResolvers<Rows>
@@ -52,7 +55,7 @@ interface State {
   /** The statement that was sent together with BEGIN, or BEGIN itself. */
   first: Promise<unknown> | undefined
   hasBegun: boolean
-  /** The statements that are not sent yet, before the first one is sent. */
+  /** The statements that are kept back until the first statement is sent. */
   unsent: UnsentStep[]
   failure: unknown
   savepoints: number
@@ -100,9 +103,9 @@ export async function runTransaction<T>(
   }
 }
 
-/** Sends statements in the transaction, BEGIN with the first one. */
+/** Sends the statements of the transaction. BEGIN is sent together with the first one. */
 function createRunner(link: Link, state: State, begin: Statement): Runner {
-  /** Rejects if the transaction is over, because its connection may have another owner by now. */
+  /** Rejects if the transaction is over, because its connection may already have another owner. */
   function sendIfOpen<R>(send: () => Promise<R>): Promise<R> {
     if (link.lost) return Promise.reject(link.lost)
     if (state.isEnding) return Promise.reject(new DatabaseUseError(hasEndedText))
@@ -113,7 +116,9 @@ function createRunner(link: Link, state: State, begin: Statement): Runner {
     return sent
   }
 
-  /** Sends the first statement. Others wait for its answer: if BEGIN failed, they would be committed on their own. */
+  /**
+   * Sends the first statement. Other statements wait for its answer, because if BEGIN failed, each of them would be committed on its own.
+   */
   function sendFirst<R>(send: () => Promise<R>): Promise<R> {
     const sent = sendIfOpen(send)
     state.first = sent
@@ -136,10 +141,13 @@ function createRunner(link: Link, state: State, begin: Statement): Runner {
   function runNow(statement: Statement): Promise<Rows> {
     if (state.hasBegun) return sendIfOpen(() => runStatement(link, statement))
     if (state.first) return afterFirst(() => runStatement(link, statement))
-    // The statement is sent in one message with BEGIN: if BEGIN fails, the server skips it.
+    // The statement is sent in one message with BEGIN. If BEGIN fails, the server skips the statement.
     return sendFirst(() => runStatement(link, statement, { opening: begin }))
   }
-  /** Keeps a step until the work ends, or until the end of this turn of the event loop: then the work waits for something. */
+  /**
+   * Keeps a step unsent until the work ends. If the work is still running at the end of this turn of the event loop, it waits for an
+   * answer, so the steps are sent.
+   */
   function keepUnsent(step: BatchStep): Promise<Rows> {
     const answer = Promise.withResolvers<Rows>()
     if (state.unsent.push({ step, answer }) === 1) process.nextTick(sendUnsent)
@@ -157,7 +165,9 @@ function createRunner(link: Link, state: State, begin: Statement): Runner {
   }
   const mayKeep = () => state.first === undefined && begin.text.text === plainBegin
 
-  /** Keeps a failed statement that the caller does not await from being an unhandled rejection; COMMIT reports its error. */
+  /**
+   * Issues a statement. If the caller does not await it and it fails, there is no unhandled rejection, because COMMIT reports the error.
+   */
   function issueStatement<R>(issue: () => Promise<R>): Promise<R> {
     if (!state.isOpen) return Promise.reject(link.lost ?? new DatabaseUseError(hasEndedText))
     const sent = issue()
@@ -232,9 +242,9 @@ async function sendBatch(link: Link, state: State) {
   }
 }
 
-/** Commits. If a statement has failed, PostgreSQL answers COMMIT with ROLLBACK and without an error. */
+/** Commits. If a statement has failed, PostgreSQL answers COMMIT with the tag ROLLBACK and without an error. */
 async function commit(link: Link, state: State) {
-  // Statements that wait for the answer to BEGIN are sent before COMMIT.
+  // Statements that wait for the answer to BEGIN must be sent before COMMIT.
   await state.first
   state.isEnding = true
   const { tag } = await runText(link, 'commit')

@@ -20,8 +20,8 @@ export function jsonOf(value: unknown): Json {
 }
 
 /**
- * Returns the type to pass to PostgreSQL; 0 lets PostgreSQL infer it. Without a type, a date in `${date} - interval '1 day'`
- * would be taken for an interval.
+ * Returns the type to pass to PostgreSQL; 0 lets PostgreSQL infer it. Without a type, PostgreSQL would take the date in `${date} - interval
+ * '1 day'` for an interval.
  */
 export function oidOf(value: unknown): number {
   switch (typeof value) {
@@ -98,7 +98,9 @@ export type Parser = (text: string) => unknown
 
 const toBoolean: Parser = (text) => text === 't'
 const toBytes: Parser = (text) => Buffer.from(text.slice(2), 'hex')
-/** Parses `2031-01-02 03:04:05.678+00`, as PostgreSQL prints it in UTC; six times as fast as the runtime's parser. */
+/**
+ * Parses `2031-01-02 03:04:05.678+00`, the format in which PostgreSQL prints UTC times. It is six times as fast as JavaScript's own parser.
+ */
 const toDate: Parser = (text) => {
   if (text.charCodeAt(4) !== 0x2d || text.charCodeAt(10) !== 0x20 || !text.endsWith('+00')) return new Date(text)
   const twoDigits = (at: number) => (text.charCodeAt(at) - 48) * 10 + text.charCodeAt(at + 1) - 48
@@ -113,7 +115,10 @@ const toDate: Parser = (text) => {
 const toJson: Parser = (text) => JSON.parse(text)
 const unchanged: Parser = (text) => text
 
-/** Columns of these types are parsed, all others stay text. bigint columns contain counts and sizes far below 2^53. */
+/**
+ * Columns of these types are parsed; all others stay text. bigint columns are parsed as numbers, because they contain counts and sizes far
+ * below 2^53.
+ */
 const scalars: [parser: Parser, ...oids: number[]][] = [
   [toBoolean, 16],
   [toBytes, 17],
@@ -155,7 +160,7 @@ for (const [array, element] of arrays) {
   parsers.set(array, (text) => parseArray(text, parseElement))
 }
 
-/** Returns undefined if the column stays text. */
+/** Returns the parser of a type; undefined if the column stays text. */
 export const parserOf = (oid: number): Parser | undefined => parsers.get(oid)
 
 /** Parses PostgreSQL's text of an array: `{1,NULL,"a \"b\"",{…}}`, preceded by its bounds if they do not start at 1. */

@@ -6,8 +6,8 @@ import { dirname, join, resolve } from 'node:path'
 export type Account = { uid: number; gid: number }
 
 /**
- * Chooses the account for the server; undefined means the platform's own. PostgreSQL refuses to run as root, so root uses the
- * owner of an existing database, then `postgres`, then `nobody`.
+ * Chooses the account for the server; undefined means the account of the platform. PostgreSQL refuses to run as root. Root therefore uses
+ * the owner of an existing database, then `postgres`, then `nobody`.
  */
 export function chooseAccount(cluster: string): Account | undefined {
   const ownUid = process.getuid?.()
@@ -24,7 +24,7 @@ export function chooseAccount(cluster: string): Account | undefined {
   const accounts = readFileSync('/etc/passwd', 'utf8').split('\n')
   for (const name of ['postgres', '_postgres', 'nobody']) {
     const fields = accounts.find((line) => line.startsWith(`${name}:`))?.split(':')
-    // `| 0` converts macOS's uid of nobody, 4294967294, to -2, as Node expects it.
+    // On macOS, the uid of nobody is 4294967294. `| 0` converts it to -2, as Node expects.
     if (fields && Number(fields[2]) !== 0) return { uid: Number(fields[2]) | 0, gid: Number(fields[3]) | 0 }
   }
   throw new Error(
@@ -37,7 +37,7 @@ export function changeOwner(path: string, account: Account | undefined): void {
   if (!account) return
   const status = lstatSync(path)
   try {
-    // Does not follow symbolic links: the account could have linked to a file of root.
+    // Symbolic links are not followed, because the account could have created a link to a file of root.
     lchownSync(path, account.uid, account.gid)
   } catch (cause) {
     throw new Error(`PostgreSQL refuses to run as root, and ${path} cannot be given to uid ${account.uid}.`, { cause })
@@ -45,7 +45,7 @@ export function changeOwner(path: string, account: Account | undefined): void {
   if (status.isDirectory()) for (const name of readdirSync(path)) changeOwner(join(path, name), account)
 }
 
-/** Returns whether the account can enter every parent directory and has the permission `bits` (read and execute) on the path. */
+/** Returns whether the account can enter every parent directory and has the permissions `bits` on the path (5: read and execute). */
 export function canReach(path: string, account: Account | undefined, bits = 5): boolean {
   if (!account) return true
   const status = statSync(path, { throwIfNoEntry: false })

@@ -27,7 +27,7 @@ export type Binaries = { initdb: string; postgres: string; major: string }
  */
 export function locateBinaries(account: Account | undefined, privateDirectory: string): Binaries {
   const { native, version } = locatePackage()
-  // The package creates its library links in an install script, which `--ignore-scripts` and npm's defaults may skip.
+  // The package creates its library links in an install script. `--ignore-scripts` and npm's defaults may skip that script.
   const usable = createLinks(native) && pathsToProbe(native).every((path) => canReach(path, account))
   const root = usable ? native : copyPrograms(native, version, account, privateDirectory)
   return {
@@ -55,7 +55,7 @@ function locatePackage(): { native: string; version: string } {
   return { native: join(folder, 'native'), version }
 }
 
-/** Returns the paths to check: a restrictive umask at installation or a closed parent directory affects at least one of them. */
+/** Returns the paths to check. If a restrictive umask or a closed parent directory blocks access, it blocks at least one of them. */
 function pathsToProbe(native: string): string[] {
   return ['bin/initdb', 'bin/postgres', 'lib', 'share/postgresql'].map((path) => join(native, path))
 }
@@ -78,14 +78,14 @@ function createLinks(native: string): boolean {
   }
 }
 
-/** Reads the package's list of links. Both paths are relative to the package and, so far, in the same folder. */
+/** Reads the package's list of links. Both paths are relative to the package; so far, they are always in the same folder. */
 function libraryLinks(native: string): { source: string; target: string }[] {
   return JSON.parse(readFileSync(join(native, 'pg-symlinks.json'), 'utf8'))
 }
 
 /**
- * Copies the programs if the account cannot reach the package (below /root) or the links cannot be written (read-only
- * node_modules). With an account, all data directories share the copy. It is complete or absent, and safe to delete.
+ * Copies the programs if the account cannot reach the package (below /root) or the links cannot be written (read-only node_modules). If
+ * there is an account, all data directories share the copy. The copy is either complete or absent, and can be deleted safely.
  */
 function copyPrograms(native: string, version: string, account: Account | undefined, privateDirectory: string): string {
   const failures: string[] = []
@@ -96,7 +96,7 @@ function copyPrograms(native: string, version: string, account: Account | undefi
     try {
       mkdirSync(base, { recursive: true })
       const status = lstatSync(base)
-      // In /tmp another user could have created the directory, with programs of their own.
+      // In /tmp, another user could have created the directory with programs of their own.
       if (!status.isDirectory() || status.uid !== process.getuid?.() || status.mode & 0o022)
         throw new Error('not owned by this user, or writable by others')
       if (account) chmodSync(base, 0o755)
@@ -116,7 +116,7 @@ function replaceCopy(native: string, target: string): void {
   const partial = mkdtempSync(`${target}.partial-`)
   const now = statSync(partial).mtimeMs
   for (const name of readdirSync(dirname(target)).filter((name) => name.startsWith(`${basename(target)}.partial-`))) {
-    // Another process may be copying right now; a copy older than an hour was interrupted.
+    // Another process may be copying at this moment. A copy that was begun more than an hour ago was interrupted.
     const path = join(dirname(target), name)
     const createdAt = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? now
     if (now - createdAt > 3600_000) rmSync(path, { recursive: true, force: true })
@@ -130,7 +130,8 @@ function replaceCopy(native: string, target: string): void {
     try {
       renameSync(partial, target)
     } catch (error) {
-      // The target exists: it is another process's complete copy, perhaps in use, or a broken one. Only a broken one is replaced.
+      // The target exists. It is either a complete copy by another process, which may be in use, or a broken copy. Only a broken copy is
+      // replaced.
       if (isSameTree(native, target)) return
       if (!existsSync(target)) throw error
       rmSync(target, { recursive: true, force: true })
@@ -158,7 +159,10 @@ function copyFiles(from: string, to: string): void {
   }
 }
 
-/** Compares sizes, because after a power failure a copied file may exist but be empty. */
+/**
+ * Returns whether both trees have the same files with the same sizes. Sizes are compared, because after a power failure a copied file may
+ * be empty.
+ */
 function isSameTree(from: string, to: string): boolean {
   return readdirSync(from, { withFileTypes: true }).every((entry) => {
     if (isLinkerFile(entry.name)) return true

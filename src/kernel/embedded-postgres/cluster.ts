@@ -18,7 +18,7 @@ import { type Account, changeOwner } from './account.ts'
 import type { Binaries } from './binaries.ts'
 import { eachLine, exitCodeOf, hasProc, launch, pathForServer } from './launch.ts'
 
-/** For administration through the local socket only; the platform uses the role in owner.ts. */
+/** The role for administration through the local socket. The platform itself uses the role in owner.ts. */
 export const superuser = 'waypost'
 
 /** Returns the paths of an embedded server's files. */
@@ -36,7 +36,7 @@ export function layout(directory: string) {
 }
 
 /**
- * Chooses where the database is created: in the data directory, except for root on systems without /proc (macOS). There it is below
+ * Chooses where the database is created. That is the data directory, except for root on systems without /proc (macOS). There it is below
  * /var/db, which the server's account can reach, and the data directory records its path (README.md).
  */
 export function chooseLocation(directory: string): void {
@@ -74,7 +74,7 @@ export async function createCluster(
   const secret = randomBytes(24).toString('base64url')
   const passwordForInitdb = join(scratch, 'password')
   writeDurably(layout(directory).password, secret)
-  // `wx` does not follow a link that the account could have placed in its directory.
+  // The flag `wx` does not follow a link that the account could have placed in its directory.
   writeFileSync(passwordForInitdb, secret, { mode: 0o600, flag: 'wx' })
   changeOwner(passwordForInitdb, account)
 
@@ -87,7 +87,7 @@ export async function createCluster(
       `--pwfile=${passwordForInitdb}`,
       '--auth=scram-sha-256',
       '--encoding=UTF8',
-      // The built-in provider sorts by code point, knows Unicode's letters, and does not depend on the machine's libc.
+      // The built-in locale provider sorts by code point, handles the letters of Unicode, and does not depend on the machine's libc.
       '--locale-provider=builtin',
       '--builtin-locale=C.UTF-8',
       '--locale=C',
@@ -108,8 +108,8 @@ export async function createCluster(
 }
 
 /**
- * Removes partial databases of interrupted starts. A surviving initdb may still be writing into one, which can make the
- * removal fail; then the next start removes it.
+ * Removes partial databases of interrupted starts. If an initdb process survived, it may still write into such a database and make the
+ * removal fail. Then the next start removes it.
  */
 export function removePartialClusters(cluster: string): void {
   const prefix = `${basename(cluster)}.partial-`
@@ -121,7 +121,7 @@ export function removePartialClusters(cluster: string): void {
   }
 }
 
-/** Gives a database that root has restored from a copy to the account, which could not read it otherwise. */
+/** Changes the owner of a database that root has restored from a copy, because otherwise the server's account could not read it. */
 export function adoptCluster(cluster: string, account: Account | undefined): void {
   if (account && statSync(cluster).uid !== account.uid) changeOwner(cluster, account)
 }

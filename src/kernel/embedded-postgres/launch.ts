@@ -4,12 +4,13 @@ import { constants } from 'node:os'
 import { createInterface } from 'node:readline'
 import type { Account } from './account.ts'
 
-// A fixed environment: HOME=/root breaks the server of another user, LANG changes its messages, PG* its settings.
+// The environment is fixed: HOME=/root breaks a server that runs as another user, LANG changes its messages, and PG* variables change its
+// settings.
 const environment = { LC_ALL: 'C', TZ: 'UTC', PATH: '/usr/bin:/bin:/usr/sbin:/sbin' }
 
 /**
- * Returns the path by which the server opens its directory. The server's account cannot enter a path below a closed directory such
- * as /root, but a process may always use its working directory: /proc/self/cwd (README.md).
+ * Returns the path by which the server opens its directory. The server's account cannot enter a path below a closed directory such as
+ * /root. A process may always use its working directory, however: /proc/self/cwd (README.md).
  */
 export function pathForServer(directory: string, account: Account | undefined): string {
   return account && hasProc ? '/proc/self/cwd' : directory
@@ -23,7 +24,7 @@ export function launch(program: string, args: string[], cwd: string, account: Ac
   return spawn(program, args, { ...user, cwd, env: environment, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
 }
 
-/** Resolves with the exit code; after signal n with 128 + n, as in a shell. */
+/** Resolves with the exit code. After signal n, the code is 128 + n, as in a shell. */
 export function exitCodeOf(child: ChildProcess): Promise<number> {
   return new Promise((resolve, reject) => {
     child.once('error', (cause) =>
@@ -35,7 +36,7 @@ export function exitCodeOf(child: ChildProcess): Promise<number> {
         ),
       ),
     )
-    // Waits for 'close' rather than 'exit', because the last lines on stderr give the reason.
+    // The event is 'close' and not 'exit', because the last lines on stderr contain the reason.
     child.once('close', (code, signal) => resolve(code ?? 128 + (signal ? constants.signals[signal] : 0)))
   })
 }
@@ -45,8 +46,8 @@ export function eachLine(child: ChildProcess, onLine: (line: string) => void): v
 }
 
 /**
- * Starts a guard that stops the server if the platform is killed: a shell that waits for the end of a pipe, which only the platform
- * holds open. Without it, killed platforms that are never started again would leave their servers running.
+ * Starts a guard that stops the server if the platform is killed. The guard is a shell that waits for the end of a pipe that only the
+ * platform holds open. Without it, the server of a killed platform would run until the platform is started again.
  */
 export function startGuard(pid: number, account: Account | undefined): ChildProcess {
   const user = account ? { uid: account.uid, gid: account.gid } : {}

@@ -5,8 +5,8 @@ const droppedSeverities = new Set(['DEBUG1', 'DEBUG2', 'DEBUG3', 'DEBUG4', 'DEBU
 const crash = /was terminated by signal|terminating any other active server processes|reinitializing|immediate shutdown/
 
 /**
- * Passes on lines of the server's log from WARNING upwards, and those about crashes. Errors in client sessions are left out, because the
- * client gets them; errors of the server's own processes (autovacuum, checkpointer) are kept.
+ * Passes on lines of the server's log from WARNING upwards, and lines about crashes. Errors in client sessions are left out, because the
+ * client gets them. Errors of the server's own processes (autovacuum, checkpointer) are kept.
  */
 export function logFilter(log: (line: string) => void): (line: string) => void {
   let isPassed = true

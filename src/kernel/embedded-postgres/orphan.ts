@@ -5,8 +5,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { hasProc } from './launch.ts'
 
 /**
- * Returns an argument that identifies the server of exactly this directory on its command line. It has the inode, because a
- * directory may be renamed while the server runs, and a copy of the directory has the same postmaster.pid (README.md).
+ * Returns an argument on the server's command line that identifies the server of exactly this directory. It contains the inode, because a
+ * directory may be renamed while the server runs, and a copy of the directory contains the same postmaster.pid (README.md).
  */
 export function clusterArgument(cluster: string): string {
   return `waypost.cluster=${statSync(cluster, { bigint: true }).ino}`
@@ -31,8 +31,8 @@ export async function stopOrphan(cluster: string): Promise<void> {
         `The PostgreSQL server of a killed platform in ${cluster} (pid ${pid}) does not stop; stop it with kill -QUIT ${pid}.`,
       )
   }
-  // The pid is now free or belongs to another process, which PostgreSQL would mistake for a server. If we misjudged it,
-  // PostgreSQL still refuses a directory whose shared memory is in use.
+  // The pid is now free or belongs to another process, which PostgreSQL would mistake for a server. If this is wrong and a server still
+  // runs, PostgreSQL refuses to start, because the shared memory of the directory is in use.
   rmSync(file, { force: true })
 }
 
@@ -49,7 +49,7 @@ function isServer(pid: number, argument: string): boolean {
   return commandLine(pid).includes(argument)
 }
 
-/** Returns the arguments of a process; empty for a zombie. */
+/** Returns the arguments of a process; none for a zombie. */
 function commandLine(pid: number): string[] {
   try {
     if (hasProc) return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')

@@ -10,18 +10,21 @@ import type { PostgresConnection } from './connection.ts'
 
 export const owner = 'waypost_owner'
 
-/** Returns undefined if the directory was last used by a Waypost that connected as superuser; the next start creates the role. */
+/**
+ * Returns the password of the role. It is undefined if the directory was last used by a Waypost version that connected as superuser. The
+ * next start creates the role.
+ */
 export function readOwnerPassword(directory: string): string | undefined {
   const { ownerPassword } = layout(directory)
   return existsSync(ownerPassword) ? readFileSync(ownerPassword, 'utf8').trim() : undefined
 }
 
-/** Statements in one transaction, limited because each ALTER holds locks until its end. */
+/** Number of statements in one transaction. It is limited, because each ALTER holds locks until the transaction ends. */
 const statementsPerTransaction = 100
 
 /**
- * Creates the role and gives it everything that the superuser owns: all objects of a directory that an older Waypost used. If
- * interrupted, the next start finishes it.
+ * Creates the role, and makes it the owner of everything that the superuser owns. In a directory that an older Waypost used, these are all
+ * objects. If this is interrupted, the next start finishes it.
  */
 export async function ensureOwner(directory: string, administration: PostgresConnection): Promise<void> {
   const { default: pg } = await import('pg')
@@ -44,7 +47,7 @@ export async function ensureOwner(directory: string, administration: PostgresCon
   }
 }
 
-/** Creates the role and writes its password last; without the password file the next start creates a new one. */
+/** Creates the role, then writes its password. If the password file is missing, the next start sets a new password. */
 async function createRole(client: Client, command: 'create' | 'alter', directory: string) {
   const secret = randomBytes(24).toString('base64url')
   const attributes = `login nosuperuser nocreatedb nocreaterole noreplication nobypassrls password '${secret}'`
@@ -53,8 +56,8 @@ async function createRole(client: Client, command: 'create' | 'alter', directory
 }
 
 /**
- * Returns an ALTER … OWNER statement for each object that belongs to another role. Sequences of columns, row types and indexes
- * follow their tables; objects of an extension belong to the extension.
+ * Returns an ALTER … OWNER statement for each object that belongs to another role. Sequences of columns, row types and indexes get the
+ * owner of their tables. Objects of an extension belong to the extension.
  */
 const foreignOwnership = `
   with role as (select oid, rolname from pg_roles where rolname = $1),

@@ -5,8 +5,8 @@ const pauseMs = 500
 const pauseMaxMs = 5000
 
 /**
- * Starts the server, and restarts it whenever it exits by itself, for example when memory or disk space runs out. Connections are refused
- * until it runs again.
+ * Starts the server, and restarts it whenever it exits on its own, for example because memory or disk space ran out. Connections are
+ * refused until it runs again.
  */
 export async function startWithRestarts(start: () => Promise<Server>, log: (line: string) => void): Promise<Server> {
   let server = await start()

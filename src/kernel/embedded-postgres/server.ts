@@ -31,7 +31,7 @@ async function attempt({ cluster, binaries, account, settings, log }: ServerOpti
   const child = launch(binaries.postgres, args, cluster, account)
   const exitCode = exitCodeOf(child)
 
-  // Lines until the server is ready explain a failed start, later lines go to the log, and lines during the stop are dropped.
+  // Lines before the server is ready explain a failed start. Later lines go to the log. Lines during the stop are dropped.
   const startupLines: string[] = []
   let onLine: (line: string) => unknown = (line) => startupLines.push(line)
   const filtered = logFilter((line) => onLine(line))
@@ -71,7 +71,7 @@ async function attempt({ cluster, binaries, account, settings, log }: ServerOpti
   }
 }
 
-// Fast shutdown (with a checkpoint), immediate shutdown (the next start recovers from the WAL), kill.
+// The signals mean: fast shutdown with a checkpoint; immediate shutdown, after which the next start recovers from the WAL; kill.
 const stopSignals = [
   ['SIGINT', 6000],
   ['SIGQUIT', 1500],

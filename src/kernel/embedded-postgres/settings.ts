@@ -2,7 +2,7 @@ import { totalmem } from 'node:os'
 
 const MiB = 1024 * 1024
 
-/** Returns the server's settings. They are passed on its command line, so that they always match this version. */
+/** Returns the server's settings. They are passed on the command line, so that they always match this version of Waypost. */
 export function settings(socketDirectory: string, memoryBytes = availableMemory()): Record<string, string | number> {
   return {
     listen_addresses: '',
@@ -12,7 +12,7 @@ export function settings(socketDirectory: string, memoryBytes = availableMemory(
     max_connections: 100,
 
     shared_buffers: `${sharedBuffersMiB(memoryBytes)}MB`,
-    // Keeps the write-ahead log below 1 GB on disk: a checkpoint begins at about half of this.
+    // This keeps the write-ahead log below 1 GB on disk. A checkpoint begins at about half of this size.
     max_wal_size: '768MB',
     jit: 'off',
     fsync: 'on',
@@ -20,17 +20,18 @@ export function settings(socketDirectory: string, memoryBytes = availableMemory(
     synchronous_commit: 'on',
     autovacuum: 'on',
 
-    // An embedded server has no replicas: a load of 2M rows takes 7.3 s instead of 8.9 s, with one process less.
+    // An embedded server has no replicas. With these settings, a load of 2M rows takes 7.3 s instead of 8.9 s, and the server has one
+    // process less.
     wal_level: 'minimal',
     max_wal_senders: 0,
     max_logical_replication_workers: 0,
-    // `sync` is as fast as `worker` in our benchmarks (loads, commits, scans), and needs three processes and 1 MB less.
+    // In our benchmarks (loads, commits, scans), `sync` is as fast as `worker`. It needs three processes less and 1 MB less memory.
     io_method: 'sync',
-    // Less memory in an idle server: 8 MB and 1.5 MB below the defaults, which are made for larger machines.
+    // These values save 8 MB and 1.5 MB in an idle server. The defaults are made for larger machines.
     wal_buffers: '8MB',
     io_max_concurrency: 8,
 
-    // Logs only what an operator needs, without data from statements: see log.ts.
+    // The server logs only what an operator needs, without data from statements (log.ts).
     logging_collector: 'off',
     log_destination: 'stderr',
     log_line_prefix: '%b: ',
@@ -42,7 +43,7 @@ export function settings(socketDirectory: string, memoryBytes = availableMemory(
 }
 
 /**
- * Returns a quarter of the memory, from 32 to 512 MiB. PostgreSQL allocates buffer headers at the start: an idle server takes 24 MB
+ * Returns a quarter of the memory, between 32 and 512 MiB. PostgreSQL allocates buffer headers at the start, so an idle server takes 24 MB
  * with 32 MiB and 49 MB with 512 MiB. Beyond 512 MiB, the file cache of the system is as fast.
  */
 function sharedBuffersMiB(memoryBytes: number): number {
@@ -50,6 +51,6 @@ function sharedBuffersMiB(memoryBytes: number): number {
 }
 
 function availableMemory(): number {
-  // constrainedMemory is a container's limit; 0 or a huge number without one.
+  // constrainedMemory is the memory limit of a container. Without a limit, it is 0 or a huge number.
   return Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY)
 }

@@ -9,8 +9,8 @@ export const port = 5432
 const prefix = 'waypost-'
 
 /**
- * Creates a directory for the socket that only the server's account and root can enter. It is not in the data directory, because a
- * socket's path has at most 103 bytes (107 on Linux); the data directory records its path.
+ * Creates a directory for the socket that only the server's account and root can enter. The path of a socket has at most 103 bytes (107 on
+ * Linux), so the directory is not in the data directory. The data directory records its path.
  */
 export function createSocketDirectory(account: Account | undefined): string {
   for (const parent of ['/tmp', tmpdir()]) {
@@ -30,7 +30,10 @@ export function removeSocketDirectory(directory: string | undefined): void {
   if (directory && basename(directory).startsWith(prefix)) rmSync(directory, { recursive: true, force: true })
 }
 
-/** Removes the socket and lock files of a dead server: another process may have its pid now, and would be mistaken for it. */
+/**
+ * Removes the socket and lock files of a dead server. Another process may have its pid now, and PostgreSQL would mistake that process for
+ * the server.
+ */
 export function removeSockets(directory: string): void {
   for (const name of readdirSync(directory)) rmSync(join(directory, name), { force: true })
 }

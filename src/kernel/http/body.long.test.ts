@@ -171,7 +171,7 @@ suite('the parser agrees with the slow reference parser on random JSON', () => {
       .map(([gap, rows]) => `{${rows.map(([key, inner]) => `${gap}${key}${gap}:${gap}${inner}`).join(',')}${gap}}`),
   }))
 
-  /** With several wrong numbers the parsers may name different ones, because V8 puts members with numeric names first. */
+  /** If a text has several wrong numbers, the two parsers may name different ones, because V8 puts members with numeric names first. */
   const isCut = (result: unknown) =>
     typeof result === 'string' && result.endsWith('is not a number that can be kept exactly')
 

@@ -1,4 +1,4 @@
-/** Parses JSON bodies: requires UTF-8, limits depth and cost, and rejects what PostgreSQL cannot store and `__proto__`. */
+/** Parses JSON bodies. Requires UTF-8 and limits depth and cost. Rejects `__proto__` and texts that PostgreSQL cannot store. */
 import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance } from 'fastify'
 import { InvalidRequest, invalidField, UnsupportedEncoding } from '../errors.ts'
@@ -13,7 +13,9 @@ import {
 } from './json-scan.ts'
 
 export const bodyLimitBytes = 1024 * 1024
-/** Limit for bodies with declared fields; `anyJson` bodies may use `bodyLimitBytes`. Routes override it with `bodyBytesMax`. */
+/**
+ * Maximum size of bodies with declared fields. `anyJson` bodies may have `bodyLimitBytes`. Routes override the maximum with `bodyBytesMax`.
+ */
 const namedFieldsBytes = 256 * 1024
 
 export const bodyLimitOf = ({
@@ -35,11 +37,14 @@ const protoName =
 const unstorableText = 'expected text without NUL and lone surrogates'
 const isUnstorable = (text: string) => !text.isWellFormed() || text.includes('\0')
 
-/** Whether the key `__proto__` is allowed, as in data that users define. `inside` allows it everywhere except in the outermost object. */
+/**
+ * Whether the key `__proto__` is allowed, as in data that users define. With `inside`, it is allowed everywhere except in the outermost
+ * object.
+ */
 type PlainData = boolean | 'inside'
 
 interface Flaw {
-  /** Innermost key first. */
+  /** The keys from the value to the root; the innermost key is first. */
   path: string[]
   problem: string
 }
@@ -70,8 +75,8 @@ const prependKey = (key: string, { path, problem }: Flaw): Flaw => ({ path: [...
 const pathOf = ({ path }: Flaw) => path.reduceRight((outer, key) => (outer === '' ? key : `${outer}.${key}`), '')
 
 /**
- * Returns the first of these numbers that the parsed value contains. Returns undefined if later members of the same
- * name have replaced all of them.
+ * Returns the first of these numbers that the parsed value contains. Returns undefined if it contains none, because later members of the
+ * same name have replaced them.
  */
 function findNumber(value: unknown, numbers: Set<number>): number | undefined {
   if (typeof value === 'number') return numbers.has(value) ? value : undefined
@@ -87,7 +92,7 @@ interface ParseOptions {
   plainData?: PlainData
   /** Name of the whole text in error messages. */
   part?: string
-  /** Rounds an integer that a double cannot represent to the nearest one that it can. */
+  /** Rounds an integer that a double cannot represent to the nearest double. */
   roundIntegers?: boolean
 }
 
@@ -116,7 +121,7 @@ export function parseJson(
     throw InvalidRequest({ problem: `${part}: malformed JSON, ${(error as Error).message}` })
   }
   if (flaws && flaws.unstorableNumbers.length > 0) rejectUnstorableNumbers(value, bytes, flaws.unstorableNumbers, part)
-  // NUL and lone surrogates can only come from an escape, so texts without one need no search.
+  // NUL and lone surrogates can only be written as escapes, so texts without escapes need no search.
   if (flaws?.badEscape || (plainData !== true && protoName.test(text))) {
     const flaw = findFlaw(value, plainData)
     if (flaw) throw invalidField(fieldIn(part, pathOf(flaw)), flaw.problem)
@@ -124,10 +129,10 @@ export function parseJson(
   return value
 }
 
-/** The parts that are a whole request or a whole message of a device. Names of their fields need no prefix. */
+/** Parts that are a whole request or a whole device message. Field names inside them get no prefix in error messages. */
 const wholeParts = new Set(['body', 'payload'])
 
-/** Returns the name of a field for error messages. JSON inside a field of the body has the name of that field in front. */
+/** Returns the name of a field for error messages. For JSON inside a field of the body, the name of that field is put in front. */
 const fieldIn = (part: string, path: string) => (path === '' ? part : wholeParts.has(part) ? path : `${part}.${path}`)
 
 const tooExpensive = (part: string) =>
@@ -150,7 +155,7 @@ function rejectUnstorableNumbers(value: unknown, bytes: Buffer, positions: numbe
   )
 }
 
-/** A compressed body would be reported as malformed JSON. */
+/** Rejects compressed bodies, which would otherwise be reported as malformed JSON. */
 function rejectCompressed(given: string | undefined) {
   if (given !== undefined && given !== '' && given.toLowerCase() !== 'identity') throw UnsupportedEncoding({ given })
 }

@@ -1,9 +1,9 @@
-/** Builds `components.schemas` of the API reference: a shape with a title is written once, and referred to elsewhere. */
+/** Builds `components.schemas` of the API reference. A shape with a title is written once, and referenced wherever it is used. */
 import { asDeclared, type TSchema } from '../schema.ts'
 
 type Schema = Record<string, unknown>
 
-/** Keywords whose value is a schema, a list of schemas, or schemas by name; the values of other keywords are copied. */
+/** Keywords whose value is a schema, a list of schemas, or an object with schemas. The values of other keywords are copied. */
 const schemaKeywords = new Set([
   'items',
   'additionalProperties',
@@ -77,7 +77,7 @@ export type Components = ReturnType<typeof createComponents>
 
 const isSchema = (value: unknown): value is Schema => typeof value === 'object' && value !== null
 
-/** Returns the fields that a caller has to send; the server fills in those with a default. */
+/** Returns the fields that a caller must send. Fields with a default are not among them. */
 export function requiredFields(schema: Schema): string[] {
   const { properties = {}, required = [] } = schema as { properties?: Record<string, Schema>; required?: string[] }
   return required.filter((name) => properties[name]?.default === undefined)

@@ -52,7 +52,7 @@ const sample = defineService({
               reply,
               Readable.from(
                 (async function* () {
-                  // The bytes are random, so that compressed bytes are sent before the failure.
+                  // The bytes are random, so that compressed output is sent before the failure.
                   for (let n = 0; n < 10; n++) yield randomBytes(100_000).toString('base64')
                   throw new Error('source failed')
                 })(),

@@ -8,19 +8,19 @@ type Encoding = 'br' | 'gzip'
 type Done = (error: Error | null, payload?: unknown) => void
 
 export interface Compression {
-  /** Hook for `onSend` of routes. It uses a callback, because most responses are small and a promise for each is measurable. */
+  /** Hook for `onSend` of routes. It uses a callback, because most responses are small, and a promise for each would be measurable. */
   onSend(request: FastifyRequest, reply: FastifyReply, payload: unknown, done: Done): void
 }
 
-/** Minimum size of a response to compress; a smaller one fits into one packet anyway. */
+/** Minimum size of a response that is compressed. A smaller response fits into one packet anyway. */
 const bytesMin = 1024
 /**
- * Maximum number of responses that are compressed at the same time; each takes up to half a megabyte. Further ones are sent
+ * Maximum number of responses that are compressed at the same time. Each takes up to half a megabyte. Further responses are sent
  * uncompressed.
  */
 const parallelMax = { whole: 16, streamed: 32 }
 
-/** Levels that cost little processor time: compressing 25 KB to 24 % of its size takes 0.6 ms. */
+/** These levels cost little processor time: compressing 25 KB to 24 % of its size takes 0.6 ms. */
 const gzipOptions = { level: 3 }
 const brotliOptions = {
   params: { [constants.BROTLI_PARAM_QUALITY]: 2, [constants.BROTLI_PARAM_LGWIN]: 18 },
@@ -32,7 +32,10 @@ const whole = {
 }
 const streamed = { br: () => createBrotliCompress(brotliOptions), gzip: () => createGzip(gzipOptions) }
 
-/** Matches the types of texts that are compressed. Event streams must arrive event by event, and files are sent as they are. */
+/**
+ * Matches the types of texts that are compressed. Event streams are excluded, because each event must arrive immediately. Files are sent as
+ * they are.
+ */
 const compressible =
   /^(?:application\/(?:[\w.+-]*json|[\w.+-]*xml|javascript)|text\/(?!event-stream)[\w.-]+|image\/svg\+xml)\b/
 
@@ -51,7 +54,7 @@ export function createCompression(): Compression {
   function compressStream(reply: FastifyReply, payload: Readable, encoding: Encoding) {
     running.streamed++
     mark(reply, encoding)
-    // An error of the source, or a client that disconnects, ends both streams.
+    // An error of the source ends both streams, and so does a client that disconnects.
     return pipeline(payload, streamed[encoding](), () => {
       running.streamed--
     })
@@ -81,7 +84,7 @@ const mayBeCompressed = (reply: FastifyReply) =>
   !reply.hasHeader('content-encoding') &&
   compressible.test(String(reply.getHeader('content-type') ?? ''))
 
-/** The compressed bytes differ, so a strong ETag becomes a weak one. Conditional requests accept both. */
+/** Marks the response as compressed. The compressed bytes differ, so a strong ETag becomes a weak one. Conditional requests accept both. */
 function mark(reply: FastifyReply, encoding: Encoding) {
   const etag = reply.getHeader('etag')
   if (typeof etag === 'string' && !etag.startsWith('W/')) reply.header('etag', `W/${etag}`)
@@ -93,11 +96,14 @@ function addVary(reply: FastifyReply) {
   reply.header('vary', vary === undefined ? 'Accept-Encoding' : `${String(vary)}, Accept-Encoding`)
 }
 
-/** Results for headers that were parsed before, because clients send few different ones. */
+/** Results for headers that were parsed before. Clients send only few different headers. */
 const encodingsByHeader = new Map<string, Encoding | undefined>()
 const knownMax = 100
 
-/** Returns the encoding that the client prefers (RFC 9110, 12.5.3), Brotli if it prefers none; undefined if it accepts neither. */
+/**
+ * Returns the encoding that the client prefers (RFC 9110, 12.5.3). Without a preference it is Brotli. Returns undefined if the client
+ * accepts neither.
+ */
 export function encodingFor(header: string | undefined): Encoding | undefined {
   if (header === undefined || header === '') return undefined
   if (encodingsByHeader.has(header)) return encodingsByHeader.get(header)

@@ -110,7 +110,7 @@ test('new connections of a few addresses do not exclude others: the address with
   assert.equal(attackers.filter(({ isOpen }) => isOpen()).length, 4)
   assert.ok(other.isOpen())
   assert.deepEqual(events, ['evicted total 127.0.0.3', 'evicted total 127.0.0.4'])
-  // A further connection of the attacker would only replace another one that is equally new.
+  // Another connection of the attacker would only replace a connection that is equally new.
   const fifth = await client(get('/'), '127.0.0.1')
   await eventually(() => assert.ok(!fifth.isOpen()))
   assert.deepEqual(events.slice(2), ['refused total 127.0.0.1'])
@@ -174,7 +174,7 @@ test('slow bodies from several addresses cannot occupy all connections: the slow
     assert.ok(requests.some(({ url, readableLength }) => url === '/unread' && readableLength === 4)),
   )
   for (let n = 0; n < attackers.length; n++)
-    // Until the bodies have been measured, new connections are refused.
+    // New connections are refused until the bodies have been measured.
     await eventually(async () => {
       const before = waiting.length
       await client(get('/slow'), `127.0.0.${10 + n}`)

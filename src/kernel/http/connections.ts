@@ -1,7 +1,7 @@
 /**
- * Limits open HTTP connections, in total and per address. At a limit, the oldest connection without a running request is closed in
- * favour of the new one. If all are busy, the one with the slowest body is closed (slow-bodies.ts). Otherwise the new connection is
- * refused with 503.
+ * Limits open HTTP connections, in total and per address. At a limit, the oldest connection without a running request is closed to make
+ * room. If all are busy, the connection with the slowest body is closed (slow-bodies.ts). If there is none, the new connection is refused
+ * with 503.
  */
 import type { Server } from 'node:http'
 import { Server as SecureServer } from 'node:https'
@@ -38,26 +38,26 @@ const tooSlow = responseText('408 Request Timeout', 'The body arrives too slowly
 
 const leaveFunctions = new WeakMap<Duplex, () => void>()
 
-/** Stops counting a connection that became another protocol, such as WebSocket: the limit of that protocol counts it. */
+/** Stops counting a connection that switched to another protocol, such as WebSocket. The limit of that protocol counts it. */
 export const leaveHttp = (socket: Duplex) => leaveFunctions.get(socket)?.()
 
 export interface HttpConnections {
   share: Pick<ConnectionShare, 'max' | 'open' | 'refused' | 'evicted'>
   /** Limit for one IPv4 address or IPv6 /64. Trusted proxies carry the requests of many clients and have no such limit. */
   perAddress: number
-  /** Time for the first request of a new connection, before it may be closed in favour of a newer connection. */
+  /** Time that a new connection has for its first request. Only after this time may it be closed to make room. */
   graceMs?: number
   slowBodies?: SlowBodyLimit
 }
 
 interface Connection {
-  /** The TLS socket, once its handshake is done. */
+  /** The socket of the connection. It becomes the TLS socket when the TLS handshake is done. */
   socket: Socket
-  /** When it was accepted, in monotonic milliseconds. */
+  /** The time at which the connection was accepted, in monotonic milliseconds. */
   since: number
 }
 
-/** Creates a limit; all servers that are passed to the returned function share it. */
+/** Creates a limit. All servers that are passed to the returned function share it. */
 export function createConnectionLimit(
   { share, perAddress, graceMs = 2000, slowBodies = defaultSlowBodyLimit }: HttpConnections,
   isProxy: IsProxy,
@@ -89,7 +89,7 @@ export function createConnectionLimit(
         evict(socket, reason, address)
         return true
       }
-      // Moves it to the end, so that the next search examines others.
+      // The connection moves to the end, so that the next search examines other connections first.
       candidates.delete(connection)
       candidates.add(connection)
     }
@@ -97,8 +97,8 @@ export function createConnectionLimit(
   }
 
   /**
-   * Closes a connection of the network with the most connections, even a new one, in favour of a network with at most
-   * `size` connections.
+   * Closes a connection of the network with the most connections, even if it is new. Called to make room for a network with at most `size`
+   * connections.
    */
   function evictFromLargest(size: number, address: string): boolean {
     let largest: Set<Connection> | undefined
@@ -120,16 +120,16 @@ export function createConnectionLimit(
     return evictSlowest(all, 'total', address) ? undefined : 'total'
   }
 
-  /** Returns the connection; undefined if it is refused. */
+  /** Returns the connection, or undefined if it is refused. */
   function accept(socket: Socket, isSecure: boolean): Connection | undefined {
     const address = plainAddress(socket.remoteAddress)
     const network = networkOf(address)
     const reason = reasonToRefuse(networks.get(network) ?? new Set(), address)
     if (reason) {
       share.refused(reason, address)
-      // There is no handshake yet in which a text could be encrypted.
+      // On a secure port, no text is sent, because there is no TLS session yet that could encrypt it.
       if (!isSecure) socket.write(refusals[reason])
-      // Does not wait for the client, so that the descriptor is free immediately.
+      // The socket is destroyed without waiting for the client, so that the descriptor is free immediately.
       socket.destroy()
       return undefined
     }
@@ -157,7 +157,7 @@ export function createConnectionLimit(
 
 type Accept = (socket: Socket, isSecure: boolean) => Connection | undefined
 
-/** Counts the connections of a server, those over TLS from the start of their handshake. */
+/** Counts the connections of a server. Connections over TLS are counted from the start of their handshake. */
 function limitServer(server: Server | SecureServer, accept: Accept) {
   if (!(server instanceof SecureServer)) return void server.on('connection', (socket: Socket) => accept(socket, false))
   const handshakes = new WeakMap<Socket, Connection>()

@@ -21,8 +21,8 @@ export function contentDisposition(name: string): string {
 export type RangeResult = 'whole' | 'none' | ByteRange
 
 /**
- * Parses one range of bytes (RFC 9110, 14). Other units, several ranges and invalid values are ignored, and the response has
- * the whole content. Returns `none` if the range lies outside.
+ * Parses one range of bytes (RFC 9110, 14). Other units, several ranges and invalid values are ignored; the response then has the whole
+ * content. Returns `none` if the range is outside of the content.
  */
 export function parseRange(header: string | undefined, size: number): RangeResult {
   const [, first = '', last = ''] = /^bytes=\s*(\d*)-(\d*)\s*$/i.exec(header?.trim() ?? '') ?? []
@@ -51,7 +51,7 @@ export function parseDigest(headers: Record<string, unknown>): { header: string;
 
 export const digestHeader = (checksum: string) => `sha-256=:${Buffer.from(checksum, 'hex').toString('base64')}:`
 
-/** Rejects paths, so that a client that saves the file cannot write to another folder. */
+/** Rejects file names that contain a path, so that a client that saves the file cannot write to another folder. */
 export function checkFilename(filename: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: exactly these are rejected
   if (/[/\\\u0000-\u001f\u007f]/.test(filename) || filename === '.' || filename === '..')

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { errorCodeHeader, errorFieldHeader } from './failures.ts'
 
 export interface Origins {
-  /** Returns whether pages of this origin may call the platform: for some tenant, or for this one. */
+  /** Returns whether pages of this origin may call the platform. Without a tenant, it is enough that one tenant allows the origin. */
   isAllowed(origin: string, tenantId?: string): Promise<boolean>
 }
 
@@ -19,13 +19,13 @@ const readableHeaders = [
   errorCodeHeader,
   errorFieldHeader,
 ].join(', ')
-/** Names of headers, separated by commas. */
+/** Matches names of headers, separated by commas. */
 const headerNames = /^[\w!#$%&'*+.^`|~-]+(\s*,\s*[\w!#$%&'*+.^`|~-]+)*$/
 const preflightSeconds = '3600'
 
 const isOfRealm = (url: string) => url.startsWith('/auth/realms/')
 
-/** Adds the headers to responses for allowed origins, and answers preflight requests, which have no credentials. */
+/** Adds the CORS headers to responses for allowed origins, and answers preflight requests, which have no credentials. */
 export function allowOrigins(app: FastifyInstance, origins: Origins) {
   app.addHook('onRequest', (request, reply, done) => {
     const { origin } = request.headers

@@ -1,4 +1,7 @@
-/** Server-sent events (HTML standard, 9.2): a response that continues until one side ends it. The amount of unsent data is limited. */
+/**
+ * Server-sent events (HTML standard, 9.2): a response that continues until the client or the server ends it. The amount of unsent data is
+ * limited.
+ */
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { monotonicMs } from '../clock.ts'
@@ -11,19 +14,19 @@ export interface StreamMessage {
 }
 
 export interface EventStream {
-  /** Sends an event; `data` has no line breaks. Returns false if the reader is behind: send no more before `onDrain`. */
+  /** Sends an event. `data` has no line breaks. Returns false if the client reads too slowly; then send no more events before `onDrain`. */
   send(event: string, data: string, id?: string): boolean
   /** Sends several events with one write. */
   sendAll(messages: StreamMessage[]): boolean
   onDrain(listener: () => void): void
-  /** Registers a listener for the end of the stream; calls it at once if the stream has already ended. */
+  /** Registers a listener for the end of the stream. If the stream has already ended, calls the listener immediately. */
   onClose(listener: () => void): void
-  /** Ends the stream with an event `end` that has the reason. */
+  /** Sends an event `end` with the reason, then ends the stream. */
   end(reason: string): void
 }
 
 const heartbeatMs = 15_000
-/** A reader that has read nothing for this long is disconnected. */
+/** A client that has read nothing for this long is disconnected. */
 const stalledMs = 60_000
 /** The time to deliver the last event before the connection is closed. */
 const lingerMs = 5_000
@@ -36,11 +39,11 @@ export const eventStreamType = 'text/event-stream; charset=utf-8'
 const headers = {
   'content-type': eventStreamType,
   'cache-control': 'no-store',
-  // Proxies would buffer events.
+  // Without this header, proxies would buffer events.
   'x-accel-buffering': 'no',
 }
 
-/** Opens a stream, and adds it to `openStreams`, so that a server that stops can end it. */
+/** Opens a stream. It is added to `openStreams`, so that the server can end it when it stops. */
 export function openEventStream(
   request: FastifyRequest,
   reply: FastifyReply,

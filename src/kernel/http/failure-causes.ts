@@ -5,7 +5,7 @@ import { type Access, type Operation, scopesOf } from './routes.ts'
 
 type Declared = Pick<Operation, 'access' | 'schema'>
 
-/** Returns the cause that the operation declares in `fails`, else the one that all operations share. */
+/** Returns the cause that the operation declares in `fails`. If it declares none, returns the cause that all operations share. */
 export function causeOf(status: number, { access, schema }: Declared): string {
   const cause = schema.fails?.[status] ?? commonCauses[status]?.({ access, schema })
   if (cause === undefined)

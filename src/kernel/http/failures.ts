@@ -1,4 +1,4 @@
-/** Responds to requests that failed, in the error format of their root. */
+/** Responds to failed requests, in the error format of their root. */
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { isDatabaseUnavailable, isExhausted, isStatementCanceled } from '../db.ts'
 import { type ErrorFormat, messageFormat } from '../error-formats.ts'
@@ -39,19 +39,22 @@ export function respondWithError(
     const logFailure = isOfOtherServer(failure) ? otherServerFailed : requestFailed
     logFailure(log, { err: error, correlationId, method, path: url.split('?')[0] })
   }
-  // Fastify would close the connection at once, and a client that is still sending could lose the response.
+  // Fastify would close the connection immediately, and a client that is still sending could lose the response.
   if (isTooLarge(error) && !abandonBody(request.raw)) reply.removeHeader('connection')
   sendError(failure, errorFormat, reply)
 }
 
-/** Returns whether the error is that of a server that the user has configured, and not of the platform. */
+/** Returns whether the error comes from a server that the user has configured, and not from the platform. */
 const isOfOtherServer = ({ status }: PlatformError) => status === 502
 
 const isTooLarge = (error: unknown) => (error as FastifyError).code === 'FST_ERR_CTP_BODY_TOO_LARGE'
 
-/** Header with the code of an error in the catalogue. Bodies do not have it, because the specification fixes their fields. */
+/**
+ * Response header with the error's code in the catalogue. Response bodies do not contain the code, because the specification fixes their
+ * fields.
+ */
 export const errorCodeHeader = 'x-waypost-error'
-/** Header with the percent-encoded name of the field that is wrong. */
+/** Response header with the percent-encoded name of the wrong field. */
 export const errorFieldHeader = 'x-waypost-field'
 
 export function sendError(error: PlatformError, errorFormat: ErrorFormat, reply: FastifyReply) {
@@ -66,7 +69,7 @@ export function sendError(error: PlatformError, errorFormat: ErrorFormat, reply:
     .send(JSON.stringify(errorFormat.body(error)))
 }
 
-/** Encodes the name of a field, which the caller may have chosen, for a header. */
+/** Encodes the name of a field for a header. The caller may have chosen the name. */
 const headerText = (field: string) => encodeURIComponent(field.toWellFormed().slice(0, fieldLengthMax))
 const fieldLengthMax = 200
 
@@ -90,9 +93,9 @@ function toPlatformError(error: unknown, request: FastifyRequest): PlatformError
   }
 }
 
-/** The error formats of the roots, for requests that fail before a route is found. */
+/** The error formats by root, for requests that fail before a route is found. */
 export function createFormatsByRoot() {
-  /** Null if the APIs of a root have different formats. */
+  /** The value is null if the APIs of a root have different formats. */
   const formats = new Map<string, ErrorFormat | null>()
   return {
     add(root: string, format: ErrorFormat) {

@@ -1,4 +1,4 @@
-/** Follows the TLS handshakes of a server: Node.js reports the TCP socket and the TLS socket, but not that they belong together. */
+/** Tracks the TLS handshakes of a server. Node.js reports the TCP socket and the TLS socket, but not that they belong together. */
 import type { Socket } from 'node:net'
 import type { Server, TLSSocket } from 'node:tls'
 
@@ -17,7 +17,7 @@ export function followHandshakes(
     })
     started(socket)
   })
-  // This listener runs before that of the HTTP parser.
+  // This listener runs before the listener of the HTTP parser.
   server.prependListener('secureConnection', (secured: TLSSocket) => {
     const key = keyOf(secured)
     const socket = running.get(key)
@@ -26,7 +26,7 @@ export function followHandshakes(
     completed?.(secured, socket)
   })
   return {
-    /** Ends the handshakes that are not done. */
+    /** Ends the handshakes that are not complete. */
     destroy() {
       for (const socket of running.values()) socket.destroy()
     },

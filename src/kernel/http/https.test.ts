@@ -1,4 +1,4 @@
-/** HTTPS beside HTTP: certificates from files and their renewal, limits, redirects, Strict-Transport-Security. */
+/** Tests HTTPS beside HTTP: certificates from files and their renewal, limits, redirects, Strict-Transport-Security. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
@@ -91,7 +91,7 @@ async function secureSocket(port: number, options: ConnectionOptions = {}) {
   let text = ''
   socket.on('data', (data) => (text += data))
   await once(socket, 'secureConnect')
-  // The listener is added after the handshake, so that a failed handshake rejects.
+  // The error listener is added after the handshake, so that a failed handshake rejects.
   socket.on('error', () => {})
   return { socket, text: () => text, serial: socket.getPeerCertificate().serialNumber }
 }

@@ -1,6 +1,6 @@
 /**
- * Calls of the platform's own API inside the process, on behalf of a caller without credentials in the request: scripts of users, and links.
- * The caller is passed outside of the request, so that no request from a network can claim to be one.
+ * Calls of the platform's own API inside the process, for callers that have no credentials in the request: scripts of users, and links. The
+ * caller is passed outside of the request, so that no request from a network can claim to be an internal call.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Readable } from 'node:stream'
@@ -25,7 +25,8 @@ export interface InternalResponse {
 export interface InternalCalls {
   call(caller: Caller, request: InternalRequest): Promise<InternalResponse>
   /**
-   * Downloads for a link: only operations that are declared `linkable` answer. The body is streamed; destroy it to end the call.
+   * Downloads a response for a link. Only operations that are declared `linkable` answer. The body is streamed; destroying the stream ends
+   * the call.
    */
   download(
     caller: Caller,
@@ -45,7 +46,7 @@ const calls = new AsyncLocalStorage<Call>()
 /** Returns the caller of an internal call; undefined for requests from a network. */
 export const internalCaller = (): Caller | undefined => calls.getStore()?.caller
 
-/** Returns whether the request comes from a link, which reaches only operations that permit it. */
+/** Returns whether the request comes from a link. A link can only call operations that are declared `linkable`. */
 export const isLinkCall = (): boolean => calls.getStore()?.isLink ?? false
 
 export function createInternalCalls(): InternalCalls {
@@ -62,7 +63,7 @@ export function createInternalCalls(): InternalCalls {
         headers,
         ...(body !== undefined && { payload: body }),
       }
-      // The request is sent when it is awaited.
+      // `inject` sends the request only when its result is awaited.
       const response = await calls.run({ caller, isLink: false }, async () => await server!.inject(request))
       return { status: response.statusCode, headers: textsOf(response.headers), body: response.body }
     },

@@ -1,14 +1,17 @@
-/** Decides whether a number of a JSON text can be stored as a double. The text must be valid JSON. */
+/** Decides whether a number in a JSON text can be stored as a double. The text must be valid JSON. */
 
 export type Verdict = 'storable' | 'unstorable' | 'unclear'
 
-/** Minimum length of a number without an exponent that may be impossible to store. */
+/** Minimum length at which a number without an exponent may be unstorable. */
 export const shortestUnstorable = 16
 
 const dot = 0x2e
 const zero = 0x30
 
-/** Decides by arithmetic on the digits whether a number can be stored. `exponentAt` is the index of the `e`, 0 for none. `roundIntegers` accepts integers that a double rounds. */
+/**
+ * Decides by arithmetic on the digits whether a number can be stored. `exponentAt` is the index of the `e`; 0 means that there is none.
+ * With `roundIntegers`, an integer that a double can only represent rounded is accepted.
+ */
 export function judgeNumber(
   bytes: Uint8Array,
   start: number,
@@ -27,12 +30,12 @@ export function judgeNumber(
   const middle = end - 9
   for (let i = first; i < middle; i++) high = high * 10 + bytes[i]! - zero
   for (let i = middle; i < end; i++) low = low * 10 + bytes[i]! - zero
-  // Exact up to 18 digits. The difference of two close doubles is exact too, so only the sum is rounded.
+  // Both halves are exact up to 18 digits. The difference of two close doubles is exact too, so only the sum is rounded.
   high *= 1e9
   return high + low - high === low ? 'storable' : 'unclear'
 }
 
-/** Decides whether a decimal number can be stored: it may be rounded, but not exceed the range of doubles. */
+/** Decides whether a decimal number can be stored. The number may be rounded, but must not exceed the range of doubles. */
 function judgeMagnitude(bytes: Uint8Array, first: number, end: number, exponentAt: number): Verdict {
   const mantissaEnd = exponentAt || end
   let leading = -1
@@ -55,18 +58,18 @@ function exponentOf(bytes: Uint8Array, exponentAt: number, end: number): number 
   const sign = bytes[exponentAt + 1]
   let exponent = 0
   for (let i = sign === 0x2b || sign === 0x2d ? exponentAt + 2 : exponentAt + 1; i < end; i++)
-    // An exponent that no number of digits in a body can compensate.
+    // Exponents are limited to a value that no number of digits in a body can compensate.
     exponent = Math.min(1e9, exponent * 10 + bytes[i]! - zero)
   return sign === 0x2d ? -exponent : exponent
 }
 
-/** Decides the unclear cases by parsing the number; takes half a microsecond. */
+/** Decides the unclear cases by parsing the number, which takes half a microsecond. */
 export function isUnstorableNumber(
   source: string,
   { isInteger, roundIntegers }: { isInteger: boolean; roundIntegers: boolean },
 ): boolean {
   const value = Number(source)
   if (!Number.isFinite(value)) return true
-  // A double may print as the same digits without being the same integer: 37866065945450410.
+  // A double may print as the same digits although it is another integer, for example 37866065945450410.
   return isInteger && !roundIntegers && String(value) !== source && BigInt(source) !== BigInt(value)
 }

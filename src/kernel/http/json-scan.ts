@@ -1,12 +1,12 @@
 /**
- * Scans the bytes of a JSON text before it is parsed. Each scan takes a few milliseconds for a mebibyte, whatever its content.
- * For texts that are not JSON the results have no meaning: the parser rejects them afterwards.
+ * Scans the bytes of a JSON text before it is parsed. Each scan takes a few milliseconds per mebibyte, whatever the content is. If the text
+ * is not valid JSON, the results have no meaning, because the parser rejects the text afterwards.
  */
 import { isUnstorableNumber, judgeNumber, shortestUnstorable } from './json-number.ts'
 
 /**
- * Cost to parse, check and serialise JSON, in units of about 70 ns. A number, `true`, `false`, `null` and a name cost 1. V8
- * needs 1 µs for an object with a name that it has not seen before, and 0.1 µs for a number of as many bytes.
+ * Cost of parsing, checking and serializing JSON, in units of about 70 ns. A number, `true`, `false`, `null` and a name cost 1. V8 needs 1
+ * µs for an object with a name that is new to it, and 0.1 µs for a number with the same number of bytes.
  */
 export const weights = { text: 5, array: 4, object: 7, newName: 16, longNumber: 20 }
 export const costMax = 400_000
@@ -18,7 +18,7 @@ const minus = 0x2d
 
 export interface Structure {
   tooDeep: boolean
-  /** Cost without that of new names and long numbers. */
+  /** The cost without the extra cost of new names and long numbers. */
   cost: number
   /** Number of member names, including repetitions. */
   names: number
@@ -46,7 +46,7 @@ export function measureStructure(bytes: Uint8Array, depthMax: number): Structure
     }
     if (byte === 0x2c) commas++
     else if (byte === 0x3a) names++
-    // { and [, then } and ]
+    // These are the bytes of { and [, then of } and ].
     else if (byte === 0x7b || byte === 0x5b) {
       if (byte === 0x7b) objects++
       else arrays++
@@ -68,11 +68,11 @@ export interface Flaws {
   badEscape: boolean
   /** Start and end of the first numbers that cannot be stored, in the order of the text. */
   unstorableNumbers: number[]
-  /** Numbers that took long to check. */
+  /** Count of numbers that took long to check. */
   longNumbers: number
 }
 
-/** Maximum number of unstorable numbers, after which the scan stops. */
+/** The scan stops after this many unstorable numbers. */
 export const unstorableNumbersMax = 1000
 const longNumbersMax = costMax / weights.longNumber
 
@@ -100,7 +100,7 @@ function endOfText(bytes: Uint8Array, start: number, flaws: Flaws): number {
     const unit = hexAt(bytes, i + 1)
     if (unit === 0) flaws.badEscape = true
     if (unit < 0xd800 || unit >= 0xe000) continue
-    // The low surrogate must follow as an escape too: UTF-8 cannot encode it.
+    // The low surrogate must follow as an escape too, because UTF-8 cannot encode it.
     const low = bytes[i + 5] === backslash && bytes[i + 6] === letterU ? hexAt(bytes, i + 7) : -1
     if (unit < 0xdc00 && low >= 0xdc00 && low < 0xe000) i += 6
     else flaws.badEscape = true
@@ -108,7 +108,7 @@ function endOfText(bytes: Uint8Array, start: number, flaws: Flaws): number {
   return i
 }
 
-/** Returns the value of four hexadecimal digits; -1 if there are none. */
+/** Returns the value of four hexadecimal digits, or -1 if one of them is not a digit. */
 function hexAt(bytes: Uint8Array, at: number): number {
   let value = 0
   for (let i = at; i < at + 4; i++) {
@@ -122,7 +122,7 @@ function hexAt(bytes: Uint8Array, at: number): number {
   return value
 }
 
-/** Checks the number at `start` and returns where it ends. */
+/** Checks the number at `start` and returns the index after its end. */
 function checkNumber(bytes: Uint8Array, start: number, roundIntegers: boolean, flaws: Flaws): number {
   let exponentAt = 0
   let hasPoint = false
@@ -182,7 +182,7 @@ const isSpace = (byte: number | undefined) => byte === 0x20 || byte === 0x0a || 
 const seed = (Math.random() * 2 ** 32) | 0
 const factor = 0x5bd1e995
 
-/** Returns the name or index of the value at this byte; empty for the whole text. */
+/** Returns the name or array index of the value at this byte; empty for the whole text. */
 export function nameAt(bytes: Uint8Array, offset: number): string {
   /** The next index of each open array; -1 for each open object. */
   const open: number[] = []

@@ -97,7 +97,7 @@ for (const host of both)
       const upgraded = await client(host, request('GET /there HTTP/1.1', 'Connection: Upgrade', 'Upgrade: x'))
       await eventually(() => assert.match(upgraded.read(), /^HTTP\/1\.1 101 .*\/there$/s))
       const malformed = await client(host, 'nonsense\r\n\r\n')
-      // The text is Fastify's: Node.js itself responds without a body.
+      // This text comes from Fastify. Node.js itself responds without a body.
       await eventually(() => assert.match(malformed.read(), /^HTTP\/1\.1 400 .*"message":"Client Error"/s))
       const refused = await client(host, request('PUT / HTTP/1.1', 'Expect: 100-continue', 'Content-Length: 5'))
       await eventually(() => assert.match(refused.read(), /^HTTP\/1\.1 404 /))

@@ -1,6 +1,6 @@
 /**
- * The HTTP and HTTPS servers of one application, one for each address of the host name. They share the limit of connections and
- * have the same timeouts and event handlers.
+ * The HTTP and HTTPS servers of one application. There is one server for each address of the host name. All servers share the limit of
+ * connections and have the same timeouts and event handlers.
  */
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http'
 import { createServer as createSecureServer, type Server as SecureServer } from 'node:https'
@@ -17,7 +17,10 @@ import { deferContinue } from './streaming.ts'
 
 /** Time for the headers of a request, and for the first request of a connection. The default of Node.js is one minute. */
 const headersMs = 15_000
-/** Time for which idle connections stay open, longer than at load balancers (60 s): otherwise they could send a request while the connection is closed. */
+/**
+ * Time for which idle connections stay open. It is longer than the 60 s of load balancers, which could otherwise send a request while the
+ * connection is being closed.
+ */
 const keepAliveTimeout = 72_000
 
 /** Time for a TLS handshake. */
@@ -34,13 +37,13 @@ export interface Address {
 export interface Listeners {
   /** Creates the server; Fastify calls it once. */
   serverFactory(handler: RequestListener): Server
-  /** `localhost` listens on 127.0.0.1 and ::1 if the machine has them. */
+  /** Opens the HTTP listeners. `localhost` listens on both 127.0.0.1 and ::1 if the machine has these addresses. */
   listen(app: FastifyInstance, at: Address): Promise<void>
-  /** Opens HTTPS beside HTTP, before or after `listen`, and returns its port. Renewed certificates do not end connections. */
+  /** Opens HTTPS beside HTTP, before or after `listen`, and returns its port. The renewal of a certificate does not end connections. */
   listenSecurely(app: FastifyInstance, at: Address, certificate: ServerCertificate): Promise<number>
   closeIdle(): void
   closeAll(): void
-  /** Closes the servers that Fastify does not know. Resolves when their last connection has ended. */
+  /** Closes the servers that Fastify does not manage. Resolves when their last connection has ended. */
   close(): Promise<void>
 }
 
@@ -51,12 +54,12 @@ export function createListeners(deps: {
   /** Called when a server could not accept a connection; the server continues. */
   acceptFailed(error: Error): void
   headersTimeout?: number
-  /** Returns whether a plain request is redirected; then it cannot become a WebSocket. */
+  /** Returns whether a request over plain HTTP is redirected. Such a request cannot become a WebSocket. */
   isRedirected?: (request: IncomingMessage) => boolean
 }): Listeners {
   const { headersTimeout = headersMs } = deps
   const limitConnections = createConnectionLimit(deps.connections, deps.isProxy)
-  // There is no requestTimeout, which would also end a long upload: see limitBodyTime.
+  // `requestTimeout` is not set, because it would also end a long upload. limitBodyTime limits the time instead.
   const timeouts = {
     headersTimeout,
     keepAliveTimeout,
@@ -155,9 +158,10 @@ const listenOn = (server: Server | SecureServer, host: string, port: number) =>
     })
   })
 
-/** Fastify and the gateway register their handlers only at the first server. */
+/** Copies the event handlers of the first server. Fastify and the gateway register their handlers only there. */
 function shareHandlers<S extends Server | SecureServer>(first: Server, server: S): S {
-  // A listener for `upgrade` that does nothing would leave the request without a response.
+  // An `upgrade` listener is added only if the first server has one, because a listener that does nothing would leave the request without a
+  // response.
   for (const event of ['upgrade', 'clientError'])
     if (first.listenerCount(event) > 0) server.on(event, (...args) => first.emit(event, ...args))
   return server

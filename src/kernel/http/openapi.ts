@@ -10,11 +10,11 @@ import { type Operation, scopesOf } from './routes.ts'
 interface DocumentInfo {
   baseUrl: string
   version: string
-  /** The tags, in order. Paths in the document start with the first root; the other roots are aliases. */
+  /** The APIs in the order of their tags. Paths in the document start with the first root; the other roots are aliases. */
   apis: { name: string; title?: string; roots: readonly string[] }[]
 }
 
-/** Responses whose shape has no description of its own. */
+/** Descriptions of successful responses, for shapes without a description of their own. */
 const successes: Record<number, string> = {
   200: 'The request succeeded.',
   201: 'The object was created.',
@@ -130,7 +130,7 @@ const securityOf = ({ scope, keyHeader }: Operation['access'], alternatives: str
   return scope === 'none' ? [] : alternatives.flatMap((names) => [{ bearer: names }, { apiKey: names }])
 }
 
-/** Returns the error statuses that an operation of this kind has, in addition to those in its `response`. */
+/** Returns the error statuses of an operation that are not in its `response`. They follow from the kind of the operation. */
 function failuresOf({ method, access, schema }: Pick<Operation, 'method' | 'access' | 'schema'>): number[] {
   const statuses = new Set([429, 503, ...Object.keys(schema.fails ?? {}).map(Number)])
   if (access.scope !== 'none') statuses.add(401)
@@ -163,7 +163,7 @@ function describeResponse(status: number, shape: TSchema, operation: Operation, 
   const otherTypes = Object.fromEntries(
     (operation.schema.alsoAs ?? []).map((name) => [name, { schema: { type: 'string' } }]),
   )
-  // A shape may be described anew where it is used. That description belongs to the response; the shared schema keeps its own.
+  // A shape can have another description where it is used. That description belongs to the response; the shared schema keeps its own.
   const content = type !== 'null' && {
     content: { ...contentOf(asDeclared(shape), 'response', components), ...otherTypes },
   }

@@ -1,4 +1,4 @@
-/** Makes examples of parameters and bodies for the API reference, where a shape declares none. */
+/** Creates examples of parameters and bodies for the API reference, for shapes that declare none. */
 type Shape = Record<string, unknown> & {
   type?: string | string[]
   properties?: Record<string, Shape>
@@ -13,7 +13,7 @@ type Shape = Record<string, unknown> & {
   pattern?: string
 }
 
-/** Values by the name of a field or parameter. The first that the shape allows is used. */
+/** Example values by the name of a field or parameter. The first value that the shape allows is used. */
 const valuesByName: Record<string, unknown[]> = {
   appName: ['greenhouse'],
   applicationName: ['greenhouse'],
@@ -62,7 +62,7 @@ const valuesByName: Record<string, unknown[]> = {
   port: [443],
 }
 
-/** Texts that meet the common patterns. */
+/** Texts that match the common patterns. */
 const texts = ['example', 'EXAMPLE', '1', '0000000000000001', 'a@example.com', '2026-01-02T03:04:05Z', 'a-1', '*', '1d']
 
 /** Returns the example that a shape declares, or a value that its type, pattern and limits allow. `resolve` follows references. */
@@ -86,7 +86,7 @@ export function exampleOf(shape: unknown, name: string, resolve: (shape: Shape) 
   return {}
 }
 
-/** Returns an object with the required fields; with the first field if none is required. */
+/** Returns an object with the required fields. If no field is required, the object has the first field. */
 function objectExample(schema: Shape, resolve: (shape: Shape) => Shape) {
   const { properties = {}, anyOf = [] } = schema
   const required = [...(schema.required ?? []), ...(anyOf[0]?.required ?? [])]

@@ -1,4 +1,4 @@
-/** The operations of the HTTP server, for services that describe them. They are known once all services are mounted. */
+/** The list of the HTTP server's operations, for services that describe them. It is complete when all services are mounted. */
 import type { Operation } from './routes.ts'
 
 export interface OperationList {

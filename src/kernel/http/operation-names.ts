@@ -1,6 +1,6 @@
 /** Checks names of operations: `noun.verb`, such as `endpoints.list` or `endpoints.metadata.patch`. Clients are generated from them. */
 
-/** The allowed verbs with their methods. Prefer an existing verb to a new one. */
+/** The allowed verbs with their methods. Use an existing verb rather than a new one. */
 const methodsOf: Record<string, readonly string[]> = {
   list: ['GET'],
   get: ['GET'],
@@ -8,13 +8,13 @@ const methodsOf: Record<string, readonly string[]> = {
   update: ['PUT'],
   patch: ['PATCH'],
   delete: ['DELETE'],
-  /** Returns a list whose filter needs a body. */
+  /** Returns a list. The filter is so large that it needs a body. */
   search: ['POST'],
   deleteMany: ['POST'],
   /** Transfers bytes instead of JSON. */
   download: ['GET'],
   upload: ['POST', 'PUT'],
-  /** Transfers all data at once, for another installation. */
+  /** Transfers all data at once, to or from another installation. */
   export: ['GET'],
   import: ['POST'],
   /** Sends events until the client disconnects. */
@@ -25,12 +25,12 @@ const methodsOf: Record<string, readonly string[]> = {
   rotate: ['POST'],
   /** Makes an old version the current one. */
   restore: ['POST'],
-  /** Checks a candidate; nothing is stored. */
+  /** Checks a candidate and stores nothing. */
   validate: ['PUT'],
   send: ['POST'],
   pause: ['POST'],
   resume: ['POST'],
-  /** Runs something that is stored, or a candidate for it. */
+  /** Runs a stored object, or a candidate that is not stored. */
   execute: ['POST'],
   /** Stops something that runs. */
   cancel: ['POST'],

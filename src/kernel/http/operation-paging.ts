@@ -2,7 +2,7 @@
 import type { OperationSchema } from '../schema.ts'
 
 export interface Paging {
-  /** `none`: the response has all items. */
+  /** `none` means that the response has all items. */
   style: 'offset' | 'page' | 'cursor' | 'none'
   /** Where the parameters belong. */
   in?: 'query' | 'body'
@@ -10,7 +10,7 @@ export interface Paging {
   parameters?: [position: string, size?: string]
   /** Position of the first page. */
   first?: number
-  /** Number of items if the caller names none. */
+  /** Number of items on a page if the caller does not choose it. */
   size?: number
   /** Maximum number of items on a page; absent if there is none. */
   max?: number
@@ -42,7 +42,7 @@ const pairs: ['offset' | 'page', string, string][] = [
 
 const propertiesOf = (shape: unknown) => (shape as Shape | undefined)?.properties ?? {}
 
-/** Returns the paging that the shapes of an operation show; undefined if its response is not a list. */
+/** Derives the paging from the shapes of an operation. Returns undefined if its response is not a list. */
 export function pagingOf({ name, query, body, response }: OperationSchema): Paging | undefined {
   const answer = response[200] as Shape | undefined
   const items = itemsOf(answer)

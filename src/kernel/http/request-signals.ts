@@ -1,4 +1,4 @@
-/** `ctx.signal` of requests, created on first use because most requests never use it. */
+/** Creates `ctx.signal` of requests. A signal is created on first use, because most requests never use it. */
 import type { ServerResponse } from 'node:http'
 import { CallerDisconnected, DeadlinePassed, ProcessStopping } from '../errors.ts'
 import { createOpenItems } from '../open-items.ts'

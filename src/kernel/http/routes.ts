@@ -14,39 +14,44 @@ import { internalCaller, isLinkCall } from './internal-calls.ts'
 import { effectOf } from './operation-names.ts'
 import { abandonBody, bodyOf } from './streaming.ts'
 
-/** The permission to call an operation. `scope` on the platform or the tenant is checked here; on a resource, by its service. */
+/**
+ * The permission to call an operation. A `scope` on the platform or the tenant is checked here. A scope on a resource is checked by the
+ * service.
+ */
 export interface Access {
-  /** A scope, several (all needed), `authenticated` or `none`. */
+  /** One scope, a list of scopes that are all required, `authenticated` or `none`. */
   scope: string | string[]
   on?: 'platform' | 'tenant' | 'resource'
-  /** Another permission that is sufficient. */
+  /** An alternative permission that is also sufficient. */
   or?: { scope: string; on: 'platform' | 'tenant' }
   /**
-   * True if the body is free-form JSON, in which `__proto__` is an ordinary key. `inside` if the body has declared
-   * fields and only their values are free-form.
+   * True if the body is free-form JSON, in which `__proto__` is an ordinary key. `inside` means that the body has declared fields and only
+   * their values are free-form.
    */
   anyJson?: boolean | 'inside'
-  /** Limit of the body's size; by default 256 KiB, or 1 MiB for free-form JSON. */
+  /** Maximum size of the body. Default: 256 KiB, or 1 MiB for free-form JSON. */
   bodyBytesMax?: number
-  /** A missing body counts as an empty object, because existing clients send none where nothing is required. */
+  /** True if a missing body counts as an empty object. Existing clients send no body if nothing is required. */
   bodyOptional?: boolean
-  /** The body has any type and size and is passed to the handler unread; its shape is `Bytes`. */
+  /** True if the body has any type and size and is passed to the handler unread. Its shape is `Bytes`. */
   streamBody?: boolean
-  /** The body has any type and at most `bodyBytesMax` bytes; the handler gets it as a Buffer and checks its type and content itself. */
+  /**
+   * True if the body has any type and at most `bodyBytesMax` bytes. The handler gets it as a Buffer and checks its type and content itself.
+   */
   rawBody?: boolean
-  /** `ctx.signal` aborts after this time; for operations that wait. */
+  /** Time after which `ctx.signal` aborts, for operations that wait. */
   deadlineSeconds?: number
-  /** False for operations that store data, such as samples; the audit log records administration only. */
+  /** False if the audit log does not record the operation. The log records administration only, not stored data such as samples. */
   audited?: false
-  /** True if the operation stores nothing, although its method and its name do not show it. */
+  /** True if the operation stores nothing, although its method and name suggest otherwise. */
   readOnly?: boolean
-  /** True if links (`links.create`) can download the response: bytes that browsers neither display nor run. */
+  /** True if links (`links.create`) can download the response. The response must be bytes that browsers neither display nor run. */
   linkable?: true
-  /** With scope `none`: the header whose key the service checks itself; shown in the API reference. */
+  /** Used with scope `none`: the header with a key that the service checks itself. The API reference shows it. */
   keyHeader?: string
   /**
-   * A query parameter that replaces the credentials, for links with a signature that the service checks itself. Then there is no
-   * `ctx`; see `isSigned`.
+   * A query parameter with a signature that replaces the credentials in links. The service checks the signature itself. Such requests have
+   * no `ctx`; see `isSigned`.
    */
   signedBy?: string
 }
@@ -63,7 +68,7 @@ export interface Request<S extends OperationSchema> {
   body: StaticOf<S['body']>
   headers: FastifyRequest['headers']
   raw: FastifyRequest
-  /** Authenticates the caller again, for responses that continue; throws 401 if the credentials are no longer valid. */
+  /** Authenticates the caller again during a response that continues. Throws 401 if the credentials are no longer valid. */
   callerNow(): Promise<Caller>
 }
 
@@ -91,16 +96,16 @@ export interface RouteContext {
   authenticate(request: FastifyRequest, reply: FastifyReply, api: string): Promise<Ctx>
   callerOf(request: FastifyRequest, api: string): Promise<Caller>
   record(operation: Operation): void
-  /** Returns why changes are refused at the moment; undefined if they are not. */
+  /** Returns the reason why changes are refused at the moment; undefined if they are accepted. */
   refuseChanges(): PlatformError | undefined
-  /** Absent: nothing is recorded. */
+  /** If absent, nothing is recorded. */
   audit: Pick<Audit, 'begin'> | undefined
   openStream(request: FastifyRequest, reply: FastifyReply): EventStream
-  /** Absent: responses are not compressed. */
+  /** If absent, responses are not compressed. */
   compression: Compression | undefined
 }
 
-/** An operation as it was declared; the API reference is generated from these. */
+/** An operation as it was declared. The API reference is generated from the list of operations. */
 export interface Operation {
   api: string
   method: string
@@ -114,11 +119,11 @@ export interface Operation {
 declare module 'fastify' {
   interface FastifyRequest {
     ctx: Ctx
-    /** Address of the client, also behind proxies. */
+    /** Address of the client. Behind trusted proxies, it is the address that they report. */
     address: string
-    /** True if there was no body, or an empty one; the body is null then, which a client can send as well. */
+    /** True if the body was missing or empty. The body is null then, but a client can also send null. */
     emptyBody: boolean
-    /** The record of an operation that changes something. */
+    /** The audit entry, if the operation changes something. */
     auditEntry: AuditEntry | undefined
   }
   interface FastifyContextConfig extends Partial<Access> {
@@ -134,7 +139,7 @@ export const isSigned = ({ query }: { query: unknown }, { signedBy }: Pick<Acces
 export const scopesOf = ({ scope }: { scope: string | string[] }) =>
   [scope].flat().filter((name) => name !== 'authenticated' && name !== 'none')
 
-/** Checks scopes on the platform or the tenant: 403 before the body is read. */
+/** Checks scopes on the platform or the tenant. Throws 403 before the body is read. */
 function checkSystemAccess(ctx: Ctx, access: Access) {
   if (access.on === undefined || access.on === 'resource') return
   const resource = access.on === 'platform' ? onPlatform : onTenant(ctx.tenantId)
@@ -158,12 +163,12 @@ function entryOf(
   const { ctx, params, id: correlationId } = request
   const { root = '' } = request.routeOptions.config
   const resource = root + resourceOf(path, params as Record<string, unknown>)
-  // A call of the platform by itself, for a script of the caller, comes from no address.
+  // An internal call for a script of the caller has no client address.
   const address = internalCaller() ? undefined : request.address
   return { caller: ctx.caller, operation, resource, successStatus, address, correlationId }
 }
 
-/** Writes the record before the response is sent; if that fails, the response becomes an error. */
+/** Writes the audit record before the response is sent. If the write fails, the response becomes an error. */
 async function finishEntry(request: FastifyRequest, reply: FastifyReply, payload: unknown) {
   await request.auditEntry?.finish(reply.statusCode, resourceOfLocation(reply.getHeader('location')))
   return payload
@@ -267,14 +272,14 @@ export function mountRoutes(
 
 type Plugin = (scope: FastifyInstance) => Promise<void>
 
-/** Names a plugin. Fastify looks for the name of an anonymous one among all loaded modules, which takes a millisecond each. */
+/** Names a plugin. For an anonymous plugin, Fastify searches all loaded modules for a name, which takes a millisecond each time. */
 export const plugin = (name: string, mount: Plugin): Plugin =>
   Object.assign(mount, { [Symbol.for('fastify.display-name')]: name })
 
 function keepBodiesRaw(scope: FastifyInstance) {
   scope.removeAllContentTypeParsers()
   scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, bytes, done) => done(null, bytes))
-  // An empty header counts as absent; Fastify would answer 415.
+  // An empty Content-Type counts as absent. Fastify would answer it with 415.
   scope.addHook('onRequest', (request, _reply, done) => {
     if (request.headers['content-type'] === '') delete request.headers['content-type']
     done()
@@ -285,19 +290,19 @@ function keepBodiesRaw(scope: FastifyInstance) {
 function skipBodyParsing(scope: FastifyInstance) {
   scope.removeAllContentTypeParsers()
   scope.addContentTypeParser('*', (_request, _payload, done) => done(null))
-  // Replaces any content type, including invalid ones.
+  // Any content type is replaced, even an invalid one.
   scope.addHook('onRequest', (request, _reply, done) => {
     request.headers['content-type'] = 'application/octet-stream'
     done()
   })
-  // Fastify runs onSend also for requests that are rejected before the handler.
+  // Fastify also runs onSend for requests that are rejected before the handler.
   scope.addHook('onSend', (request, reply, payload, done) => {
     if (abandonBody(request.raw)) reply.header('connection', 'close')
     done(null, payload)
   })
 }
 
-/** Drops schemas of 204 responses, which Fastify would serialize as the text "null", and of responses that are not JSON. */
+/** Removes the schemas of 204 responses, which Fastify would serialize as the text "null", and of responses that are not JSON. */
 const withoutEmpty = (response: Record<number, TSchema>) =>
   Object.fromEntries(
     Object.entries(response).filter(

@@ -1,4 +1,4 @@
-/** Redirects HTTP requests to HTTPS and sends Strict-Transport-Security, if settings ask for it. */
+/** Redirects HTTP requests to HTTPS and sends Strict-Transport-Security, if the settings enable it. */
 import type { IncomingMessage } from 'node:http'
 import type { TLSSocket } from 'node:tls'
 import type { FastifyInstance } from 'fastify'
@@ -6,13 +6,13 @@ import { type IsProxy, plainAddress } from '../client-address.ts'
 import { internalCaller } from './internal-calls.ts'
 
 export interface SecureTransport {
-  /** 0: no header. */
+  /** 0 means that the header is not sent. */
   hstsSeconds: number
   /** Whether plain requests are redirected to the base URL. */
   redirect: boolean
 }
 
-/** Returns whether the request came over TLS: to this process, or to a trusted proxy that says so. */
+/** Returns whether the request came over TLS, either to this process or to a trusted proxy that reports so. */
 export function isSecure({ socket, headers }: IncomingMessage, isProxy: IsProxy): boolean {
   if ((socket as Partial<TLSSocket>).encrypted) return true
   return isProxy(plainAddress(socket.remoteAddress), 0) && headers['x-forwarded-proto'] === 'https'
@@ -31,7 +31,7 @@ export function secureTransport(
       return done()
     }
     if (!redirect) return done()
-    // Another spelling of the target, such as an absolute address, must not lead to another host.
+    // A target in another form, such as an absolute URL, must not redirect to another host.
     const path = request.url.startsWith('/') ? request.url : '/'
     reply.header('connection', 'close').redirect(baseUrl() + path, 308)
   })

@@ -1,4 +1,4 @@
-/** Sends a content of the blob store: ranges, conditional requests and checksums as in RFC 9110 and RFC 9530. */
+/** Sends a content of the blob store. Supports ranges, conditional requests and checksums as in RFC 9110 and RFC 9530. */
 import { Readable } from 'node:stream'
 import type { ByteRange } from '../blobs/blobs.ts'
 import { defineError } from '../errors.ts'
@@ -24,12 +24,12 @@ export interface ContentItem {
   isComposed?: boolean
 }
 
-/** Finds an item and opens its content. `choose` returns the range to read, or undefined for no content. */
+/** Finds an item and opens its content. `choose` returns the range to read, or undefined if no content is needed. */
 export type OpenContent = (
   choose: (item: ContentItem) => ByteRange | undefined,
 ) => Promise<{ item: ContentItem; content: Readable | undefined }>
 
-/** Prevents browsers from displaying or running the content. */
+/** These headers prevent browsers from displaying or running the content. */
 const inert = {
   'content-type': 'application/octet-stream',
   'x-content-type-options': 'nosniff',
@@ -49,7 +49,7 @@ export async function sendContent(
   const { item, content } = await open((found) => {
     const etag = `"${found.checksum}"`
     const { 'if-range': ifRange } = headers
-    // RFC 9110, 14.2: only GET has ranges.
+    // RFC 9110, 14.2: only GET supports ranges.
     const isForRange = raw.method === 'GET' && (ifRange === undefined || ifRange === etag)
     range = isForRange ? parseRange(headers.range, found.size) : 'whole'
     unchanged = notModified(headers, etag)
@@ -72,6 +72,6 @@ export async function sendContent(
     'content-length': part === 'whole' ? size : part.last - part.first + 1,
     ...(!item.isComposed && { 'repr-digest': digestHeader(checksum) }),
   })
-  // HEAD sends a stream too, because Fastify would otherwise set its own content length.
+  // HEAD sends a stream too, because otherwise Fastify would set its own content length.
   return reply.send(content ?? Readable.from([]))
 }

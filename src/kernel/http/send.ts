@@ -7,7 +7,7 @@ import type { Reply } from './routes.ts'
 
 const json = 'application/json; charset=utf-8'
 
-/** Sends JSON text. An iterable is read only as fast as the client reads the response. */
+/** Sends JSON text. An iterable is read only as fast as the client reads. */
 export const sendText = (reply: Reply, text: string | Buffer | AsyncIterable<string>) =>
   reply.type(json).send(typeof text === 'string' || Buffer.isBuffer(text) ? text : Readable.from(inChunks(text)))
 

@@ -205,7 +205,7 @@ for (const [url, message] of [
 test('a long list of invalid items is rejected as fast as a short one, with its first error', async () => {
   const words = Array.from({ length: 250_000 }, () => 1)
   const milliseconds: number[] = []
-  // Only the fastest of three runs counts, because other test files may use the CPU meanwhile.
+  // Three runs are timed and the fastest counts, because other test files may use the CPU meanwhile.
   for (let n = 0; n < 3; n++) {
     const undisturbedMs = startUndisturbedTime()
     const answer = await ask('PUT /api/v1/words', words)

@@ -41,18 +41,18 @@ export interface HttpOptions {
   log: Log
   metrics: Metrics
   authenticate: Authenticate
-  /** Absent: no other origins. */
+  /** If absent, no other origins are allowed. */
   origins?: Origins
-  /** Caller of requests without credentials if authentication of the API is off; undefined if it is on. */
+  /** Returns the caller of requests without credentials, if authentication of the API is off. Returns undefined if it is on. */
   callerWithoutAuthentication(api: string): Caller | undefined
   rateLimit: { perCredential: number; perAddress: number }
-  /** The limits of each tenant; absent: none. */
+  /** The limits of each tenant. If absent, there are none. */
   tenantLimits?: Pick<TenantLimits, 'get'>
-  /** Returns why operations that change something are refused at the moment; absent: they never are. */
+  /** Returns the reason why operations that change something are refused at the moment. If absent, they are never refused. */
   refuseChanges?(): PlatformError | undefined
-  /** Records operations that change something; absent: nothing is recorded. */
+  /** Records operations that change something. If absent, nothing is recorded. */
   audit?: Pick<Audit, 'begin'>
-  /** Scopes that an operation may require; absent: any. */
+  /** Scopes that an operation may require. If absent, any scope is accepted. */
   scopes?: ReadonlyMap<string, unknown>
   trustProxy: IsProxy
   /** Aborts when the process stops; `ctx.signal` of every request aborts with it. */
@@ -60,7 +60,7 @@ export interface HttpOptions {
   connections: HttpConnections & { acceptFailed(error: Error): void }
   /** Whether responses are compressed. Default: yes. */
   compression?: boolean
-  /** Absent: plain requests are not redirected. */
+  /** If absent, requests over plain HTTP are not redirected. */
   secureTransport?: SecureTransport
 }
 
@@ -69,7 +69,7 @@ export interface HttpServer {
   operations: Operation[]
   apis: HttpApi[]
   mount(api: HttpApi): void
-  /** Compresses responses of other routes; undefined if that is off. */
+  /** Compresses responses of routes outside of the APIs. Undefined if compression is off. */
   compression: Compression | undefined
   listen(at: Address): Promise<void>
   /** Opens HTTPS too, and returns its port. */
@@ -77,7 +77,7 @@ export interface HttpServer {
   close(): Promise<void>
 }
 
-/** Time for running requests when the server closes; must fit into the ten seconds for stopping the process. */
+/** Time for running requests when the server closes. It must fit into the ten seconds for stopping the process. */
 const runningRequestsMs = 5_000
 const correlationPattern = /^[\w.:~+/=-]{1,128}$/
 
@@ -111,8 +111,7 @@ export function createHttpServer(options: HttpOptions): HttpServer {
   const callers = createCallers(options, requestSignals, refusals)
   const state: State = { app, operations: [], apis: [], streams: new Set(), closing: false }
   if (secure) secureTransport(app, { ...secure, isProxy, baseUrl })
-  // Origins (CORS) are handled first, so that refusals have their headers too, and preflight requests get a response
-  // although no route has OPTIONS.
+  // CORS is handled first. Refusals then have the CORS headers too, and preflight requests get a response although no route has OPTIONS.
   if (options.origins) allowOrigins(app, options.origins)
   addHooks(state, options, formats, refusals)
   const record = createRecord(options, state.operations)
@@ -145,7 +144,7 @@ export function createHttpServer(options: HttpOptions): HttpServer {
       for (const stream of state.streams) stream.end('stopping')
       const started = monotonicMs()
       const closeIdle = setInterval(listeners.closeIdle, 50)
-      // Uploads and downloads can take hours. None of them has been acknowledged.
+      // Uploads and downloads can take hours. Those that are cut off here have not been acknowledged.
       const closeAll = setTimeout(listeners.closeAll, runningRequestsMs)
       await Promise.all([app.close(), listeners.close()])
       clearInterval(closeIdle)
@@ -155,7 +154,7 @@ export function createHttpServer(options: HttpOptions): HttpServer {
   }
 }
 
-/** Returns the function that adds an operation to the API reference, after checks of its name and scopes. */
+/** Returns the function that adds an operation to the API reference. The function checks the operation's name and scopes first. */
 function createRecord(options: HttpOptions, operations: Operation[]) {
   const checkName = createNameCheck()
   function checkScopes({ method, root, path, access }: Operation) {
@@ -176,16 +175,16 @@ type Formats = ReturnType<typeof createFormatsByRoot>
 function createApp(options: HttpOptions, listeners: Listeners, formats: Formats): FastifyInstance {
   const { log } = options
   const app = fastify({
-    // The info messages of Fastify would repeat those of the start.
+    // Fastify's info messages are suppressed, because they would repeat the messages of the start.
     loggerInstance: log.child({}, { level: log.isLevelEnabled('info') ? 'warn' : log.level }),
-    // A logger per request costs 5 µs and is rarely used: log calls add the correlation id themselves.
+    // A logger for each request would cost 5 µs and would rarely be used. Log calls add the correlation id themselves.
     childLoggerFactory: (logger) => logger,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'correlationId' }),
     frameworkErrors: (error, request, reply) =>
       respondWithError(log, error, request as never, reply as never, formats.at(request.url)),
     bodyLimit: bodyLimitBytes,
     forceCloseConnections: 'idle',
-    // Our own response has the format of the API and Retry-After.
+    // Our own response uses the error format of the API and contains Retry-After.
     return503OnClosing: false,
     serverFactory: listeners.serverFactory,
     requestIdHeader: false,
@@ -194,13 +193,13 @@ function createApp(options: HttpOptions, listeners: Listeners, formats: Formats)
       const correlationId = request.headers['x-correlation-id'] ?? request.headers['x-request-id']
       return typeof correlationId === 'string' && correlationPattern.test(correlationId) ? correlationId : newId()
     },
-    // Existing clients send doubled slashes, and the documents contain trailing ones.
+    // Existing clients send doubled slashes, and paths in the specification have trailing slashes.
     routerOptions: { maxParamLength: partLengthMax, ignoreDuplicateSlashes: true, ignoreTrailingSlash: true },
   }) as unknown as FastifyInstance
   readJsonBodies(app)
   compileLazily(app)
   app.decorateRequest('ctx')
-  // Does not use Fastify's `ip`: WebSockets need the same rule, and Fastify accepts any text of the header as an address.
+  // Fastify's `ip` is not used. WebSockets need the same rule, and Fastify accepts any text in the header as an address.
   app.decorateRequest('address', {
     getter() {
       return clientAddress(this.raw, options.trustProxy)
@@ -228,10 +227,10 @@ function addHooks(state: State, { log, metrics, rateLimit }: HttpOptions, format
     ['method', 'route', 'status'],
     [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5],
   )
-  // The hooks use callbacks: on this hot path, the cost of four promises per request is measurable.
+  // The hooks use callbacks, because four promises per request would be measurable on this hot path.
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-correlation-id', request.id)
-    // This is a request on a connection that was busy when the server began to close.
+    // The connection of this request was busy when the server began to close.
     if (state.closing) return void sendError(ProcessStopping(), formats.at(request.url), reply)
     if (!request.routeOptions.config.streamBody) {
       limitBodyTime(request.raw)
@@ -241,11 +240,11 @@ function addHooks(state: State, { log, metrics, rateLimit }: HttpOptions, format
     if (seconds > 0) refusals.inc({ limit: 'address' })
     if (seconds > 0) done(tooManyRequests(seconds))
     else if (request.url.includes('%00')) done(nulError(request))
-    // This runs before the body is parsed, because the caller is not authenticated yet.
+    // Unknown routes are answered before the body is parsed, because the caller is not authenticated yet.
     else if (request.is404) done(noSuchRoute(request))
     else done()
   })
-  // Uses onSend instead of onResponse: without an onResponse hook, Fastify does not watch the end of every response (10 µs each).
+  // The hook is onSend instead of onResponse: with an onResponse hook, Fastify would watch the end of every response, which takes 10 µs.
   app.addHook('onSend', (request, reply, payload, done) => {
     // Clients must not reuse the connection while the server closes.
     if (state.closing) reply.header('connection', 'close')
@@ -266,7 +265,7 @@ function createCallers(options: HttpOptions, requestSignals: RequestSignals, ref
   const perCredential = createRequestLimit(options.rateLimit.perCredential)
   const perTenant = tenantLimits && createVariableRateLimit((tenantId) => requestRate(tenantLimits.get(tenantId)))
 
-  /** Throws 429 if the credential or the tenant sends too many requests. Calls of the platform by itself count for the credential only. */
+  /** Throws 429 if the credential or the tenant sends too many requests. Internal calls count for the credential only. */
   function limitRate({ tenantId, subject }: Caller) {
     const ofCredential = perCredential.take(`${tenantId}\n${subject.type}\n${subject.id}`)
     if (ofCredential > 0) refusals.inc({ limit: 'credential' })
@@ -278,7 +277,7 @@ function createCallers(options: HttpOptions, requestSignals: RequestSignals, ref
 
   async function callerOf({ headers }: FastifyRequest, api: string): Promise<Caller> {
     const internal = internalCaller()
-    // A script of an API without authentication reaches no API that requires it.
+    // An internal call of an anonymous caller must not reach an API that requires authentication.
     if (internal && !isAnonymous(internal.subject)) return internal
     const apiKey = headers['x-identity-api-key'] ?? headers['x-iamcore-api-key']
     const credentials = { authorization: headers.authorization, apiKey: apiKey?.toString() }
@@ -304,7 +303,7 @@ interface LazySignal {
   created?: AbortSignal
 }
 
-/** Constructs the context of a request; an object literal with `__proto__` takes ten times as long (1 % of a read). */
+/** Constructs the context of a request. An object literal with `__proto__` takes ten times as long, which is 1 % of a read. */
 function constructCtx(
   this: LazySignal & { -readonly [K in keyof Omit<Ctx, 'signal'>]: Ctx[K] },
   caller: Caller,
@@ -323,8 +322,8 @@ function constructCtx(
 }
 
 /**
- * Creates `ctx.signal` on first use. It is on the prototype, because contexts with a getter of their own survived garbage
- * collections (p99 of reads 6 → 40 ms). `{ ...ctx }` loses it: write `{ ...ctx, signal: ctx.signal }`.
+ * Creates `ctx.signal` on first use. The getter is on the prototype: with a getter on each context, contexts survived garbage collections,
+ * and the p99 of reads rose from 6 to 40 ms. `{ ...ctx }` loses the getter, so write `{ ...ctx, signal: ctx.signal }`.
  */
 const signalPrototype = {
   get signal(): AbortSignal {

@@ -1,19 +1,19 @@
 /**
- * Finds connections whose request body arrives too slowly, so that slow senders cannot keep all connections busy. They are closed
- * only when a limit of connections is reached.
+ * Finds connections whose request body arrives too slowly, so that slow senders cannot keep all connections busy. Slow connections are
+ * closed only when a limit of connections is reached.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { monotonicMs } from '../clock.ts'
 
 export interface SlowBodyLimit {
-  /** Bodies are measured over this time. */
+  /** Time over which the rate of a body is measured. */
   windowMs: number
-  /** A slower body counts as slow. */
+  /** A body that arrives below this rate counts as slow. */
   bytesPerSecond: number
 }
 
-/** Even a phone with a bad connection sends faster than this rate. An attacker needs 160 Mbit/s to hold 5,000 connections at it. */
+/** Even a phone with a bad connection sends faster than this rate. To hold 5,000 connections at this rate, an attacker needs 160 Mbit/s. */
 export const defaultSlowBodyLimit: SlowBodyLimit = { windowMs: 5000, bytesPerSecond: 4096 }
 
 interface Sample {
@@ -25,7 +25,7 @@ interface Sample {
 export interface SlowBodies<C> {
   /** Measures periodically until `isNeeded` returns false. */
   watch(): void
-  /** Returns the connection with the slowest body among the given ones. */
+  /** Returns the one of these connections with the slowest body. */
   takeSlowest(among: Set<C>): C | undefined
 }
 
@@ -35,7 +35,7 @@ export function createSlowBodies<C extends { socket: Socket }>(
   { windowMs, bytesPerSecond }: SlowBodyLimit,
 ): SlowBodies<C> {
   let samples = new Map<C, Sample>()
-  /** The slowest one is the last. */
+  /** Slow connections; the last one is the slowest. */
   let slow: C[] = []
   let timer: NodeJS.Timeout | undefined
 
@@ -84,12 +84,12 @@ export function createSlowBodies<C extends { socket: Socket }>(
   }
 }
 
-/** Returns the request of the connection if it waits for more of its body; undefined if we are slow to read what has arrived. */
+/** Returns the request of the connection if it waits for more of its body. Returns undefined if it is the platform that is slow to read. */
 export function unfinishedBody(socket: Socket): IncomingMessage | undefined {
   const request = responseOf(socket)?.req
   return request && !request.complete && request.readableLength === 0 ? request : undefined
 }
 
-/** Returns the response that Node.js has assigned to the connection: a request is being processed, or its body is being read. */
+/** Returns the response that Node.js has assigned to the connection. There is one while a request is processed or its body is read. */
 export const responseOf = (socket: Socket) =>
   (socket as { _httpMessage?: ServerResponse<IncomingMessage> | null })._httpMessage ?? undefined

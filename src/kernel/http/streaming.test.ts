@@ -115,7 +115,7 @@ test('a body is read only as fast as the handler consumes it', async () => {
     },
     { withinMs: 20_000 },
   )
-  // The buffers of two sockets and of the streams take this much.
+  // The buffers of two sockets and of the streams can hold this much.
   assert.ok(sent < 32 * 1024 * 1024, `${sent} bytes left the sender`)
   stopped = true
   open()

@@ -1,16 +1,16 @@
-/** Bodies of any size with back-pressure, and time limits for senders of bodies and readers of responses. */
+/** Handles bodies of any size with back-pressure. Limits the time of senders of bodies and of clients that read responses. */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { monotonicMs } from '../clock.ts'
 import { BodyInterrupted, BodyStalled } from '../errors.ts'
 
-/** Time limit for a body of up to a megabyte, which takes seconds even on a slow connection. */
+/** Time limit for a body of up to a megabyte. Even on a slow connection, such a body takes only seconds. */
 const smallBodyMs = 120_000
 const stallMs = 60_000
 const lingerMs = 5_000
 
 const awaitsContinue = new WeakSet<IncomingMessage>()
 
-/** Delays "100 Continue" until the body is to be read, so that a rejected sender need not send a gigabyte first. */
+/** Delays "100 Continue" until the body is read, so that a rejected sender does not send a gigabyte first. */
 export function deferContinue(server: Server) {
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
     awaitsContinue.add(request)
@@ -33,14 +33,14 @@ export function limitBodyTime(request: IncomingMessage) {
   request.once('close', () => clearTimeout(timer))
 }
 
-/** Yields the body in the pieces in which it arrives; reads the next piece on demand. Can be read once. */
+/** Yields the body in the pieces in which it arrives. The next piece is read on demand. The body can be read only once. */
 export async function* bodyOf(request: IncomingMessage, response: ServerResponse): AsyncGenerator<Uint8Array> {
   sendContinue(request, response)
   const startStallTimer = () =>
     setTimeout(() => request.destroy(BodyStalled({ seconds: stallMs / 1000 })), stallMs).unref()
   let stallTimer = startStallTimer()
   try {
-    // A handler that stops reading still sends a response, so the connection stays open.
+    // A handler that stops reading still sends a response, so the connection must stay open.
     for await (const piece of request.iterator({ destroyOnReturn: false })) {
       clearTimeout(stallTimer)
       yield piece
@@ -62,7 +62,8 @@ const isInterruption = (error: unknown) =>
  */
 export function abandonBody(request: IncomingMessage): boolean {
   if (request.complete || request.destroyed) return false
-  // The sender waits for "100 Continue" and gets a response instead: its next bytes could be the body or a new request.
+  // The sender waits for "100 Continue" and gets a response instead. Its next bytes could be the body or a new request, so the connection
+  // cannot be used again.
   if (awaitsContinue.delete(request)) return true
   request.resume()
   const timer = setTimeout(() => request.destroy(), lingerMs).unref()
@@ -70,12 +71,12 @@ export function abandonBody(request: IncomingMessage): boolean {
   return false
 }
 
-/** Ends a response that its reader does not read, so that it cannot hold resources. */
+/** Ends a response that the client does not read, so that the response does not hold resources. */
 export function limitReadTime(response: ServerResponse, timeoutMs = stallMs) {
   let [sent, since] = [-1, monotonicMs()]
   const timer = setInterval(() => {
     const { bytesWritten = 0 } = response.socket ?? {}
-    // All data is sent: the reader waits for us.
+    // All data was sent, so the client is waiting for the platform.
     if (bytesWritten !== sent || response.writableLength === 0) {
       sent = bytesWritten
       since = monotonicMs()

@@ -1,6 +1,6 @@
 /**
- * Validates requests and serializes responses; compiles a schema on first use, so that hundreds of routes do not slow the start.
- * Bodies are strict; parts of the URL are text and coerced (Fastify's default would turn null into "" in bodies).
+ * Validates requests and serializes responses. A schema is compiled on first use, because compiling hundreds of them would slow down the
+ * start. Bodies are validated strictly. Parts of the URL are texts and are converted; for bodies, such conversion would turn null into "".
  */
 import { Ajv, type AnySchemaObject, type ErrorObject, type Options, type ValidateFunction } from 'ajv'
 import formats from 'ajv-formats'
@@ -16,7 +16,7 @@ const commonOptions = {
   ownProperties: true,
 } as const
 
-/** Creates an Ajv on first use, because each takes several milliseconds of the start. */
+/** Creates an Ajv instance on first use, because each takes several milliseconds of the start. */
 function lazyAjv(options: Options): () => Ajv {
   let ajv: Ajv | undefined
   return () => {
@@ -29,7 +29,7 @@ function lazyAjv(options: Options): () => Ajv {
 }
 const strict = lazyAjv(commonOptions)
 const coercing = lazyAjv({ ...commonOptions, coerceTypes: 'array' })
-/** Reports all errors; used for small bodies only, because a body could have a million of them. */
+/** Reports all errors. It is used for small bodies only, because a large body could have a million errors. */
 const allErrorsOptions = { ...commonOptions, allErrors: true, verbose: true } as const
 const thorough = lazyAjv(allErrorsOptions)
 const thoroughCoercing = lazyAjv({ ...allErrorsOptions, coerceTypes: 'array' })
@@ -45,7 +45,7 @@ const cachedCompiler = (choose: (part: string) => Ajv) => {
     return validate
   }
 }
-/** Returns whether the part arrives as JSON; all others are parts of the URL. */
+/** Returns whether the part is JSON. All other parts belong to the URL. */
 const isJson = (part: string) => part === 'body' || part === 'payload'
 const quickValidator = cachedCompiler((part) => (isJson(part) ? strict() : coercing()))
 const thoroughValidator = cachedCompiler((part) => (isJson(part) ? thorough() : thoroughCoercing()))
@@ -66,7 +66,7 @@ function isSmall(data: unknown): boolean {
 
 const integersIn = new WeakMap<object, string[]>()
 
-/** Requires digits for integers in a URL: coercion would turn `limit= ` into 0, which means "all", and `0x10` into 16. */
+/** Requires digits for integers in a URL, because Ajv's conversion would turn `limit= ` into 0, which means "all", and `0x10` into 16. */
 function rejectOddIntegers(schema: TSchema, parts: Record<string, unknown>) {
   let names = integersIn.get(schema)
   if (!names) {
@@ -82,7 +82,7 @@ function rejectOddIntegers(schema: TSchema, parts: Record<string, unknown>) {
 
 const serializers = new WeakMap<object, (data: unknown) => string>()
 
-/** Throws a 400 that names the errors. Fills in defaults, and converts parts of the URL to their types. */
+/** Throws a 400 that describes the errors. Fills in defaults, and converts parts of the URL to their types. */
 export function checkShape(schema: TSchema, data: unknown, part: string) {
   if (!isJson(part)) rejectOddIntegers(schema, data as Record<string, unknown>)
   const quick = quickValidator(schema, part)
@@ -108,7 +108,7 @@ export function compileLazily(app: FastifyInstance) {
   })
 }
 
-/** Creates the error, such as `admin.email: expected a string`, from which each error format takes what it needs. */
+/** Creates the error with messages such as `admin.email: expected a string`. Each error format uses the parts that it needs. */
 function invalidRequest(errors: ErrorObject[], part: string): PlatformError {
   // The object has no prototype, because a body may have a field such as `constructor`.
   const fields: NonNullable<ErrorExtra['fields']> = Object.create(null)
@@ -125,8 +125,8 @@ function invalidRequest(errors: ErrorObject[], part: string): PlatformError {
 }
 
 /**
- * Leaves out the errors of alternatives of another type, if an alternative of the right type has errors of its own:
- * where an object or an array is allowed and the value is an array, only the errors of its items matter.
+ * Removes the errors of alternatives of another type, if the alternative of the right type has errors of its own. For example, if an object
+ * or an array is allowed and the value is an array, only the errors of its items matter.
  */
 function withoutOtherAlternatives(errors: ErrorObject[]): ErrorObject[] {
   const isChoice = ({ keyword }: ErrorObject) => keyword === 'anyOf' || keyword === 'oneOf'
@@ -159,12 +159,12 @@ const typeTexts: Record<string, string> = {
   null: 'null',
 }
 
-/** Returns the description of a field in brackets; it explains the pattern of the field. */
+/** Returns the description of a field in brackets, because it explains the pattern of the field. */
 const descriptionOf = (schema: AnySchemaObject | undefined) => (schema?.description ? ` (${schema.description})` : '')
 
 /**
- * Returns a text such as `expected a string or null`. Returns undefined if one of the alternatives is not a plain
- * type, because its own errors say more.
+ * Returns a text such as `expected a string or null`. Returns undefined if an alternative is not a plain type, because the errors of that
+ * alternative say more.
  */
 function alternatives(schema: AnySchemaObject | undefined): string | undefined {
   const types: unknown[] = (schema?.anyOf ?? schema?.oneOf ?? []).map(({ type }: AnySchemaObject) => typeTexts[type])

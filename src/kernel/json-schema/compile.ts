@@ -1,5 +1,5 @@
 /**
- * Compiles JSON schemas of users with Ajv: draft-07, 2019-09 and 2020-12. A schema can make this take arbitrarily long, so it
+ * Compiles JSON schemas of users with Ajv: draft-07, 2019-09 and 2020-12. A schema can make this take arbitrarily long. Therefore this code
  * runs only in the thread of worker-thread.ts, which has a time limit.
  */
 import { domainToASCII } from 'node:url'
@@ -16,7 +16,7 @@ export interface Violation {
   message: string
 }
 
-/** At most `violationsMax` violations, and the number of those that are left out. */
+/** At most `violationsMax` violations, and the number of further violations. */
 export interface Violations {
   violations: Violation[]
   more: number
@@ -25,7 +25,7 @@ export interface Violations {
 export const violationsMax = 100
 const messageLengthMax = 300
 
-/** Reports a schema that cannot be used. */
+/** The error for a schema that cannot be used. */
 export class SchemaError extends Error {
   override readonly name = 'SchemaError'
   readonly problems: Violations
@@ -39,7 +39,9 @@ export class SchemaError extends Error {
 const unusable = (message: string, path = '') =>
   new SchemaError({ violations: [{ path, message: message.slice(0, messageLengthMax) }], more: 0 })
 
-/** Runs patterns in linear time. Lookaround and backreferences cannot be run so: RE2 rejects them. */
+/**
+ * Creates a regular expression that runs in linear time. RE2 rejects lookaround and backreferences, because they cannot run in linear time.
+ */
 function linearRegExp(pattern: string) {
   try {
     const compiled = RE2JS.compile(RE2JS.translateRegExp(pattern))
@@ -51,9 +53,9 @@ function linearRegExp(pattern: string) {
 linearRegExp.code = ''
 
 /**
- * Maximum number of violations that one validation may find, including those of an alternative if another alternative
- * is valid. 200,000 violations in an array took 27 MB. Without a maximum the list could grow past the memory limit of
- * the thread in one step, which ends the process.
+ * Maximum number of violations that one validation may find. Violations of an alternative count even if another alternative is valid.
+ * 200,000 violations in an array took 27 MB. Without a maximum, the list could exceed the memory limit of the thread, which ends the whole
+ * process.
  */
 const foundMax = 200_000
 let foundCount = 0
@@ -67,9 +69,9 @@ const options: Options = {
   strict: false,
   logger: false,
   allErrors: true,
-  // Keys such as `constructor` are keys of the user's data, never inherited ones.
+  // Only own keys count: keys such as `constructor` are keys of the user's data, not inherited ones.
   ownProperties: true,
-  // Generated code counts each violation where it adds it to the list.
+  // The generated code is changed so that it counts each violation when it is added to the list.
   code: { regExp: linearRegExp, process: (code) => code.replaceAll('}errors++;', '}errors++;countViolation();') },
 }
 
@@ -79,7 +81,7 @@ const dialects = {
   'json-schema.org/draft/2020-12/schema': Ajv2020,
 }
 
-/** The formats of draft-07; others are not checked (document 5, 1.8). */
+/** The formats of draft-07. Other formats are not checked (document 5, 1.8). */
 const formats: FormatName[] = [
   'date-time',
   'date',
@@ -99,7 +101,7 @@ const formats: FormatName[] = [
 /** Replaces each character beyond ASCII by an ASCII letter, because an IRI may contain such characters and a URI may not. */
 const asciiOf = (text: string) => text.replaceAll(/[\u00a0-\u{10ffff}]/gu, 'a')
 
-/** Adds the formats of draft-07 that ajv-formats lacks, defined by the ASCII ones. */
+/** Adds the formats of draft-07 that ajv-formats lacks. They are derived from the corresponding ASCII formats. */
 function addInternationalFormats(ajv: Ajv) {
   const is = (format: string) => {
     const validate = ajv.compile({ type: 'string', format })
@@ -116,7 +118,10 @@ function addInternationalFormats(ajv: Ajv) {
   })
 }
 
-/** Each schema has a new instance: a shared one would keep every `$id`, and resolve references to the schemas of others. */
+/**
+ * Creates an Ajv instance. Each schema has its own, because a shared instance would keep every `$id` and resolve references to schemas of
+ * other users.
+ */
 function newAjv($schema: unknown): Ajv {
   if ($schema !== undefined && typeof $schema !== 'string') throw unusable('$schema must be a text', '/$schema')
   const named = $schema?.replace(/^https?:\/\//, '').replace(/#$/, '') ?? 'json-schema.org/draft-07/schema'
@@ -154,7 +159,7 @@ function parsed(text: string): Record<string, unknown> {
 }
 
 function validatorOf({ $schema, ...schema }: Record<string, unknown>): ValidateFunction {
-  // Ajv would return promises.
+  // With `$async`, Ajv would return promises.
   if (Object.hasOwn(schema, '$async')) throw unusable('$async is not supported', '/$async')
   try {
     const ajv = newAjv($schema)
@@ -181,7 +186,7 @@ function* partsOf(schema: unknown, depth = 0): Generator<Record<string, unknown>
   for (const [key, value] of Object.entries(schema)) if (!dataKeywords.has(key)) yield* partsOf(value, depth + 1)
 }
 
-/** Checks patterns and references also where Ajv compiles nothing: in definitions without a reference, and for `{}`. */
+/** Checks patterns and references even where Ajv compiles nothing: in definitions that are not referenced, and for the value `{}`. */
 function checkParts(schema: Record<string, unknown>) {
   const parts = [...partsOf(schema)]
   const ids = parts.flatMap(({ $id }) => (typeof $id === 'string' ? [$id.replace(/#.*$/, '')] : []))
@@ -205,7 +210,7 @@ const violationsOf = (errors: ErrorObject[] | null | undefined): Violations => (
   more: Math.max(0, (errors?.length ?? 0) - violationsMax),
 })
 
-/** Names the key or the values that Ajv's own message leaves out. */
+/** Returns the message of a violation. It adds the key or the values that Ajv's own message leaves out. */
 function messageOf({ keyword, params, message = 'is not valid' }: ErrorObject): string {
   if (keyword === 'additionalProperties') return `${message}: '${params.additionalProperty}'`
   if (keyword === 'unevaluatedProperties') return `${message}: '${params.unevaluatedProperty}'`

@@ -1,6 +1,6 @@
 /**
- * Gives the requests of each tenant to one thread at a time. Requests that arrive while the thread is busy form the next batch, because a
- * message to a thread costs as much as several validations.
+ * Queues the requests of each tenant, and gives a tenant one thread at a time. Requests that arrive while the thread is busy form the next
+ * batch, because a message to a thread costs as much as several validations.
  */
 import { monotonicMs } from '../clock.ts'
 import { createConcurrencyLimit } from '../concurrency-limit.ts'
@@ -17,13 +17,13 @@ const waitMsMax = 10_000
 /** A tenant uses one thread at a time, so that its slow schemas leave threads for other tenants. */
 const limits = { total: 4, perTenant: 1, waitMs: waitMsMax }
 const batchMax = 64
-/** Maximum number of characters in a batch: a longer request gets a thread alone, because the memory of a thread is limited. */
+/** Maximum number of characters in a batch. A longer request gets a thread alone, because the memory of a thread is limited. */
 const batchLengthMax = 256 * 1024
 
 interface Waiting {
   request: SchemaRequest
   since: number
-  /** True if the request was in an earlier batch, whose thread ended while it worked on another request. */
+  /** True if the request was already in an earlier batch, whose thread ended because of another request. */
   isRepeated?: boolean
   resolve(answer: SchemaAnswer): void
   reject(error: unknown): void
@@ -34,7 +34,7 @@ const tooMany = () => TooManyRequests({ seconds: 1 }, { headers: { 'retry-after'
 export function createSchemaQueue(): SchemaQueue {
   const threads = createSchemaThreads()
   const limit = createConcurrencyLimit(limits)
-  /** The waiting requests of each tenant that has a thread, or waits for one. */
+  /** The waiting requests by tenant. A tenant has an entry while it uses a thread or waits for one. */
   const queues = new Map<string, Waiting[]>()
 
   async function run(tenantId: string, queue: Waiting[]) {
@@ -67,7 +67,7 @@ export function createSchemaQueue(): SchemaQueue {
   }
 }
 
-/** Takes the next requests from the queue; rejects those that have waited too long. */
+/** Takes the next requests from the queue. Requests that have waited too long are rejected. */
 function nextBatch(queue: Waiting[]): Waiting[] {
   const batch: Waiting[] = []
   for (let length = 0; queue.length > 0 && batch.length < batchMax; ) {
@@ -82,13 +82,15 @@ function nextBatch(queue: Waiting[]): Waiting[] {
 }
 
 /**
- * Returns a request as it waits for its next batch. Its wait begins again once, because a slow request of the same batch can take longer
- * than `waitMsMax` on a busy machine. Only once, so that many slow requests do not make it wait without a limit.
+ * Returns the request for its next batch. Its waiting time restarts once, because a slow request of the same batch can take longer than
+ * `waitMsMax` on a busy machine. It restarts only once, so that many slow requests do not make it wait forever.
  */
 const repeated = (waiting: Waiting): Waiting =>
   waiting.isRepeated ? waiting : { ...waiting, since: monotonicMs(), isRepeated: true }
 
-/** Returns false if the request has no answer, because the thread ended with another request of its batch. It is sent again. */
+/**
+ * Settles a request. Returns false if it has no answer because the thread ended with another request of the batch. It is then sent again.
+ */
 function settle({ resolve, reject }: Waiting, answer: SchemaAnswer | Error | undefined): boolean {
   if (answer === undefined) return false
   if (answer instanceof Error) reject(answer)

@@ -1,6 +1,6 @@
 /**
- * Threads that compile and apply JSON schemas of users. Each request has a time limit: a schema, pattern or value that takes long delays
- * only its own request, and neither the event loop nor the requests of others.
+ * Threads that compile and apply JSON schemas of users. Each request has a time limit. A schema, pattern or value that takes long delays
+ * only its own request. It delays neither the event loop nor other requests.
  */
 import { Worker } from 'node:worker_threads'
 import { processorMsOf } from '../thread-time.ts'
@@ -8,13 +8,13 @@ import type { Violations } from './compile.ts'
 
 export interface SchemaRequest {
   schema: string
-  /** JSON text to validate. Absent: the schema is only compiled. */
+  /** The JSON text to validate. If absent, the schema is only compiled. */
   data?: string | undefined
 }
 
 export type SchemaAnswer = Violations | { unusable: Violations }
 
-/** A batch of requests, with each schema once. */
+/** A batch of requests. Each schema is contained only once. */
 export interface ThreadMessage {
   schemas: string[]
   requests: { schema: number; data?: string | undefined }[]
@@ -25,30 +25,30 @@ export type ThreadAnswer = SchemaAnswer | null
 
 export interface SchemaThreads {
   /**
-   * Answers the requests one after the other, on one thread. A request that exceeds its time or memory ends the thread and gets `unusable`; the
-   * other requests of the batch then have no answer.
+   * Answers the requests one after the other, on one thread. A request that exceeds its time or memory gets `unusable` and ends the thread.
+   * The remaining requests of the batch then have no answer.
    */
   run(requests: SchemaRequest[]): Promise<(SchemaAnswer | Error | undefined)[]>
 }
 
 /**
- * Limit of the processor time of one request, from its start on the thread: elapsed time would fail innocent requests on a busy node. A
- * schema of 64 KiB compiles within 100 ms. Where the system does not tell the processor time, elapsed time counts.
+ * Maximum processor time of one request on the thread. Elapsed time would fail harmless requests on a busy node. A schema of 64 KiB
+ * compiles within 100 ms. If the system does not report the processor time, elapsed time counts.
  */
 const timeLimitMs = 2000
-/** Limit of the elapsed time of one request, in case its thread hardly gets a processor. */
+/** Maximum elapsed time of one request, in case its thread hardly gets any processor time. */
 const elapsedLimitMs = 30_000
 const resourceLimits = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 16, stackSizeMb: 4 }
 /** Time limit for the start of a thread, which loads Ajv. */
 const startLimitMs = 30_000
 const idleMs = 60_000
-/** Interval at which a busy thread is checked. A thread that begins a request between two checks has up to this time more. */
+/** Interval at which a busy thread is checked. A request that begins between two checks gets up to this much additional time. */
 const checkMs = 250
 
 /** The value of `progress` before the thread begins with the first request. */
 export const notBegun = -1
 
-/** Cells of the memory that a thread shares: the index of the request that it works on, and its id in Linux, or 0. */
+/** Cells of the memory that a thread shares: the index of the request that it works on, and its thread id in Linux (0 on other systems). */
 export const cells = { progress: 0, nativeId: 1 }
 
 interface Thread {
@@ -61,10 +61,10 @@ interface Thread {
   give: ((answers: (SchemaAnswer | Error | undefined)[]) => void) | undefined
 }
 
-/** A request that a thread works on, since the first check that saw it. */
+/** The request that a thread works on, as first seen by a check. */
 interface Watched {
   index: number
-  /** Processor time of the thread at that check. */
+  /** Processor time of the thread at the first check that saw this request. */
   cpuMs: number | undefined
   elapsedMs: number
 }
@@ -80,12 +80,12 @@ const tooSlow = () =>
   exceeded(`the schema takes more than ${timeLimitMs / 1000} s to compile or to validate this value`)
 const tooLarge = () => exceeded('the schema takes too much memory to compile or to validate this value')
 
-/** The caller limits how many batches run at a time: each of them occupies one thread. */
+/** Creates the threads. Each batch occupies one thread. The caller limits how many batches run at a time. */
 export function createSchemaThreads(): SchemaThreads {
-  /** Threads without a request; the last one was used last, and has the most recent schemas compiled. */
+  /** Threads without a request. The last one was used most recently, so it has the most recent schemas compiled. */
   const free: Thread[] = []
 
-  /** Ends a thread. `answer` is for the request in progress; if none has begun, it is for the first request. */
+  /** Ends a thread. `answer` is for the request in progress. If no request has begun, it is for the first one. */
   function end(thread: Thread, answer?: SchemaAnswer | Error) {
     clearTimeout(thread.timer)
     const index = free.indexOf(thread)
@@ -99,7 +99,7 @@ export function createSchemaThreads(): SchemaThreads {
     void thread.worker.terminate()
   }
 
-  /** Checks that the thread proceeds to the next request in time. `seen` is the request at the last check. */
+  /** Checks that the thread reaches the next request in time. `seen` is the request at the last check. */
   function watch(thread: Thread, seen: Watched = { index: notBegun, cpuMs: undefined, elapsedMs: 0 }) {
     thread.timer = setTimeout(() => {
       const index = Atomics.load(thread.shared, cells.progress)
@@ -113,7 +113,7 @@ export function createSchemaThreads(): SchemaThreads {
 
   function newThread(): Thread {
     const shared = new Int32Array(new SharedArrayBuffer(8))
-    // The thread gets neither the environment nor the arguments of the process, because a schema must never reach them.
+    // The thread gets neither the environment nor the arguments of the process, because a schema must never be able to read them.
     const worker = new Worker(new URL('./worker-thread.ts', import.meta.url), {
       ...{ env: {}, argv: [], resourceLimits },
       workerData: { shared },

@@ -5,7 +5,7 @@ import { nativeThreadId } from '../thread-time.ts'
 import { compileSchema, SchemaError, type Violations } from './compile.ts'
 import { cells, type SchemaAnswer, type SchemaRequest, type ThreadAnswer, type ThreadMessage } from './threads.ts'
 
-/** Compiled schemas by their text; a validator takes several times the memory of its text. */
+/** Compiled schemas by their text. A compiled validator takes several times the memory of its text. */
 const compiled = new LRUCache<string, (data: string) => Violations>({ maxSize: 1024 * 1024, sizeCalculation: () => 1 })
 
 function compiledOf(schema: string) {

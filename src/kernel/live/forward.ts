@@ -1,4 +1,4 @@
-/** Forwards events to the nodes that want them. Events within 50 ms are sent as one signal. A node gets one signal at a time. */
+/** Forwards events to the nodes that want them. Events within 50 ms are sent as one signal. Each node gets one signal at a time. */
 import { sleep } from '../clock.ts'
 import type { Signals } from '../signals.ts'
 import { type ForwardedEvents, LiveEventsForwarded } from './signals.ts'
@@ -14,7 +14,7 @@ const batchMs = 50
 /** Pause after a signal that could not be sent. */
 const pauseMs = 500
 const stopMs = 1000
-/** Limit of the queue for one node. Events beyond it are dropped, and streams on that node report a gap to their readers. */
+/** Maximum size of the queue for one node. Further events are dropped, and streams on that node report a gap to their readers. */
 const queuedBytesMax = 8 * 1024 * 1024
 
 interface Outgoing {

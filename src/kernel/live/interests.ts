@@ -1,6 +1,6 @@
 /**
- * Keeps track of which node wants which events. A node sends the differences when its subscriptions change. A node that starts, or that
- * may have lost signals, exchanges everything with all others.
+ * Records which node wants which events. When the subscriptions of a node change, the node sends the differences. A node that starts, or
+ * that may have lost signals, exchanges all interests with all other nodes.
  */
 import { sleep } from '../clock.ts'
 import type { Log } from '../log.ts'
@@ -14,14 +14,17 @@ import type { Interest } from './types.ts'
 export interface Interests {
   /** The nodes that want an event. */
   nodes: Pick<Routing<string>, 'has' | 'isEmpty' | 'visit'>
-  /** Adds interests of this node. Resolves to true if all nodes have acknowledged them, except nodes that timed out before. */
+  /**
+   * Adds interests of this node. Resolves to true if all other nodes have acknowledged them. Nodes whose last request timed out are not
+   * waited for.
+   */
   add(interests: Interest[]): Promise<boolean>
   remove(interests: Interest[]): void
   /** Exchanges all interests with all other nodes. */
   exchange(): Promise<void>
 }
 
-/** Changes within this time are one request. */
+/** Changes within this time are sent as one request. */
 const batchMs = 5
 const defaultTimeoutMs = 1000
 
@@ -31,7 +34,7 @@ interface Peer {
   changed: Set<string>
   /** True until the node has acknowledged all interests. */
   needsAll: boolean
-  /** True if its last request timed out: `add` does not wait for it. */
+  /** True if the last request to the node timed out. `add` does not wait for such a node. */
   isUnresponsive: boolean
   sending: Promise<boolean> | undefined
 }
@@ -40,7 +43,7 @@ interface Deps {
   signals: Pick<Signals, 'request' | 'answer'>
   members: Pick<Members, 'others' | 'onJoin' | 'onLeave'>
   log: Log
-  /** Called when a node that joined did not acknowledge the interests of this node: its events may not arrive here. */
+  /** Called when a node that joined did not acknowledge the interests of this node. Events of that node may not arrive here. */
   onUnacknowledged(): void
   timeoutMs?: number
 }
@@ -70,7 +73,7 @@ export function createInterests(deps: Deps): Interests {
   })
   signals.answer(ReadInterests, () => ({ number: peers.number(), keys: [...ownInterests.keys()] }))
   members.onJoin(async (nodeId) => {
-    // A node that was considered dead may return with subscriptions, so its interests are read too.
+    // A node that was considered dead may return with subscriptions, so its interests are read again.
     const [isAcknowledged] = await Promise.all([ownInterests.size === 0 || peers.announceAll(nodeId), read(nodeId)])
     if (!isAcknowledged) deps.onUnacknowledged()
   })
@@ -87,7 +90,7 @@ export function createInterests(deps: Deps): Interests {
         ownInterests.set(key, count + 1)
         return count === 0
       })
-      // Another subscription may have added the same interests a moment ago: wait for its requests.
+      // Another subscription may have added the same interests a moment ago. Its requests are awaited too.
       const acknowledgements = newKeys.length > 0 ? announce(newKeys) : peers.sending()
       return (await Promise.all(acknowledgements)).every(Boolean)
     },
@@ -106,7 +109,7 @@ export function createInterests(deps: Deps): Interests {
   }
 }
 
-/** Sends the interests of this node to the others, one request at a time for each. */
+/** Sends the interests of this node to the other nodes. Each node gets one request at a time. */
 function createPeers(deps: {
   signals: Deps['signals']
   log: Log
@@ -138,7 +141,7 @@ function createPeers(deps: {
     }
   }
 
-  /** Sends the changes, again if there are more meanwhile. Returns false if the node did not acknowledge. */
+  /** Sends the changes. If further changes arrive meanwhile, sends those too. Returns false if the node did not acknowledge. */
   async function send(peer: Peer): Promise<boolean> {
     await sleep(batchMs)
     while (peer.needsAll || peer.changed.size > 0)
@@ -162,10 +165,10 @@ function createPeers(deps: {
   }
 
   return {
-    /** The number of the last change. */
+    /** Returns the number of the last change. */
     number: () => number,
     drop: (nodeId: string) => void peers.delete(nodeId),
-    /** The requests in progress. */
+    /** Returns the requests in progress. */
     sending: () => [...peers.values()].flatMap(({ sending }) => sending ?? []),
     announce(nodeId: string, keys: string[]): Promise<boolean> {
       const peer = peerOf(nodeId)

@@ -34,7 +34,7 @@ export interface Live {
   /** Defines a topic, in `build` of the service that publishes its events. */
   define(topic: TopicDefinition): LiveTopic
   readonly topics: ReadonlyMap<string, TopicDefinition>
-  /** `isComplete` resolves to false if events of a node may be missing, because it did not respond. */
+  /** Subscribes to events. `isComplete` resolves to false if a node did not respond, so that its events may be missing. */
   subscribe(topic: string, interests: Interest[], receiver: Receiver): { isComplete: Promise<boolean>; close(): void }
   /** Exchanges the interests of all nodes, so that each knows which events to forward to which node. */
   start(): Promise<void>
@@ -70,9 +70,9 @@ export function createLive(deps: {
     }
   })
   signals.on(LiveNodeLeaving, (_, from) => void leaving.add(from))
-  /** Nodes that were killed and for whose events a gap was reported already. */
+  /** Nodes that were killed and whose missing events were already reported as a gap. */
   const silent = new Set<string>()
-  // Events that a killed node had stored and not forwarded are in the history only.
+  // If a killed node had stored events without forwarding them, they are only in the history.
   members.onSilent((nodeId) => {
     if (leaving.has(nodeId)) return
     silent.add(nodeId)
@@ -83,7 +83,7 @@ export function createLive(deps: {
     if (!leaving.delete(nodeId) && !hasGap) reportMissed()
   })
   signals.onReset(async () => {
-    // The gap comes last: events after it are forwarded to this node again.
+    // The gap is reported last, because events after it are forwarded to this node again.
     await interests.exchange()
     reportMissed()
   })
@@ -109,7 +109,7 @@ export function createLive(deps: {
     subscribe(name, wanted, receiver) {
       const { isLocal = false, watched } = topics.get(name)!
       const isFirst = subscriptions.isEmpty(name)
-      // A local topic misses nothing when nodes lose contact.
+      // A local topic loses no events when nodes lose contact.
       if (!isLocal) receivers.set(receiver, wanted)
       for (const interest of wanted) subscriptions.add(interest, receiver)
       if (isFirst) watched?.(true)

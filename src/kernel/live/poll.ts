@@ -1,4 +1,6 @@
-/** Reads the data of a topic at intervals while this node has subscriptions, for topics whose changes are in a table. */
+/**
+ * Reads the data of a topic at intervals while this node has subscriptions. It is for topics whose changes are found by reading a table.
+ */
 import type { Log } from '../log.ts'
 import { liveReadFailed } from './log-messages.ts'
 
@@ -7,7 +9,7 @@ export interface Poll {
   watched(isWatched: boolean): void
 }
 
-/** `read` is called at once, then `everyMs` after each call has ended. */
+/** Creates a poll. `read` is called immediately, then again `everyMs` after each call has ended. */
 export function createPoll(deps: { topic: string; everyMs: number; read(): Promise<void>; log: Log }): Poll {
   const { topic, everyMs, read, log } = deps
   let isWatched = false

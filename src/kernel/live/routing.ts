@@ -1,4 +1,4 @@
-/** Finds the subscriptions, or nodes, that are interested in an event. */
+/** Finds the subscriptions or nodes that want an event. */
 import type { Interest, LiveOrigin } from './types.ts'
 
 export interface Routing<T> {
@@ -11,7 +11,7 @@ export interface Routing<T> {
   visit(topic: string, origin: LiveOrigin, visit: (target: T) => void): void
 }
 
-/** Targets of one tenant, by the kind of their interest: all events, those of an application, or those of an endpoint. */
+/** Targets of one tenant. There are three kinds of interests: all events of the tenant, of an application, or of an endpoint. */
 interface Routes<T> {
   tenant: Set<T>
   application: Map<string, Set<T>>

@@ -3,7 +3,7 @@ import { defineRequest, defineSignal } from '../signals.ts'
 import type { LiveEvent } from './types.ts'
 
 export interface InterestChange {
-  /** Increases with each change of the sender. A change that arrives late is ignored. */
+  /** Increases with each change of the sender, so that a change that arrives late is ignored. */
   number: number
   /** True if `add` contains all interests of the sender. */
   isComplete: boolean
@@ -12,7 +12,7 @@ export interface InterestChange {
   remove: string[]
 }
 
-/** Changes the interests of the sender. Once the request is acknowledged, later events are forwarded to the sender. */
+/** Changes the interests of the sender. After the acknowledgement, events are forwarded to the sender. */
 export const ChangeInterests = defineRequest<InterestChange, true>('kernel.live-interests-changed')
 
 /** Reads all interests of a node. */
@@ -23,11 +23,11 @@ export const ReadInterests = defineRequest<Record<never, never>, { number: numbe
 export interface ForwardedEvents {
   topic: string
   events: LiveEvent[]
-  /** True if events of the topic before these were lost. */
+  /** True if earlier events of the topic were lost. */
   lost?: boolean
 }
 
 export const LiveEventsForwarded = defineSignal<ForwardedEvents[]>('kernel.live-events')
 
-/** A node that stops sends this signal after its last events, so that other nodes know that they miss none. */
+/** A node that stops sends this signal after its last events. Other nodes then know that no events are missing. */
 export const LiveNodeLeaving = defineSignal<Record<never, never>>('kernel.live-leaving')

@@ -1,7 +1,7 @@
 /** Topics of live streams: services define them and publish their events; the service `live` subscribes callers to them. */
 import type { Ctx } from '../contract.ts'
 
-/** Where an event comes from. Members that do not apply are absent. */
+/** The origin of an event. Fields that do not apply are absent. */
 export interface LiveOrigin {
   tenantId: string
   applicationName?: string | undefined
@@ -9,7 +9,7 @@ export interface LiveOrigin {
 }
 
 export interface LiveEvent extends LiveOrigin {
-  /** Text by which readers recognise an event that is delivered again. Absent if a repeated event changes nothing for its reader. */
+  /** A text by which clients recognise an event that is delivered again. Absent if a repeated event does no harm. */
   id?: string | undefined
   /** Values that subscriptions filter by, named as the fields of a subscription. */
   facets?: Readonly<Record<string, string>> | undefined
@@ -18,8 +18,8 @@ export interface LiveEvent extends LiveOrigin {
 }
 
 /**
- * Why events may be missing. `missed`: nodes lost contact, or one died. `too_old`, `too_many`: the history does not reach back that far.
- * `too_slow`: the reader fell behind. `no_history`: the topic keeps none.
+ * The reason why events may be missing. `missed`: nodes lost contact, or one died. `too_old`, `too_many`: the history does not reach back
+ * far enough. `too_slow`: the client read too slowly. `no_history`: the topic has no history.
  */
 export type GapReason = 'missed' | 'too_old' | 'too_many' | 'too_slow' | 'no_history'
 
@@ -30,7 +30,7 @@ export interface HistoryQuery {
   facets: ReadonlyMap<string, ReadonlySet<string>>
   /** Microseconds since 1970. */
   since: number
-  /** Maximum number of events; if there are more, the result is `too_many`. */
+  /** Maximum number of events. If there are more, the result is `too_many`. */
   limit: number
 }
 
@@ -52,7 +52,7 @@ export interface ValueQuery {
   facets: ReadonlyMap<string, ReadonlySet<string>>
 }
 
-/** A value that is read again and again. Streams get it when it has changed; subscriptions with the same key share the reads. */
+/** A value that is read periodically. Streams get it when it has changed. Subscriptions with the same key share the reads. */
 export interface LiveValue {
   everySeconds: number
   keyOf(ctx: Ctx, query: ValueQuery): string
@@ -62,13 +62,13 @@ export interface LiveValue {
 
 export interface TopicDefinition {
   name: string
-  /** For the list of topics. */
+  /** Description in the list of topics. */
   description: string
-  /** The scopes that a caller needs: those of the operation that reads the same data. */
+  /** The scopes that a caller needs. They are the scopes of the operation that reads the same data. */
   scopes: readonly string[]
   /**
-   * `endpoint`: the scopes are needed on each endpoint whose events are delivered. `tenant`: on the tenant. `event`: `mayRead` decides for
-   * each event.
+   * `endpoint`: the caller needs the scopes on each endpoint whose events are delivered. `tenant`: it needs them on the tenant. `event`:
+   * `mayRead` decides for each event.
    */
   on: 'endpoint' | 'tenant' | 'event'
   /** Returns whether the caller may read an event, for `on: 'event'`. */
@@ -78,19 +78,19 @@ export interface TopicDefinition {
   needsApplication?: boolean
   /** True if subscriptions can filter by applications. Default: true for `on: 'endpoint'`, otherwise false. */
   hasApplications?: boolean
-  /** True if subscriptions can filter by endpoints. The default is that of `hasApplications`. */
+  /** True if subscriptions can filter by endpoints. Default: the value of `hasApplications`. */
   hasEndpoints?: boolean
-  /** True if each node finds the events itself, so that they are not forwarded. */
+  /** True if each node finds the events itself, so that events are not forwarded. */
   isLocal?: boolean
   /** Called when the first subscription of this node starts, and when the last one ends. */
   watched?(isWatched: boolean): void
-  /** True if a new subscription begins with the history as of now: the present state of what it watches. */
+  /** True if a new subscription first gets the history, that is, the current state of what it watches. */
   beginsWithHistory?: boolean
-  /** True if events may have no tenant (''); callers with the scope on the platform get them. */
+  /** True if events may have no tenant (''). Callers with the scope on the platform get these events. */
   withoutTenant?: boolean
-  /** The topic is a value instead of events. */
+  /** Present if the topic delivers a value instead of events. */
   value?: LiveValue
-  /** A stream that resumes gets the history from this long before its position, because events are stored later than their time. */
+  /** When a stream resumes, its history starts this long before its position, because events are stored later than their time. */
   slackSeconds?: number
   /** Reads stored events, oldest first. Without this function, a stream that resumes gets a `gap` event. */
   history?(query: HistoryQuery): Promise<LiveEvent[] | GapReason>
@@ -100,7 +100,7 @@ export interface TopicDefinition {
 export interface LiveTopic {
   /** Returns whether any node has a subscription. Called on the path of device messages. */
   isActive(): boolean
-  /** Returns whether a subscription may include events of this origin. Build events only then. */
+  /** Returns whether a subscription may include events of this origin. Events need to be built only then. */
   isWanted(origin: LiveOrigin): boolean
   /** Delivers events to the streams of all nodes. Call it after the commit. */
   publish(events: LiveEvent[]): void

@@ -10,7 +10,7 @@ export interface NodeRow extends Member {
   sweepEnded: boolean
   /** False if the connection on which the node listened has ended, or if the node has not stored its process id. */
   isListening: boolean
-  /** True if the heartbeat of this node was written; false if others sweep its rows. The same in all rows. */
+  /** True if the heartbeat of this node was written; false if other nodes sweep its rows. All rows have the same value. */
   isWritten: boolean
 }
 
@@ -42,14 +42,14 @@ export const markStopped = async (sql: Sql, nodeId: string) => {
 }
 
 export interface SweepLease {
-  /** The dead node. */
+  /** Id of the dead node. */
   id: string
-  /** The node that sweeps. */
+  /** Id of the node that sweeps. */
   by: string
   seconds: number
 }
 
-/** Takes the lease for sweeping a dead node. Returns false if the node is alive again, or another node has the lease. */
+/** Takes the lease for sweeping a dead node. Returns false if the dead node is alive again or another node has the lease. */
 export async function claimSweep(
   sql: Sql,
   { id, by, seconds }: SweepLease,
@@ -71,7 +71,7 @@ export const deleteSwept = async (sql: Sql, { id, by }: Omit<SweepLease, 'second
   await sql`delete from kernel.nodes where id = ${id} and swept_by = ${by}`
 }
 
-/** Inserts rows of dead nodes for those of the given ids that have none; returns how many. */
+/** Inserts rows of dead nodes for the given ids that have no row. Returns the number of inserted rows. */
 export async function insertUnknown(sql: Sql, ids: string[], nodeId: string): Promise<number> {
   const { count } = await sql`
     insert into kernel.nodes (id, version, gone) select id, '', true from unnest(${ids}::text[]) as id

@@ -1,4 +1,4 @@
-/** Cleans up after dead nodes: on one living node at a time, under a lease that it renews. */
+/** Cleans up after dead nodes. One living node at a time does this, under a lease that it renews. */
 import type { Db } from '../db.ts'
 import type { Log } from '../log.ts'
 import { leaseRenewalFailed, sweepFailed } from '../log-messages.ts'
@@ -39,7 +39,7 @@ export async function sweepDead(deps: SweepDeps, ids: string[]) {
 const renew = ({ db, log }: SweepDeps, lease: rows.SweepLease) =>
   rows.extendSweep(db.sql, lease).catch((error) => leaseRenewalFailed(log, { err: error, nodeId: lease.id }))
 
-/** Inserts nodes that own rows but have no row in `kernel.nodes`, so that they are swept like any dead node. */
+/** Inserts rows for nodes that own rows but are missing in `kernel.nodes`, so that they are swept like any dead node. */
 export async function findUnknownOwners({ db, log, nodeId, ownedRows }: Omit<SweepDeps, 'deadAfterSeconds'>) {
   for (const { name, owners } of ownedRows) {
     const found = await owners(db.sql)

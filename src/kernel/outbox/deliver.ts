@@ -1,4 +1,7 @@
-/** Runs event handlers for a batch of waiting events, in one transaction with their removal from the outbox. */
+/**
+ * Runs event handlers for a batch of waiting events. One transaction contains the handlers' work and the removal of the events from the
+ * outbox.
+ */
 import { monotonicMs } from '../clock.ts'
 import { type Db, isDatabaseUnavailable, type Sql } from '../db.ts'
 import type { Log } from '../log.ts'
@@ -13,7 +16,7 @@ export interface Delivery {
   countDeliveries(outcome: 'success' | 'failure', events: number): void
   /** Called when a failed event is to be retried after this many seconds. */
   scheduleRetry(seconds: number): void
-  /** Called when a head has become due: search again for subscriptions with due heads. */
+  /** Called when a head has become due, to start another search for subscriptions with due heads. */
   searchAgain(): void
 }
 
@@ -25,7 +28,7 @@ export interface Subscription {
 const keysPerBatch = 32
 const eventsPerKey = 100
 const eventsPerBatch = 200
-/** After this time the batch commits what it has done, so that slow handlers do not hold locks for long. */
+/** After this time, the batch commits the events that are done, so that slow handlers do not hold locks for long. */
 const batchMs = 200
 
 /** The event whose handler failed. */
@@ -35,7 +38,7 @@ interface Failure {
   error: unknown
 }
 
-/** Delivers due events of keys that have not failed. Returns whether there may be more. */
+/** Delivers due events of keys without a failed event. Returns whether there may be more. */
 export async function deliverFresh(delivery: Delivery, { name, handler }: Subscription): Promise<boolean> {
   let failure: Failure | undefined
   let current: Failure | undefined
@@ -69,12 +72,12 @@ export async function deliverFresh(delivery: Delivery, { name, handler }: Subscr
   return true
 }
 
-/** Finds the heads whose events are all delivered, and those with some events delivered and some still waiting. */
+/** Separates two kinds of heads: those whose events are all delivered, and those with delivered and waiting events. */
 function splitHeads(heads: store.Head[], events: store.WaitingEvent[], done: number) {
   const eventsByKey = Map.groupBy(events, ({ key }) => key)
   const begunKeys = new Set(events.slice(0, done).map(({ key }) => key))
   const undeliveredKeys = new Set(events.slice(done).map(({ key }) => key))
-  // If the batch reached its limit of events, the last key and the keys after it may have more events.
+  // If the batch reached its maximum number of events, the last key and the keys after it may have more events.
   const isCut = events.length === eventsPerBatch
   const completeHeads = isCut ? heads.findIndex(({ key }) => key === events.at(-1)!.key) : heads.length
   const isDrained = ({ key }: store.Head, index: number) =>
@@ -85,7 +88,7 @@ function splitHeads(heads: store.Head[], events: store.WaitingEvent[], done: num
   }
 }
 
-/** Delivers one event of one key that has failed. Returns whether there may be more. */
+/** Delivers one event of a key with a failed event. Returns whether there may be more. */
 export async function deliverFailed(delivery: Delivery, { name, handler }: Subscription): Promise<boolean> {
   let current: store.WaitingEvent | undefined
   try {

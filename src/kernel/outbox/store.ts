@@ -1,4 +1,4 @@
-/** SQL of the outbox. migrations/0004_outbox_heads.sql explains its tables, the README the order of locks. */
+/** SQL of the outbox. migrations/0004_outbox_heads.sql explains the tables. The README explains the order of locks. */
 import type { Sql } from '../db.ts'
 
 export interface WaitingEvent {
@@ -7,7 +7,7 @@ export interface WaitingEvent {
   payload: unknown
 }
 
-/** A locked row of `outbox_heads`. It is found again by its ctid, which needs no index and no statistics. */
+/** A locked row of `outbox_heads`. Later statements find it by its ctid, which needs no index and no statistics. */
 export interface Head {
   key: string
   ctid: string
@@ -15,9 +15,9 @@ export interface Head {
 
 export interface Due {
   subscription: string
-  /** True if the subscription has heads that have not failed; their events are delivered in batches. */
+  /** True if the subscription has heads without a failed event. Their events are delivered in batches. */
   fresh: boolean
-  /** True if the subscription has heads with a failed event; their events are delivered one at a time. */
+  /** True if the subscription has heads with a failed event. Their events are delivered one at a time. */
   failed: boolean
 }
 
@@ -41,8 +41,8 @@ export async function insertEvents(
 }
 
 /**
- * Turns arrivals into heads and returns the subscriptions with due heads. Heads are inserted in the order of their keys, so that
- * two nodes that do it at the same time cannot deadlock.
+ * Turns arrivals into heads and returns the subscriptions with due heads. Heads are inserted in the order of their keys, so that two nodes
+ * that insert at the same time cannot deadlock.
  */
 export async function findDue(sql: Sql, subscriptions: string[]): Promise<{ due: Due[]; more: boolean }> {
   const rows = await sql<(Due & { arrived: number })[]>`
@@ -67,7 +67,7 @@ export async function findDue(sql: Sql, subscriptions: string[]): Promise<{ due:
   }
 }
 
-/** Locks keys whose events this transaction delivers; skips those that others deliver. */
+/** Locks keys whose events this transaction delivers. Skips keys that other transactions deliver. */
 export const lockHeads = (sql: Sql, subscription: string, limit: number) =>
   sql<Head[]>`
     select key, ctid::text as ctid from kernel.outbox_heads
@@ -82,7 +82,10 @@ export async function lockFailedHead(sql: Sql, subscription: string): Promise<st
   return row?.key
 }
 
-/** Returns the oldest events of these keys, key by key. It runs after the locks, so it sees what their last holders committed. */
+/**
+ * Returns the oldest events of these keys, key by key. This statement runs after the locks were taken, so it sees everything that the
+ * previous holders of the locks committed.
+ */
 export const findWaiting = (sql: Sql, subscription: string, keys: string[], limits: { perKey: number; all: number }) =>
   sql<WaitingEvent[]>`
     select o.id, o.key, o.payload
@@ -92,8 +95,8 @@ export const findWaiting = (sql: Sql, subscription: string, keys: string[], limi
     order by k.n, o.id limit ${limits.all}`
 
 /**
- * Deletes delivered events and the heads of drained keys, then inserts heads again for keys with events; returns their number. An
- * event published meanwhile is either seen by the second statement, or its arrival waits for this commit.
+ * Deletes delivered events and the heads of drained keys. Then inserts heads again for keys with events, and returns their number. An event
+ * that is published meanwhile is either seen by the second statement, or its arrival waits for this commit.
  */
 export async function finish(
   sql: Sql,
@@ -117,7 +120,7 @@ export async function finish(
   return count
 }
 
-/** Deletes a delivered event of a failed head. After the event that had failed, batches resume. */
+/** Deletes a delivered event of a failed head. If it was the event that had failed, the key is delivered in batches again. */
 export async function finishFailed(sql: Sql, subscription: string, key: string, id: number | undefined) {
   await sql`
     with delivered as (delete from kernel.outbox where id = ${id ?? null}::bigint)
@@ -126,7 +129,7 @@ export async function finishFailed(sql: Sql, subscription: string, key: string, 
     where subscription = ${subscription} and key = ${key}`
 }
 
-/** Marks the key as failed, so that its events are delivered one by one. If the oldest event failed, it is delayed. */
+/** Marks the key as failed, so that its events are delivered one by one. If the oldest event failed, its next attempt is delayed. */
 export async function markFailed(
   sql: Sql,
   subscription: string,

@@ -1,6 +1,6 @@
 /**
- * Worker thread that creates certificates and revocation lists. It starts with the first request and ends after ten
- * seconds without one, because an idle thread keeps its memory.
+ * The worker thread that creates certificates and revocation lists. It starts with the first request and ends after ten seconds without a
+ * request, because an idle thread keeps its memory.
  */
 import { Worker } from 'node:worker_threads'
 import type * as make from './x509.ts'

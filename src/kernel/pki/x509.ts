@@ -1,6 +1,6 @@
 /**
- * Creates certificates and revocation lists. Runs in a worker thread (worker.ts), because loading the library takes
- * 0.2 s and a long list takes seconds.
+ * Creates certificates and revocation lists. It runs in a worker thread (worker.ts), because loading the library takes 0.2 s and a long
+ * revocation list takes seconds.
  */
 import 'reflect-metadata'
 import { sign, webcrypto } from 'node:crypto'
@@ -17,7 +17,7 @@ export interface Issuer {
   /** PEM, like all certificates and keys in this file. */
   certificate: string
   privateKey: string
-  /** URL of its revocation list, if it publishes one. */
+  /** URL of the authority's revocation list, if it publishes one. */
   listAddress?: string
 }
 
@@ -27,7 +27,7 @@ export interface CertificateAndKey {
 }
 
 interface Subject {
-  /** Base 10. */
+  /** The serial number as a decimal text. */
   serialNumber: string
   notBefore: Date
 }
@@ -54,7 +54,7 @@ const part = (text: string) => [{ utf8String: text }]
 
 const pemOf = (certificate: x509.X509Certificate) => `${certificate.toString('pem').trim()}\n`
 
-/** Creates a certificate authority: with `issuer` the authority of a tenant, without it a root. */
+/** Creates a certificate authority. With `issuer` it is the authority of a tenant, otherwise a root. */
 export async function makeAuthority(
   subject: Subject & { commonName: string; unit?: string; issuer?: Issuer },
 ): Promise<CertificateAndKey & { invalidAfter: Date }> {
@@ -70,7 +70,7 @@ export async function makeAuthority(
     notAfter: never,
     signingAlgorithm: ecdsa,
     extensions: [
-      // The path length allows authorities of tenants below a root, and only certificates of clients below a tenant's authority.
+      // The path length allows tenants' authorities below a root. Below a tenant's authority, it allows only client certificates.
       new x509.BasicConstraintsExtension(true, subject.issuer ? 0 : 1, true),
       new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign, true),
       await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
@@ -82,7 +82,7 @@ export async function makeAuthority(
   return { certificate: pemOf(certificate), privateKey: await exportKey(keys), invalidAfter: never }
 }
 
-/** Creates a client certificate, or with `hosts` a server certificate. */
+/** Creates a client certificate. With `hosts`, creates a server certificate. */
 export async function makeCertificate(
   subject: Subject & { commonName: string; notAfter: Date; issuer: Issuer; hosts?: string[] },
 ): Promise<CertificateAndKey> {
@@ -138,8 +138,8 @@ export interface ListEntry {
 }
 
 /**
- * Creates a revocation list in DER. The generator of @peculiar/x509 takes quadratic time: 160 s for 20,000 entries,
- * which take 3 s here.
+ * Creates a revocation list in DER. The generator of @peculiar/x509 takes quadratic time: 160 s for 20,000 entries. This function takes 3
+ * s.
  */
 export function makeRevocationList(contents: {
   issuer: CertificateAndKey

@@ -1,13 +1,13 @@
 /** A type of message between nodes. */
 export interface Signal<P> {
   name: string
-  /** For the compiler only. */
+  /** Exists only for the compiler. */
   payload?: P
 }
 
 /** A signal that the receiving node answers. */
 export interface Request<P, R> extends Signal<P> {
-  /** For the compiler only. */
+  /** Exists only for the compiler. */
   reply?: R
 }
 
@@ -15,7 +15,7 @@ export type Handler<P> = (payload: P, from: string) => void | Promise<void>
 
 const names = new Set<string>()
 
-/** Defines a signal. Names are `service.event`; payloads are JSON of any size. */
+/** Defines a signal. Names have the form `service.event`; payloads are JSON of any size. */
 export function defineSignal<P>(name: string): Signal<P> {
   if (names.has(name)) throw new Error(`signal ${name} is defined twice`)
   names.add(name)

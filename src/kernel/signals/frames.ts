@@ -1,17 +1,20 @@
 /**
- * Encodes messages as signed texts of limited length. A batch for one address becomes one body, which is split into frames; the
- * receiver checks the signature of each frame and joins the body again.
+ * Encodes messages as signed texts of limited length. A batch for one address becomes one body, which is split into frames. The receiver
+ * checks the signature of each frame and joins the body again.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
-/** Maximum size of a frame: NOTIFY accepts less than 8,000 bytes. */
+/** Maximum size of a frame, because NOTIFY accepts less than 8,000 bytes. */
 const frameBytes = 7900
-/** Maximum number of remembered senders. If there are more, the one that was silent longest is dropped with its incomplete body. */
+/**
+ * Maximum number of remembered senders. If there are more, the sender that has sent nothing for the longest time is dropped, with its
+ * incomplete body.
+ */
 const sendersMax = 1000
 
 export interface Message {
   topic: string
-  /** JSON. */
+  /** The payload as JSON. */
   payload: string
 }
 
@@ -20,14 +23,14 @@ export interface Received {
   payload: unknown
 }
 
-/** Escapes to ASCII, so that a character is a byte and the text can be split anywhere. */
+/** Escapes all characters beyond ASCII, so that each character is one byte and the text can be split anywhere. */
 const toAscii = (text: string) =>
   text.replace(/[\u007f-\uffff]/g, (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
 const macOf = (key: Buffer, address: string, text: string) =>
   createHmac('sha256', key).update(`${address}\n${text}`).digest().subarray(0, 16)
 
-/** Returns the frames of a batch. `number` grows with every call of a node, so that the receiver ignores repeated frames. */
+/** Returns the frames of a batch. `number` grows with every call of a node, so that the receiver can ignore repeated frames. */
 export function framesOf(key: Buffer, from: string, number: number, address: string, messages: Message[]): string[] {
   const body = toAscii(`[${messages.map(({ topic, payload }) => `[${JSON.stringify(topic)},${payload}]`).join(',')}]`)
   const head = (part: number, parts: number) => `${from} ${number} ${part} ${parts} `
@@ -47,10 +50,10 @@ export interface Frame {
   content: string
 }
 
-/** Returns whether this node is the sender, without a check of the signature: a node ignores what it sent itself. */
+/** Returns whether this node sent the frame. The signature is not checked, because a node ignores its own frames. */
 export const isFrom = (frame: string, nodeId: string) => frame.startsWith(`${nodeId} `, 23)
 
-/** Returns undefined if the frame was not signed with this key for this address. */
+/** Opens a frame. Returns undefined if the frame was not signed with this key for this address. */
 export function openFrame(key: Buffer, address: string, frame: string): Frame | undefined {
   const text = frame.slice(23)
   const mac = Buffer.from(frame.slice(0, 22), 'base64url')
@@ -64,13 +67,13 @@ export function openFrame(key: Buffer, address: string, frame: string): Frame | 
 export function createAssembler() {
   const senders = new Map<string, { number: number; contents: string[]; complete: boolean }>()
   return {
-    /** Returns the messages if the frame completes a body; ignores a repeated frame. */
+    /** Returns the messages if the frame completes a body. A repeated frame is ignored. */
     add(address: string, { from, number, part, parts, content }: Frame): Received[] | undefined {
       const key = `${address} ${from}`
       let sender = senders.get(key)
       if (sender && number < sender.number) return undefined
       if (sender?.number !== number) {
-        // Move the sender to the end, so that the first entry is the one that was silent longest.
+        // The sender moves to the end, so that the first entry is the sender that has sent nothing for the longest time.
         senders.delete(key)
         if (senders.size >= sendersMax) senders.delete(senders.keys().next().value!)
         sender = { number, contents: [], complete: false }

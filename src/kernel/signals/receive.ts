@@ -25,7 +25,7 @@ export function createReceiver(deps: {
     for (const { topic, payload } of messages) void handlers.dispatch(topic, payload, frame.from)
   }
 
-  /** Checks the signature with the current key, which a restore may have replaced. */
+  /** Loads the current key, which a restore may have replaced, and checks the signature again. */
   async function retryWithNewKey(address: Address, text: string) {
     const renewal = await key.reload()
     const frame = renewal === 'replaced' ? openFrame(key.current(), address, text) : undefined

@@ -1,6 +1,6 @@
 /**
- * Sends the messages of a few milliseconds in one batch, one batch after the other. A message to one node is sent at once if the last
- * batch is a few milliseconds old.
+ * Sends the messages of a few milliseconds in one batch. Batches are sent one after the other. A message to one node is sent immediately if
+ * the last batch was sent a few milliseconds ago.
  */
 import { monotonicMs } from '../clock.ts'
 import type { Log } from '../log.ts'
@@ -11,11 +11,11 @@ import type { Address, Transport } from './transport.ts'
 export interface Pending {
   address: Address
   topic: string
-  /** JSON. */
+  /** The payload as JSON. */
   payload: string
-  /** Id of the row in `kernel.signals`; undefined for a message that may be lost. */
+  /** Id of the row in `kernel.signals`. It is undefined for a message that is not stored and may be lost. */
   rowId: number | undefined
-  /** Called with whether the transport accepted the message. */
+  /** Called when the message is sent or dropped. `sent` is true if the transport accepted it. */
   done?(sent: boolean): void
 }
 
@@ -28,10 +28,10 @@ export interface Relay {
 }
 
 const batchMs = 5
-/** The pause between batches for `all` in a steady flow: caches can wait, and each batch wakes every node. */
+/** The pause between batches to `all` while messages keep arriving. Caches can wait this long, and each batch wakes every node. */
 const steadyMs = 20
 const batchBytes = 1_000_000
-/** Beyond this, messages without a row are dropped, and stored ones are read from their rows later. */
+/** Above this number of bytes, messages without a row are dropped. Messages with a row are read from the table later. */
 const pendingBytesMax = 32_000_000
 
 export function createRelay(deps: {
@@ -72,7 +72,7 @@ export function createRelay(deps: {
       deps.countSent(batch.length)
       for (const { done } of batch) done?.(true)
     } catch (error) {
-      // Rows stay in the table, and the sweep sends them.
+      // The rows stay in the table, and the sweep sends them later.
       const lost = batch.filter(({ rowId }) => rowId === undefined).length
       if (lost > 0) deps.countDropped(lost)
       sendingFailed(log, { err: error, messages: batch.length, lost })
@@ -127,7 +127,7 @@ function createPause() {
     wait: (ms: number) =>
       new Promise<void>((resolve) => {
         end = resolve
-        // Timers take a millisecond at least.
+        // A timer takes at least a millisecond, so a pause of 0 uses setImmediate.
         if (ms > 0) set(ms)
         else setImmediate(resolve)
       }),

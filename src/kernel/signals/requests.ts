@@ -1,9 +1,9 @@
-/** Requests to one node and their replies, over signals that may be lost; hence each request has a time-out. */
+/** Requests to one node and their replies. They use signals, which may be lost, so each request has a time-out. */
 import { newId } from '../ids.ts'
 import { defineSignal, type Handler, type Request, type Signal } from './define.ts'
 
 export interface Requests {
-  /** Rejects after `timeoutMs` (default 5 s), or if the handler throws. */
+  /** Sends a request. Rejects after `timeoutMs` (default: 5 s), or if the handler throws. */
   request<P, R>(nodeId: string, request: Request<P, R>, payload: P, options?: { timeoutMs?: number }): Promise<R>
   /** Registers the handler of a request on this node. */
   answer<P, R>(request: Request<P, R>, handler: (payload: P, from: string) => R | Promise<R>): void

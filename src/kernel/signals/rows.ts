@@ -5,20 +5,23 @@ import { type Address, channelOf } from './transport.ts'
 
 export interface SignalRow {
   id: number
-  /** The node that sends the message. Empty if any node may send it, as for messages of a `waypost` command, which is not a node. */
+  /**
+   * The node that sends the message. It is empty if any node may send it. This is so for messages of a `waypost` command, which is not a
+   * node.
+   */
   nodeId: string
   address: Address
   topic: string
-  /** JSON. */
+  /** The payload as JSON. */
   payload: string
 }
 
-/** A notification in place of a message: sweep the table now. */
+/** A notification with this text is not a message. It makes nodes sweep the table immediately. */
 export const sweepNow = 'sweep'
 
 export const claimLimit = 200
 
-/** A row older than this is stale: its node has died or could not send it. A node sends its rows 5 to 25 ms after the commit. */
+/** A row older than this is stale: its node has died or could not send it. Normally a node sends its rows 5 to 25 ms after the commit. */
 const staleMs = 300
 
 /** Inserts messages and returns their ids in the same order. */
@@ -35,7 +38,7 @@ export async function insertSignals(sql: Sql, rows: Omit<SignalRow, 'id'>[]): Pr
   return inserted.map(({ id }) => id)
 }
 
-/** The usual case of one message, without arrays and sorting. */
+/** Inserts a single message. This usual case needs no arrays and no sorting. */
 async function insertSignal(sql: Sql, { nodeId, address, topic, payload }: Omit<SignalRow, 'id'>): Promise<number[]> {
   const [row] = await sql<{ id: number }[]>`
     insert into kernel.signals (node_id, address, topic, payload)
@@ -53,9 +56,8 @@ export const insertForAnyNode = (sql: Sql, { address, topic, payload }: Omit<Sig
 export const removeSignal = (sql: Sql, id: number) => sql`delete from kernel.signals where id = ${id}`
 
 /**
- * Takes over rows that were not sent for `staleMs`, because their node died or could not send them. A message
- * that exactly one node is to handle, whichever it is (address `any/…`), is taken over only if its sender is dead. `pending` are rows that
- * this node is about to send.
+ * Takes over rows that were not sent within `staleMs`, because their node died or could not send them. Messages to `any/…` must be handled
+ * by exactly one node, so they are taken over only if their sender is dead. `pending` are rows that this node is about to send.
  */
 export const claimStale = (sql: Sql, nodeId: string, pending: number[]) =>
   sql<SignalRow[]>`

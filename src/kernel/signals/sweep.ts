@@ -1,4 +1,4 @@
-/** Sends stored messages whose node died or could not send them, and handles those that are for this node too. */
+/** Sends stored messages whose node died or could not send them. Messages that are addressed to this node are also handled here. */
 import type { Db } from '../db.ts'
 import type { Log } from '../log.ts'
 import type { Handlers } from './handlers.ts'
@@ -8,9 +8,9 @@ import { claimLimit, claimStale, removeSignal } from './rows.ts'
 import { isAny, isFor } from './transport.ts'
 
 export interface Sweeper {
-  /** Sweeps; a call during a sweep causes one more. Never rejects. */
+  /** Runs a sweep. A call during a sweep causes one more sweep. Never rejects. */
   run(): Promise<void>
-  /** Starts no further sweep; resolves when none runs. */
+  /** Prevents further sweeps. Resolves when no sweep is running. */
   stop(): Promise<void>
 }
 

@@ -1,7 +1,7 @@
-/** Transports of signals between nodes: PostgreSQL's NOTIFY, and one within a process. */
+/** Transports of signals between nodes: one uses PostgreSQL's NOTIFY, the other works within a process. */
 import type { Db } from '../db.ts'
 
-/** All nodes, one node, or any one node that runs a service. */
+/** The address of a signal: all nodes, one node, or any one node that runs a service. */
 export type Address = 'all' | `node/${string}` | `any/${string}`
 
 export const isAny = (address: Address) => address.startsWith('any/')
@@ -16,8 +16,8 @@ export interface Outgoing {
 
 export interface Transport {
   /**
-   * Receives messages to `all` and to this node. Calls `reset` when messages may have been lost, and `listening` with the process of the
-   * server whenever it begins to listen.
+   * Receives messages to `all` and to this node. Calls `reset` when messages may have been lost. Calls `listening` with the id of the
+   * server process whenever listening starts.
    */
   open(
     nodeId: string,
@@ -25,7 +25,7 @@ export interface Transport {
     reset: () => void,
     listening: (processId: number | undefined) => void,
   ): Promise<void>
-  /** Sends the messages and deletes their rows from `kernel.signals`; never deletes rows that were not sent. */
+  /** Sends the messages and deletes their rows from `kernel.signals`. Rows that were not sent are never deleted. */
   send(messages: Outgoing[], rowIds: number[]): Promise<void>
   close(): Promise<void>
 }
@@ -33,8 +33,8 @@ export interface Transport {
 export const channelOf = (address: Address) => `waypost_${address.replace('/', '_')}`
 
 /**
- * LISTEN and NOTIFY. Commits with NOTIFY block each other in the whole server, so a batch is one statement outside of the
- * services' transactions. It commits asynchronously: after a crash of PostgreSQL, rows may reappear and are sent twice.
+ * Uses LISTEN and NOTIFY. In the whole server, commits with NOTIFY block each other, so a batch is one statement outside of the services'
+ * transactions. It commits asynchronously; after a crash of PostgreSQL, deleted rows may reappear and are sent twice.
  */
 export function postgresTransport(db: Db): Transport {
   const subscriptions: { unlisten(): Promise<void> }[] = []
@@ -64,7 +64,7 @@ export function postgresTransport(db: Db): Transport {
   }
 }
 
-/** Connects nodes within one process; the returned function creates the transport of one node. */
+/** Connects nodes within one process. The returned function creates the transport of one node. */
 export function inProcessTransport(): (db: Db) => Transport {
   const nodes = new Map<string, (address: Address, text: string) => void>()
   return (db) => {

@@ -1,4 +1,4 @@
-/** The actions on endpoints and alerts, with the results of their expressions given. */
+/** Tests the actions on endpoints and alerts. The results of their expressions are given. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { openActions } from '../../../../test/harness/actions.ts'

@@ -5,7 +5,7 @@ import type { ActionDeps } from './deps.ts'
 import type { ActionOutcome, ActionRun } from './executor.ts'
 import { ActionFailed, objectOf, read, readConstantOrExpression } from './results.ts'
 
-/** Opens the alert of an entity and type, or renews the one that is open (document 5, 5.15). */
+/** Opens the alert of this entity and type. If it is already open, renews it (document 5, 5.15). */
 export async function alertActivation({ alerts }: ActionDeps, run: ActionRun): Promise<ActionOutcome> {
   const entity = entityOf(run)
   const alertType = await alertTypeOf(run)

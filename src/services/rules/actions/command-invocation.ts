@@ -4,7 +4,7 @@ import { forEach, targetsOf } from './endpoints.ts'
 import type { ActionOutcome, ActionRun } from './executor.ts'
 import { ActionFailed, read } from './results.ts'
 
-/** Invokes a command. With `awaitTimeout` it succeeds only if the device answers with 2xx in time. */
+/** Invokes a command. With `awaitTimeout`, the action succeeds only if the device answers with 2xx in time. */
 export async function commandInvocation(deps: ActionDeps, run: ActionRun): Promise<ActionOutcome> {
   const { kit, register, commands, effects } = deps
   const { fields } = run.action
