@@ -1,6 +1,6 @@
 import { defineError } from '../kernel/errors.ts'
 
-// An error text tells a device only what the device itself has sent.
+// An error text reveals to a device only data that the device itself has sent.
 export const TopicMalformed = defineError<{ problem: string }>('device_topic_malformed', 400, '{problem}')
 export const DeviceUnknown = defineError(
   'device_not_authorized',

@@ -71,10 +71,7 @@ export function createCache<V extends {}>(options: CacheOptions<V>): Cache<V> {
     else groups.set(group, new Set([key]))
   }
 
-  /**
-   * Returns whether the group of the value was dropped during its load. A missing value counts as dropped too, because the change may have
-   * created it.
-   */
+  /** Returns whether the value's group was dropped during its load. A missing value counts as dropped. */
   const wasDropped = ({ dropped }: Load<V>, value: V | undefined) =>
     dropped !== undefined &&
     (value === undefined ||

@@ -1,6 +1,6 @@
 /**
  * Chains of runs: the effects of an action may trigger further rules. The `cause` of a sample, point, metadata change or alert names the
- * chain, so that the run that it triggers continues the chain one level deeper (document 5, 5.13).
+ * chain. A run that such a change triggers continues the chain one level deeper (document 5, 5.13).
  */
 
 export interface Chain {
@@ -10,10 +10,10 @@ export interface Chain {
   depth: number
 }
 
-/** Returns the cause for changes that a run makes. */
+/** Returns the cause to record with the changes that a run makes. */
 export const causeOf = ({ traceId, depth }: Chain) => `${traceId}/${depth + 1}`
 
-/** Returns the chain and depth of the run that a change triggers; undefined for a change that no rule made. */
+/** Returns the chain and depth of the run that a change triggers. Returns undefined if no rule made the change. */
 export function chainOf(cause: string | undefined): Chain | undefined {
   const [, traceId, depth] = /^([^/]+)\/(\d+)$/.exec(cause ?? '') ?? []
   return traceId === undefined ? undefined : { traceId, depth: Number(depth) }

@@ -1,5 +1,5 @@
 import { contract } from '../../kernel/contract.ts'
 
-/** No other service calls this one: it reacts to their events and calls them. */
+/** The contract is empty, because no other service calls this one. It handles their events and calls them. */
 export type Rules = Record<never, never>
 export const Rules = contract<Rules>('rules')

@@ -1,4 +1,4 @@
-/** Parses cron expressions of five fields, or of six with seconds in front (document 5, 5.9). */
+/** Parses cron expressions with five fields, or with six if seconds are in front (document 5, 5.9). */
 
 export interface CronExpression {
   seconds: number[]
@@ -7,7 +7,7 @@ export interface CronExpression {
   daysOfMonth: Set<number>
   months: Set<number>
   daysOfWeek: Set<number>
-  /** True if the day of the month and the day of the week are both restricted; a date then has to match only one of them. */
+  /** True if the day of the month and the day of the week are both restricted. A date then needs to match only one of them. */
   isEitherDay: boolean
 }
 
@@ -29,14 +29,14 @@ const fields: readonly Field[] = [
   { name: 'day of week', from: 0, to: 7, names: dayNames },
 ]
 
-/** Parses an expression. Throws if it is wrong: check it with `cronProblem` when it is written. */
+/** Parses an expression. Throws if it is invalid, so it must be checked with `cronProblem` when it is written. */
 export function parseCron(expression: string): CronExpression {
   const parsed = parse(expression)
   if (typeof parsed === 'string') throw new Error(parsed)
   return parsed
 }
 
-/** Returns what is wrong with an expression. */
+/** Returns the problem with an expression, or undefined. */
 export function cronProblem(expression: string): string | undefined {
   const parsed = parse(expression)
   return typeof parsed === 'string' ? parsed : undefined
@@ -44,7 +44,7 @@ export function cronProblem(expression: string): string | undefined {
 
 const isFree = (part: string) => part.startsWith('*') || part.startsWith('?')
 
-/** Returns the expression, or what is wrong with it. */
+/** Returns the parsed expression, or the problem with it. */
 function parse(expression: string): CronExpression | string {
   const words = expression.trim().split(/\s+/)
   if (words.length !== 5 && words.length !== 6) return `expected 5 or 6 fields, got ${words.length}`
@@ -74,7 +74,7 @@ function parse(expression: string): CronExpression | string {
   }
 }
 
-/** Returns the values of a field in their order, or what is wrong with it. */
+/** Returns the values of a field in ascending order, or the problem with it. */
 function valuesOf(field: Field, part: string): number[] | string {
   const values = new Set<number>()
   for (const item of part.split(',')) {
@@ -101,7 +101,7 @@ function rangeOf(field: Field, item: string): { from: number; to: number; step: 
   if (from === undefined || to === undefined)
     return `"${range}" is not a value from ${field.from} to ${field.to}${field.names ? ' or a name' : ''}`
   if (from <= to) return { from, to, step }
-  // A week may end with Sunday as 0.
+  // A range of weekdays may end with 0, which means Sunday.
   return field.to === 7 && to === 0 ? { from, to: 7, step } : `"${range}" ends before it starts`
 }
 

@@ -14,7 +14,7 @@ export const AlertChanged = defineEvent<{
   eventType: LifecycleEventType
   /** The alert after the change. In the outbox, times are ISO 8601 texts. */
   alert: AlertView
-  /** The run of a rule that made the change; absent for changes of callers. */
+  /** The run of a rule that made the change; absent if a caller made it. */
   cause?: string
 }>('rules.alert.changed', {
   description: 'An alert was activated, updated, acknowledged or resolved (25/ALE)',

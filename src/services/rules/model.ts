@@ -32,7 +32,9 @@ export const typeConstant = (segment: string) => segment.toUpperCase().replaceAl
 /** Returns the entity type in the traces of an action: `webhook` becomes WEBHOOK_ACTION. */
 export const traceEntityType = (type: ActionType) => `${typeConstant(type)}_ACTION`
 
-/** The caller that last wrote a script. Its calls to the platform have the present permissions of this caller (document 5, 5.14). */
+/**
+ * The caller that last wrote a script. The script's calls to the platform have the current permissions of this caller (document 5, 5.14).
+ */
 export interface Writer {
   type: string
   id: string
@@ -56,7 +58,7 @@ export interface ActionDefinition {
   tenantId: string
   type: ActionType
   name: string
-  /** The fields of the type, by their names in the specification; literals of objects and arrays are JSON texts. */
+  /** The fields of the type, with their names in the specification. Literal objects and arrays are JSON texts. */
   fields: Record<string, unknown>
   /** The kind of each attribute that can be either a constant or an expression. */
   valueTypes: Record<string, ValueType>

@@ -7,10 +7,10 @@ export const seriesName = /^[A-Za-z0-9_-]{1,255}$/
 
 export const defaultValueName = 'value'
 const valueNameLengthMax = 255
-/** Document 3, 3.3. */
+/** Names that document 3, 3.3 reserves. */
 const reservedValueNames = ['time', 'kaaEndpointID', 'kaaEmpty', '_field', '_measurement']
 const forbiddenInValueName = '\\\\^$"\'=,'
-/** Control characters separate fields in the database. */
+/** Control characters are not allowed in names, because they separate fields in the database. */
 const controls = '\\u0000-\\u001f\\u007f'
 const valueNamePattern = `^(?!(?:${reservedValueNames.join('|')})$)[^${forbiddenInValueName}${controls}]+$`
 
@@ -75,11 +75,11 @@ export type TimeSeriesConfiguration = Static<typeof TimeSeriesShape>
 
 const VersionShape = Type.Object({
   ...extraction,
-  // Series belong to the application: versions share them.
+  // Series belong to the application, and all its versions share them.
   retention: Type.Optional(Type.Null({ description: 'retention is a setting of the application' })),
 })
 
-/** `value` is the default name of a value, so only one value of a series can have no name (document 3, 3.1). */
+/** Checks that at most one value of a series has no name, because `value` is the default name (document 3, 3.1). */
 function checkSeriesNames(config: TimeSeriesConfiguration): ConfigurationProblem | undefined {
   for (const [series, { values }] of Object.entries(config['time-series']?.names ?? {})) {
     const taken = new Set<string>()

@@ -13,7 +13,7 @@ export interface NewPoint {
   /** Milliseconds since 1970. */
   timestamp: number
   values: Record<string, Value>
-  /** Position in the request, which error messages name. */
+  /** Position of the point in the request, for error messages. */
   requestPath?: string
 }
 
@@ -46,9 +46,9 @@ export interface RetentionEffect {
     days: number
     /** Points before this time are deleted. */
     before: Date
-    /** Number of points; a sample that replaces another sample counts as well until it is packed. */
+    /** Number of points. A sample that replaces an earlier sample is counted separately until both are packed. */
     points: number
-    /** Points among them that are not packed yet. */
+    /** Number of these points that are not packed yet. */
     unpacked: number
     /** Bytes of packed points. */
     bytes: number
@@ -57,7 +57,7 @@ export interface RetentionEffect {
   problems: { place: string; problem: string }[]
 }
 
-/** The samples of a message that are published with their commit. */
+/** The samples of a message, to be published in the same commit. */
 export interface ReceivedMessage {
   message: DeviceMessage
   samples: unknown[]
@@ -66,7 +66,7 @@ export interface ReceivedMessage {
   bytes: number
 }
 
-/** Rows of another service for the samples of one message. */
+/** Rows of another service that belong to the samples of one message. */
 export interface CompanionRows {
   /** Approximate size in memory. */
   readonly bytes: number
@@ -75,11 +75,11 @@ export interface CompanionRows {
 /** A service that stores rows of its own in the commit of samples. */
 export interface SampleCompanion {
   /**
-   * Prepares rows for the samples of a message; undefined if there are none, which must cost next to nothing. Until the promise
-   * resolves, the message waits and its samples are not stored. Messages of one endpoint resolve in their order.
+   * Prepares rows for the samples of a message, or returns undefined if there are none, which must take hardly any time. The message waits
+   * for the promise, and its samples are not stored before. For messages of one endpoint, the promises resolve in order.
    */
   prepare(message: DeviceMessage, samples: unknown[]): Promise<CompanionRows | undefined> | undefined
-  /** Stores the rows of several messages. With `isRepeated` an earlier attempt may have stored them. */
+  /** Stores the rows of several messages. If `isRepeated` is true, an earlier attempt may already have stored them. */
   store(sql: Sql, rows: CompanionRows[], isRepeated: boolean): Promise<void>
 }
 
@@ -95,7 +95,7 @@ export interface SeriesExportRequest {
   timeZone?: string
 }
 
-/** A checked export request, as JSON. */
+/** An export request after validation, as JSON. */
 export interface SeriesExport {
   applicationName: string
   endpointIds?: string[]
@@ -106,7 +106,7 @@ export interface SeriesExport {
   reduction?: { aggregate: Aggregate; interval: string; timeZone?: string }
 }
 
-/** The position of an export after a part, as JSON. */
+/** The position of an export after one part, as JSON. */
 export interface SeriesExportPosition {
   /** The id of the last endpoint in the part. */
   after: string
@@ -116,7 +116,7 @@ export interface SeriesExportPosition {
 
 export interface SeriesExportPart {
   content: AsyncIterable<Buffer>
-  /** Number of points; known once the content was read. */
+  /** Number of points. It is known when the content was read. */
   rows(): number
   /** Undefined if this is the last part. */
   next: SeriesExportPosition | undefined
@@ -124,35 +124,37 @@ export interface SeriesExportPart {
 
 export interface TimeSeries {
   /**
-   * Stores the samples of one message, all or none, and publishes `received` in the same commit. Rejects the message if one of them is
-   * invalid.
+   * Stores either all samples of one message or none, and publishes `received` in the same commit. Rejects the message if one of its
+   * samples is invalid.
    */
   collect(message: DeviceMessage, samples: unknown[], received?: ReceivedMessage): Promise<void>
-  /** Sets the service that stores rows of its own with every sample; only one can. */
+  /** Sets the service that stores its own rows with every sample. Only one service can be set. */
   setCompanion(companion: SampleCompanion): void
   /**
-   * Processes samples in the name of an endpoint's device, on the same path as a message of the device, all or none. `cause` is in the
-   * events about them: rules use it to limit chains.
+   * Processes samples on behalf of an endpoint's device. They take the same path as a message of the device, and are stored all or none.
+   * The events about them contain `cause`, which rules use to limit chains.
    */
   receive(endpoint: DeviceEndpoint, samples: unknown[], options: { cause: string }): Promise<void>
-  /** Stores all points or none. The caller makes sure that the endpoints are of this version. `cause` is in the events about them. */
+  /**
+   * Stores all points or none. The caller must make sure that the endpoints have this version. The events about the points contain `cause`.
+   */
   putPoints(
     version: { tenantId: string; applicationName: string; versionName: string; cause?: string },
     points: NewPoint[],
   ): Promise<void>
   /** Returns an endpoint's newest points in a series, newest first. */
   lastPoints(series: SeriesOfEndpoint, limit: number): Promise<Point[]>
-  /** Returns the points between two times, both included, oldest first. If there are more than `limit`, it returns undefined. */
+  /** Returns the points between two times, both included, oldest first. Returns undefined if there are more than `limit`. */
   pointsBetween(
     series: SeriesOfEndpoint,
     span: { from: number; to: number },
     limit: number,
   ): Promise<Point[] | undefined>
-  /** Returns the samples in a message of a device; undefined if it has none or is invalid. */
+  /** Returns the samples in a message of a device, or undefined if the message has none or is invalid. */
   samplesOf(message: { resourcePath: string; payload: Buffer }): unknown[] | undefined
-  /** Parses ISO 8601, `now` or `now-15m` to milliseconds; undefined if the text is neither. */
+  /** Parses ISO 8601, `now` or `now-15m` to milliseconds. Returns undefined for any other text. */
   timeOf(text: string | number): number | undefined
-  /** Returns latest values by endpoint number, including everything that this node has stored. */
+  /** Returns the latest values by endpoint number. The result includes everything that this node has stored so far. */
   latestValues(endpointNos: number[]): Promise<Map<number, LatestValue[]>>
   /** Checks an export request; throws 400, 403 or 404. */
   checkExport(ctx: Ctx, request: SeriesExportRequest): Promise<SeriesExport>

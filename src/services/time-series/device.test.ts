@@ -1,4 +1,4 @@
-/** Samples over real sockets: the response to the device, and the stored series. */
+/** Tests samples over real sockets: the response to the device, and the stored series. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openGateway, services } from '../../../test/harness/gateway.ts'
@@ -46,7 +46,7 @@ test('a sample with more series than the application may have is rejected with t
   }
   const answer = await post('/json', JSON.stringify({ c: 1, d: 1 }))
   assert.deepEqual([answer.status, await answer.json()], [400, error])
-  // Known series are still accepted. An MQTT 5 client gets the rejection as reason code of the acknowledgement.
+  // Known series are still accepted. An MQTT 5 client gets the rejection as the reason code of the acknowledgement.
   const modern = await device({ protocolVersion: 5 })
   await assert.rejects(modern.publish(`${topic}/json`, { c: 1, d: 1 }), { code: 0x99 })
   await modern.publish(`${topic}/json/3`, { timestamp: 4, b: 4 })
@@ -60,7 +60,7 @@ test('a sample with more series than the application may have is rejected with t
   })
 })
 
-/** Sends `count` messages, `atOnce` of them concurrently, each with another value. */
+/** Sends `count` messages, `atOnce` of them concurrently. Each message has a different value. */
 async function sendAll(count: number, atOnce: number, send: (value: number) => Promise<unknown>) {
   let next = 0
   const sender = async () => {
@@ -127,7 +127,7 @@ test('metadata becomes series if the application configures it', async () => {
   ])
   const [first, second, third] = found['place/floor']!
   assert.deepEqual([first, second, third![1]], [[1, 3], [2, 4], 3])
-  // The metadata is part of the sample: invalid metadata rejects it.
+  // The metadata becomes part of the sample, so invalid metadata makes the platform reject the sample.
   await metadata('third')
   const answer = await post('/json', '{"t": 1}')
   assert.equal(answer.status, 400)

@@ -39,7 +39,7 @@ export function plainSample(metric: string, payload: Buffer): Record<string, unk
   return { [`${metric}-value`]: value, [`${metric}-unit`]: unit === '' ? 'number' : unit }
 }
 
-/** Returns the samples of a message, for services that read recorded messages. */
+/** Returns the samples in a message. Services that read recorded messages use this function. */
 export function samplesOf({ resourcePath, payload }: { resourcePath: string; payload: Buffer }): unknown[] | undefined {
   const [, kind, metric] = /^\/(json|plain)(?:\/([^/]*))?/.exec(resourcePath) ?? []
   try {
@@ -64,14 +64,14 @@ export function dataCollection({
   bus: Pick<Kit['bus'], 'isWanted'>
   connectivityChanged: NonNullable<Extension['connectivityChanged']>
 }): Extension {
-  /** Stores and publishes samples in one commit. A device that gets an error sends the message again. */
+  /** Stores and publishes samples in one commit. If that fails, the device gets an error and sends the message again. */
   const store = (message: DeviceMessage, samples: unknown[], sent: unknown[]) =>
     timeSeries.collect(message, samples, receivedMessage(bus, message, samples, sent)).then(toEmptyResponse)
 
   function collect(message: DeviceMessage, samples: unknown[]) {
     if (samples.length === 0) return emptyResponse
     const enrichedSamples = enriched(message.endpoint, samples)
-    // The usual case creates no promise besides that of the commit.
+    // In the usual case, no promise is created except that of the commit.
     return enrichedSamples instanceof Promise
       ? enrichedSamples.then((enriched) => store(message, enriched, samples))
       : store(message, enrichedSamples, samples)

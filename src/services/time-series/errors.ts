@@ -1,6 +1,6 @@
 import { defineError } from '../../kernel/errors.ts'
 
-/** `series` is the first series that exceeds the limit, with the name of its value. */
+/** `series` is the first series that exceeds the limit, including the name of its value. */
 export const TooManySeries = defineError<{ applicationName: string; limit: number; series: string }>(
   'too_many_series',
   400,
@@ -19,7 +19,7 @@ export const LiveIsFull = defineError<{ limit: number }>(
   'This node already serves {limit} live streams, the maximum; try again later',
 )
 
-/** `problem` begins with the field. */
+/** `problem` begins with the name of the field. */
 export const SampleRejected = defineError<{ sample: number; problem: string }>(
   'sample_refused',
   400,
@@ -32,7 +32,7 @@ export const PointRejected = defineError<{ point: string; problem: string }>(
   '{point}: {problem}; nothing was stored',
 )
 
-// An object that is missing, of another tenant or not visible gets the same response.
+// The response is the same for an object that is missing, belongs to another tenant or is not visible.
 export const NoApplication = defineError<{ applicationName: string }>(
   'no_such_application_of_time_series',
   404,

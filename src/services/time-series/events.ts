@@ -5,10 +5,10 @@ export interface StoredPoint {
   endpointId: string
   versionName: string
   seriesName: string
-  /** ISO 8601, like `ingestionTimestamp`, the time at which the platform received the point. */
+  /** ISO 8601. `ingestionTimestamp` is the time at which the platform received the point. */
   timestamp: string
   ingestionTimestamp: string
-  /** The run of a rule that made the point; absent for points of devices and callers. */
+  /** The run of a rule that created the point; absent for points of devices and callers. */
   cause?: string
   /** Id of the message or request; all its points have the same id. */
   messageId?: string
@@ -35,14 +35,14 @@ export const NumbersRemoved = defineEvent<{
     'Endpoints, or series of an application or tenant, lost their numbers; caches of these numbers are invalid',
 })
 
-/** Contains some or all samples of one message. */
+/** Some or all samples of one message. */
 export interface ReceivedSamples {
   endpointId: string
   versionName: string
   /** ISO 8601. */
   receivedAt: string
   correlationId: string
-  /** The run of a rule that made the samples; absent for samples of devices. */
+  /** The run of a rule that created the samples; absent for samples of devices. */
   cause?: string
   /** Samples as they were stored, with metadata if the application enables enrichment. */
   samples: unknown[]

@@ -1,4 +1,4 @@
-/** The points of one series value in memory, and merging of several runs. */
+/** The points of one series value in memory, and functions that merge several lists of points. */
 
 /** A value of a point. */
 export type Value = number | string | boolean | null
@@ -7,7 +7,7 @@ export interface Points {
   count: number
   /** Milliseconds, strictly ascending. */
   times: Float64Array
-  /** NaN where `others` has the value. */
+  /** The values that are numbers. The entry is NaN if `others` has the value. */
   numbers: Float64Array
   /** Values that are not numbers, by index. */
   others?: Map<number, Exclude<Value, number>>
@@ -18,9 +18,7 @@ export const valueAt = (points: Points, index: number): Value => {
   return Number.isNaN(number) ? (points.others?.get(index) ?? null) : number
 }
 
-/**
- * Merges sources that are each strictly ascending. Of points with the same time, the one from the later source wins.
- */
+/** Merges lists that are each strictly ascending. If points have the same time, the point of the later list wins. */
 export function merge(sources: Points[]): Points {
   const filled = sources.filter(({ count }) => count > 0)
   if (filled.length === 0) return { count: 0, times: new Float64Array(0), numbers: new Float64Array(0) }
@@ -34,7 +32,7 @@ const areDisjoint = (sources: Points[]) =>
     (one, index) => index === 0 || sources[index - 1]!.times[sources[index - 1]!.count - 1]! < one.times[0]!,
   )
 
-/** Concatenates sources that do not overlap, as chunks of different days. */
+/** Concatenates lists that do not overlap, such as chunks of different days. */
 function concatenate(sources: Points[]): Points {
   const merged = emptyOf(sources)
   const others = new Map<number, Exclude<Value, number>>()
@@ -59,7 +57,7 @@ function interleave(sources: Points[]): Points {
       const index = next[source]!
       if (index >= sources[source]!.count) continue
       const candidate = sources[source]!.times[index]!
-      // On equal times the later source wins; the others are skipped below.
+      // If times are equal, the later list wins. The points of the others are skipped below.
       if (candidate <= time) [chosen, time] = [source, candidate]
     }
     if (chosen < 0) break

@@ -1,4 +1,4 @@
-/** The dependencies that action executors have. */
+/** The dependencies of action executors. */
 import type { Kit } from '../../../kernel/define-service.ts'
 import type { Commands } from '../../commands/contract.ts'
 import type { Register } from '../../register/contract.ts'
@@ -17,12 +17,12 @@ export interface ActionDeps {
   alerts: Alerts
   deliveries: Deliveries
   effects: Effects
-  /** Attempts of e-mails. */
+  /** The number of attempts for e-mails, and the waits between them. */
   emailRetries: Retries
   /** True if WAYPOST_SMTP_URL is set. */
   hasMailServer: boolean
   /** Returns the value of the tenant's secret with this name; undefined if there is none. */
   secretValue(tenantId: string, name: string): Promise<string | undefined>
-  /** Executes a rule one level deeper in the chain of the run. The engine provides this function. */
+  /** Executes a rule one level deeper in the chain of the current run. The engine provides this function. */
   executeRule(ruleId: string, run: ActionRun): Promise<ActionOutcome>
 }

@@ -1,4 +1,4 @@
-/** Prevents a second effect of an action when the engine runs an event again, because the node that ran it first died. */
+/** Prevents that an action takes effect twice if the engine runs an event again because the first node died. */
 import { createHash } from 'node:crypto'
 import { createBatcher } from '../../../kernel/batcher.ts'
 import type { Db } from '../../../kernel/db.ts'
@@ -6,18 +6,20 @@ import * as store from '../deliveries/store.ts'
 import type { ActionRun } from './executor.ts'
 
 export interface Effects {
-  /** Runs `work` unless it has already succeeded for this key; returns whether it ran. */
+  /** Runs `work` unless it has already succeeded for this key. Returns whether it ran. */
   once(key: string, work: () => Promise<void>): Promise<boolean>
 }
 
-/** Effects are kept for this time: after a node died, its events run again within seconds, and people retry dead letters later. */
+/** Effects are remembered for this time. After a node died, its events run again within seconds. People may retry dead letters later. */
 const keptSeconds = 3600
 const batchMax = 5000
 
-/** Returns the id of an action's effect on an endpoint. Ids of runs are derived from their events, so a repeated event gives the same id. */
+/**
+ * Returns the id of an action's effect on an endpoint. The id of a run is derived from its event, so a repeated event gives the same id.
+ */
 export function effectKey({ run }: Pick<ActionRun, 'run'>, endpointId: string): string {
   const hex = createHash('sha256').update(`${run.id} ${endpointId}`).digest('hex')
-  // A UUID of version 8, which leaves the content to the application.
+  // The result is a UUID of version 8, whose content the application defines.
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`
 }
 
@@ -40,7 +42,7 @@ export function createEffects({ sql }: Pick<Db, 'sql'>): Effects {
   }
 }
 
-/** Returns the periodic task that deletes the keys of events that are not run again. */
+/** Returns the periodic task that deletes keys of events that will not run again. */
 export const deleteOldEffects = ({ sql }: Pick<Db, 'sql'>) => ({
   name: 'rules.effects',
   everySeconds: 60,

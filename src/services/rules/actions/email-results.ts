@@ -1,4 +1,4 @@
-/** Checks the results of an e-mail action's expressions (document 5, 5.5). Nothing that is sent can add headers or recipients. */
+/** Checks the results of an e-mail action's expressions (document 5, 5.5). No result can add headers or recipients. */
 import type { EmailContent } from '../deliveries/email.ts'
 import { ActionFailed, objectOf, textOf } from './results.ts'
 
@@ -20,7 +20,7 @@ function isAddress(text: string): boolean {
   )
 }
 
-/** Parses `a@b.c` or `Name <a@b.c>`; undefined if it is neither. */
+/** Parses `a@b.c` or `Name <a@b.c>`. Returns undefined if the text is neither. */
 function recipientOf(text: string): string | undefined {
   if (control.test(text)) return undefined
   if (text.length > 1000) return undefined
@@ -34,7 +34,7 @@ function recipientOf(text: string): string | undefined {
   return plain === '' ? address.trim() : `"${plain}" <${address.trim()}>`
 }
 
-/** Splits at commas and semicolons outside of quotes. */
+/** Splits a text at the commas and semicolons that are outside of quotes. */
 function partsOf(text: string): string[] {
   const parts: string[] = []
   let [start, isQuoted] = [0, false]
@@ -61,7 +61,7 @@ export function recipientsOf(attribute: string, value: unknown): string[] {
   })
 }
 
-/** Replaces control characters, such as line breaks, by blanks. */
+/** Returns the subject. Control characters, such as line breaks, are replaced by blanks. */
 export const subjectOf = (attribute: string, value: unknown) =>
   textOf(attribute, value).replace(new RegExp(control, 'g'), ' ')
 

@@ -1,4 +1,7 @@
-/** Actions on endpoints: the endpoint of the rule, or those that `endpointIdsExpression` names, of the same tenant only. */
+/**
+ * Selects the endpoints of an action: the endpoint of the run, or the endpoints that `endpointIdsExpression` names. They must belong to the
+ * same tenant.
+ */
 import { PlatformError } from '../../../kernel/errors.ts'
 import type { EndpointRef, Register } from '../../register/contract.ts'
 import type { ActionOutcome, ActionRun } from './executor.ts'
@@ -33,7 +36,7 @@ export async function targetsOf(run: ActionRun, register: Pick<Register, 'findAl
   return targets
 }
 
-/** Does the work for all endpoints. A failure names its endpoint and does not stop the others (document 5, 5.12). */
+/** Does the work for all endpoints. A failure names its endpoint and does not stop the work for the others (document 5, 5.12). */
 export async function forEach(
   { endpoints, failed }: Targets,
   work: (endpoint: EndpointRef) => Promise<Record<string, unknown> | undefined>,
@@ -63,7 +66,7 @@ export async function forEach(
   }
 }
 
-/** An error of the platform itself is thrown: the engine runs the event again. */
+/** Returns the reason of a failure. An error of the platform itself is thrown instead, so that the engine runs the event again. */
 function reasonOf(error: unknown): string {
   if (error instanceof ActionFailed) return error.message
   if (error instanceof PlatformError && error.status < 500) return error.message

@@ -1,4 +1,4 @@
-/** The interface between the engine, which runs rules, and the executors of actions, one for each type. */
+/** The interface between the engine, which runs rules, and the executors of actions. There is one executor for each action type. */
 import type { EndpointRef } from '../../register/contract.ts'
 import type { ActionDefinition, Stage } from '../model.ts'
 
@@ -9,11 +9,11 @@ export interface RunOfAction {
   ruleVersion: number
   /** Shared by all runs of a chain. */
   traceId: string
-  /** The id of the action's trace, chosen before it runs; a webhook uses it for its delivery. */
+  /** The id of the action's trace. It is chosen before the action runs, and a webhook uses it as the id of its delivery. */
   id: string
   /** Depth of the rule's run in its chain, from 1. Rules that an action triggers run one level deeper. */
   depth: number
-  /** The event that started the rule. Actions that run again after a crash use it to avoid a second effect. */
+  /** The event that started the rule. An action that runs again after a crash uses it to avoid a second effect. */
   eventId: string
   /** Absent for runs without a trigger. */
   triggerId?: string
@@ -21,7 +21,7 @@ export interface RunOfAction {
   /** Absent for a run without an endpoint. */
   endpoint?: EndpointRef
   raisedOn: { entityType: 'ENDPOINT' | 'ON_DEMAND'; entityId: string }
-  /** True in a test run: an executor describes its effect and does not cause it. */
+  /** True in a test run: the executor describes its effect without causing it. */
   isTry: boolean
 }
 
@@ -32,11 +32,11 @@ export type Evaluated =
 export interface ActionRun {
   action: ActionDefinition
   run: RunOfAction
-  /** Evaluates an attribute: a literal as it is, a script in the sandbox with the context of the rule. */
+  /** Evaluates an attribute. A literal is returned as it is; a script runs in the sandbox with the context of the rule. */
   evaluate(attribute: string): Promise<Evaluated>
   signal: AbortSignal
   /**
-   * Set if the event of the run stays stored until everything that the run started is durable. `first`: this is the first run of the event.
+   * Present if the event stays stored until everything that the run started is durable. `first`: this is the first run of the event.
    * `again`: an earlier run may have had effects. Absent for runs on demand, which have no stored event.
    */
   storedEvent?: 'first' | 'again' | undefined
@@ -47,8 +47,8 @@ export type ActionOutcome =
   | { outcome: 'FAILURE'; stage: Stage; reason: string; metadata?: Record<string, unknown> }
   /**
    * The action continues in the background, as webhooks and e-mails do. The node that ends it writes its trace. `ended` resolves with the
-   * outcome if this node ends it, and never resolves otherwise. `settled` exists if a crash would lose the action without the stored event
-   * of its run; it resolves when this is no longer so.
+   * outcome if this node ends it, and otherwise never. `settled` is present while a crash could lose the action if the event of its run
+   * were deleted; it resolves when that is no longer possible.
    */
   | { outcome: 'PENDING'; ended?: Promise<EndedOutcome>; settled?: Promise<void> }
 
@@ -56,5 +56,5 @@ export type EndedOutcome =
   | { outcome: 'SUCCESS'; metadata?: Record<string, unknown> }
   | { outcome: 'FAILURE'; stage: Stage; reason: string; metadata?: Record<string, unknown> }
 
-/** Runs actions of one type. It never throws for an error of a user's script or of a receiver. */
+/** Runs actions of one type. Errors of a user's script or of a receiver do not make it throw. */
 export type Executor = (run: ActionRun) => Promise<ActionOutcome>

@@ -18,14 +18,14 @@ export class ActionFailed extends Error {
 
 const wrongValue = (attribute: string, expected: string) => new ActionFailed(`${attribute}: expected ${expected}`)
 
-/** Evaluates an attribute; undefined if it is absent. A literal has the value that its attribute takes: text, or parsed JSON. */
+/** Evaluates an attribute; undefined if it is absent. The value of a literal is text, or parsed JSON if the attribute expects JSON. */
 export async function read({ evaluate }: Pick<ActionRun, 'evaluate'>, attribute: string): Promise<unknown> {
   const evaluated = await evaluate(attribute)
   if (!evaluated.ok) throw new ActionFailed(evaluated.reason, evaluated.stage)
   return evaluated.value
 }
 
-/** Reads a constant, or the expression that may be given instead of it. */
+/** Reads a constant, or the expression that is given instead of the constant. */
 export const readConstantOrExpression = async (run: ActionRun, attribute: string): Promise<unknown> =>
   run.action.fields[`${attribute}Expression`] === undefined
     ? run.action.fields[attribute]
@@ -42,7 +42,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Takes an object, or its JSON text. */
+/** Returns an object from an object or its JSON text. */
 export function objectOf(attribute: string, value: unknown): Record<string, unknown> {
   const object = typeof value === 'string' ? parsed(value) : value
   if (!isObject(object)) throw wrongValue(attribute, 'an object, or its JSON text')
@@ -54,7 +54,7 @@ export function textOf(attribute: string, value: unknown): string {
   return value
 }
 
-/** Converts a value to text: text stays as it is, undefined stays undefined, everything else becomes JSON. */
+/** Converts a value to text. Text and undefined stay as they are; everything else becomes JSON. */
 export const textOrJson = (value: unknown) =>
   typeof value === 'string' ? value : value === undefined ? '' : JSON.stringify(value)
 
@@ -71,7 +71,7 @@ const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}$/
 const headerValue = /^[\t\x20-\x7e\x80-\xff]*$/
 const headersMax = 100
 const headerBytesMax = 16 * 1024
-/** Hop-by-hop headers, and those that the platform sets. */
+/** Hop-by-hop headers, and headers that the platform sets itself. */
 const ownHeaders = new Set([
   'connection',
   'content-length',
@@ -111,7 +111,7 @@ export function headersOf(attribute: string, value: unknown): Record<string, str
   return headers
 }
 
-/** Converts a value to a request body: text stays as it is, null and undefined give an empty body, everything else becomes JSON. */
+/** Converts a value to a request body. Text stays as it is, null and undefined become an empty body, and everything else becomes JSON. */
 export const payloadOf = (value: unknown) =>
   value === undefined || value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value)
 
@@ -132,7 +132,9 @@ export function endpointIdsOf(attribute: string, value: unknown): string[] {
   return [...new Set(ids)]
 }
 
-/** Takes ISO text (a Date arrives as such) or milliseconds since 1970, also as text; returns milliseconds. */
+/**
+ * Returns milliseconds since 1970. Accepts ISO text, which is also the form in which a Date arrives, and milliseconds as a number or text.
+ */
 export function timeOf(attribute: string, value: unknown): number {
   const time = typeof value === 'string' ? absoluteTimeOf(value) : value
   if (typeof time !== 'number' || !Number.isFinite(time))

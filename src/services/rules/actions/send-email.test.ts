@@ -1,4 +1,4 @@
-/** E-mails over a real mail server with STARTTLS and authentication. */
+/** Tests e-mails with a real mail server that requires STARTTLS and authentication. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { openActions } from '../../../../test/harness/actions.ts'

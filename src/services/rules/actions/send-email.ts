@@ -6,7 +6,7 @@ import { attachmentOf, recipientsOf, subjectOf } from './email-results.ts'
 import type { ActionOutcome, ActionRun } from './executor.ts'
 import { ActionFailed, read, textOrJson } from './results.ts'
 
-/** Stores an e-mail, which is then sent in the background. */
+/** Stores an e-mail. It is sent in the background. */
 export async function sendEmail(deps: ActionDeps, run: ActionRun): Promise<ActionOutcome> {
   const { deliveries, emailRetries, hasMailServer } = deps
   const to = recipientsOf('recipientsExpression', await read(run, 'recipientsExpression'))
@@ -21,7 +21,7 @@ export async function sendEmail(deps: ActionDeps, run: ActionRun): Promise<Actio
   }
   if (!hasMailServer) throw new ActionFailed(noMailServer)
   const accepted = await deliveries.add({
-    // Ids of runs are derived from their events, so a repeated event does not send the e-mail again.
+    // The id of a run is derived from its event, so a repeated event does not send the e-mail again.
     id: run.run.id,
     type: 'send-email',
     host: 'smtp',

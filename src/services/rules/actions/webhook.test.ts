@@ -1,4 +1,4 @@
-/** Webhooks against real receivers: what is sent, wrong results, failures, retries, limits. */
+/** Tests webhooks with real receivers: the sent requests, wrong results, failures, retries, limits. */
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
@@ -139,7 +139,7 @@ suite('a webhook of a stored event', () => {
     assert.deepEqual(statusesOf(id), [[200]])
     assert.deepEqual([(await ended)?.outcome, receiver.requests.length], ['SUCCESS', 1])
     assert.equal((await sql`select 1 from rules.effects where key = ${id}::uuid`).length, 0)
-    // The event runs again, because its end was not written.
+    // The event runs again, because its end was not stored.
     assert.deepEqual(await pending(receiver.url, { id, storedEvent: 'again' }), { outcome: 'PENDING' })
     assert.equal(receiver.requests.length, 1)
   })
@@ -149,7 +149,7 @@ suite('a webhook of a stored event', () => {
     const receiver = await aReceiver((response) => void responses.push(response))
     const id = newId()
     const { settled, ended } = await pending(receiver.url, { id })
-    // A further run of the event waits for the same delivery.
+    // Another run of the event waits for the same delivery.
     assert.deepEqual(await pending(receiver.url, { id, storedEvent: 'again' }), { outcome: 'PENDING', settled })
     await settled
     assert.deepEqual([(await rowsOf(id)).length, statusesOf(id)], [1, []])

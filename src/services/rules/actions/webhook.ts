@@ -4,7 +4,7 @@ import type { ActionDeps } from './deps.ts'
 import type { ActionOutcome, ActionRun } from './executor.ts'
 import { ActionFailed, headersOf, payloadOf, read, webhookUrlOf } from './results.ts'
 
-/** Stores a POST request, which is then sent in the background (document 5, 5.11). */
+/** Stores a POST request. It is sent in the background (document 5, 5.11). */
 export async function webhook(deps: ActionDeps, run: ActionRun): Promise<ActionOutcome> {
   const { kit, deliveries } = deps
   const url = webhookUrlOf('webhookUrl', await read(run, 'webhookUrl'), kit.platform.allowPrivateAddresses)
@@ -15,7 +15,7 @@ export async function webhook(deps: ActionDeps, run: ActionRun): Promise<ActionO
   const signingKey = await signingKeyOf(deps, run)
   const content: WebhookContent = { ...request, ...(signingKey !== undefined && { signingKey }) }
   const accepted = await deliveries.add({
-    // Ids of runs are derived from their events, so a repeated event does not send the webhook again.
+    // The id of a run is derived from its event, so a repeated event does not send the webhook again.
     id: run.run.id,
     type: 'webhook',
     host: url.host,

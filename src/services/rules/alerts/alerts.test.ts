@@ -1,4 +1,4 @@
-/** Alerts over the HTTP API, activated as rules do it. */
+/** Tests alerts over the HTTP API. They are activated in the same way as rules activate them. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { openAlerts } from '../../../../test/harness/alerts.ts'
@@ -115,7 +115,7 @@ suite('a caller', () => {
     for (const body of [acknowledged, acknowledged, { acknowledgement: 'UNACKNOWLEDGED' }])
       assert.equal((await put('/acknowledgement', body)).status, 204)
     assert.equal((await put('/resolve', { reason: 'done' })).status, 204)
-    // A resolved alert stays as it is.
+    // A resolved alert does not change any more.
     assert.equal((await put('/resolve', { reason: 'again' })).status, 204)
     assert.equal((await put('/resolve', undefined)).status, 204)
     assert.equal((await put('/acknowledgement', acknowledged)).status, 204)

@@ -14,7 +14,7 @@ import { viewOf } from './store/alerts.ts'
 /** Functions that the executors of alert actions call. */
 export interface Alerts {
   activate(activation: Activation): Promise<Changed>
-  /** Resolves the open alert of an entity and type; returns its id, or undefined if none is open. */
+  /** Resolves the open alert of an entity and type. Returns its id, or undefined if no alert is open. */
   resolveOpen(resolution: Resolution): Promise<string | undefined>
 }
 

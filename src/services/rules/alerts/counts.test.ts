@@ -1,4 +1,4 @@
-/** Totals and keys come from counts that the database keeps: they must equal those of the alerts, whatever was changed. */
+/** Totals and metadata keys come from counts in the database. After any change, they must equal the counts of the alerts themselves. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openAlerts } from '../../../../test/harness/alerts.ts'

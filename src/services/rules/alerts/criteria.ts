@@ -1,4 +1,4 @@
-/** Turns the criteria of a query or body into those of the store; a wrong one is a 400 that names it. */
+/** Converts the criteria of a query or body to those of the store. A wrong criterion is a 400 that names it. */
 import { invalidField } from '../../../kernel/errors.ts'
 import { listOf } from '../../../kernel/schema.ts'
 import { timeOf, timeText } from '../../../kernel/times.ts'
@@ -37,7 +37,7 @@ export function entityTypeOf(text: string | undefined): EntityType | undefined {
   return wordOf('entityType', text.toUpperCase(), entityTypes)
 }
 
-/** Relative times of the criteria count back from `now`. */
+/** Converts the criteria. Relative times count back from `now`. */
 export function criteriaOf(parameters: GivenCriteria, now: Date): Criteria {
   const acknowledged = wordsOf('acknowledgement', parameters.acknowledgement, acknowledgements)
   const levels = wordsOf<Severity>('severityLevel', parameters.severityLevel, severities)

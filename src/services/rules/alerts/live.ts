@@ -5,7 +5,10 @@ import { AlertChanged } from '../events.ts'
 import type { AlertView, LifecycleEventType } from './model.ts'
 import { findChangesSince } from './store/changes.ts'
 
-/** A resumed stream gets changes from this long before its position: they are stored seconds after their time, and clocks of nodes differ. */
+/**
+ * A stream that resumes gets changes from this long before its position, because changes are stored seconds after their time and clocks of
+ * nodes differ.
+ */
 const slackSeconds = 35
 
 export function defineTopic({ live, bus, db }: Pick<Kit, 'live' | 'bus' | 'db'>) {

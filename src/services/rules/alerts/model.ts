@@ -1,4 +1,4 @@
-/** Alerts: one is open for an entity and type at a time (document 5, 5.15). */
+/** Alerts. An entity has at most one open alert of each type (document 5, 5.15). */
 
 /** From the lowest rank to the highest. */
 export const severitiesByRank = ['INFO', 'LOW', 'MEDIUM', 'HIGH', 'CRITICAL'] as const
@@ -18,7 +18,7 @@ export type Acknowledgement = (typeof acknowledgements)[number]
 export const lifecycleEventTypes = ['ACTIVATED', 'UPDATED', 'ACKNOWLEDGED', 'RESOLVED'] as const
 export type LifecycleEventType = (typeof lifecycleEventTypes)[number]
 
-/** The entity and type that can have one open alert. */
+/** Identifies an entity and type, which can have one open alert. */
 export interface AlertKey {
   tenantId: string
   entityType: EntityType
@@ -26,7 +26,7 @@ export interface AlertKey {
   alertType: string
 }
 
-/** An alert as the API and scripts see it. `message` and `activateReason` are the same text. */
+/** An alert as the API and scripts return it. `message` and `activateReason` are the same text. */
 export interface AlertView {
   id: string
   alertType: string

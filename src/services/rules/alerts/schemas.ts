@@ -101,7 +101,7 @@ const value = (noun: string) =>
 const startedFrom = { description: 'Only alerts that started at this time or later. Default: no limit.' }
 const startedTo = { description: 'Only alerts that started at this time or earlier. Default: no limit.' }
 
-/** The criteria of lists; `list` makes the schema of a list. */
+/** The criteria of lists. The function `list` creates the schema of each criterion that is a list. */
 const criteria = <L extends ReturnType<typeof TextList>>(list: (text: string) => L) => ({
   entityType: anyCase(`Only alerts of this type of entity: ${entityTypeText} Default: both.`),
   entityIds: Type.Optional(list('Only alerts of these endpoints or tenants. Default: all.')),

@@ -23,7 +23,7 @@ export const actionTypeDefinitions: Record<ActionType, ActionTypeDefinition> = {
   'alert-resolution': alertResolution,
 }
 
-/** Returns the value of an attribute that is a literal: text, or parsed JSON where the attribute takes it. */
+/** Returns the value of a literal attribute. It is text, or parsed JSON if the attribute expects JSON. */
 export function valueOfLiteral(type: ActionType, attribute: string, text: string): unknown {
   const kind = actionTypeDefinitions[type].attributes[attribute]?.literal ?? 'text'
   return literalValue(kind, text)?.value

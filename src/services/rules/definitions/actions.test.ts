@@ -1,4 +1,4 @@
-/** Actions over the HTTP API: nine types, scripts and literals, permissions. */
+/** Tests actions over the HTTP API: nine types, scripts and literals, permissions. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { aCaller } from '../../../../test/harness/builders.ts'

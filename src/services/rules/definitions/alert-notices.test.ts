@@ -1,4 +1,7 @@
-/** An alert setting at work: samples open and resolve alerts, and each opening and resolution is announced once. Also payloads of webhooks. */
+/**
+ * Tests an alert setting with its parts: samples open and resolve alerts, and each opening and resolution sends one notice. Also tests the
+ * payloads of webhooks.
+ */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { eventually } from '../../../../test/harness/eventually.ts'

@@ -1,4 +1,4 @@
-/** The rules, triggers and actions that an alert setting is made of; pure. */
+/** Derives the rules, triggers and actions of an alert setting. All functions are pure. */
 import type { ActionType, TriggerType, ValueType } from '../model.ts'
 
 export interface AlertSettingFields {
@@ -37,7 +37,7 @@ export type Part =
       columns: { name: string; fields: object; valueTypes: Record<string, ValueType> }
     }
 
-/** The parts that a rule is linked to, in order. */
+/** The links of each rule to its triggers and actions, in order. */
 export const partLinks: {
   rule: PartName
   triggers: PartName[]
@@ -48,7 +48,7 @@ export const partLinks: {
   { rule: 'noticeRule', triggers: ['noticeTrigger'], positive: ['email', 'webhook'], negative: [] },
 ]
 
-/** Returns the parts of an alert setting. Those for notices are there only if the setting has recipients or a webhook. */
+/** Returns the parts of an alert setting. The parts for notices exist only if the setting has recipients or a webhook. */
 export function partsOf(id: string, settingFields: AlertSettingFields): Partial<Record<PartName, Part>> {
   const { name, alertType, severityLevel, message, state = 'ENABLED' } = settingFields
   const expression = ruleExpression(settingFields.activationExpression, settingFields.resolutionExpression)
@@ -74,7 +74,10 @@ export function partsOf(id: string, settingFields: AlertSettingFields): Partial<
   }
 }
 
-/** Activates the alert if the first script returns anything but false, null or undefined; otherwise resolves it if the second script returns such a value. */
+/**
+ * Returns the script of the rule. It activates the alert if the first script returns anything except false, null or undefined. Otherwise it
+ * resolves the alert if the second script returns such a value.
+ */
 export const ruleExpression = (activation: string, resolution: string | undefined) =>
   resolution === undefined
     ? activation
@@ -85,15 +88,18 @@ const resolution = (() => {${resolution}
 })()
 return resolution !== false && resolution !== null && resolution !== undefined ? false : null`
 
-/** The rules of an alert setting: one activates and resolves the alert, the other one sends its notices. */
+/** The rules of an alert setting: one activates and resolves the alert, the other sends the notices. */
 export const ruleParts = ['ALERT', 'NOTICES'] as const
 export type RulePart = (typeof ruleParts)[number]
 
-/** Both rules have the name of the setting; their scripts differ. */
+/** Returns which of the two rules this is. Both have the name of the setting, but their scripts differ. */
 export const rulePartOf = (settingId: string, expression: string): RulePart =>
   expression === noticeExpression(settingId) ? 'NOTICES' : 'ALERT'
 
-/** Other rules may open alerts of the same type; notices are only for those of this setting. */
+/**
+ * Returns the script of the rule that sends notices. Other rules may open alerts of the same type; notices are sent only for alerts of this
+ * setting.
+ */
 const noticeExpression = (id: string) =>
   `return ctx.trigger.alertLifecycleEvent.alert.alertSettingId === '${id}' ? true : null`
 

@@ -18,7 +18,7 @@ const fields = {
 }
 const notices = { emailRecipients: ['a@example.org', 'Bo <b@example.org>'], webhookUrl: 'https://example.org/x' }
 
-/** Returns the parts of a setting as the engine loads them. */
+/** Returns the parts of a setting in the form in which the engine loads them. */
 async function partsOf(id: string) {
   const { rules, actions, triggers } = await loadDefinitions(sql, 'default')
   const rulesOfSetting = rules.filter(({ alertSettingId }) => alertSettingId === id)

@@ -1,4 +1,4 @@
-/** Reports changes of definitions to all nodes, so that the definitions in their memory are updated within a second. */
+/** Reports changes of definitions to all nodes, so that each node updates the definitions in its memory within a second. */
 import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import type { PeriodicTask } from '../../../kernel/periodic.ts'
@@ -6,11 +6,14 @@ import { DefinitionsChanged } from '../events.ts'
 import { readingRevisionsFailed } from '../log-messages.ts'
 import * as store from './store/revisions.ts'
 
-/** Called on every node after a change. Without a tenant, any tenant may have changed. */
+/** Called on every node after a change. If the tenant is undefined, any tenant may have changed. */
 export type ChangeListener = (tenantId: string | undefined) => void
 
 export interface Changes {
-  /** Records in the transaction of a change that these definitions have changed or are gone. Call it last: it locks a row of the tenant. */
+  /**
+   * Records in the transaction of a change that these definitions have changed or were deleted. Call it last, because it locks a row of the
+   * tenant.
+   */
   record(sql: Sql, tenantId: string, ids: string[]): Promise<void>
   onChange(listener: ChangeListener): void
   periodic: PeriodicTask[]
@@ -18,7 +21,10 @@ export interface Changes {
   stop(): Promise<void>
 }
 
-/** Interval at which definitions are read even without a message, so that a lost message delays a change by at most this time (document 5, 1.9). */
+/**
+ * Interval at which a node checks for changes even without a signal. A lost signal therefore delays a change by at most this time (document
+ * 5, 1.9).
+ */
 const checkEveryMs = 1000
 const keepSeconds = 3600
 
@@ -44,7 +50,7 @@ export function createChanges(kit: Pick<Kit, 'db' | 'bus' | 'members' | 'log'>):
   }
 }
 
-/** Reads every second which tenants have changed, in case a message was lost. A node that is alone has no messages to lose. */
+/** Reads every second which tenants have changed, in case a signal was lost. A node that is alone gets no signals and needs no check. */
 function createChecks({ db, members, log }: Pick<Kit, 'db' | 'members' | 'log'>, call: ChangeListener) {
   let timer: NodeJS.Timeout | undefined
   let running: Promise<void> | undefined
@@ -59,7 +65,7 @@ function createChecks({ db, members, log }: Pick<Kit, 'db' | 'members' | 'log'>,
     const { next, tenantIds } = await store.findChangedTenants(db.sql, since)
     const isFirst = since === undefined
     since = next
-    // The node may have missed changes that other nodes made before its first check.
+    // Before its first check, the node may have missed changes by other nodes.
     if (isFirst) call(undefined)
     else for (const tenantId of tenantIds) call(tenantId)
   }

@@ -1,4 +1,4 @@
-/** The part of the service that stores rules, actions, triggers and what belongs to them. */
+/** The part of the service that stores rules, actions, triggers and related objects. */
 import type { Part } from '../part.ts'
 import { type ChangeListener, createChanges } from './changes.ts'
 import { actionRoutes } from './routes/actions.ts'
@@ -20,7 +20,7 @@ import { createSnippetOperations } from './service/snippets.ts'
 import { createTriggerOperations } from './service/triggers.ts'
 
 export interface DefinitionsPart extends Part {
-  /** Values of secrets for scripts, and their mask for texts that people see. */
+  /** Provides the values of secrets to scripts, and masks them in texts that people read. */
   secrets: SecretValues
   /** Registers a function that is called on every node after a change of a tenant's definitions. */
   onChange(listener: ChangeListener): void

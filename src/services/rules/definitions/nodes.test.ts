@@ -1,4 +1,4 @@
-/** Tests that changes on one node reach the others: within a second, or within a few seconds if the message is lost. */
+/** Tests that changes on one node reach the others within a second, or within a few seconds if the signal is lost. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { freshDatabase } from '../../../../test/harness/database.ts'

@@ -19,6 +19,6 @@ export const triggerTypeDefinitions: Record<TriggerType, TriggerTypeDefinition> 
   cron,
 }
 
-/** Returns the type of a segment in a path, which may be an alias. */
+/** Returns the trigger type that a path segment names. The segment may be an alias. */
 export const triggerTypeOf = (segment: string): TriggerType | undefined =>
   Object.values(triggerTypeDefinitions).find(({ type, alias }) => type === segment || alias === segment)?.type

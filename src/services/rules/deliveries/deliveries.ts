@@ -1,7 +1,7 @@
 /**
- * Durable deliveries. A delivery is stored first, in a commit that it shares with others; then the node that stored it sends it. Failed
- * attempts and the end are stored the same way, the end together with the trace of the action. When a node dies, another takes over.
- * A delivery whose event is stored is sent without a row of its own, and gets one only if it takes long or fails (ADR 33).
+ * Durable deliveries. A delivery is stored in a commit that several deliveries share, then sent by the node that stored it. Failed attempts
+ * and the end are stored in the same way. If a node dies, another takes over. A delivery whose event is stored gets a row only if it takes
+ * long or fails (ADR 33).
  */
 import { createDictionary } from '../../../kernel/dictionary.ts'
 import { createOpenItems } from '../../../kernel/open-items.ts'
@@ -31,7 +31,7 @@ import { createDeliveryWrites } from './writes.ts'
 export interface Deliveries {
   /** Resolves when the delivery, or the event that would repeat it, is durable. */
   add(delivery: NewDelivery): Promise<Accepted>
-  /** Forgets the deliveries of a tenant that wait on this node. */
+  /** Drops the deliveries of a tenant that wait on this node. */
   dropTenant(tenantId: string): void
   stop(): Promise<void>
 }
@@ -49,7 +49,7 @@ export function createDeliveries(deps: DeliveriesDeps): Deliveries {
     'type',
     'outcome',
   ])
-  // Each node has its share of a limit.
+  // A limit is divided by the number of nodes.
   const share = (limit: number) => Math.max(1, Math.floor(limit / (members.others().length + 1)))
   const queueLimits = {
     perHost: () => share(limits.underWayPerHost),
@@ -123,7 +123,10 @@ async function addStored(state: State, delivery: NewDelivery): Promise<Accepted>
   return { accepted: true, ended: promise }
 }
 
-/** Sends a delivery once. Its slot in the queue becomes free when the receiver has answered, before the outcome is written. */
+/**
+ * Makes one attempt to send a delivery. Its slot in the queue becomes free when the receiver has answered, even before the outcome is
+ * written.
+ */
 async function attempt(state: State, entry: Entry) {
   const { kit, send } = state
   const { id, tenantId, type } = entry
@@ -149,7 +152,7 @@ async function end(state: State, entry: Entry, last: AttemptOutcome) {
   const outcome = await masked(state, entry.tenantId, outcomeOf(entry.id, entry.attempts, last))
   const durationMs = entry.attempts.reduce((sum, attempt) => sum + attempt.durationMs, 0)
   const ended = { id: entry.id, action: entry.action, outcome, durationMs }
-  // A failure of this insert is reported where it began.
+  // If this insert failed, the code that started it has reported the error.
   await entry.unstored?.storing?.catch(() => {})
   if (!state.entries.has(entry.id)) return
   const isOwn = isUnstored(entry) ? await endUnstored(state, entry, ended) : await state.writes.end(ended)
@@ -159,7 +162,7 @@ async function end(state: State, entry: Entry, last: AttemptOutcome) {
   entry.ended?.(outcome)
 }
 
-/** Masks secrets in the reasons of failures, which may name the host or what a mail server answered. */
+/** Masks secrets in the reasons of failures. A reason may contain the host or the answer of a mail server. */
 async function masked({ maskOf }: State, tenantId: string, outcome: EndedOutcome): Promise<EndedOutcome> {
   if (!maskOf || outcome.outcome === 'SUCCESS') return outcome
   const mask = await maskOf(tenantId)
@@ -185,7 +188,7 @@ function enqueueAfter(state: State, entry: Entry, waitMs: number) {
   entry.timer = setTimeout(() => state.queue.push(entry), waitMs).unref()
 }
 
-/** Takes over the deliveries of a dead node. One that was under way there is sent once more. */
+/** Takes over the deliveries of a dead node. A delivery whose attempt was running there is sent once more. */
 async function takeOver(state: State, from: string) {
   const { kit } = state
   for (let more = !state.stopped; more; ) {
@@ -205,16 +208,16 @@ function drop(state: State, matches: (entry: Entry) => boolean) {
   for (const entry of state.entries.values().filter(matches)) forget(state, entry)
 }
 
-/** Forgets the deliveries that other nodes took over because they believed this node dead. */
+/** Drops the deliveries that other nodes took over because they considered this node dead. */
 async function dropLost(state: State) {
   const { kit, entries } = state
-  // Another node that took over an event has stored its delivery; then the insert has no effect, and the entry is dropped.
+  // If another node took over an event, it has stored the delivery. The insert then has no effect, and the entry is dropped.
   await Promise.all(state.unstored.values().map((entry) => storeEntry(state, entry)))
   const owned = new Set(await store.findOwned(kit.db.sql, kit.members.nodeId, entries.keys()))
   drop(state, ({ id, unstored }) => !unstored && !owned.has(id))
 }
 
-/** Waits for the attempts under way. The other deliveries stay in the database for another node, or for the next start. */
+/** Waits for the attempts that are running. The other deliveries stay in the database for another node or the next start. */
 async function stop(state: State) {
   state.stopped = true
   state.queue.stop()

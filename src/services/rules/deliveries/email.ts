@@ -2,7 +2,7 @@
 import { type Mailer, noMailServer } from '../../../kernel/mail.ts'
 import type { AttemptOutcome, Retries, Send } from './model.ts'
 
-/** The content of an e-mail, checked. */
+/** The content of an e-mail after validation. */
 export interface EmailContent {
   to: string[]
   subject: string
@@ -27,7 +27,7 @@ export function createEmailSender(mailer: Mailer): EmailSender {
       try {
         const { rejected } = await mailer.send(messageOf(id, mailer.from(), JSON.parse(content)))
         if (rejected.length === 0) return { ok: true, status: 250 }
-        // The other recipients have got the e-mail, so it is not sent again.
+        // The other recipients have received the e-mail, so it is not sent again.
         return { ok: false, reason: `the mail server refused ${rejected.map(String).join(', ')}`, isFinal: true }
       } catch (error) {
         return outcomeOfError(error)
@@ -41,7 +41,7 @@ const messageOf = (id: string, from: string, { to, subject, text, isHtml, attach
   from,
   to,
   subject,
-  // Every attempt has the same id, so that mail programs show a repeated message once.
+  // Every attempt uses the same message id, so that mail programs show a repeated message only once.
   messageId: `<${id}@${from.replace(/^.*@|>$/g, '')}>`,
   ...(isHtml ? { html: text } : { text }),
   ...(attachment && {

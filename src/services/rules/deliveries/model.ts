@@ -3,14 +3,14 @@ import type { EndedOutcome } from '../actions/executor.ts'
 
 export type DeliveryType = 'webhook' | 'send-email'
 
-/** One attempt, as `metadata.attempts` of the trace shows it. */
+/** One attempt, as it appears in `metadata.attempts` of the trace. */
 export interface Attempt {
   /** ISO 8601. */
   at: string
   durationMs: number
-  /** Status of the receiver's response; absent without one. */
+  /** Status of the receiver's response; absent if there was no response. */
   status?: number
-  /** Why the attempt failed; absent for the one that succeeded. */
+  /** Why the attempt failed; absent if it succeeded. */
   reason?: string
 }
 
@@ -18,16 +18,16 @@ export interface Retries {
   attemptsMax: number
   /** The wait before the second attempt. */
   waitMs: number
-  /** Each further wait is this many times the one before. */
+  /** Each further wait is the previous wait multiplied by this factor. */
   waitFactor: number
 }
 
 export type AttemptOutcome =
   | { ok: true; status?: number }
-  /** `isFinal`: another attempt would fail in the same way. */
+  /** `isFinal` is true if another attempt would fail in the same way. */
   | { ok: false; status?: number; reason: string; isFinal: boolean }
 
-/** Sends one delivery once. It never throws for an error of the receiver. */
+/** Makes one attempt to send a delivery. Errors of the receiver do not make it throw. */
 export type Send = (delivery: { id: string; tenantId: string }, content: string) => Promise<AttemptOutcome>
 
 /** Returns the outcome of the action after its last attempt. */
@@ -38,5 +38,5 @@ export function outcomeOf(id: string, attempts: readonly Attempt[], last: Attemp
   return { outcome: 'FAILURE', stage: 'ACTION_EXECUTION', reason: last.reason + tries, metadata }
 }
 
-/** Returns the wait after this many failed attempts. */
+/** Returns the wait before the next attempt, after this many failed attempts. */
 export const waitAfter = ({ waitMs, waitFactor }: Retries, attempts: number) => waitMs * waitFactor ** (attempts - 1)

@@ -44,7 +44,7 @@ test('a delivery that was under way when its node died is sent once more with th
   const id = newId()
   await one.start('webhook', { fields: { webhookUrl: receiver.url }, id })
   await eventually(() => assert.equal(receiver.requests.length, 1))
-  // The row belongs to a node that is gone, as if its node had died.
+  // The row belongs to a node that does not exist, as if its node had died.
   await sql`update rules.deliveries set node_id = 'gone' where id = ${id}::uuid`
   receiver.respond = ok
   const restarted = await openActions(options)

@@ -7,7 +7,7 @@ interface Item extends Queued {
   n: number
 }
 
-/** A queue whose items end when the test ends them. */
+/** Creates a queue whose items end when the test ends them. */
 function aQueue(limits: { perHost: number; perTenant?: number; total?: number }) {
   const started: Item[] = []
   const ends = new Map<Item, () => void>()

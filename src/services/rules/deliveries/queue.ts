@@ -1,14 +1,14 @@
 /**
- * Decides which delivery starts next. Deliveries of a tenant to one host start in their order, up to a limit under way; hosts and tenants
- * that have reached a limit do not hold back others.
+ * Decides which delivery starts next. Deliveries of a tenant to one host start in their order, and a limited number runs at a time. Hosts
+ * and tenants that have reached a limit do not hold back others.
  */
 
 export interface QueueLimits {
-  /** Deliveries of one tenant to one host at the same time. */
+  /** Maximum number of concurrent deliveries of one tenant to one host. */
   perHost(): number
-  /** Deliveries of one tenant at the same time. */
+  /** Maximum number of concurrent deliveries of one tenant. */
   perTenant: number
-  /** Deliveries of this node at the same time. */
+  /** Maximum number of concurrent deliveries of this node. */
   total: number
 }
 
@@ -19,7 +19,7 @@ export interface Queued {
 
 export interface DeliveryQueue<T extends Queued> {
   push(item: T): void
-  /** Removes the items that wait and match. */
+  /** Removes and returns the waiting items that match. */
   remove(matches: (item: T) => boolean): T[]
   /** Prevents further starts. */
   stop(): void
@@ -33,13 +33,13 @@ interface Lane<T> {
   underWay: number
 }
 
-/** `start` sends an item; it never rejects. */
+/** Creates a queue. `start` sends an item and never rejects. */
 export function createDeliveryQueue<T extends Queued>(
   limits: QueueLimits,
   start: (item: T) => Promise<void>,
 ): DeliveryQueue<T> {
   const lanes = new Map<string, Lane<T>>()
-  /** Lanes with items that only the limits of the tenant or the node hold back, in the order of their turns. */
+  /** Lanes whose items wait only because of the limit of the tenant or the node, in the order of their turns. */
   const limitedLanes = new Set<Lane<T>>()
   const byTenant = new Map<string, number>()
   let [underWay, waiting, stopped] = [0, 0, false]
@@ -69,7 +69,7 @@ export function createDeliveryQueue<T extends Queued>(
     if (ofTenant > 0) byTenant.set(lane.tenantId, ofTenant)
     else byTenant.delete(lane.tenantId)
     if (lane.underWay === 0 && lane.waiting.length === 0) lanes.delete(keyOf(item))
-    // Lanes that were held back come first, so that tenants take turns.
+    // Lanes that were held back by a limit come first, so that tenants take turns.
     for (const other of [...limitedLanes]) {
       if (!hasRoom(other)) continue
       limitedLanes.delete(other)

@@ -11,25 +11,25 @@ import type * as store from './store.ts'
 import type { DeliveryWrites } from './writes.ts'
 
 export interface NewDelivery {
-  /** Id of the delivery, which receivers get. All runs of the same event, action and endpoint have the same id. */
+  /** Id of the delivery, which is sent to receivers. All runs of the same event, action and endpoint have the same id. */
   id: string
   type: DeliveryType
   host: string
-  /** JSON text of what is sent. */
+  /** The content to send, as JSON text. */
   content: string
   action: PendingAction
   retries: Retries
-  /** Set if the event of the action is stored. */
+  /** Present if the event of the action is stored. */
   storedEvent?: ActionRun['storedEvent']
 }
 
 export type Accepted =
   /**
-   * `ended` resolves when this node has ended it. `settled` is there if the delivery is not stored yet, and resolves when a crash would not
-   * lose it.
+   * `ended` resolves when this node has ended the delivery. `settled` is present if the delivery is not stored yet; it resolves when a
+   * crash can no longer lose it.
    */
   | { accepted: true; ended: Promise<EndedOutcome>; settled?: Promise<void> }
-  /** An earlier run of the same event has added it. */
+  /** An earlier run of the same event has already added the delivery. */
   | { accepted: true; ended?: undefined; settled?: Promise<void> }
   | { accepted: false; reason: string }
 
@@ -55,12 +55,12 @@ export interface Entry extends Retries {
   host: string
   action: PendingAction
   attempts: Attempt[]
-  /** Absent if it must be read from the database. */
+  /** Absent if the content must be read from the database. */
   content: string | undefined
-  /** Set while it waits for its next attempt. */
+  /** Present while the delivery waits for its next attempt. */
   timer?: NodeJS.Timeout
   ended?(outcome: EndedOutcome): void
-  /** Set while it has no row. */
+  /** Present while the delivery has no row. */
   unstored?: Unstored | undefined
 }
 
@@ -69,9 +69,9 @@ export interface Unstored {
   since: number
   settled: Promise<void>
   settle(): void
-  /** Set while its row is being stored. */
+  /** Present while the row is being stored. */
   storing?: Promise<void> | undefined
-  /** True if storing the row has failed, perhaps after the commit. */
+  /** True if storing the row reported an error. The commit may have succeeded nevertheless. */
   mayHaveRow?: boolean
 }
 
@@ -90,7 +90,7 @@ export interface State extends DeliveriesDeps {
   counted(type: string, outcome: string): void
 }
 
-/** Maximum size of the contents that this node keeps in memory until they are sent; further ones are read from the database. */
+/** Maximum size of the contents that this node keeps in memory until they are sent. Further contents are read from the database. */
 const contentBytesMax = 64 * 1024 * 1024
 
 export const hasRoomFor = ({ contentBytes }: State, content: string) => contentBytes + content.length <= contentBytesMax
@@ -120,7 +120,7 @@ export const rowOf = (
   ...retries,
 })
 
-/** Marks a delivery as one that a crash does not lose. */
+/** Marks a delivery as safe: a crash can no longer lose it. */
 export function settle(state: State, entry: Entry) {
   state.unstored.delete(entry.id)
   entry.unstored?.settle()

@@ -13,7 +13,7 @@ export interface NewDelivery extends Retries {
   action: string
 }
 
-/** Stores deliveries whose effect has not happened before; returns their ids. No id may be given twice. */
+/** Stores deliveries whose effect has not happened before, and returns their ids. Each id may be given only once. */
 export async function insertDeliveries(sql: Sql, nodeId: string, deliveries: NewDelivery[]): Promise<string[]> {
   const column = <K extends keyof NewDelivery>(name: K) => deliveries.map((delivery) => delivery[name])
   const rows = await sql<{ id: string }[]>`
@@ -31,7 +31,7 @@ export async function insertDeliveries(sql: Sql, nodeId: string, deliveries: New
   return rows.map(({ id }) => id)
 }
 
-/** Returns which of these deliveries belong to the node. */
+/** Returns those of these ids whose deliveries belong to the node. */
 export async function findOwned(sql: Sql, nodeId: string, ids: string[]): Promise<string[]> {
   const rows = await sql<{ id: string }[]>`
     select id from rules.deliveries where id = any(${ids}::uuid[]) and node_id = ${nodeId}`
@@ -44,7 +44,7 @@ export async function findContent(sql: Sql, nodeId: string, id: string): Promise
   return row?.content
 }
 
-/** Deletes deliveries of the node that have ended; returns the ids of those that existed. */
+/** Deletes deliveries of the node that have ended. Returns the ids of those that existed. */
 export async function deleteDeliveries(sql: Sql, nodeId: string, ids: string[]): Promise<string[]> {
   const rows = await sql<{ id: string }[]>`
     delete from rules.deliveries where id = any(${ids}::uuid[]) and node_id = ${nodeId} returning id`
@@ -58,7 +58,7 @@ export interface FailedAttempt {
   waitMs: number
 }
 
-/** Records failed attempts; returns the ids of the deliveries that still belong to the node. */
+/** Records failed attempts. Returns the ids of the deliveries that still belong to the node. */
 export async function updateAttempts(sql: Sql, nodeId: string, failed: FailedAttempt[]): Promise<string[]> {
   const rows = await sql<{ id: string }[]>`
     update rules.deliveries d
@@ -81,7 +81,7 @@ export interface TakenDelivery extends Retries {
   dueInMs: number
 }
 
-/** Moves some deliveries of a dead node to this one, in the order in which they are due. */
+/** Moves some deliveries of a dead node to another node, in the order in which they are due. */
 export async function takeOver(sql: Sql, from: string, to: string, limit: number): Promise<TakenDelivery[]> {
   const rows = await sql<TakenDelivery[]>`
     update rules.deliveries set node_id = ${to}
@@ -104,7 +104,7 @@ export async function findOwners(sql: Sql): Promise<string[]> {
   return rows.map(({ nodeId }) => nodeId)
 }
 
-/** Deletes some deliveries of a tenant; returns how many. */
+/** Deletes some deliveries of a tenant. Returns how many were deleted. */
 export async function deleteOfTenant(sql: Sql, tenantId: string, limit: number): Promise<number> {
   const { count } = await sql`
     delete from rules.deliveries where ctid = any(array(
@@ -121,7 +121,7 @@ export async function insertEffects(sql: Sql, keys: string[]): Promise<void> {
   await sql`insert into rules.effects (key) select unnest(${keys}::uuid[]) on conflict do nothing`
 }
 
-/** Deletes some effects older than `seconds`; returns how many. */
+/** Deletes some effects older than `seconds`. Returns how many were deleted. */
 export async function deleteOldEffects(sql: Sql, seconds: number, limit: number): Promise<number> {
   const { count } = await sql`
     delete from rules.effects where ctid = any(array(

@@ -1,6 +1,6 @@
 /**
- * Deliveries without a row: their event is stored, and runs again after a crash. One that fails or takes long gets a row, so that its event
- * can end.
+ * Deliveries without a row: their event is stored, and runs again after a crash. A delivery that fails or takes long gets a row, so that
+ * its event can end.
  */
 import { monotonicMs, sleep } from '../../../kernel/clock.ts'
 import { isDatabaseUnavailable } from '../../../kernel/db.ts'
@@ -21,7 +21,10 @@ import {
 } from './state.ts'
 import type { EndedDelivery } from './writes.ts'
 
-/** Deliveries get a row after this time. It is long, because a busy node sends all webhooks late, and writing rows would make it busier. */
+/**
+ * Deliveries get a row after this time. It is long, because a busy node sends all webhooks late, and writing rows would make the node even
+ * busier.
+ */
 const storeAfterMs = 500
 const checkEveryMs = 100
 const retryMs = 1000
@@ -30,7 +33,7 @@ type UnstoredEntry = Entry & { unstored: Unstored }
 
 export const isUnstored = (entry: Entry): entry is UnstoredEntry => entry.unstored !== undefined
 
-/** Sends a delivery whose event is stored: after a crash, the event runs again and adds the same delivery. */
+/** Sends a delivery whose event is stored. If this node crashes, the event runs again and adds the same delivery. */
 export function addUnstored(state: State, delivery: NewDelivery): Accepted {
   const { promise, resolve: ended } = Promise.withResolvers<EndedOutcome>()
   const { promise: settled, resolve: settle } = Promise.withResolvers<void>()
@@ -43,7 +46,7 @@ export function addUnstored(state: State, delivery: NewDelivery): Accepted {
   return { accepted: true, ended: promise, settled }
 }
 
-/** Stores the deliveries that have been without a row for long. */
+/** Stores the deliveries that have had no row for a long time. */
 function storeOld(state: State) {
   const before = monotonicMs() - storeAfterMs
   for (const entry of state.unstored.values()) {
@@ -55,7 +58,7 @@ function storeOld(state: State) {
   state.storeTimer = undefined
 }
 
-/** Gives a delivery its row. If it fails, the delivery stays without one. */
+/** Inserts the row of a delivery. If the insert fails, the delivery stays without a row. */
 export async function storeEntry(state: State, entry: UnstoredEntry) {
   const { unstored } = entry
   unstored.storing ??= insertEntry(state, entry)
@@ -74,7 +77,7 @@ async function insertEntry(state: State, entry: Entry) {
   const { id, type, host, action, attemptsMax, waitMs, waitFactor } = entry
   const retries = { attemptsMax, waitMs, waitFactor }
   const isStored = await state.writes.insert(rowOf(state, { id, type, host, action, retries }, entry.content!))
-  // Another node has taken over the event, and has added the delivery.
+  // Another node has taken over the event and added the delivery.
   if (!isStored) return forget(state, entry)
   settle(state, entry)
 }
@@ -83,13 +86,15 @@ async function insertEntry(state: State, entry: Entry) {
 export async function endUnstored(state: State, entry: UnstoredEntry, ended: EndedDelivery): Promise<true> {
   if (entry.unstored.mayHaveRow && (await state.writes.end(ended))) return true
   const written = state.traces.write(ended)
-  // The trace of the rule is written after this one, so the event can end.
+  // The ledger writes the trace of the rule after this trace, so the event can end.
   settle(state, entry)
   await written
   return true
 }
 
-/** Gives a row to a delivery that waits for its next attempt, as soon as the database is available. Returns false if that is impossible. */
+/**
+ * Inserts the row of a delivery that waits for its next attempt, as soon as the database is available. Returns false if that is impossible.
+ */
 export async function storeForRetry(state: State, entry: UnstoredEntry): Promise<boolean> {
   for (;;)
     try {

@@ -1,4 +1,4 @@
-/** Sends webhooks: POST with the id of the delivery and, where the action names a secret, a signature. */
+/** Sends webhooks: a POST request with the id of the delivery. If the action names a secret, the request is signed. */
 import { createHmac } from 'node:crypto'
 import type { Clock } from '../../../kernel/clock.ts'
 import type { SafeConnections } from '../../../kernel/safe-connections.ts'
@@ -10,7 +10,7 @@ export interface WebhookContent {
   url: string
   headers: Record<string, string>
   body: string
-  /** The key of the signature; absent: not signed. */
+  /** The key of the signature. If absent, the request is not signed. */
   signingKey?: string
 }
 
@@ -51,7 +51,7 @@ export function createWebhookSender({ connections, now, timeoutMs }: WebhookSend
   }
 }
 
-/** Describes the error of a connection without the address, whose path may hold a secret. */
+/** Describes the error of a connection. The text does not contain the address, because its path may contain a secret. */
 function reasonOf(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException
   return code === undefined || message.includes(code) ? message : `${message} (${code})`

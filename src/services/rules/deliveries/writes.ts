@@ -1,4 +1,4 @@
-/** Writes of deliveries: those of the same few milliseconds share a commit. */
+/** Writes deliveries. The writes of a few milliseconds share a commit. */
 import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { createGroupCommit, type Group } from '../../../kernel/group-commit.ts'
@@ -10,16 +10,16 @@ export interface EndedDelivery extends EndedAction {
 }
 
 export interface DeliveryWrites {
-  /** Resolves to false if an earlier run of the same event has stored the delivery. */
+  /** Stores a delivery. Resolves to false if an earlier run of the same event has already stored it. */
   insert(delivery: store.NewDelivery): Promise<boolean>
-  /** Records a failed attempt. This and `end` resolve to false if the delivery belongs to another node, or was deleted. */
+  /** Records a failed attempt. Like `end`, it resolves to false if the delivery belongs to another node or was deleted. */
   failed(attempt: store.FailedAttempt): Promise<boolean>
   /** Deletes the delivery and writes the trace of its action. */
   end(delivery: EndedDelivery): Promise<boolean>
   drained(): Promise<void>
 }
 
-/** The rows of one write, and the ids for which it took effect. */
+/** The rows of one write, and the ids of the rows that were written. */
 interface Rows<T> extends Group {
   items: Map<string, T>
   add(id: string, item: T, bytes: number): void
@@ -62,7 +62,7 @@ export function createDeliveryWrites(kit: WritesKit, traces: EndedActions): Deli
     async (rows, attempt) => {
       const ids = [...rows.items.keys()]
       const stored = await store.insertDeliveries(db.sql, nodeId, [...rows.items.values()])
-      // The commit of an earlier attempt may have succeeded without an answer.
+      // An earlier attempt may have been committed although its answer was lost.
       return attempt === 0 ? stored : await store.findOwned(db.sql, nodeId, ids)
     },
   )

@@ -1,4 +1,4 @@
-/** Ids derived from an event, so that an event that runs again after a crash gets the same ids. */
+/** Derives ids from an event, so that an event that runs again after a crash gets the same ids. */
 import { hash } from 'node:crypto'
 
 const hexLength = 20
@@ -10,12 +10,12 @@ function uuidOf(atMs: number, digits: string): string {
   return `${time.slice(0, 8)}-${time.slice(8)}-8${digits.slice(0, 3)}-${variant}${digits.slice(4, 7)}-${digits.slice(7, 19)}`
 }
 
-/** Returns the id of the chain that an event starts with a rule, and the id of the rule's trace. */
+/** Returns the ids for a rule that an event starts: the id of the chain, and the id of the rule's trace. */
 export function idsOfRun(atMs: number, eventId: string, ruleId: string): { traceId: string; id: string } {
   const digits = hash('sha256', `${eventId} ${ruleId}`, 'hex')
   return { traceId: uuidOf(atMs, digits), id: uuidOf(atMs, digits.slice(hexLength)) }
 }
 
-/** Returns the id of a trace from its position in a chain. */
+/** Returns the id of a trace, derived from its position in a chain. */
 export const derivedId = (atMs: number, ...parts: (string | number)[]): string =>
   uuidOf(atMs, hash('sha256', parts.join(' '), 'hex'))

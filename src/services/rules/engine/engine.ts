@@ -53,7 +53,7 @@ export interface EnginePartDeps extends Pick<HostDeps, 'secretValue'>, Pick<Runn
 export interface EnginePart extends Part {
   /** Writes traces of actions that end after their rule. */
   traces: EndedActions
-  /** Sets the executors, which themselves need the engine. */
+  /** Sets the executors. They are set later, because they need the engine themselves. */
   use(executors: Partial<Record<ActionType, Executor>>): void
   /** Executes a rule one level deeper in the chain of the run. */
   executeRule(ruleId: string, run: ActionRun): Promise<ActionOutcome>
@@ -104,7 +104,7 @@ export function createEngine(services: EnginePartDeps): EnginePart {
   const deps: EngineDeps = { ...services, host, library, ledger, run }
   const replays = createReplays({ ...deps, trafficLog: services.trafficLog, callerOf: services.identity.callerNow })
   declareRows(kit, queue.load, replays)
-  // A restored database may lack the partitions of today.
+  // A restored database may lack the partitions for today.
   kit.bus.onReset(() => void partitions.prepare().catch((error) => partitionsFailed(kit.log, { err: error })))
   kit.bus.handle('rules.delete-traces', TenantDeleted, (sql, { tenantId }) => deleteOfTenant(sql, tenantId))
   const operations: EngineOperations = {
@@ -154,7 +154,9 @@ function declareRows({ db, members }: Pick<Kit, 'db' | 'members'>, load: (tenant
   })
 }
 
-/** Runs a rule with the trigger, endpoint and data of the rule that executes it. Its traces become part of the result of that rule. */
+/**
+ * Runs a rule with the trigger, endpoint and data of the rule that executes it. The traces are added to the result of the executing rule.
+ */
 async function executeRule(
   { library, run }: EngineDeps,
   contexts: WeakMap<RunOfAction, { run: RuleRun; state: RunState }>,

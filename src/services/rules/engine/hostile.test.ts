@@ -7,7 +7,7 @@ import { startUndisturbedTime } from '../../../../test/harness/undisturbed-time.
 
 const { admin, other, expectStatus, aRule } = await openRules()
 
-// Scripts that end at once; the bench of the sandbox runs all of them with the limits of production.
+// Scripts that end quickly. The bench of the sandbox runs all scripts with the limits of production.
 const quick = hostileScripts.filter(
   ({ uses, fails }) => uses === 'steps' && !fails?.includes('TIMEOUT') && !fails?.includes('MEMORY'),
 )

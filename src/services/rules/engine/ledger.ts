@@ -1,4 +1,4 @@
-/** Writes traces in batches, in one transaction with the end of their events, so that an event ends exactly once. */
+/** Writes traces in batches. The end of an event is written in the same transaction, so that an event ends exactly once. */
 import { type Clock, sleep } from '../../../kernel/clock.ts'
 import type { Db, Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
@@ -22,7 +22,7 @@ export interface Ledger {
   actions: EndedActions
   /** Returns microseconds since 1970 that increase with every call, so that traces have an order. */
   nextMicros(): number
-  /** Resolves when the entry is durable. It waits while the database is unreachable. */
+  /** Writes an entry. Resolves when it is durable. While the database is unreachable, it waits. */
   write(entry: LedgerEntry): Promise<void>
   drained(): Promise<void>
 }
@@ -57,20 +57,20 @@ export function createLedger({ db, log, metrics, now }: Pick<Kit, 'db' | 'log' |
     create: createPages,
     async write(pages, attempt) {
       await writePages(db, pages, attempt)
-      // After an error the buffer may still be on its way to the socket, so it is not used again.
+      // After an error, the buffer may still be on its way to the socket, so it is not reused.
       if (attempt === 0) pages.rows.release()
     },
     isTemporary: (error) => !/^(22|54)/.test((error as { code?: string } | null)?.code ?? ''),
     log,
     metrics,
     everyMs: 15,
-    // One write runs at a time: the end of an event must not be durable before its traces.
+    // Only one write runs at a time, because the end of an event must not be durable before its traces.
     concurrentWrites: 1,
     pendingBytesMax,
     // An event whose end is not written runs again after a restart, so the writer does not give up.
     timeoutMs: hourMs,
   })
-  /** The entries that wait for room, which are added in their order. */
+  /** Resolves when the entries that wait for room are added. They are added in their order. */
   let waiting: Promise<unknown> | undefined
 
   function add({ traces = [], deadLetters = [], endedRow }: LedgerEntry): Promise<void> {
@@ -95,11 +95,11 @@ export function createLedger({ db, log, metrics, now }: Pick<Kit, 'db' | 'log' |
       try {
         return add(entry)
       } catch (error) {
-        // Too much is pending: this entry and those after it wait.
+        // Too many bytes are pending, so this entry and those after it wait.
         if (!DatabaseUnavailable.is(error)) throw error
       }
     const added = (waiting ?? Promise.resolve()).then(() => addWithRoom(entry))
-    // The caller gets the failure; the entries after it continue.
+    // The caller gets the failure. Later entries are still added.
     const settled = added.then(
       () => {},
       () => {},
@@ -129,8 +129,8 @@ export function createLedger({ db, log, metrics, now }: Pick<Kit, 'db' | 'log' |
 }
 
 /**
- * Writes the traces of a run to the ledger, once everything that the run started is durable or has its trace in the
- * ledger. Resolves when they are in the ledger, which makes its entries durable in their order.
+ * Writes the traces of a run to the ledger, after everything that the run started is durable or has its trace in the ledger. Resolves when
+ * the traces are in the ledger, which stores its entries in order.
  */
 export async function writeWhenSettled(
   ledger: Pick<Ledger, 'write'>,
@@ -162,7 +162,7 @@ function createPages(): Pages {
   }
 }
 
-/** Returns the day of a time; the day of the last call is cached. */
+/** Returns the day of a time. The day of the last call is cached. */
 const dayOf = (() => {
   let [number, text] = [-1, '']
   return (micros: number) => {
@@ -193,7 +193,7 @@ function addTrace(pages: Pages, trace: NewTrace, micros: number) {
 
 async function writePages(db: Db, pages: Pages, attempt: number) {
   const { first, deadLetters, endedRows } = pages
-  // The earlier attempt was committed if its first trace exists; the other statements have no second effect.
+  // If the first trace exists, the earlier attempt was committed. The other statements can run twice without harm.
   const areTracesWritten = attempt > 0 && first !== undefined && (await exists(db.sql, first))
   await db.tx(async (sql) => {
     if (deadLetters.length > 0) await insertDeadLetters(sql, deadLetters)
@@ -202,7 +202,7 @@ async function writePages(db: Db, pages: Pages, attempt: number) {
   })
 }
 
-/** Sends the statements and does not wait for their answers: COMMIT follows them, and fails if one of them fails. */
+/** Sends the statements without waiting for their answers. COMMIT follows them, and fails if one of them fails. */
 function writeTraces(sql: Sql, { rows, changes }: Pages) {
   insertChanges(sql, [...changes.values()])
   copyTraces(sql, () => rows.finish()).catch(() => {})

@@ -1,6 +1,6 @@
 /**
- * Keeps the rules, actions and triggers of all tenants in memory, up to date with changes on any node. While a tenant
- * is being read, all of its events are stored, because any of them may match.
+ * Keeps the rules, actions and triggers of all tenants in memory, and updates them after changes on any node. While the definitions of a
+ * tenant are being read, all its events are stored, because any of them may match.
  */
 import type { EventOrigin } from '../../../kernel/bus.ts'
 import { sleep } from '../../../kernel/clock.ts'
@@ -22,11 +22,14 @@ export interface Library {
   rule(tenantId: string, ruleId: string): LinkedRule | undefined
   action(tenantId: string, actionId: string): ActionDefinition | undefined
   index: Pick<TriggerIndex, 'match' | 'get' | 'ofType'>
-  /** Returns whether events of this origin must be stored: a trigger may match them, or the definitions are being read. */
+  /**
+   * Returns whether events of this origin must be stored. They must be stored if a trigger may match them or the definitions are being
+   * read.
+   */
   wants(type: TriggerType, origin: EventOrigin): boolean
   /** Resolves when the definitions of a tenant are as new as the last change that this node knows. */
   current(tenantId: string): Promise<void> | undefined
-  /** Reads the changes of a tenant, also those that another node has made a moment ago. */
+  /** Reads the changes of a tenant, including changes that another node made a moment ago. */
   refresh(tenantId: string): Promise<void>
   onChange(listener: () => void): void
   start(): Promise<void>
@@ -172,7 +175,7 @@ function applyChanges(index: TriggerIndex, tenant: Tenant, changes: Definitions 
   }
 }
 
-/** Removes a rule from its triggers, and adds these to `touched`. */
+/** Removes a rule from its triggers, and adds these triggers to `touched`. */
 function unlink({ rules, rulesOfTrigger }: Tenant, ruleId: string, touched: Set<string>) {
   for (const triggerId of rules.get(ruleId)?.triggerIds ?? []) {
     const linked = rulesOfTrigger.get(triggerId)

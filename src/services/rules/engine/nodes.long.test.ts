@@ -1,4 +1,4 @@
-/** Tests two nodes: changes, order, ticks and takeover. */
+/** Tests two nodes: changes of definitions, the order of events, ticks and takeover. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { aTenantAdmin } from '../../../../test/harness/builders.ts'
@@ -105,7 +105,7 @@ test('a replay that a node leaves behind is continued by another, from its posit
   await Promise.all(Array.from({ length: 249 }, (_, n) => sensor.publish({ n: n + 1 })))
   await sensor.end()
   const body = { from: 'now-1h', to: String(Date.now() + 1000), expression, endpointIds: [endpoint.endpointId] }
-  // The node that takes over reads the permissions of the caller, so this is a user of the realm.
+  // The node that takes over reads the permissions of the caller, so the caller is a user of the realm.
   const identity = one.waypost.ask(Identity)
   const caller = await one.waypost.kit.db.tx(async (sql) => {
     const { id } = (await identity.createUser(sql, 'default', { username: 'replayer', roles: [] }))!

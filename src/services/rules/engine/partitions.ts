@@ -1,4 +1,4 @@
-/** Creates the trace partitions of the coming days, and drops those that are older than the retention. */
+/** Creates the trace partitions of the coming days, and drops partitions that are older than the retention. */
 import type { Clock } from '../../../kernel/clock.ts'
 import type { Db, Sql, TransactionSql } from '../../../kernel/db.ts'
 import { createPartitions, dayMs, dropPartition, findDays } from './store/partitions.ts'
@@ -10,7 +10,7 @@ export function createTracePartitions({ db, now }: { db: Db; now: Clock }, reten
 
   async function make(sql: Sql) {
     const existing = new Set(await findDays(sql))
-    // The partition of yesterday is needed too: the clock of another node may be behind at midnight.
+    // Yesterday's partition is needed too, because the clock of another node may be behind at midnight.
     const neededDays = Array.from({ length: daysAhead + 2 }, (_, index) => today() - 1 + index)
     const missing = neededDays.filter((day) => !existing.has(day))
     if (missing.length > 0) await createPartitions(sql, missing)

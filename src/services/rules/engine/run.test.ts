@@ -1,4 +1,4 @@
-/** Rules on demand, evaluations, the context of scripts and traces, over the HTTP API. */
+/** Tests rules on demand, evaluations, the context of scripts and traces over the HTTP API. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { aPlatformAdmin } from '../../../../test/harness/builders.ts'
@@ -99,7 +99,7 @@ suite('an evaluation', () => {
     assert.deepEqual([statusCode, body], [200, { city: 'Kyiv' }])
     const foreign = await other(`POST ${rulesRoot}/expressions/evaluation`, { expression: call })
     assert.equal(foreign.body.statusCode, 404)
-    // The script of an administrator of the platform does not reach other tenants either.
+    // A script of a platform administrator cannot reach other tenants either.
     const ofPlatform = waypost.as(aPlatformAdmin())
     assert.equal((await ofPlatform(`GET /epr/api/v1/endpoints/${endpointId}/metadata`)).status, 200)
     const script = { expression: call }
@@ -121,7 +121,7 @@ test('scripts that wait for other scripts of their tenant neither block each oth
     const answer = ctx.toolbox.httpClient.post('/re/api/v1/expressions/evaluation', { platform: true, body })
     return answer.statusCode === 200 ? answer.body : answer.body.message`
   const nested = (n: number) => value(source, { endpointMetadata: { n, source } })
-  // Each step needs two more threads than the one before, which start within the time limit of the scripts.
+  // Each step needs two more threads than the step before. The threads start within the time limit of the scripts.
   for (const depth of [1, 3, 5, 7, 9]) assert.equal(await nested(depth), 'last')
   assert.equal(await nested(10), 'expression: the chain of rules is more than 10 deep')
   assert.deepEqual(await Promise.all(Array.from({ length: 6 }, () => nested(1))), Array(6).fill('last'))
@@ -249,7 +249,7 @@ suite('a rule on demand', () => {
       return content.reverse()
     })
     assert.deepEqual(stored, traces)
-    // `toCreatedAt` includes the whole millisecond that it shows.
+    // `toCreatedAt` includes the whole millisecond that it names.
     const { createdAt, traceId } = traces[4]
     const until = await get(`/traces?traceId=${traceId}&fromCreatedAt=${createdAt}&toCreatedAt=${createdAt}`)
     assert.ok(until.content.some(({ id }: { id: string }) => id === traces[4].id))

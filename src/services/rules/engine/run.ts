@@ -1,4 +1,4 @@
-/** Runs a rule and its actions, and describes what happened as traces. */
+/** Runs a rule and its actions, and records the results as traces. */
 import { monotonicMs } from '../../../kernel/clock.ts'
 import type { Caller } from '../../../kernel/contract.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
@@ -33,37 +33,37 @@ export interface RuleRun {
   id: string
   depth: number
   eventId: string
-  /** Milliseconds since 1970; ids of traces begin with it. */
+  /** Milliseconds since 1970. The ids of traces begin with this time. */
   at: number
   endpoint: EndpointRef | undefined
   raisedOn: RunOfAction['raisedOn']
   /** JSON text of `ctx.trigger`. */
   triggerJson?: string | undefined
-  /** The key of the trigger's payload. */
+  /** The key of the trigger's payload in `ctx.trigger`. */
   triggerKey?: string | undefined
   triggerId?: string | undefined
   triggerType?: string | undefined
   /** JSON text of `ctx.data`. */
   dataJson?: string | undefined
-  /** True if `ctx.data` may contain the value of a secret that an earlier script of the chain has read. */
+  /** True if `ctx.data` may contain the value of a secret that an earlier script of the chain read. */
   mayHaveSecrets?: boolean | undefined
   members?: Record<string, unknown> | undefined
   body?: unknown
   /** JSON text of the event, for the trace. */
   event?: string | undefined
   isTry: boolean
-  /** True if another script waits for the run, by a call of the platform. */
+  /** True if another script waits for the run, because it called the platform's API. */
   isNested?: boolean
   storedEvent?: ActionRun['storedEvent']
-  /** Called when the rule has ended, before its actions run; they add to the result. */
+  /** Called when the rule has ended, before its actions run. The actions still add to the result. */
   onRuleEnded?(result: RunResult): void
-  /** In a test run: the caller in whose name scripts call the platform, instead of the writer of each script. */
+  /** In a test run: the caller on whose behalf scripts call the platform, instead of the writer of each script. */
   caller?: Caller | undefined
 }
 
 export interface PendingTrace {
   id: string
-  /** Resolves when the action has ended on this node; may never resolve. */
+  /** Resolves when the action has ended on this node. It may never resolve. */
   ended: Promise<EndedOutcome> | undefined
   toTrace(outcome: EndedOutcome): NewTrace
 }
@@ -72,7 +72,10 @@ export interface RunResult {
   isSuccess: boolean
   /** The returned value as text, with secrets masked; undefined if the rule failed. */
   returned: string | undefined
-  /** Traces of everything that has ended, in order, with those of executed rules. The node that ends a pending action writes its trace. */
+  /**
+   * Traces of everything that has ended, in order, including traces of executed rules. The trace of a pending action is written by the node
+   * that ends it.
+   */
   traces: NewTrace[]
   pending: PendingTrace[]
   /** One promise for each action that depends on the stored event of the run. It resolves when the action no longer depends on it. */
@@ -81,7 +84,7 @@ export interface RunResult {
   effects: { actionId: string; type: ActionType; wouldDo: unknown }[]
 }
 
-/** The platform itself failed, not the script: the run is repeated. */
+/** Thrown if the platform itself failed, not the script. The run is repeated. */
 export class PlatformFailed extends Error {
   override readonly name = 'PlatformFailed'
 }
@@ -92,25 +95,25 @@ export interface RunnerDeps extends HostDeps {
   chains: Chains
   actionOf(tenantId: string, actionId: string): ActionDefinition | undefined
   executors(): Partial<Record<ActionType, Executor>>
-  /** Returns the writer of a script with its present permissions. */
+  /** Returns the writer of a script with its current permissions. */
   callerOf(tenantId: string, writer: Writer): Promise<Caller | undefined>
   /** Returns the time of a trace; see `Ledger`. */
   nextMicros(): number
   /** Returns a function that masks the secrets of a tenant. */
   maskOf(tenantId: string): Promise<(text: string) => string>
-  /** Registers the run of a rule-execution action, so that it finds its context. */
+  /** Registers the run of a rule-execution action, so that the executed rule finds its context. */
   onAction(run: RunOfAction, ruleRun: RuleRun, state: RunState): void
 }
 
 const valueLength = 10_000
 
-/** State that each script of a run passes to the next one. */
+/** State that is passed from each script of a run to the next. */
 export interface RunState {
   dataJson: string
   mayHaveSecrets: boolean
-  /** The result of the run, to which the rules that its actions execute add theirs. */
+  /** The result of the run. Rules that its actions execute add their results to it. */
   result: RunResult
-  /** The script of the first action, which has run after that of the rule in the same trip to the sandbox. */
+  /** The payload script of the first action. It ran directly after the rule's script, in the same round trip to the sandbox. */
   payload?: Payload | undefined
 }
 
@@ -205,7 +208,7 @@ function traceOfRule(run: RuleRun, outcome: Outcome, durationMs: number, mask?: 
 
 const cut = (text: string) => (text.length > valueLength ? `${text.slice(0, valueLength)}…` : text)
 
-/** Returns a value as texts show it: texts as they are, everything else as JSON. */
+/** Returns a value in the form that texts contain: a text as it is, everything else as JSON. */
 export function returnedText(json: string): string {
   return json.startsWith('"') ? (JSON.parse(json) as string) : json
 }
@@ -243,7 +246,7 @@ async function evaluate(
 const hasActions = ({ rule: { positiveActionIds, negativeActionIds } }: RuleRun) =>
   positiveActionIds.length + negativeActionIds.length > 0
 
-/** Returns the JSON text of `ContextInput`. Its large members are texts already, so that several scripts share them. */
+/** Returns the JSON text of `ContextInput`. Its large members are already texts, so that several scripts can share them. */
 function contextJson({ endpoint, triggerJson, members, body, rule }: RuleRun, dataJson: string): string {
   const own: Omit<ContextInput, 'data'> = {
     ...members,
@@ -257,13 +260,13 @@ function contextJson({ endpoint, triggerJson, members, body, rule }: RuleRun, da
 
 const keepData = ['data']
 
-/** Returns the actions of a returned value: positive for true and other values, negative for false, none for null. */
+/** Returns the actions to run for a returned value: negative actions for false, none for null, positive actions for anything else. */
 function actionsOf({ rule }: RuleRun, json: string): string[] {
   if (json === 'null') return []
   return json === 'false' ? rule.negativeActionIds : rule.positiveActionIds
 }
 
-/** Runs the actions in the order of attachment; a failed one does not stop the others. */
+/** Runs the actions in the order of attachment. An action that fails does not stop the others. */
 async function runActions(deps: RunnerDeps, run: RuleRun, json: string, state: RunState) {
   for (const [position, actionId] of actionsOf(run, json).entries()) {
     const action = deps.actionOf(run.rule.tenantId, actionId)

@@ -216,7 +216,7 @@ suite('a replay', () => {
   test('a replay that is canceled stops, and keeps its progress', async () => {
     const ruleId = await aRule()
     const path = `${rulesRoot}/rules/${ruleId}/replays`
-    // A replay of a node that is gone: no node changes it, so that its state is certain.
+    // The replay belongs to a node that does not exist. No node changes it, so its state is certain.
     const id = newId()
     const [fromTime, toTime] = [new Date('2026-01-01T00:00:00Z'), new Date('2026-01-02T00:00:00Z')]
     await sql`insert into rules.replays ${sql({

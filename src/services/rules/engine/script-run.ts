@@ -12,13 +12,13 @@ export interface ScriptRun {
   input: string
   script: string
   call: Host['call']
-  /** Members of the context to return; each takes time. */
+  /** Members of the context to return. Each takes time. */
   keep?: string[]
-  /** True if another script waits for this one, by a call of the platform. */
+  /** True if another script waits for this one, because it called the platform's API. */
   isNested?: boolean
 }
 
-/** Runs a script in the world of rules. A full queue of the tenant is a failure like those of scripts. */
+/** Runs a script in the world of rules. If the queue of the tenant is full, the outcome is a failure, like those of scripts. */
 export const runScript = (sandbox: Pick<Sandbox, 'run'>, { script, ...request }: ScriptRun): Promise<Outcome> =>
   sandbox.run({ ...requestOf(request), script }).catch(outcomeOfBusy)
 
@@ -38,7 +38,7 @@ export const requestOf = ({
   call,
 })
 
-/** Returns the outcome if the queue of the tenant is full. */
+/** Returns the outcome for a tenant whose queue is full. */
 export function outcomeOfBusy(error: unknown): Outcome {
   if (!(error instanceof SandboxBusy)) throw error
   return { ok: false, reason: 'ERROR', message: `the queue is full: ${error.message}`, log: [], durationMs: 0 }

@@ -22,9 +22,9 @@ export const traceColumns = [
 
 const header = Buffer.concat([Buffer.from('PGCOPY\n\xff\r\n\0', 'latin1'), Buffer.alloc(8)])
 const trailerLength = 2
-/** Bytes of a row without its texts: field count, field lengths, and the fields of fixed size. */
+/** Bytes of a row without its texts: the field count, the field lengths, and the fields of fixed size. */
 const fixedLength = 2 + traceColumns.length * 4 + 8 + 3 * 16 + 2 + 8
-/** PostgreSQL stores times relative to the year 2000. */
+/** Microseconds from 1970 to 2000, because PostgreSQL counts times from the year 2000. */
 const epochMicros = Date.UTC(2000, 0, 1) * 1000
 const highWordFactor = 2 ** 32
 
@@ -35,7 +35,7 @@ export interface TraceRows {
   add(trace: NewTrace, createdMicros: number): void
   /** Returns the complete data for COPY. */
   finish(): Buffer
-  /** Gives the memory back, once nothing reads it any more. The rows cannot be used afterwards. */
+  /** Returns the memory for reuse when nothing reads it any more. The rows cannot be used afterwards. */
   release(): void
 }
 

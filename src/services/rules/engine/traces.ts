@@ -1,4 +1,4 @@
-/** Traces: one for each rule and action that ran. They are written in batches, together with the end of their events. */
+/** Traces: there is one for each rule and action that ran. They are written in batches, together with the end of their events. */
 import type { Sql } from '../../../kernel/db.ts'
 import type { EndedOutcome, RunOfAction } from '../actions/executor.ts'
 import { type ActionDefinition, type ActionType, type Stage, traceEntityType } from '../model.ts'
@@ -8,7 +8,7 @@ export interface NewTrace {
   /** Shared by all runs of a chain. */
   traceId: string
   tenantId: string
-  /** RULE, or the type of the action: WEBHOOK_ACTION. */
+  /** RULE, or the type of the action, such as WEBHOOK_ACTION. */
   entityType: string
   entityId: string
   raisedOn: RunOfAction['raisedOn']
@@ -17,13 +17,13 @@ export interface NewTrace {
   reason?: string | undefined
   metadata: Record<string, unknown>
   durationMs: number
-  /** When it ended, in microseconds since 1970. Absent: when it is written. */
+  /** The time at which it ended, in microseconds since 1970. If absent, the time at which it is written. */
   createdMicros?: number | undefined
   /** The event as JSON text, for a rule that a trigger started. */
   event?: string | undefined
 }
 
-/** Everything that the trace of a pending action needs. It is plain JSON, so that an executor can store it with its own row. */
+/** Everything that the trace of a pending action needs. It is plain JSON, so that an executor can store it in its own row. */
 export interface PendingAction {
   tenantId: string
   /** The id of the trace, from `RunOfAction`. */
@@ -40,7 +40,7 @@ export interface PendingAction {
   raisedOn: RunOfAction['raisedOn']
 }
 
-/** Returns the data that an executor which answers PENDING keeps until the action ends. */
+/** Returns the data that an executor keeps until the action ends, if its answer is PENDING. */
 export const pendingAction = (run: RunOfAction, action: ActionDefinition): PendingAction => ({
   tenantId: run.tenantId,
   id: run.id,
@@ -63,9 +63,9 @@ export interface EndedAction {
 
 /** Writes the traces of actions that end after their rule. */
 export interface EndedActions {
-  /** Writes the traces in the transaction that records the end of the actions, so that both happen or neither. */
+  /** Writes the traces in the transaction that records the end of the actions, so that either both are stored or neither. */
   ended(sql: Sql, actions: EndedAction[]): Promise<void>
-  /** Writes the trace before those that are written later. Resolves when it is durable. */
+  /** Writes the trace before any trace of a later call. Resolves when it is durable. */
   write(action: EndedAction): Promise<void>
   /** Returns whether the trace of the action exists. */
   isEnded(action: PendingAction): Promise<boolean>

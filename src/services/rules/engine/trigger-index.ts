@@ -1,6 +1,6 @@
 /**
- * The triggers of all tenants in memory, by application, version and endpoint, so that a message finds the rules to run without reading
- * the others.
+ * Holds the triggers of all tenants in memory, by application, version and endpoint. For a message, only the rules that may run are
+ * examined.
  */
 import type { EventOrigin } from '../../../kernel/bus.ts'
 import { type TriggerDefinition, type TriggerType, triggerTypes } from '../model.ts'
@@ -16,7 +16,7 @@ export interface TriggerIndex {
   /** Adds a trigger or replaces it. A trigger without rules is removed. */
   put(trigger: TriggerDefinition, ruleIds: string[]): void
   remove(triggerId: string): void
-  /** Returns whether a trigger of this type may match events of this origin. Unknown members of the origin match everything. */
+  /** Returns whether a trigger of this type may match events of this origin. Unknown members of the origin match every trigger. */
   wants(type: TriggerType, origin: EventOrigin): boolean
   /** Returns the triggers that an event matches, each once. */
   match(tenantId: string, event: RuleEvent): IndexedTrigger[]
@@ -34,9 +34,9 @@ interface TypeIndex {
   byApplication: Map<string, Group>
   byVersion: Map<string, Group>
   byEndpoint: Map<string, Group>
-  /** By tenant, for origins whose application is unknown, and for events of a tenant. */
+  /** Triggers by tenant, for origins whose application is unknown, and for events of a tenant. */
   byTenant: Map<string, Group>
-  /** Numbers of triggers on versions, by tenant. */
+  /** Number of triggers on versions, by tenant. */
   versionsOfTenant: Map<string, number>
 }
 
@@ -131,7 +131,8 @@ function matching(type: TypeIndex, tenantId: string, event: RuleEvent): IndexedT
     const indexed = type.all.get(event.triggerId)
     return indexed?.trigger.tenantId === tenantId ? [indexed] : []
   }
-  // An alert of the tenant has no endpoint. It matches whatever application, version or endpoints a trigger names (document 5, 5.7).
+  // An alert of the tenant has no endpoint. It matches every trigger, whichever application, version or endpoints the trigger names
+  // (document 5, 5.7).
   if (!endpoint) add(type.byTenant.get(tenantId))
   else {
     add(type.byApplication.get(endpoint.applicationName))
@@ -141,7 +142,7 @@ function matching(type: TypeIndex, tenantId: string, event: RuleEvent): IndexedT
   return found
 }
 
-/** An absent or empty list matches everything. */
+/** Returns whether the list includes the value. An absent or empty list includes everything. */
 const includes = (list: unknown, value: string) =>
   !Array.isArray(list) || list.length === 0 || (list as string[]).includes(value)
 
@@ -175,7 +176,7 @@ function matchesKeys(keys: unknown, { added, updated, removed }: MetadataPayload
   )
 }
 
-/** Returns the part of an event that the script of this trigger sees: of time series only those that the trigger names. */
+/** Returns the part of an event that the script of this trigger gets. For time series, these are only the series that the trigger names. */
 export function payloadFor({ type, fields }: TriggerDefinition, payload: unknown): unknown {
   if (type !== 'endpoint-time-series-updated' || !Array.isArray(fields.timeSeriesNames)) return payload
   return Object.fromEntries(

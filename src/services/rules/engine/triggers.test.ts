@@ -1,4 +1,4 @@
-/** Rules that triggers start: which events match, what scripts see, in which order they run, and that chains end. */
+/** Tests rules that triggers start: which events match, what scripts get, in which order they run, and that chains end. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { aTenantAdmin } from '../../../../test/harness/builders.ts'

@@ -16,7 +16,7 @@ const countsOf = async (endpointNo: number) => {
   return { ...row }
 }
 
-/** Advances the clock past the time in which other nodes may use the old number. */
+/** Advances the clock past the time for which other nodes may still use the old number. */
 async function sweep() {
   clockAheadMs += 60_000
   await service.packer.round()

@@ -1,6 +1,6 @@
 /**
- * Deletes data of endpoints, applications and tenants that no longer exist. An endpoint loses its number, so its data
- * cannot be read. Its samples are left out when their slot is packed; its chunks are deleted in the background.
+ * Deletes data of endpoints, applications and tenants that no longer exist. A deleted endpoint loses its number, so its data cannot be read
+ * any more. Its samples are left out when their slot is packed; its chunks are deleted in the background.
  */
 import type { Bus } from '../../../kernel/bus.ts'
 import type { Clock } from '../../../kernel/clock.ts'
@@ -19,9 +19,12 @@ export interface Deletions {
   endpoints(sql: Sql, unregistered: Unregistered): Promise<void>
   application(sql: Sql, application: { tenantId: string; applicationName: string }): Promise<void>
   tenant(sql: Sql, tenant: { tenantId: string }): Promise<void>
-  /** Deletes chunks and latest values of deleted endpoints. `check` throws at shutdown. */
+  /** Deletes chunks and latest values of deleted endpoints. `check` throws when the process shuts down. */
   sweep(check: () => void): Promise<void>
-  /** Deletes endpoints that have a number but are not registered: a message arrived while they were unregistered. */
+  /**
+   * Deletes the data of endpoints that have a number but are not registered. This happens if a message arrives while its endpoint is
+   * unregistered.
+   */
   sweepUnregistered(check: () => void): Promise<void>
 }
 
@@ -48,7 +51,7 @@ const RemoveNumbers = defineJob<{ tenantId: string; applicationName?: string; up
 
 const endpointsPerTransaction = 1000
 const endpointsPerSweep = 20
-/** After this time every node has invalidated the old number. */
+/** After this time, every node has removed the old number from its cache. */
 const invalidatedEverywhereMs = 15_000
 
 export function createDeletions(deps: Deps): Deletions {
@@ -79,8 +82,8 @@ async function deleteEndpoints(deps: Deps, sql: Sql, unregistered: Unregistered)
 }
 
 /**
- * Estimates which number in the order of writes was the next one at that time. The numbers are microseconds of the database clock. Since this
- * clock can differ from ours, the time that has passed since then is subtracted from the present number.
+ * Estimates the next number in the order of writes at a past time. The numbers are microseconds of the database clock, which can differ
+ * from ours. Therefore the elapsed time is subtracted from the current number.
  */
 const numberAt = async ({ db, now }: Deps, date: Date) =>
   (await nextWritten(db.sql)) - (now().getTime() - date.getTime()) * 1000
@@ -120,14 +123,14 @@ async function sweep({ background, now }: Deps, check: () => void) {
     try {
       if (!(await background.tx((sql) => deleteDataOf(sql, deleted)))) return
     } catch (error) {
-      // The next round uses the next slot.
+      // The slot is closed meanwhile. The next round uses the next slot.
       if (isSlotClosed(error)) return
       throw error
     }
   }
 }
 
-/** Returns false if another node is packing or deleting. */
+/** Deletes the data of these endpoints. Returns false if another node is packing or deleting. */
 async function deleteDataOf(sql: Sql, deleted: store.DeletedEndpoint[]): Promise<boolean> {
   if (!(await tryPackingLock(sql))) return false
   const numbers = await findEndpointNumbers(

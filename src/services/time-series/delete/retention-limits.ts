@@ -6,10 +6,10 @@ import type { Series } from '../store/numbers.ts'
 /** Returns the days for which a series is kept; undefined means for ever. */
 const daysFor = ({ days, series = {} }: RetentionConfiguration, seriesName: string) =>
   Object.hasOwn(series, seriesName) ? series[seriesName] : days
-/** UTC days are deleted as a whole, when all of the day is too old. */
+/** Returns the first day that is kept. A UTC day is deleted as a whole, when all of it is too old. */
 const firstDayKept = (days: number, now: Date) => dayOf(now.getTime() - days * dayMs)
 
-/** Returns the first time that is kept of a series. */
+/** Returns the time from which on the points of a series are kept. */
 export type KeptSince = (seriesName: string) => number
 
 export const keptSinceOf =
@@ -26,7 +26,7 @@ export interface RetentionLimit {
   series: Series[]
 }
 
-/** Groups series by the days for which they are kept; series that are kept for ever are left out. */
+/** Groups series by the number of days for which they are kept. Series that are kept for ever are left out. */
 export function limitsOf(retention: RetentionConfiguration, series: Series[], now: Date): RetentionLimit[] {
   const limited = series.filter(({ name }) => daysFor(retention, name) !== undefined)
   const byDays = Map.groupBy(limited, ({ name }) => daysFor(retention, name)!)

@@ -1,4 +1,4 @@
-/** Previews what a retention would delete, for callers that may read the configuration. */
+/** Computes what a retention would delete, for callers that may read the configuration. */
 import type { Clock } from '../../../kernel/clock.ts'
 import type { ConcurrencyLimit } from '../../../kernel/concurrency-limit.ts'
 import { authorizeOrNotFound, type Ctx } from '../../../kernel/contract.ts'
@@ -17,7 +17,7 @@ import { configuredRetention } from './retention.ts'
 import { limitsOf, type RetentionLimit } from './retention-limits.ts'
 
 export interface RetentionPreview {
-  /** Without a proposal, uses the configured retention. */
+  /** Previews the proposed retention. Without a proposal, previews the configured one. */
   previewFor(ctx: Ctx, applicationName: string, proposed?: RetentionConfiguration): Promise<RetentionEffect>
   preview: TimeSeries['previewRetention']
 }
@@ -67,7 +67,7 @@ async function previewRetention(
   for await (const endpointNos of limits.length > 0 ? endpointNosOf(db, application) : [])
     await readLimit.run(application.tenantId, async () => {
       for (const limit of limits) {
-        // Samples are counted before chunks: points that are packed in between count twice rather than not at all.
+        // Samples are counted before chunks. A point that is packed in between is therefore counted twice rather than not at all.
         await addSamples(deps, endpointNos, limit, sums)
         const seriesIds = limit.series.map(({ seriesId }) => seriesId)
         const packed = await store.sumExpired(db.sql, { endpointNos, seriesIds, firstDay: limit.firstDay })
@@ -91,7 +91,7 @@ async function previewRetention(
   }
 }
 
-/** Adds samples that are not packed yet. */
+/** Counts samples that are not packed yet. */
 async function addSamples(
   { db, numbers }: Deps,
   endpointNos: number[],

@@ -6,7 +6,7 @@ import { timeSeriesInstance } from '../configuration.ts'
 import { dayMs, dayOf } from '../pack/chunk-builder.ts'
 
 const { service, unregisteredEndpoint, collect, points, pack, sql, configure, retention } = await openTimeSeries()
-// The first round of a node enforces the retention; these tests do it themselves.
+// The first round of a node enforces the retention. It runs here, so that later calls come from the tests only.
 await service.packer.round()
 const today = dayOf(Date.now()) * dayMs
 const daysAgo = (days: number) => today - days * dayMs
@@ -94,7 +94,7 @@ suite('retention', () => {
       'auto~b/value': [[daysAgo(1), 1]],
     })
     assert.equal((await service.api.previewRetention(endpoint)).points, 0)
-    // The latest value of `c` is one of them, and is deleted too.
+    // The latest value of `c` is one of these points, so it is deleted too.
     await service.latest.flush(true)
     await run()
     const endpointNo = await service.numbers.endpointNo(endpoint)
@@ -111,7 +111,7 @@ suite('retention', () => {
     }
     assert.deepEqual([read(30).config, read(30).problems.length], [{}, 1])
     assert.equal(read({ series: [] }).problems.length, 1)
-    // A version may have null for a value that only its application configures.
+    // A version may contain null for a value that only its application configures.
     assert.deepEqual(read(null), { config: {}, problems: [] })
   })
 })

@@ -1,6 +1,6 @@
 /**
- * Deletes points that are older than their application keeps them: by month as partitions where possible, the rest by
- * rows. Samples that arrive too late are left out when they are packed.
+ * Deletes points that are older than the retention of their application. Whole months are dropped as partitions if possible; the rest is
+ * deleted row by row. Samples that arrive too late are left out when they are packed.
  */
 import type { Clock } from '../../../kernel/clock.ts'
 import type { Db } from '../../../kernel/db.ts'
@@ -18,11 +18,11 @@ import { type KeptSince, keptSinceOf, limitsOf, type RetentionLimit } from './re
 
 export interface Retention {
   keptSince(application: Application): Promise<KeptSince>
-  /** Returns the first day that is kept, by series id; series that are kept for ever are missing. */
+  /** Returns the first day that is kept, by series id. Series that are kept for ever are not in the result. */
   firstDays(): Promise<Map<number, number>>
-  /** Makes the next run repeat all deletions, because points of days that were deleted already have arrived late. */
+  /** Makes the next run repeat all deletions, because points arrived late for days that were already deleted. */
   rerun(): void
-  /** Deletes expired points. `check` throws at shutdown. */
+  /** Deletes expired points. `check` throws when the process shuts down. */
   run(check: () => void): Promise<void>
 }
 
@@ -41,7 +41,7 @@ export async function configuredRetention(applications: Deps['applications'], ap
 
 export function createRetention(deps: Deps): Retention {
   const { db, applications, now } = deps
-  /** Limits that were enforced, by application. They change once a day, or with the configuration. */
+  /** Limits that were enforced, by application. The limits change once a day, or when the configuration changes. */
   const enforced = new Map<string, string>()
   return {
     async keptSince(application) {
@@ -65,7 +65,7 @@ export function createRetention(deps: Deps): Retention {
 
 async function enforceAll(deps: Deps, enforced: Map<string, string>, check: () => void) {
   const { db, applications, now, log } = deps
-  /** First day that any application keeps. */
+  /** The earliest day that any application keeps. */
   let firstDay = Number.POSITIVE_INFINITY
   const due: (() => Promise<void>)[] = []
   for (const application of await store.findApplications(db.sql)) {
@@ -88,7 +88,7 @@ async function enforceAll(deps: Deps, enforced: Map<string, string>, check: () =
   for (const work of due) await work()
 }
 
-/** Returns false if another node is packing or deleting. */
+/** Deletes expired points of an application. Returns false if another node is packing or deleting. */
 async function enforce(
   db: Db,
   application: Application,

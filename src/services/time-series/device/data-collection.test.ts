@@ -301,7 +301,7 @@ suite('enrichment', () => {
 })
 
 suite('a service that handles samples', () => {
-  // This test is the last in the file: from here on a service handles the event.
+  // This test must be the last in the file, because from here on a service handles the event.
   const publishedSamples: { applicationName: string; messages: ReceivedSamples[] }[] = []
   const publish = createBatcher(async (received: ReceivedMessage[]) => {
     await waypost.kit.db.tx((sql) => publishReceived(waypost.kit.bus, sql, received))

@@ -1,4 +1,4 @@
-/** Adds the endpoint's metadata to samples that are objects, if the application configures it (instance `dcx`). */
+/** Adds the endpoint's metadata to samples that are objects, if the configuration of the application enables it (instance `dcx`). */
 import type { Bus } from '../../../kernel/bus.ts'
 import { createCache } from '../../../kernel/cache.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
@@ -9,7 +9,7 @@ import type { Register } from '../../register/contract.ts'
 import { EndpointUnregistered, MetadataUpdated } from '../../register/events.ts'
 import { dataCollectionInstance } from '../configuration.ts'
 
-/** Returns no promise if nothing is added, which is nearly always. */
+/** Returns the samples with metadata. It returns no promise if nothing is added, which is nearly always the case. */
 export type Enrichment = (endpoint: DeviceEndpoint, samples: unknown[]) => unknown[] | Promise<unknown[]>
 
 interface CachedMetadata {
@@ -18,11 +18,11 @@ interface CachedMetadata {
   readAt: number
 }
 
-/** Metadata changes by connects on other nodes are not signalled, so the cache expires after this time. */
+/** Other nodes do not signal metadata changes by connects, so cached metadata expires after this time. */
 const maxAgeMs = 30_000
 
 const mebibyte = 1024 * 1024
-/** Limit of metadata added to one message: a million small samples must not become gigabytes. */
+/** Maximum size of the metadata that is added to one message: a million small samples must not become gigabytes. */
 const addedBytesMax = 32 * mebibyte
 
 export function createEnrichment(

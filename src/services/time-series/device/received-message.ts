@@ -5,7 +5,7 @@ import type { DeviceMessage } from '../../../kernel/device.ts'
 import type { ReceivedMessage } from '../contract.ts'
 import { SamplesReceived } from '../events.ts'
 
-/** Returns the samples of a message if a service handles them. `sent` is the samples before enrichment. */
+/** Returns the samples of a message if a service handles them. `sent` contains the samples before enrichment. */
 export function receivedMessage(
   bus: Pick<Bus, 'isWanted'>,
   message: DeviceMessage,

@@ -1,6 +1,6 @@
 /**
- * Stands in for an outlet whose connection is not open yet: keeps the listeners until `connect`. If it is ended before,
- * only the close listeners run.
+ * Replaces an outlet until its connection is open: keeps the listeners until `connect`. If the stream ends before that, only the close
+ * listeners run.
  */
 import type { Outlet } from './subscription.ts'
 

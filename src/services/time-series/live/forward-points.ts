@@ -1,7 +1,4 @@
-/**
- * Forwards points to the nodes that watch them. Points within 50 ms are sent as one signal. A node gets one signal
- * at a time.
- */
+/** Forwards points to the nodes that watch them. Points within 50 ms are sent as one signal. Each node gets one signal at a time. */
 import { sleep } from '../../../kernel/clock.ts'
 import type { Signals } from '../../../kernel/signals.ts'
 import { bytesOf, type LivePoint } from './live-point.ts'
@@ -22,7 +19,7 @@ const batchMs = 50
 /** Pause after a signal that could not be sent. */
 const pauseMs = 500
 const stopMs = 1000
-/** Limit of the queue for one node. Points beyond it are dropped, and streams on that node send a `gap` event. */
+/** Maximum size of the queue for one node. Further points are dropped, and streams on that node send a `gap` event. */
 const queuedBytesMax = 8 * 1024 * 1024
 
 interface Outgoing {

@@ -1,6 +1,6 @@
 /**
- * Keeps track of which node watches which points. A node announces its interests when its watchers change. A node that
- * starts, or that may have lost signals, exchanges interests with all others.
+ * Records which node watches which points. When the watchers of a node change, the node announces its interests. A node that starts, or
+ * that may have lost signals, exchanges interests with all other nodes.
  */
 import type { Log } from '../../../kernel/log.ts'
 import type { Members } from '../../../kernel/members.ts'
@@ -13,13 +13,16 @@ export interface Interests {
   isEmpty(): boolean
   /** The nodes that watch this endpoint. */
   nodesFor(endpoint: { applicationName: string; endpointId: string }): string[]
-  /** Announces the interest to all other nodes. Resolves to true if all acknowledged it, except nodes that timed out before. */
+  /**
+   * Announces the interest to all other nodes. Resolves to true if all of them acknowledged it. Nodes whose last request timed out are not
+   * waited for.
+   */
   announce(interest: () => Interest): Promise<boolean>
   /** Reads the interests of all other nodes and announces those of this node to them. */
   exchange(): Promise<void>
 }
 
-/** Time-out of a request. After it, `announce` does not wait for that node until the node responds again. */
+/** Time-out of a request. After a time-out, `announce` does not wait for that node until it responds again. */
 const defaultTimeoutMs = 1000
 
 export function createInterests(deps: {
@@ -28,7 +31,10 @@ export function createInterests(deps: {
   log: Log
   /** Returns the interests of this node. */
   ownInterests(): Interest[]
-  /** Called when a node that joined did not acknowledge the interests of this node: points that it stores may not reach this node. */
+  /**
+   * Called when a node that joined did not acknowledge the interests of this node. Points that the other node stores may not reach this
+   * node.
+   */
   onUnacknowledged(): void
   timeoutMs?: number
 }): Interests {
@@ -36,10 +42,13 @@ export function createInterests(deps: {
   const { set, drop, isEmpty, nodesFor } = createTable()
   /** Nodes whose last request timed out. */
   const unresponsive = new Set<string>()
-  /** Reads in progress. `announced`: applications whose interest the node announced during the read, which is newer. */
+  /**
+   * Reads in progress. `announced` contains applications for which the node announced its interest during the read; the announcement is
+   * newer than the read.
+   */
   const reads = new Set<{ nodeId: string; announced: Set<string> }>()
 
-  /** Returns false if the node did not acknowledge. */
+  /** Announces an interest to one node. Returns false if the node did not acknowledge it. */
   async function announceTo(nodeId: string, interest: Interest): Promise<boolean> {
     try {
       await signals.request(nodeId, SetInterest, interest, { timeoutMs })
@@ -79,7 +88,7 @@ export function createInterests(deps: {
   })
   signals.answer(ReadInterests, ownInterests)
   members.onJoin(async (nodeId) => {
-    // A node that was considered dead may return with watchers, so its interests are read too.
+    // A node that was considered dead may return with watchers, so its interests are read again.
     void read(nodeId)
     if (!(await announceAllTo(nodeId))) deps.onUnacknowledged()
   })

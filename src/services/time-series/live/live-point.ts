@@ -1,12 +1,12 @@
-/** A stored point that is sent to live streams. Its JSON is built once for all of them. */
+/** A stored point that is sent to live streams. Its JSON is built only once for all streams. */
 import type { StoredPoint } from '../events.ts'
 
 export interface LivePoint {
   endpointId: string
   seriesName: string
-  /** Number in the order of writes. */
+  /** Number of the point in the order of writes. */
   written: number
-  /** `{"timestamp": …, "values": …}`, as in responses of `data`. */
+  /** The JSON `{"timestamp": …, "values": …}`, as in responses of `data`. */
   text: string
 }
 
@@ -19,7 +19,7 @@ export const livePoint = ({ endpointId, seriesName, timestamp, values }: PointCo
   text: JSON.stringify({ timestamp, values }),
 })
 
-/** Estimates the memory that the point takes while it is queued. */
+/** Estimates the memory that a queued point takes. */
 export const bytesOf = ({ text }: LivePoint) => 150 + 2 * text.length
 
 /** Builds `{endpointId: {series: [point]}}`, as in responses of `data`. */

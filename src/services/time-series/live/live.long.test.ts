@@ -152,7 +152,7 @@ suite('permission to watch', () => {
     await collect(first, [{ timestamp: 2, a: 2 }])
     assert.deepEqual((await source.next('points')).data, { [first.endpointId]: { 'auto~a': [point(2, 2)] } })
 
-    // The caller gets a different permission.
+    // The caller now has a different permission.
     replaceWith(aCaller({ on: { [`endpoint-${second.endpointId}`]: scopes } }))
     await eventually(async () => {
       await collect(second, [{ timestamp: 3, a: 3 }])
@@ -322,7 +322,7 @@ suite('a slow reader', () => {
     slow.pause()
     const text = 'x'.repeat(60_000)
     let sent = 0
-    // The socket buffers of both sides take bytes too, in addition to the queue.
+    // Besides the queue, the socket buffers of both sides also hold bytes.
     while (!slow.events.some(({ event }) => event === 'end') && sent < 200) {
       await collect(endpoint, [{ timestamp: sent++, s: text }])
       if (sent * 2 * text.length > 4 * queuedBytesMax) slow.resume()
@@ -330,7 +330,7 @@ suite('a slow reader', () => {
     assert.equal(await slow.endReason(), 'too_slow')
     const got = () => quick.events.reduce((sum, { data }) => sum + data[endpoint.endpointId].s.length, 0)
     await eventually(() => assert.equal(got(), sent))
-    // No point is missing before the end.
+    // Before the end of the stream, no point is missing.
     const times = together(slow.events.filter(({ event }) => event === 'points'))[endpoint.endpointId]!.s!
     assert.deepEqual(
       times.map((p) => Date.parse((p as { timestamp: string }).timestamp)),

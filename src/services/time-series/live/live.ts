@@ -1,4 +1,4 @@
-/** Live streams: points are sent as they are stored, on this node or another node. */
+/** Live streams: points are sent to callers as soon as this node or another node has stored them. */
 import type { Caller, Ctx } from '../../../kernel/contract.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { invalidField } from '../../../kernel/errors.ts'
@@ -27,7 +27,7 @@ export interface LiveRequest {
 }
 
 export interface Live {
-  /** Opens a stream. Calls `open` once the caller's permissions are checked; errors before that become HTTP errors. */
+  /** Opens a stream. Calls `open` after the caller's permissions are checked. Errors before that become HTTP errors. */
   watch(ctx: Ctx, request: LiveRequest, callerNow: () => Promise<Caller>, open: () => Outlet): Promise<void>
   /** Called with rows that this node has just committed. */
   stored(rows: Rows): void
@@ -79,7 +79,7 @@ export function createLive(
   })
   signals.onReset(async () => {
     const affected = watchers.all()
-    // Streams get their `gap` only after the exchange: from then on, other nodes forward points to this node again.
+    // Streams get their `gap` event only after the exchange, because from then on other nodes forward points to this node again.
     await interests.exchange()
     reportMissed(affected)
   })
@@ -105,7 +105,7 @@ export function createLive(
   }
 }
 
-/** Sends a `gap`: points may be missing, and the caller has to read them with a query. */
+/** Sends a `gap` event. It means that points may be missing and the caller must read them with a query. */
 function reportMissed(watchers: Watcher[]) {
   for (const { subscription } of watchers) subscription.gap('missed')
 }
@@ -132,7 +132,7 @@ async function watch(
   const outlet = createDeferredOutlet()
   const subscription = createSubscription(ctx, watched, outlet, watchers.countQueued)
   const { caller } = ctx
-  // From here on points are queued for the stream, so that none is missed while older ones are read.
+  // From here on, new points are queued for the stream, so that none is missed while older points are read.
   const acknowledged = add(
     parts,
     { subscription, ctx, caller, permissions: caller.permissions.length, callerNow },
@@ -153,7 +153,7 @@ async function watch(
   }
 }
 
-/** Adds the watcher. Returns true once all other nodes have acknowledged the interest. */
+/** Adds the watcher. Resolves to true if all other nodes have acknowledged the interest. */
 function add({ watchers, interests, recheck }: Parts, watcher: Watcher, outlet: Outlet): Promise<boolean> {
   const { subscription } = watcher
   const announce = () => interests.announce(() => watchers.interestIn(subscription))

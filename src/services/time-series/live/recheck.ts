@@ -1,4 +1,7 @@
-/** Checks every second whether the callers of live streams may still read: a token may have expired, or grant less. */
+/**
+ * Checks every second whether the callers of live streams may still read the points. A token may have expired, or permissions may have been
+ * removed.
+ */
 import { PlatformError } from '../../../kernel/errors.ts'
 import type { Log } from '../../../kernel/log.ts'
 import { recheckFailed } from '../log-messages.ts'

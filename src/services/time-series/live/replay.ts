@@ -1,4 +1,4 @@
-/** Reads points that were stored before a stream opened: those since its last event, or the newest of each series. */
+/** Reads points that were stored before a stream opened: the points since its last event, or the newest point of each series. */
 import type { Clock } from '../../../kernel/clock.ts'
 import type { Db } from '../../../kernel/db.ts'
 import { invalidField } from '../../../kernel/errors.ts'
@@ -14,19 +14,21 @@ import { valuesOf } from '../write/rows.ts'
 import { type LivePoint, livePoint } from './live-point.ts'
 import type { Subscription, Watched } from './subscription.ts'
 
-/** Maximum number of endpoints of a stream that names them, and of an application that can be replayed. */
+/** Maximum number of endpoints that a stream can name, and of endpoints in an application that can be replayed. */
 export const endpointsMax = 1000
 const samplesMax = 10_000
 const replayMaxMs = 15 * 60_000
-/** A sample gets its number before it is stored. Other nodes may take this long to store it. */
+/** A sample gets its number before it is stored. On other nodes, it may take this long until the sample is stored. */
 const slackMs = 5_000
 
 export interface Replay {
   /** Returns a number in the order of writes that is less than that of all later writes. */
   position(): Promise<number>
-  /** Returns all points since that event, some of them perhaps twice; or the reason why that is impossible. */
+  /** Returns all points since that event, some of them possibly twice. If that is impossible, returns the reason. */
   since(subscription: Subscription, lastEventId: string): Promise<LivePoint[] | 'too_old' | 'too_many'>
-  /** Returns all points since this number in the order of writes, some before it too; or the reason why that is impossible. */
+  /**
+   * Returns all points since this number in the order of writes, and possibly some earlier ones. If that is impossible, returns the reason.
+   */
   points(replayed: Replayed, written: number): Promise<LivePoint[] | 'too_old' | 'too_many'>
   /** Returns the newest point of each series. */
   newest(subscription: Subscription): Promise<LivePoint[]>
@@ -61,7 +63,7 @@ export function createReplay(deps: {
       : await findEndpointsOf(db.sql, { ...application, after: '', limit: endpointsMax + 1 })
   }
 
-  /** Returns single values in the order of writes; undefined if there are too many. */
+  /** Returns single values in the order of writes, or undefined if there are too many. */
   async function samplesSince(endpoints: NumberedEndpoint[], written: number): Promise<SingleValue[] | undefined> {
     const idOf = new Map(endpoints.map(({ endpointNo, endpointId }) => [endpointNo, endpointId]))
     const rows = await findSamplesSince(db.sql, [...idOf.keys()], written, samplesMax + 1)
@@ -79,7 +81,7 @@ export function createReplay(deps: {
     })
   }
 
-  /** Combines values with the same series, time and number to one point. */
+  /** Combines values with the same series, time and number into one point. */
   async function pointsOf(watched: Watched, values: SingleValue[], keptSince?: KeptSince): Promise<LivePoint[]> {
     const series = new Map((await numbers.seriesOf(watched)).map((one) => [one.seriesId, one]))
     const points = new Map<string, { first: SingleValue; seriesName: string; values: Record<string, Value> }>()
@@ -124,7 +126,7 @@ export function createReplay(deps: {
       const newest = visible.flatMap(({ endpointId, endpointNo }) =>
         (latestByEndpoint.get(endpointNo) ?? []).map((one) => ({ ...one, endpointId, written: 0 })),
       )
-      // The newest time among the values of a series is that of its newest point.
+      // The newest time among the values of a series is the time of its newest point.
       const keptSince = await retention.keptSince(subscription)
       return newestOfSeries(await pointsOf(subscription, newest, keptSince))
     },

@@ -52,7 +52,7 @@ test('points that one node stores reach the streams of another, whatever their l
   const count = withPoints(sent.toWatcher)
   assert.ok(count > 0 && count < 100, `${count} messages`)
 
-  // Points leave a node in order: when this one arrives, all earlier ones were sent or never will be.
+  // A node sends its points in order. When this point arrives, all earlier points were sent or never will be.
   const last = await registerEndpoint(app)
   const control = await watches.watch(app, `?endpointId=${last.endpointId}`)
   let marker = 1_000_000
@@ -90,7 +90,7 @@ test('a stream misses no point that another node stores right after the stream o
 
 test('a stream begins with a gap if a node does not respond; later streams do not wait for that node', async () => {
   const app = await unregisteredEndpoint()
-  // A row in the table of nodes without a process behind it.
+  // This row in the table of nodes belongs to no process.
   await stores.sql`insert into kernel.nodes (id, version, seen_at) values ('ghost', '', now() + interval '1 hour')`
   await eventually(() => assert.ok(watches.waypost.kit.members.isAlive('ghost')))
   const source = await watches.watch(app)
@@ -106,7 +106,7 @@ test('a stream begins with a gap if a node does not respond; later streams do no
 test('a stream opens only after all other nodes have acknowledged its interest', async (t) => {
   const isSlow = Promise.withResolvers<void>()
   let isHeld = false
-  // A node whose requests are held cannot stop, so they are released even if the test fails.
+  // A node cannot stop while its requests are held, so they are released even if the test fails.
   t.after(() => isSlow.resolve())
   const database = await kernelDatabase(t)
   const storing = await aNode(database)
@@ -141,7 +141,7 @@ test('a stream opens only after all other nodes have acknowledged its interest',
   await known
   assert.equal(isKnown, true)
   assert.deepEqual(knows.nodesFor({ ...application, endpointId: 'any' }), [asking.nodeId])
-  // The interests of a node end with it.
+  // When a node stops, the other nodes delete its interests.
   await asking.stop()
   await eventually(() => assert.ok(knows.isEmpty()))
 })
@@ -151,7 +151,7 @@ test('a node that was considered dead receives points again, after its streams g
   const endpoint = await registerEndpoint(app)
   const source = await watches.watch(app)
   const { members } = watches.waypost.kit
-  // The point before the gap is sent, too, if the node writes its heartbeat at this moment.
+  // If the node writes its heartbeat at this moment, the point before the gap is sent too.
   const pointArrives = async (expected: number) => {
     let value: number
     do value = (await source.next('points')).data[endpoint.endpointId]['auto~a'][0].values.value
@@ -168,7 +168,7 @@ test('a node that was considered dead receives points again, after its streams g
   assert.equal((await source.next('gap')).data.reason, 'missed')
   await collect(endpoint, [{ timestamp: 2, a: 2 }])
   await pointArrives(2)
-  // The other node notices the return with its next heartbeat. It keeps the known interests and reads them again.
+  // The other node notices the return at its next heartbeat. It keeps the interests that it knows and reads them again.
   await stores.waypost.kit.members.refresh()
   await collect(endpoint, [{ timestamp: 3, a: 3 }])
   await pointArrives(3)

@@ -6,13 +6,11 @@ import type { LivePoint } from './live-point.ts'
 export interface Interest {
   tenantId: string
   applicationName: string
-  /** Empty: the node no longer watches the application. Absent: it watches all endpoints. */
+  /** The endpoints that the node watches. Empty: it no longer watches the application. Absent: it watches all endpoints. */
   endpointIds?: string[]
 }
 
-/**
- * Replaces the sender's interest in the application. Once it is acknowledged, later points are forwarded to the sender.
- */
+/** Replaces the sender's interest in the application. After the acknowledgement, points are forwarded to the sender. */
 export const SetInterest = defineRequest<Interest, true>('time-series.live-interest')
 
 /** Reads all interests of a node. */
@@ -22,7 +20,7 @@ export interface StoredPoints {
   tenantId: string
   applicationName: string
   points: LivePoint[]
-  /** True if points before these were lost. */
+  /** True if earlier points were lost. */
   lost?: boolean
 }
 

@@ -17,7 +17,7 @@ export interface Outlet {
 export interface Watched {
   tenantId: string
   applicationName: string
-  /** Undefined means all that the caller may read. */
+  /** The endpoints to include. Undefined means all that the caller may read. */
   endpointIds: ReadonlySet<string> | undefined
   seriesNames: ReadonlySet<string> | undefined
 }
@@ -29,17 +29,17 @@ export interface Subscription extends Watched {
   add(point: LivePoint): void
   /** Sends `open` with the first event id, then `first`, then the points that were added so far. */
   start(since: number, first: LivePoint[]): void
-  /** Sends a `gap`: points may be missing, and the caller has to read them with a query. */
+  /** Sends a `gap` event. It means that points may be missing and the caller must read them with a query. */
   gap(reason: 'missed' | 'too_old' | 'too_many'): void
-  /** Replaces the caller; permissions are checked anew. */
+  /** Replaces the caller. Permissions are then checked again. */
   setCaller(caller: Caller): void
   end(reason: string): void
 }
 
-/** Events are at least this far apart; points in between are combined. */
+/** Minimum time between two events. Points in between are combined. */
 const intervalMs = 50
 const eventBytes = 64 * 1024
-/** Limit of the queue; a stream whose reader exceeds it ends with `too_slow`. */
+/** Maximum size of the queue. If the client reads so slowly that the queue exceeds it, the stream ends with `too_slow`. */
 export const queuedBytesMax = 4 * 1024 * 1024
 const cachedPermissionsMax = 10_000
 
@@ -56,7 +56,7 @@ export function createSubscription(
   let [bytes, isStarting, isBackedUp, isEnded] = [0, true, false, false]
   let timer: NodeJS.Timeout | undefined
   let sentAt = Number.NEGATIVE_INFINITY
-  /** Greatest number in the order of writes that was sent. */
+  /** The greatest number in the order of writes among the points that were sent. */
   let lastSent = 0
 
   function addQueuedBytes(change: number) {

@@ -46,14 +46,14 @@ export function defineTopic(
 
 type Origin = { tenantId: string; applicationName: string; endpointId: string }
 
-/** The series of a set, with the indexes of their values in a row and the names of the values as JSON. */
+/** The series of a set: for each, the indexes of its values in a row, and the names of the values as JSON. */
 type Layout = {
   seriesName: string
   facets: Readonly<Record<string, string>>
   values: [index: number, name: string][]
 }[]
 
-/** Names are taken apart once for each set of series, not for each row. */
+/** Returns the layout of a set. Names are parsed once for each set of series, not for each row. */
 function createLayouts(numbers: Pick<Numbers, 'fieldsOf'>): (set: SeriesSet) => Layout {
   const layouts = new WeakMap<SeriesSet, Layout>()
   return (set) => {
@@ -83,7 +83,7 @@ function eventsOf(rows: Rows, row: number, layout: Layout): LiveEvent[] {
   })
 }
 
-/** `text` is `{"timestamp": …, "values": …}`. */
+/** Creates an event. `text` is `{"timestamp": …, "values": …}`. */
 const eventOf = (
   { tenantId, applicationName, endpointId }: Origin,
   seriesName: string,

@@ -1,4 +1,4 @@
-/** The live streams that are open on this node, and the memory that their queues take. */
+/** The live streams that are open on this node, and the memory that their queues use. */
 import type { Caller, Ctx } from '../../../kernel/contract.ts'
 import type { LivePoint } from './live-point.ts'
 import type { Interest } from './signals.ts'
@@ -24,18 +24,18 @@ export interface Watchers {
   watching(application: Application): Watcher[]
   countOfTenant(tenantId: string): number
   add(watcher: Watcher): void
-  /** Returns false if the watcher was removed before. */
+  /** Removes a watcher. Returns false if it was already removed. */
   remove(watcher: Watcher): boolean
   /** Returns true if a stream on this node includes the endpoint. */
   includes(endpoint: Application & { endpointId: string }): boolean
   deliver(application: Application, points: LivePoint[]): void
-  /** Adds to the bytes that are queued for all streams; negative once they are sent. */
+  /** Adds to the number of bytes that are queued for all streams. Negative numbers subtract bytes that were sent. */
   countQueued(bytes: number): void
   interestIn(application: Application): Interest
   interests(): Interest[]
 }
 
-/** Limit of all queues together; beyond it, the slowest stream ends. */
+/** Maximum size of all queues together. Above it, the slowest stream is ended. */
 const queuedBytesMax = 64 * 1024 * 1024
 
 export function createWatchers(): Watchers {
@@ -76,7 +76,7 @@ export function createWatchers(): Watchers {
       return true
     },
     includes({ tenantId, applicationName, endpointId }) {
-      // Called for every row that is stored, so it builds no list.
+      // This runs for every stored row, so it builds no list.
       for (const { subscription } of byApplication.get(applicationName) ?? [])
         if (subscription.tenantId === tenantId && subscription.isVisible(endpointId)) return true
       return false

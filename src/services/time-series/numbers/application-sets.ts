@@ -6,16 +6,16 @@ import { fieldOf } from './field.ts'
 export interface ApplicationSets {
   /** Series ids by field. */
   series: Map<string, number>
-  /** Sets by `keyOf` their fields, each as a list of one, as callers need it. */
+  /** Sets by the key of their fields (`keyOf`). Each value is a list with one set, because callers need a list. */
   sets: Map<string, store.SeriesSet[]>
   /** Number of series that may still be created; valid until `remainingValidUntil`. */
   remainingSeries: number
   remainingValidUntil: number
 }
 
-/** Maximum number of sets of an application. Further combinations are stored as one row for each field. */
+/** Maximum number of sets of an application. For further combinations of fields, each field is stored as a row of its own. */
 export const setsMax = 2000
-/** Maximum number of series in a set: a list of up to about 670 numbers fits into an index entry of PostgreSQL. */
+/** Maximum number of series in a set, because an index entry of PostgreSQL can hold a list of about 670 numbers. */
 const fieldsOfSetMax = 500
 
 export const keyOf = (fields: string[]) => fields.join('\t')
@@ -36,15 +36,15 @@ export async function loadApplicationSets(
   for (const set of sets) {
     const setFields = set.seriesIds.map((id) => fields.get(id)!)
     onSet(set, setFields)
-    // Older versions accepted names with a tab; such a set would have the key of another set.
+    // Older versions accepted names with a tab. A set with such a name would have the same key as another set.
     if (keyOf(setFields).split('\t').length === setFields.length) loaded.sets.set(keyOf(setFields), [set])
   }
   return loaded
 }
 
 /**
- * Returns the sets that contain these fields in order, or undefined if one is unknown. `maySplit` allows one set for
- * each field.
+ * Returns the sets that contain these fields in order, or undefined if one of the sets is unknown. With `maySplit`, each field may be in a
+ * set of its own.
  */
 export function findSetsOf(
   known: ApplicationSets,

@@ -10,7 +10,7 @@ export interface Endpoint {
 }
 
 export interface EndpointNumbers {
-  /** Returns the number without a promise if it is cached. */
+  /** Returns the number. It is returned without a promise if it is cached. */
   endpointNo(endpoint: Endpoint): number | Promise<number>
   /** Removes endpoints from the cache and returns the numbers that were cached. */
   invalidateEndpoints(endpointIds: string[]): number[]
@@ -21,11 +21,12 @@ const cachedMax = 250_000
 
 export function createEndpointNumbers(db: Db): EndpointNumbers {
   /**
-   * Two generations: when the younger is full, it replaces the older, and entries that were not used since are evicted.
+   * The cache has two generations. When the younger one is full, it replaces the older one. Entries that were not used since then are
+   * evicted.
    */
   let [young, old] = [new Map<string, number>(), new Map<string, number>()]
   let pending: { endpoint: Endpoint; resolve(no: number): void; reject(error: unknown): void }[] = []
-  /** Counts invalidations: results of lookups that started before one are not cached. */
+  /** Counts invalidations. A result is not cached if an invalidation happened after its lookup started. */
   let invalidations = 0
 
   function addToCache(endpointId: string, no: number) {
@@ -45,7 +46,7 @@ export function createEndpointNumbers(db: Db): EndpointNumbers {
       for (const { endpoint, resolve, reject } of requests) {
         const no = numbers.get(endpoint.endpointId)
         if (no !== undefined && invalidations === before) addToCache(endpoint.endpointId, no)
-        // The endpoint was unregistered between the two statements: only this caller fails.
+        // The endpoint was unregistered between the two statements. Only this caller fails.
         if (no === undefined) reject(DatabaseUnavailable())
         else resolve(no)
       }

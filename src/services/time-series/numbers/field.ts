@@ -1,4 +1,4 @@
-/** A field is a series name and a value name, joined by a line break, which neither can contain. */
+/** A field is a series name and a value name, joined by a line break. Neither name can contain a line break. */
 const separator = '\n'
 
 export const fieldOf = (series: string, value: string) => series + separator + value

@@ -1,6 +1,6 @@
 /**
- * Caches the sets of series that samples have. Unknown series and sets are created in one transaction for each message,
- * up to the limit of the application.
+ * Caches the sets of series that occur in samples. Unknown series and sets of a message are created in one transaction, up to the limit of
+ * the application.
  */
 import { monotonicMs } from '../../../kernel/clock.ts'
 import type { Db } from '../../../kernel/db.ts'
@@ -11,16 +11,16 @@ import { fieldOf, namesOf } from './field.ts'
 
 export interface SeriesSets {
   /**
-   * Returns the sets that contain these fields in order: usually one; several if there are many fields; one for each
-   * field if the application has too many sets. Returns no promise if they are cached.
+   * Returns the sets that contain these fields in order: usually one set, several if there are many fields, or one for each field if the
+   * application has too many sets. The result is not a promise if the sets are cached.
    */
   setsOf(application: store.Application, fields: string[]): store.SeriesSet[] | Promise<store.SeriesSet[]>
-  /** Returns the set of each sample in a message; missing sets are created together. */
+  /** Returns the sets of each sample in a message. Missing sets are created together. */
   allSetsOf(application: store.Application, lists: string[][]): Promise<store.SeriesSet[][]>
   seriesOf(application: store.Application): Promise<store.Series[]>
   /** Returns series ids by set id. Sets that no longer exist are missing. */
   seriesIdsOf(setIds: Iterable<number>): Promise<Map<number, number[]>>
-  /** Returns the fields of a set that this node has used. */
+  /** Returns the fields of a set. This node must have used the set before. */
   fieldsOf(set: store.SeriesSet): string[]
   invalidateApplication(application: store.Application): void
   invalidateAllSets(): void
@@ -34,7 +34,7 @@ interface SetCache {
   fields: WeakMap<store.SeriesSet, string[]>
 }
 
-/** Time during which a full application is rejected without a query. */
+/** For this time, an application that has reached its limit is rejected without a query. */
 const remainingValidMs = 10_000
 
 export function createSeriesSets(db: Db, { seriesMax }: { seriesMax: number }): SeriesSets {
@@ -48,7 +48,7 @@ export function createSeriesSets(db: Db, { seriesMax }: { seriesMax: number }): 
   const { applications, seriesIds, fields } = cache
   const rejectAboveLimit = createSeriesLimit(seriesMax)
   const allSetsOf = async (application: store.Application, lists: string[][]) => {
-    // Rejects samples that exceed the limit of any application, without a query.
+    // Samples that exceed the limit of any application are rejected without a query.
     for (const fieldsOfSample of lists) rejectAboveLimit(application, fieldsOfSample, seriesMax)
     return await findOrCreateSets(cache, application, lists)
   }
@@ -83,7 +83,7 @@ function addToSetCache({ seriesIds, fields }: SetCache, set: store.SeriesSet, se
   fields.set(set, setFields)
 }
 
-/** Loads the sets of an application once for concurrent callers; a failed attempt is not cached. */
+/** Loads the sets of an application. Concurrent callers share the load. A failed attempt is not cached. */
 function applicationOf(cache: SetCache, application: store.Application): Promise<ApplicationSets> | ApplicationSets {
   const { applications } = cache
   const key = applicationKey(application)
@@ -143,7 +143,7 @@ async function createSeries(
   const parts = partsOf(missingNames)
   const created = await db.tx(async (sql) => {
     await store.lockApplication(sql, application)
-    // Another node may have created them.
+    // Another node may have created the missing series.
     for (const part of parts) addToCache(await store.findSeriesByNames(sql, application, part))
     const stillMissing = missing.filter(isMissing)
     if (stillMissing.length === 0) return []
@@ -163,7 +163,7 @@ async function createSeries(
   for (const part of created) addToCache(part)
 }
 
-/** Maximum number of names in one statement, which runs without a pause for other requests. */
+/** Maximum number of names in one statement, because a statement blocks other requests while it is built. */
 const namesMax = 5000
 
 function partsOf<T>(names: T[]): T[][] {

@@ -1,10 +1,10 @@
 /**
- * Encodes whole numbers in blocks of 128 with as few bits as possible: each block has its least value and a width
- * of 0 to 32 bits. Callers store wider numbers differently.
+ * Encodes whole numbers in blocks of 128 with as few bits as possible. Each block stores its minimum and a width of 0 to 32 bits per
+ * number. Callers store wider numbers in another way.
  */
 export const blockSize = 128
 
-/** A growing buffer, reused for a whole packing run. */
+/** A growing buffer. It is reused for a whole packing run. */
 export interface Writer {
   bytes: Uint8Array
   view: DataView
@@ -36,7 +36,7 @@ export const createReader = (bytes: Uint8Array, at = 0): Reader => ({
   at,
 })
 
-/** Writes seven bits per byte, lowest first; up to 2^53. */
+/** Writes a number up to 2^53 with seven bits per byte, lowest bits first. */
 export function writeVarint(writer: Writer, value: number) {
   reserve(writer, 8)
   const { bytes } = writer
@@ -66,7 +66,7 @@ export const unzigzag = (value: number) => (value % 2 === 1 ? -(value + 1) / 2 :
 
 const widthMax = 32
 
-/** Returns the bits that a range needs; undefined if more than 32. */
+/** Returns the number of bits that a range needs, or undefined if it needs more than 32. */
 export function widthOf(range: number): number | undefined {
   if (range > 0xffff_ffff) return undefined
   return range === 0 ? 0 : widthMax - Math.clz32(range)
@@ -157,7 +157,7 @@ export function readBlocks(reader: Reader, numbers: Float64Array, count: number)
   }
 }
 
-/** Maximum width in bits: wider numbers may span five bytes, and `getUint32` reads four. */
+/** Maximum width in bits for the fast path, because wider numbers may span five bytes and `getUint32` reads four. */
 const narrowMax = 25
 
 function readBits(reader: Reader, numbers: Float64Array, from: number, to: number, least: number, width: number) {
@@ -171,7 +171,7 @@ function readBits(reader: Reader, numbers: Float64Array, from: number, to: numbe
   const mask = width === 32 ? 0xffff_ffff : (1 << width) - 1
   let [index, bit] = [from, 0]
   if (width <= narrowMax) {
-    // Fast path: numbers whose four bytes are within the buffer.
+    // The fast path reads numbers whose four bytes are within the buffer.
     const fastEnd = Math.min(to, from + Math.floor(((bytes.length - start - 4) * 8 + 7) / width) + 1)
     for (; index < fastEnd; index++) {
       numbers[index] = ((view.getUint32(start + (bit >>> 3), true) >>> (bit & 7)) & mask) + least

@@ -1,4 +1,4 @@
-/** Builds chunks from samples in the order of endpoint, time and write, without a database. */
+/** Builds chunks from samples that are ordered by endpoint, time and write. It uses no database. */
 import type { Points, Value } from '../points.ts'
 import { pack } from './chunk-codec.ts'
 
@@ -8,7 +8,7 @@ export interface Chunk {
   day: number
   part: number
   points: Points
-  /** True if the chunk ended before its day, so that more points of the day may follow. */
+  /** True if the chunk ended before the end of its day, so that more points of the day may follow. */
   isContinued: boolean
   /** Approximate length of values that are not numbers. */
   textLength: number
@@ -31,9 +31,12 @@ export interface PackedChunk {
 
 export const dayMs = 86_400_000
 export const dayOf = (time: number) => Math.floor(time / dayMs)
-/** Maximum number of points in a chunk: a day of one value every ten seconds. Reading a part of a busier day does not unpack all of it. */
+/**
+ * Maximum number of points in a chunk: a day with one value every ten seconds. A query for a part of a busier day then need not unpack the
+ * whole day.
+ */
 export const pointsMax = 8640
-/** Limit for all texts in a chunk; a single text may have 65,536 characters. */
+/** Maximum length of all texts in a chunk. A single text may have 65,536 characters. */
 export const textLengthMax = 1_000_000
 
 interface Run {
@@ -54,14 +57,14 @@ const newRun = (day: number, part: number): Run => ({
   textLength: 0,
 })
 
-/** Characters that take as much memory as a point. */
+/** This many characters take as much memory as a point. */
 const charactersPerPoint = 8
 
-/** Builds the chunks of one endpoint. `add` is called in time order; of equal times the later call wins. */
+/** Builds the chunks of one endpoint. `add` must be called in time order. If two calls have the same time, the later call wins. */
 export function createBuilder(endpointNo: number, emit: (chunk: Chunk) => void) {
   const runs = new Map<number, Run>()
 
-  /** Points in memory, with texts counted as points. */
+  /** Number of points in memory. Texts are converted to a number of points. */
   let pointsInMemory = 0
 
   function finish(seriesId: number, { day, part, times, numbers, others, textLength }: Run, isContinued: boolean) {
@@ -110,7 +113,7 @@ export function createBuilder(endpointNo: number, emit: (chunk: Chunk) => void) 
         pointsInMemory += length / charactersPerPoint
       }
     },
-    /** Emits all points so far to free memory; only before a point with another time. */
+    /** Emits all points so far to free memory. It may only be called before a point with another time. */
     flush() {
       for (const [seriesId, run] of runs) {
         if (run.times.length === 0) continue

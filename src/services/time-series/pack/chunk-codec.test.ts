@@ -18,7 +18,7 @@ const listOf = (points: Points): [number, Value][] =>
 
 const roundTrip = (list: [number, Value][]) => assert.deepEqual(listOf(unpack(pack(pointsOf(list)))), list)
 
-/** The years 0 to 9999 and more. */
+/** The maximum covers the years up to 9999 and beyond. */
 const timeMax = 2 ** 48
 const start = Date.UTC(2026, 0, 1)
 

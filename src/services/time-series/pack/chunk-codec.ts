@@ -1,6 +1,6 @@
 /**
- * Encodes the points of one series value. Times are second differences. Numbers are integers scaled by the fewest
- * decimals that are exact, or eight bytes each. Other values are appended as JSON.
+ * Encodes the points of one series value. Times are stored as second-order differences. Numbers are scaled to integers with the fewest
+ * decimals that are exact, or stored as eight bytes each. Other values are appended as JSON.
  */
 import type { Points, Value } from '../points.ts'
 import {
@@ -83,10 +83,10 @@ export function unpack(data: Uint8Array): Points {
   return { count, times, numbers, others }
 }
 
-/** Returns the number of points without unpacking. */
+/** Returns the number of points without unpacking them. */
 export const countOf = (data: Uint8Array) => readVarint(createReader(data, 2))
 
-/** Encodings of times: second differences, or eight bytes each if they differ by weeks. */
+/** Encodings of times: second-order differences, or eight bytes each if the times differ by weeks. */
 const regular = 0
 const plainTimes = 1
 
@@ -111,7 +111,7 @@ function packTimes(writer: Writer, times: Float64Array, count: number) {
   writeBlocks(writer, scratch, secondDifferences)
 }
 
-/** Unpacks the times into `times` if given. */
+/** Unpacks the times, into `times` if it is given. */
 export function unpackTimes(reader: Reader, count: number, times = new Float64Array(count)): Float64Array {
   if (readVarint(reader) === plainTimes) return readPlain(reader, count)
   const first = unzigzag(readVarint(reader))
@@ -146,7 +146,7 @@ export function regularTimes(reader: Reader, count: number): { first: number; st
   return undefined
 }
 
-/** Returns the first time without unpacking. */
+/** Returns the first time without unpacking the points. */
 export function firstTimeOf(data: Uint8Array): number {
   const reader = openChunk(data)
   readVarint(reader)
@@ -161,7 +161,7 @@ function packNumbers(writer: Writer, { numbers, count }: Points) {
   let before = 0
   for (let index = 0; index < count; index++) {
     const value = numbers[index]!
-    // A value that is not a number repeats the one before, which takes no bits as a difference.
+    // For a value that is not a number, the previous number is repeated, because a difference of 0 takes no bits.
     const scaledValue = Number.isNaN(value) ? before : Math.round(value * power)
     scratch[index] = scaledValue
     if (index > 0) scratchSteps[index - 1] = scaledValue - before
@@ -190,14 +190,14 @@ function unpackNumbers(reader: Reader, count: number): Float64Array {
   return numbers
 }
 
-/** Returns true and skips the marker if the numbers are eight bytes each. */
+/** If the numbers are stored as eight bytes each, skips the marker and returns true. */
 export function skipPlain(reader: Reader): boolean {
   if (reader.bytes[reader.at] !== plain) return false
   reader.at++
   return true
 }
 
-/** Unpacks integers into `integers` and returns their divisor. */
+/** Unpacks integers into `integers`. Returns the number by which they must be divided. */
 export function unpackIntegers(reader: Reader, count: number, integers: Float64Array): number {
   const encoding = reader.bytes[reader.at++]
   const power = powers[reader.bytes[reader.at++]!]
@@ -217,7 +217,7 @@ export function unpackIntegers(reader: Reader, count: number, integers: Float64A
   return power
 }
 
-/** Returns the fewest decimals that represent all numbers exactly; undefined if nine do not suffice. */
+/** Returns the fewest decimals that represent all numbers exactly, or undefined if nine decimals are not enough. */
 function decimalsOf(numbers: Float64Array, count: number): number | undefined {
   let decimals = 0
   for (let index = 0; index < count; index++) {
@@ -226,7 +226,7 @@ function decimalsOf(numbers: Float64Array, count: number): number | undefined {
     if (Object.is(value, -0)) return undefined
     while (!isWhole(value, powers[decimals]!)) if (++decimals > decimalsMax) return undefined
   }
-  // More decimals keep a number exact, except for numbers near 2^53.
+  // With more decimals a number stays exact, except numbers near 2^53.
   for (let index = 0; index < count; index++) {
     const value = numbers[index]!
     if (!Number.isNaN(value) && !isWhole(value, powers[decimals]!)) return undefined

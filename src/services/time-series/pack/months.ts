@@ -3,7 +3,7 @@
 import type { Month } from '../store/chunks.ts'
 import { dayMs, dayOf } from './chunk-builder.ts'
 
-/** Days before this date, or more than three months ahead, are in the partition `chunks_far`. */
+/** Days before this date, or more than `monthsAhead` months ahead, are in the partition `chunks_far`. */
 const earliest = Date.UTC(2000, 0, 1)
 const monthsAhead = 3
 

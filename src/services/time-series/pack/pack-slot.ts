@@ -1,4 +1,4 @@
-/** Packs one closed slot into chunks, in the given transaction: a packer that is killed leaves nothing behind. */
+/** Packs one closed slot into chunks, in the given transaction. If the packing process is killed, nothing is stored. */
 import type { Sql } from '../../../kernel/db.ts'
 import type { Pace } from '../../../kernel/pace.ts'
 import type { Numbers } from '../numbers/numbers.ts'
@@ -16,25 +16,25 @@ export interface PackTotals {
   points: number
   chunks: number
   bytes: number
-  /** Samples of endpoints that no longer exist. */
+  /** Number of samples whose endpoint no longer exists. */
   dropped: number
-  /** Values that arrived after their retention. */
+  /** Number of values that were already older than their retention. */
   expired: number
 }
 
-/** Maximum number of rows on a page, which is parsed without a pause. */
+/** Maximum number of rows on a page. A page is parsed without a pause. */
 const pageRows = 500
 const rowsPerPace = 100
 /** Maximum length of all texts in a page. */
 const pageTextBytes = 16_000_000
-/** Maximum number of points in memory; then they are written. */
+/** When this number of points is in memory, they are written. */
 const pointsInMemoryMax = 60_000
 const chunksInMemoryMax = 2000
-/** A day with this many chunks is merged into one, even if it is large. */
+/** The chunks of a day are merged into one if there are this many, even if the day is large. */
 const chunksPerDayMax = 12
 const mergedPointsMax = 200_000
 const mergedBytesMax = 4_000_000
-/** Limit of points in memory for one endpoint; beyond it, chunks end before their day does. */
+/** Maximum number of points in memory for one endpoint. Above it, chunks end before the end of their day. */
 const pointsPerEndpointMax = 1_000_000
 
 interface NewestOfSet {
@@ -51,7 +51,7 @@ export interface PackOptions {
   numbers: Numbers
   /** First day that is kept, by series id. */
   firstDays: ReadonlyMap<number, number>
-  /** Called often; throws at shutdown. */
+  /** Called often; throws when the process shuts down. */
   check(): void
   /** Called often; pauses while other work has priority. */
   pace: Pace
@@ -85,7 +85,7 @@ export async function packSlot(
 
   let [endpointNo, time] = [Number.NaN, Number.NaN]
   let builder: ReturnType<typeof createBuilder> | undefined
-  /** Newest sample of the current endpoint by set: rows are in time order, so the last one. */
+  /** The newest sample of the current endpoint, by set. Rows are in time order, so it is the last one. */
   let last = new Map<number, NewestOfSet>()
   function finishEndpoint() {
     builder?.finish()
@@ -116,7 +116,7 @@ export async function packSlot(
           points += chunk.points.count + chunk.textLength / 8
         })
       }
-      // Samples with the same time stay in one chunk, since the last one wins.
+      // Samples with the same time must be in one chunk, because the last of them wins.
       if (builder!.pointsInMemory > pointsPerEndpointMax && row.ts !== time) builder!.flush()
       time = row.ts
       sum.samples++
@@ -144,10 +144,7 @@ export async function packSlot(
 
 const keyOf = ({ endpointNo, seriesId, day }: store.ChunkKey) => `${endpointNo} ${seriesId} ${day}`
 
-/**
- * Rewrites days that are small, or have too many chunks, as a whole. Days with several parts are busy and stay as they
- * are.
- */
+/** Rewrites a whole day if it is small or has too many chunks. Days with several parts are busy and are not rewritten. */
 async function mergeWithStored(sql: Sql, slot: number, chunks: Chunk[], pace: Pace): Promise<PackedChunk[]> {
   const candidates = chunks.filter(
     ({ part, points, isContinued }) => part === 0 && points.count < pointsMax && !isContinued,

@@ -1,6 +1,6 @@
 /**
- * Periodic maintenance: opens new slots, packs closed ones, drops packed ones, deletes data of deleted endpoints. Every
- * node tries; the one that gets a transaction-scoped lock does the work.
+ * Periodic maintenance: opens new slots, packs closed slots, drops packed slots, and deletes data of deleted endpoints. All nodes try to
+ * get a transaction-scoped lock; the node that gets it does the work.
  */
 import type { Clock } from '../../../kernel/clock.ts'
 import { monotonicMs, sleep } from '../../../kernel/clock.ts'
@@ -18,7 +18,7 @@ import { monthsFor } from './months.ts'
 import { packSlot } from './pack-slot.ts'
 
 export interface Packer {
-  /** Does once what is due; `start` calls it periodically. */
+  /** Runs all maintenance that is due once. `start` calls it periodically. */
   round(): Promise<void>
   start(): void
   /** Aborts the work in progress within a second. */
@@ -34,7 +34,7 @@ export interface PackerOptions {
   metrics: Metrics
   /** Retention of series; expired values are not packed. */
   retention: Pick<Retention, 'firstDays' | 'rerun'>
-  /** Further work for one node at a time; `check` throws at shutdown. */
+  /** Further work for one node at a time. `check` throws when the process shuts down. */
   afterPacking(check: () => void): Promise<void>
 }
 
@@ -70,7 +70,7 @@ export function createPacker({
     if (stopping) throw new Stopped()
   }
 
-  /** Returns undefined if another node has packed and dropped the slot. */
+  /** Returns the extent of a slot, or undefined if another node has packed and dropped it. */
   async function findExtent(slot: number, pace: Pace): Promise<chunks.SlotExtent | undefined> {
     const pause = () => {
       check()
@@ -110,7 +110,7 @@ export function createPacker({
     await createMonths(db, monthsFor([], now()))
     await slots.rotate()
     const slotRows = await store.findSlots(db.sql)
-    // Slots are packed in order, since values of later slots replace those of earlier ones.
+    // Slots are packed in order, because values of later slots replace those of earlier ones.
     for (const { slot } of slotRows.filter(({ state }) => state === 'closed')) {
       check()
       if (!(await pack(slot))) break
@@ -150,7 +150,9 @@ export function createPacker({
   }
 }
 
-/** Creates missing months in separate transactions: a lock on the table of chunks must not last as long as the packing. */
+/**
+ * Creates missing month partitions in separate transactions, because the lock on the table of chunks must not last as long as the packing.
+ */
 async function createMonths(db: PackerOptions['db'], months: ReturnType<typeof monthsFor>) {
   const existing = await chunks.findMonths(db.sql)
   for (const month of months) {

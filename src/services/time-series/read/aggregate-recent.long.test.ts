@@ -18,7 +18,7 @@ import type { SeriesFragment } from './series-fragments.ts'
 const { collect, unregisteredEndpoint, registerEndpoint, waypost, pack, points } = await openTimeSeries()
 const begin = Date.UTC(2026, 0, 1)
 const hourMs = 3_600_000
-/** Texts are stored too, and x and y are always in the same set. */
+/** Texts are stored too. The fields x and y are always in the same set. */
 const names = Object.fromEntries(['x', 'y', 'z'].map((name) => [name, { values: [{ path: name }] }]))
 const configuration = { 'time-series': { 'auto-extract': false, names } }
 
@@ -65,7 +65,7 @@ async function aggregated(endpoints: DeviceEndpoint[], aggregate: Aggregate, int
 
 const rounded = (value: Value) => (typeof value === 'number' ? Math.round(value * 1e6) / 1e6 : value)
 
-/** Reference implementation, from the points that are stored. */
+/** A reference implementation that works on the stored points. */
 async function expectedOf(endpoints: DeviceEndpoint[], aggregate: Aggregate, interval: string): Promise<Result> {
   const { startOf } = intervalOf(interval)!
   const result: Result = {}
@@ -158,7 +158,7 @@ suite('aggregation of samples that are not packed', () => {
     const endpoints = [first, await registerEndpoint(first), await registerEndpoint(first)]
     for (let round = 0; round < 8; round++) {
       for (const target of endpoints.slice(0, 1 + random(3))) {
-        // Late samples have some times of the round before the last one again.
+        // Late samples repeat some times of the round before the last one.
         const from = begin + (random(4) === 0 ? Math.max(0, round - 2) : round) * 9 * hourMs
         const sampleAt = (index: number) => ({
           timestamp: from + index * 700_000 + random(2) * random(50),

@@ -59,7 +59,7 @@ test('weeks begin on Monday, months and years follow the calendar, also before 1
     new Date(intervalOf('1M')!.nextOf(timeOf('2026-12-01T00:00:00Z'))).toISOString(),
     '2027-01-01T00:00:00.000Z',
   )
-  // No interval begins before the year 0, which has no text of four digits.
+  // No interval begins before the year 0, because earlier years cannot be written with four digits.
   assert.equal(start('99999w', '0001-01-01T00:00:00Z'), '0000-01-01T00:00:00.000Z')
   const weeks = intervalOf('99999w')!
   assert.equal(

@@ -6,17 +6,17 @@ import { type Aggregate, mergeSums, pointsOfSums, type Sum, sortAndCombine, sums
 import type { Interval } from './intervals.ts'
 import type { SeriesFragment } from './series-fragments.ts'
 
-/** Turns fragments of the same endpoints and series, in reading order, into fewer points. */
+/** Reduces fragments of the same endpoints and series, given in reading order, to fewer points. */
 export interface Reducer {
   /** Returns the points that are complete. `part` is the time range of the fragment; `isLast` is true for the last part of a series. */
   add(fragment: SeriesFragment, part: Span & { isLast: boolean }): SeriesFragment | undefined
-  /** Returns the rest after the last part. */
+  /** Returns the remaining points after the last part. */
   end(): Iterable<SeriesFragment>
 }
 
 interface IncompleteInterval {
   fragment: SeriesFragment
-  /** Sums of the interval that is not complete, by value name. */
+  /** Sums of the interval that is not complete yet, by value name. */
   sums: Map<string, Sum[]>
 }
 
@@ -70,6 +70,6 @@ export function createAggregator(interval: Interval, aggregate: Aggregate, desce
   }
 }
 
-/** Maps sums of whole chunks to their intervals; each chunk lies within one interval. */
+/** Assigns the sums of whole chunks to intervals. Each chunk is within one interval. */
 const sumsOfChunks = (chunkSums: Sum[], interval: Interval): Sum[] =>
   sortAndCombine(chunkSums.map((sum) => ({ ...sum, start: interval.startOf(sum.start) })))

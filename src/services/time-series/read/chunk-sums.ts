@@ -1,6 +1,6 @@
 /**
- * Sums packed whole numbers without unpacking points: they are added before the division, and regular times are
- * computed. Takes 13 ns per point instead of 27 (bench `time-series`, by hour).
+ * Sums packed whole numbers without unpacking points. The integers are added before the division, and regular times are computed. This
+ * takes 13 ns per point instead of 27 (bench `time-series`, by hour).
  */
 
 import { readVarint } from '../pack/bit-blocks.ts'
@@ -15,7 +15,7 @@ let integers = new Float64Array(4096)
 let times = new Float64Array(4096)
 
 /**
- * Returns undefined if the points have to be unpacked: the chunk has values that are not whole numbers, or a point of
+ * Returns the sums of a chunk. Returns undefined if its points must be unpacked: it has values that are not whole numbers, or a point of
  * `sampled` may replace one of its points.
  */
 export function sumsOfPacked(data: Uint8Array, interval: Interval, span: Span, sampled?: Points): Sum[] | undefined {

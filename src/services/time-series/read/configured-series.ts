@@ -13,7 +13,7 @@ export interface SeriesNames {
 }
 
 export interface ConfiguredSeries {
-  /** Returns series by application: of the named applications, or of all, whose configuration the caller may read. */
+  /** Returns series by application. The result contains the named applications, or all, whose configuration the caller may read. */
   list(ctx: Ctx, applicationNames: string[] | undefined): Promise<Record<string, SeriesNames[]>>
 }
 
@@ -45,7 +45,7 @@ export function createConfiguredSeries({ db, applications }: { db: Db; applicati
         for (const { applicationName, configurations } of page)
           byApplicationName.set(applicationName, seriesNames(configurations, byApplication.get(applicationName) ?? []))
       }
-      // The object is made from a Map: in a plain object, a name such as `constructor` would exist already.
+      // The result is built from a Map, because a plain object already has properties such as `constructor`.
       return Object.fromEntries(byApplicationName)
     },
   }

@@ -61,7 +61,7 @@ suite('CSV', () => {
       assert.ok(length > 200_000 * 60, 'all points must be in the response')
       return stallMs
     }
-    // The least of three, because the first query compiles the code, and garbage of other tests is collected meanwhile.
+    // The minimum of three runs counts, because the first query compiles the code, and garbage of other tests may be collected meanwhile.
     const leastStall = async () => Math.min(await check(), await check(), await check())
     const recent = await leastStall()
     assert.ok(recent < 100, `${recent} ms`)

@@ -1,6 +1,6 @@
 /**
- * Writes points as CSV (RFC 4180): `timestamp,endpointId,series` and a column for each value name. A text that a
- * spreadsheet would evaluate as a formula gets an apostrophe. A missing value and null are empty cells.
+ * Writes points as CSV (RFC 4180): `timestamp,endpointId,series` and a column for each value name. A text that a spreadsheet would evaluate
+ * as a formula gets an apostrophe in front. A missing value and null are empty cells.
  */
 import { type Points, valueAt } from '../points.ts'
 import type { IdentifiedPart } from './data-json.ts'
@@ -21,7 +21,7 @@ const bufferBytes = 128 * 1024
 const numberBytesMax = 40
 
 export interface CsvOptions {
-  /** Names of values in the order of their columns. The series must have no others. */
+  /** Names of values in the order of their columns. The series must have no other values. */
   names?: string[]
   withHeader?: boolean
   /** Called with the number of lines of each fragment. */
@@ -70,7 +70,7 @@ function putTime(text: TextBuffer, time: number) {
   text.length += dayText.length
 }
 
-/** Writes the cells of a row. `positionOf` has the ascending position of each column. */
+/** Writes the cells of a row. `positionOf` contains the position of each column, in ascending order. */
 function putValues(
   text: TextBuffer,
   { columns, cells }: AlignedRows,

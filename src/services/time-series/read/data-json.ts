@@ -1,4 +1,4 @@
-/** Writes points as JSON: an array with one object for each endpoint, which has each series once. */
+/** Writes points as JSON: an array with one object for each endpoint, in which each series occurs once. */
 
 import { putPoints, rowsOf } from './point-json.ts'
 import type { SeriesFragment } from './series-fragments.ts'
@@ -12,7 +12,7 @@ export interface IdentifiedPart {
 
 const bufferBytes = 128 * 1024
 
-/** Fragments of one series must follow each other, and those of one endpoint too. */
+/** Writes the parts as JSON. All fragments of one endpoint must be consecutive, and within it all fragments of one series. */
 export async function* jsonOf(parts: AsyncIterable<IdentifiedPart>, descending: boolean): AsyncGenerator<Buffer> {
   const text = createTextBuffer(bufferBytes + 1024)
   put(text, '[')

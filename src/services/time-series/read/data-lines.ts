@@ -19,7 +19,7 @@ export async function* linesOf(
       for (let index = 0; index < rows.count; ) {
         put(text, before)
         const start = text.length
-        // Writes one point, whose opening brace becomes a comma.
+        // This writes one point and then replaces its opening brace with a comma.
         index = putPoints(text, rows, index, start + 1)
         text.bytes[start] = comma
         put(text, '\n')

@@ -26,7 +26,7 @@ const read = (endpoint: DeviceEndpoint, query: Record<string, string>, ask: Ask 
 const search = (endpoint: DeviceEndpoint, body: object, ask: Ask = admin) =>
   ask(`POST ${urlOf(endpoint)}`, { ...always, ...body })
 
-/** Merges the objects of a response; several may have points of the same series. */
+/** Merges the objects of a response. Several objects may have points of the same series. */
 function whole({ status, body, text }: Answer) {
   assert.equal(status, 200, text)
   const all: Record<string, Record<string, unknown[]>> = {}
@@ -234,7 +234,7 @@ suite('a response over a socket', () => {
   const path = (endpoint: DeviceEndpoint) =>
     `${urlOf(endpoint)}?timeSeriesName=auto~x&fromDate=1970-01-01&toDate=2028-01-01`
 
-  /** Writes directly into the open slot. */
+  /** Inserts samples directly into the open slot. */
   async function fill(endpoint: DeviceEndpoint, count: number) {
     await collect(endpoint, [{ timestamp: 1, x: 1 }])
     const [row] = await sql`
@@ -312,7 +312,7 @@ suite('a response over a socket', () => {
         response.on('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message))
         response.on('end', () => resolve('ended as if it were all'))
       })
-      // Kills the database connection that reads the next part.
+      // This kills the database connection that reads the next part.
       await independentPool(waypost.connection).begin(async (inner) => {
         await inner`lock table time_series.chunks in access exclusive mode`
         response.resume()
@@ -345,7 +345,7 @@ suite('a response over a socket', () => {
       response.destroy()
     }
     await eventually(async () => assert.equal((await readers())[0]!.count, 0))
-    // More clients than a tenant may have responses disconnect before the first byte.
+    // More clients than the tenant's limit of responses disconnect before the first byte.
     const { port } = await listening()
     for (let round = 0; round < 40; round++) {
       const socket = connect(port, '127.0.0.1')

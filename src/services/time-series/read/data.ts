@@ -14,7 +14,7 @@ import { limitedResponse } from './response-limit.ts'
 import type { SeriesFragment } from './series-fragments.ts'
 import type { SelectedData, SeriesFilter, VisibleSeries } from './visible-series.ts'
 
-/** How points are reduced: by aggregation, or to a number of points. */
+/** How the number of points is reduced: by aggregation, or to a maximum number of points. */
 export type Reduction = { aggregate: Aggregate; interval: Interval } | { points: number }
 
 export interface DataRequest extends SeriesFilter {
@@ -25,9 +25,9 @@ export interface DataRequest extends SeriesFilter {
 }
 
 export interface DataQuery {
-  /** Reads the points of selected endpoints and series as fast as they are consumed. */
+  /** Reads the points of selected endpoints and series. It reads only as fast as the points are consumed. */
   parts(ctx: Ctx, selected: SelectedData, request: Omit<DataRequest, 'format'>): AsyncIterable<IdentifiedPart>
-  /** Checks permissions at once, then reads as fast as the response is consumed. */
+  /** Checks permissions immediately, then reads only as fast as the response is consumed. */
   read(ctx: Ctx, request: DataRequest): Promise<AsyncIterable<Buffer>>
 }
 
@@ -75,7 +75,7 @@ async function* fragmentsOfParts(parts: AsyncIterable<Part>) {
   for await (const { fragments } of parts) yield fragments
 }
 
-/** Reduces parts. While two parts have the same list objects, the second continues the endpoints and series of the first. */
+/** Reduces parts. If two parts have the same list objects, the second continues the endpoints and series of the first. */
 async function* reducedParts(
   parts: AsyncIterable<Part>,
   span: Span,
@@ -102,7 +102,7 @@ function readingFor(
   reduction: Reduction | undefined,
 ): Partial<Pick<ReadRequest, 'reducing' | 'summing' | 'descending'>> {
   if (!reduction) return {}
-  // Downsampled points come at the end, in the requested order.
+  // Downsampled points are returned at the end, in the requested order.
   if ('points' in reduction) return { reducing: 'points', descending: false }
   const { aggregate, interval } = reduction
   if (aggregate === 'first' || aggregate === 'last') return { reducing: 'points' }

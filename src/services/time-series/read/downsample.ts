@@ -1,12 +1,12 @@
-/** Reduces points to fewer that look the same on a chart. */
+/** Reduces points to fewer points that look the same on a chart. */
 import type { Points } from '../points.ts'
 import type { Span } from '../times.ts'
 import type { Reducer } from './aggregate.ts'
 import type { SeriesFragment } from './series-fragments.ts'
 
 /**
- * Largest triangle three buckets: keeps, of each bucket, the point that forms the largest triangle with the point
- * chosen before and the mean of the next bucket. Keeps the first and the last point; drops values that are not numbers.
+ * Largest triangle three buckets: from each bucket, keeps the point that forms the largest triangle with the previously chosen point and
+ * the mean of the next bucket. Keeps the first and the last point; drops values that are not numbers.
  */
 export function downsample(all: Points, pointsMax: number): Points {
   const points = all.others ? onlyNumbers(all) : all
@@ -56,8 +56,8 @@ function onlyNumbers({ count, times, numbers }: Points): Points {
 }
 
 /**
- * Collects points of a time range. If they exceed memory limits, only the least and the greatest of each of `4 * most`
- * equal parts stay, which is more than the chart can show.
+ * Collects points of a time range. If there are too many for memory, the range is divided into `4 * pointsMax` equal parts, and only the
+ * minimum and maximum of each part are kept. That is more than the chart can show.
  */
 function createThinner(span: Span, pointsMax: number) {
   const parts = pointsMax * partsPerPoint
@@ -78,7 +78,7 @@ function createThinner(span: Span, pointsMax: number) {
         if (numbers[to]! < numbers[least]!) least = to
         if (numbers[to]! > numbers[greatest]!) greatest = to
       }
-      // The first and the last point of all stay, since the chart begins and ends with them.
+      // The very first and the very last point are kept, because the chart begins and ends with them.
       const indexes = [from === 0 ? 0 : least, least, greatest, to === times.length ? to - 1 : greatest]
       for (const index of [...new Set(indexes)].sort((a, b) => a - b)) keep(index)
       from = Math.max(to, from + 1)
@@ -88,7 +88,7 @@ function createThinner(span: Span, pointsMax: number) {
   }
 
   return {
-    /** Adds points that are later than all before. */
+    /** Adds points. They must be later than all earlier ones. */
     add(points: Points) {
       for (let index = 0; index < points.count; index++) {
         if (Number.isNaN(points.numbers[index]!)) continue
@@ -105,7 +105,7 @@ function createThinner(span: Span, pointsMax: number) {
   }
 }
 
-/** Downsamples each value of each series to at most `pointsMax` points; all are returned by `end`. */
+/** Downsamples each value of each series to at most `pointsMax` points. `end` returns all of them. */
 export function createDownsampler(span: Span, pointsMax: number): Reducer {
   const bySeries = new Map<
     string,

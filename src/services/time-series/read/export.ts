@@ -1,4 +1,4 @@
-/** Reads points for exports, in parts of some endpoints each, so that an export can continue after a crash. */
+/** Reads points for exports. Each part contains some endpoints, so that an export can continue after a crash. */
 import type { Kit } from '../../../kernel/define-service.ts'
 import type { SeriesExport, TimeSeries } from '../contract.ts'
 import { spanOf } from '../spans.ts'
@@ -64,7 +64,7 @@ export function createSeriesExport(
   }
 }
 
-/** Leaves out values that are new since the first part, which have no column. */
+/** Removes values that were created after the first part, because they have no column. */
 const onlyNames = (series: SelectedSeries[], names: string[]): SelectedSeries[] =>
   series
     .map((one) => ({ ...one, values: one.values.filter(({ name }) => names.includes(name)) }))

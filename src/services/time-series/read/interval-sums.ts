@@ -15,7 +15,7 @@ export interface Sum {
   max: number
   /** Number of texts and booleans; nulls are not counted. */
   others: number
-  /** Absent if only sums of chunks are known. */
+  /** The first point of the interval. Absent if only sums of chunks are known. */
   first?: { time: number; value: Value }
   last?: { time: number; value: Value }
 }
@@ -93,7 +93,7 @@ export function sortAndCombine(all: Sum[]): Sum[] {
   return sums
 }
 
-/** Returns the aggregate. Averages, sums and extremes consider numbers only, and are null without any. */
+/** Returns the aggregate of an interval. Averages, sums and extremes consider only numbers, and are null if there are none. */
 function valueOfSum(intervalSum: Sum, aggregate: Aggregate): Value {
   const { count, sum, min, max, others, first, last } = intervalSum
   if (aggregate === 'first') return first?.value ?? null
@@ -105,7 +105,7 @@ function valueOfSum(intervalSum: Sum, aggregate: Aggregate): Value {
   return aggregate === 'min' ? min : max
 }
 
-/** JSON has no infinity. */
+/** Returns null for infinity, which JSON cannot represent. */
 const finite = (number: number) => (Number.isFinite(number) ? number : null)
 
 export function pointsOfSums(sums: Sum[], aggregate: Aggregate): Points {

@@ -1,4 +1,4 @@
-/** Intervals: `15m`, `1h`, `1d`, `1w` (from Monday on), `1M`, `1y`, in UTC or by the wall clock of a time zone. */
+/** Intervals: `15m`, `1h`, `1d`, `1w` (starting on Monday), `1M`, `1y`, in UTC or in the local time of a time zone. */
 import type { TimeZone } from './time-zones.ts'
 
 export interface Interval {
@@ -14,13 +14,13 @@ export interface Interval {
 
 const dayMs = 86_400_000
 const unitMs: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000, d: dayMs, w: 7 * dayMs }
-/** 1970 began on a Thursday. */
+/** Offset of the first Monday, because 1970 began on a Thursday. */
 const mondayMs = 4 * dayMs
 
-/** Earliest start: years before 0 are formatted differently, and have no points. */
+/** The earliest start of an interval. Years before 0 are formatted differently and have no points. */
 const yearZero = new Date(0).setUTCFullYear(0, 0, 1)
 
-/** Parses a whole number from 1 to 99999 and a unit; returns undefined for anything else. */
+/** Parses a whole number from 1 to 99999 with a unit. Returns undefined for any other text. */
 export function intervalOf(text: string): Interval | undefined {
   const [, amount, unit] = /^([1-9]\d{0,4})([smhdwMy])$/.exec(text) ?? []
   if (!amount || !unit) return undefined
@@ -52,8 +52,8 @@ function months(width: number): Interval {
 }
 
 /**
- * Returns the same intervals by the wall clock of a zone. A day on which the clock changes has 23 or 25 hours, and an hour that the
- * clock repeats is two intervals.
+ * Returns the same intervals in the local time of a zone. A day on which the clock changes has 23 or 25 hours. An hour that the clock
+ * repeats counts as two intervals.
  */
 export function intervalInZone(text: string, zone: TimeZone): Interval | undefined {
   const local = intervalOf(text)
@@ -61,7 +61,7 @@ export function intervalInZone(text: string, zone: TimeZone): Interval | undefin
   const localOf = (time: number) => time + zone.offsetAt(time)
   const isShort = local.fixed !== undefined && local.fixed.width < dayMs
 
-  /** Returns the times at which the wall clock shows this: none if the clock skips it, two if it repeats it. */
+  /** Returns the times at which the clock shows this local time: none if the clock skips it, two if the clock repeats it. */
   function timesOf(wallTime: number): number[] {
     const offsets = [zone.offsetAt(wallTime - dayMs), zone.offsetAt(wallTime + dayMs)]
     const times = offsets.map((offset) => wallTime - offset).filter((time) => localOf(time) === wallTime)

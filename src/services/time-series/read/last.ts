@@ -23,7 +23,7 @@ export interface LastRequest extends SeriesFilter {
 }
 
 export interface LastQuery {
-  /** Checks permissions at once, then reads as fast as the response is consumed. */
+  /** Checks permissions immediately, then reads only as fast as the response is consumed. */
   read(ctx: Ctx, request: LastRequest): Promise<AsyncIterable<Buffer>>
 }
 
@@ -100,7 +100,7 @@ async function* responseOf(
   for await (const page of pages)
     for (const endpoints of portions(page, endpointsPerPortion)) {
       let open: number | undefined
-      // There are several portions of series only for a single endpoint.
+      // Series are divided into several portions only if there is a single endpoint.
       for (const seriesPortion of portions(series, seriesPerPortion)) {
         const keyed = seriesPortion.map(({ name }) => ({ name, key: `${JSON.stringify(name)}:` }))
         const textsByEndpoint = await find(endpoints, seriesPortion)
@@ -130,15 +130,15 @@ function* portions<T>(all: T[], size: number): Generator<T[]> {
 }
 
 interface CollectedPoints {
-  /** Newer points that are still to be skipped. */
+  /** Number of newer points that are still to be skipped. */
   skip: number
   remaining: number
   texts: string[]
 }
 
 /**
- * Reads backwards in windows that double in length until each series has enough points. Complete series, and series
- * without any points, are not read again.
+ * Reads backwards in windows that double in length, until each series has enough points. Complete series, and series without any points,
+ * are not read again.
  */
 async function readBackwards(
   { reader, latest, keptSince }: { reader: Reader; latest: LatestValues; keptSince: KeptSince },
@@ -160,14 +160,14 @@ async function readBackwards(
   const nameOf = new Map(series.flatMap(({ name, values }) => values.map(({ seriesId }) => [seriesId, name])))
   for (const [endpointNo, values] of newest)
     for (const { seriesId } of values) if (nameOf.has(seriesId)) collectedOf(endpointNo, nameOf.get(seriesId)!)
-  /** A series that has no latest value has no points. */
+  /** Returns whether a series needs more points. A series without a latest value has no points. */
   const needsMore = (endpointNo: number, name: string) => (collected.get(endpointNo)?.get(name)?.remaining ?? 0) > 0
   const text = createTextBuffer(8192)
 
   let to = until
   let from = Math.max(oldest, firstDay(newest, until))
   for (let days = 1; ; days *= 2) {
-    // The first window includes all series: another node may have stored points that are not known here yet.
+    // The first window includes all series, because another node may have stored points that this node does not know yet.
     const all = [{ endpointNos: page.map(({ endpointNo }) => endpointNo), series }]
     for (const part of days === 1 ? all : incompleteGroups(page, series, needsMore)) {
       const window = { tenantId, applicationName, ...part, from, to, descending: true, prefetch: false }
@@ -202,24 +202,24 @@ async function readBackwards(
   )
 }
 
-/** Cuts rows, newest first, at the oldest time that is kept. */
+/** Removes points older than `since` from rows that are ordered from newest to oldest. */
 function cutBefore(rows: AlignedRows, since: number): AlignedRows {
   let { count } = rows
   while (count > 0 && rows.times[rowAt(rows, count - 1)]! < since) count--
   return { ...rows, count }
 }
 
-/** Returns where the first window begins: the day of the newest known point. */
+/** Returns the start of the first window: the day of the newest known point. */
 function firstDay(newest: Awaited<ReturnType<LatestValues['read']>>, until: number): number {
   let last = timeMin
   for (const values of newest.values())
     for (const { timestamp } of values) if (timestamp > last && timestamp <= until) last = timestamp
-  // If all known points are newer than `until`, its own day is the best guess.
+  // If all known points are newer than `until`, the day of `until` is the best guess.
   const start = last === timeMin && newest.size > 0 ? until : last
   return Math.max(timeMin, Math.floor(start / dayMs) * dayMs)
 }
 
-/** Groups endpoints that need more points of the same series, so that no unneeded points are read. */
+/** Groups endpoints that need more points of the same series, so that no other points are read. */
 function incompleteGroups(
   page: NumberedEndpoint[],
   series: SelectedSeries[],

@@ -1,4 +1,7 @@
-/** Finds an alert and checks the caller's permission on its endpoint, or on the tenant for the tenant's own alerts. */
+/**
+ * Finds an alert and checks the caller's permission on its endpoint. For alerts of the tenant itself, the permission on the tenant is
+ * checked.
+ */
 import { authorizeOrNotFound, type Ctx } from '../../../../kernel/contract.ts'
 import type { Sql } from '../../../../kernel/db.ts'
 import { onTenant } from '../../../../kernel/permissions.ts'

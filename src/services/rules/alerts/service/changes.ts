@@ -1,4 +1,4 @@
-/** Activations and resolutions by rules, in batches: each batch is one transaction with a fixed number of statements. */
+/** Activations and resolutions by rules, in batches. Each batch is one transaction with a fixed number of statements. */
 import { createBatcher } from '../../../../kernel/batcher.ts'
 import type { Sql } from '../../../../kernel/db.ts'
 import type { Kit } from '../../../../kernel/define-service.ts'
@@ -10,9 +10,9 @@ import * as store from '../store/alerts.ts'
 
 export interface Activation extends AlertKey {
   severityLevel: Severity
-  /** Absent: the message of an open alert stays. */
+  /** If absent, the message of an open alert stays unchanged. */
   message?: string
-  /** Absent: the metadata of an open alert stays. */
+  /** If absent, the metadata of an open alert stays unchanged. */
   metadata?: Record<string, unknown> | undefined
   applicationName?: string | undefined
   alertSettingId?: string | undefined
@@ -28,7 +28,7 @@ export type Change = { activation: Activation } | { resolution: Resolution }
 
 export interface Changed {
   alertId: string
-  /** RENEWED: only `lastActiveAt` moved. */
+  /** RENEWED means that only `lastActiveAt` changed. */
   change: LifecycleEventType | 'RENEWED'
 }
 
@@ -44,12 +44,12 @@ export const keyOf = ({ tenantId, entityType, entityId, alertType }: AlertKey) =
   JSON.stringify([tenantId, entityType, entityId, alertType])
 const alertKeyOf = (change: Change): AlertKey => ('activation' in change ? change.activation : change.resolution)
 
-/** Returns a function that applies a change; undefined if there was nothing to resolve. */
+/** Returns a function that applies a change. The function returns undefined if there was no open alert to resolve. */
 export function createAlertChanges(deps: ChangeDeps) {
   return createBatcher<Change, Changed>((changes) => applyAll(deps, changes), batchMax)
 }
 
-/** Applies changes in their order. Several changes of one key go into transactions of their own. */
+/** Applies changes in their order. If one key has several changes, each is applied in a transaction of its own. */
 async function applyAll(deps: ChangeDeps, changes: Change[]): Promise<(Changed | undefined)[]> {
   const results = new Map<Change, Changed | undefined>()
   for (let left = changes; left.length > 0; ) {
@@ -90,7 +90,10 @@ async function metadataOfNew({ kit, register }: ChangeDeps, round: Map<string, C
   return new Map(await Promise.all([...new Set(ids)].map(async (id) => [id, await register.metadataOf(id)] as const)))
 }
 
-/** Returns undefined if an alert was resolved or opened meanwhile and its state is unknown: the caller tries again. */
+/**
+ * Applies one change for each key. Returns undefined if an alert was resolved or opened meanwhile, so that its state is unknown; the caller
+ * then tries again.
+ */
 async function applyInTransaction(
   deps: ChangeDeps,
   sql: Sql,
@@ -145,7 +148,7 @@ const newAlert = (id: string, activation: Activation, entityMetadata: EntityMeta
   entityMetadata: entityMetadata.get(activation.entityId) ?? null,
 })
 
-/** Changes the row of an open alert; returns what happened to it. */
+/** Changes the row of an open alert, and returns the kind of change. */
 function applyTo(row: store.AlertRow, change: Change, at: Date): Changed['change'] {
   if ('resolution' in change) {
     resolve(row, change.resolution.reason, at)
@@ -154,7 +157,7 @@ function applyTo(row: store.AlertRow, change: Change, at: Date): Changed['change
   const { severityLevel, message = row.message, metadata = row.metadata } = change.activation
   const severity = rankOf(severityLevel)
   const isUpdated = severity !== row.severity || message !== row.message
-  // A node whose clock is behind must not move `lastActiveAt` back.
+  // The clock of a node may be behind. It must not set `lastActiveAt` to an earlier time.
   const lastActiveAt = at > row.lastActiveAt ? at : row.lastActiveAt
   Object.assign(row, { severity, message, metadata, lastActiveAt })
   return isUpdated ? 'UPDATED' : 'RENEWED'
@@ -170,7 +173,7 @@ export interface EventDetails {
   cause?: string
 }
 
-/** Collects lifecycle events; `write` stores them and publishes them. */
+/** Collects lifecycle events. `write` stores and publishes them. */
 export function createEventWriter({ kit }: Pick<ChangeDeps, 'kit'>, at: Date) {
   const events: { row: store.AlertRow; eventType: LifecycleEventType; details: EventDetails; id: string }[] = []
   return {
@@ -207,7 +210,7 @@ export function createEventWriter({ kit }: Pick<ChangeDeps, 'kit'>, at: Date) {
   }
 }
 
-/** Returns the endpoint of an alert. An alert of the tenant has none, also if a run for an endpoint activated it. */
+/** Returns the endpoint of an alert. An alert of the tenant has no endpoint, even if a run for an endpoint activated it. */
 const originOf = ({ entityType, entityId, applicationName }: store.AlertRow) =>
   entityType === 'ENDPOINT' && applicationName !== null ? { applicationName, endpointId: entityId } : {}
 

@@ -1,4 +1,4 @@
-/** Deletes alerts that are too old, and those of endpoints and tenants that are gone (1.10). */
+/** Deletes alerts that are too old, and alerts of unregistered endpoints and deleted tenants (document 5, 1.10). */
 import type { Kit } from '../../../../kernel/define-service.ts'
 import { defineJob } from '../../../../kernel/jobs.ts'
 import type { PeriodicTask } from '../../../../kernel/periodic.ts'

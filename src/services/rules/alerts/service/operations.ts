@@ -20,7 +20,7 @@ export interface BulkDeletion {
   failed: { alertId: string; reason: string }[]
 }
 
-/** Locks an alert and lets `work` change it. A resolved alert stays as it is. */
+/** Locks an alert and lets `work` change it. A resolved alert is not changed. */
 async function changeOpen(
   deps: OperationDeps,
   ctx: Ctx,

@@ -1,6 +1,6 @@
 /**
- * Lists of alerts. A caller sees alerts of the endpoints on which it holds alert:read; alerts of the tenant require
- * the scope on the tenant.
+ * Lists of alerts. A caller gets the alerts of endpoints on which it holds alert:read. Alerts of the tenant require the scope on the
+ * tenant.
  */
 import type { Ctx } from '../../../../kernel/contract.ts'
 import type { Kit } from '../../../../kernel/define-service.ts'

@@ -64,7 +64,7 @@ export async function findOpen(sql: Sql, keys: AlertKey[]): Promise<AlertKey[]> 
     join rules.alerts a using (tenant_id, entity_type, entity_id, alert_type) where a.state = 'OPEN'`
 }
 
-/** Locks the open alerts of these entities and types, in the order of their ids, to avoid deadlocks between nodes. */
+/** Locks the open alerts of these entities and types. The order of their ids avoids deadlocks between nodes. */
 export async function lockOpen(sql: Sql, keys: AlertKey[]): Promise<AlertRow[]> {
   return await sql<AlertRow[]>`
     select ${alertColumns(sql)} from rules.alerts a
@@ -86,7 +86,7 @@ export interface NewAlert extends AlertKey {
   entityMetadata: Record<string, unknown> | null
 }
 
-/** Opens alerts; returns those that were made. The others are open already, because another node was faster. */
+/** Opens alerts and returns those that were inserted. The missing ones are already open, because another node opened them first. */
 export async function insertAlerts(sql: Sql, alerts: NewAlert[]): Promise<AlertRow[]> {
   const column = <K extends keyof NewAlert>(name: K) => alerts.map((alert) => alert[name])
   const json = (name: 'metadata' | 'entityMetadata') =>
@@ -107,7 +107,7 @@ export async function insertAlerts(sql: Sql, alerts: NewAlert[]): Promise<AlertR
     returning ${alertColumns(sql)}`
 }
 
-/** Writes the changing columns of locked alerts. */
+/** Writes the changeable columns of locked alerts. */
 export async function updateAlerts(sql: Sql, rows: AlertRow[]): Promise<void> {
   const column = <K extends keyof AlertRow>(name: K) => rows.map((row) => row[name])
   await sql`
@@ -158,14 +158,14 @@ export async function lockAlert(sql: Sql, tenantId: string, id: string): Promise
   return row
 }
 
-/** Returns the ids of the alerts that existed. */
+/** Deletes alerts and returns the ids of those that existed. */
 export async function deleteAlerts(sql: Sql, tenantId: string, ids: string[]): Promise<string[]> {
   const rows = await sql<{ id: string }[]>`
     delete from rules.alerts where id = any(${ids}::uuid[]) and tenant_id = ${tenantId} returning id`
   return rows.map(({ id }) => id)
 }
 
-/** Deletes some alerts of endpoints that were started until `until`; returns how many. */
+/** Deletes some alerts of endpoints that started at or before `until`. Returns how many were deleted. */
 export async function deleteOfEndpoints(
   sql: Sql,
   endpoints: { tenantId: string; endpointIds: string[]; until: Date; limit: number },
@@ -186,7 +186,7 @@ export async function hasAlertsOf(sql: Sql, tenantId: string, endpointIds: strin
   return row!.found
 }
 
-/** Deletes some alerts of a tenant; returns how many. */
+/** Deletes some alerts of a tenant. Returns how many were deleted. */
 export async function deleteOfTenant(sql: Sql, tenantId: string, limit: number): Promise<number> {
   const { count } = await sql`
     delete from rules.alerts where id = any(array(
@@ -194,7 +194,7 @@ export async function deleteOfTenant(sql: Sql, tenantId: string, limit: number):
   return count
 }
 
-/** Deletes some alerts that were resolved more than `days` ago; returns how many. */
+/** Deletes some alerts that were resolved more than `days` days ago. Returns how many were deleted. */
 export async function deleteOld(sql: Sql, days: number, limit: number): Promise<number> {
   const { count } = await sql`
     delete from rules.alerts where id = any(array(
@@ -204,7 +204,7 @@ export async function deleteOld(sql: Sql, days: number, limit: number): Promise<
   return count
 }
 
-/** Adds up the differences of `rules.alert_counts` and `rules.alert_keys` to one row for each combination. */
+/** Combines the differences in `rules.alert_counts` and `rules.alert_keys` into one row for each combination of columns. */
 export async function addUpCounts(sql: Sql): Promise<void> {
   await sql`
     with gone as (

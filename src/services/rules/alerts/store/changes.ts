@@ -1,4 +1,4 @@
-/** SQL that reads changes of alerts in the order of time. */
+/** SQL that reads changes of alerts in chronological order. */
 import type { Sql } from '../../../../kernel/db.ts'
 import type { AlertView, LifecycleEventType } from '../model.ts'
 import { type AlertRow, alertColumns, viewOf } from './alerts.ts'
@@ -7,7 +7,7 @@ export interface AlertChange {
   eventId: string
   eventType: LifecycleEventType
   applicationName: string | null
-  /** The alert as it is now. */
+  /** The alert in its current state. */
   alert: AlertView
 }
 

@@ -8,7 +8,7 @@ export type Visible =
   | { tenantId: string; all: true }
   | { tenantId: string; all: false; applications: string[]; endpoints: string[] }
 
-/** A dotted path into metadata; without a value it must exist. */
+/** A dotted path into the metadata. Without a value, the path must exist. */
 export interface MetadataCriterion {
   path: string[]
   value?: string
@@ -42,7 +42,7 @@ function visibleOf(sql: Sql, visible: Visible): Fragment {
     and (a.application_name = any(${visible.applications}::text[]) ${ofEndpoints})`
 }
 
-/** Returns whether the tables of counts can be used: they have sums for tenants and applications, not for single endpoints. */
+/** Returns whether the tables of counts can be used. They contain sums for tenants and applications, but not for single endpoints. */
 const canUseCounts = (visible: Visible) => visible.all || visible.endpoints.length === 0
 
 const isAnsweredByCounts = (selection: Visible & Criteria) =>
@@ -74,18 +74,21 @@ function conditionOf(sql: Sql, selection: Visible & Criteria): Fragment {
     ${conditionIf(selection.toStartedAt !== undefined, () => sql`a.started_at <= ${selection.toStartedAt!}`)}`
 }
 
-/** A constant instead of a parameter lets PostgreSQL use the index of open alerts. */
+/** Returns the condition on states. It contains a constant instead of a parameter, so that PostgreSQL can use the index of open alerts. */
 function stateCondition(sql: Sql, states: string[]): Fragment {
   if (states.length === 1) return states[0] === 'OPEN' ? sql`a.state = 'OPEN'` : sql`a.state = 'RESOLVED'`
   return sql`a.state = any(${states}::text[])`
 }
 
-/** Compares as text. `@>` with the value as text, number or boolean finds the rows by index first. */
+/**
+ * Returns the condition on metadata. Values are compared as text. `@>` with the value as text, number or boolean lets PostgreSQL use the
+ * index first.
+ */
 function metadataCondition(sql: Sql, column: Fragment, { path, value }: MetadataCriterion): Fragment {
   if (value === undefined) return sql`${column} #> ${path}::text[] is not null`
   const same = sql`${column} #>> ${path}::text[] = ${value}`
   const scalar = scalarOf(value)
-  // A number in the path may be the position in an array, which `@>` cannot express.
+  // A number in the path may be an array index, which `@>` cannot express.
   if (path.some((key) => /^-?\d+$/.test(key)) || scalar === 'object') return same
   const nested = (leaf: unknown) => path.reduceRight<unknown>((inner, key) => ({ [key]: inner }), leaf)
   const asText = sql`${column} @> ${sql.json(nested(value))}`
@@ -93,7 +96,7 @@ function metadataCondition(sql: Sql, column: Fragment, { path, value }: Metadata
   return sql`(${asText} or ${column} @> ${sql.json(nested(JSON.parse(value)))}) and ${same}`
 }
 
-/** Returns which JSON values a text could stand for: only text, also a number or boolean, or an object or array. */
+/** Returns which JSON values a text can represent: only a text, also a number or boolean, or an object or array. */
 function scalarOf(value: string): 'text' | 'scalar' | 'object' {
   try {
     const parsed: unknown = JSON.parse(value)
@@ -103,7 +106,7 @@ function scalarOf(value: string): 'text' | 'scalar' | 'object' {
   }
 }
 
-/** Counts alerts. Where possible it adds up the table of counts, because counting rows takes longer the more alerts exist. */
+/** Counts alerts. If possible, it sums the table of counts, because counting rows takes longer the more alerts there are. */
 export async function countAlerts(sql: Sql, selection: Visible & Criteria): Promise<number> {
   const [row] = isAnsweredByCounts(selection)
     ? await sql<{ count: number }[]>`
@@ -113,7 +116,7 @@ export async function countAlerts(sql: Sql, selection: Visible & Criteria): Prom
   return row!.count
 }
 
-/** Returns a page. Equal keys are ordered by id. */
+/** Returns a page. Alerts with equal sort keys are ordered by id. */
 export async function findPage(sql: Sql, selection: Visible & Criteria, page: AlertPage): Promise<AlertRow[]> {
   const column = {
     startedAt: sql`a.started_at`,
@@ -126,7 +129,7 @@ export async function findPage(sql: Sql, selection: Visible & Criteria, page: Al
     order by ${order} offset ${page.offset} limit ${page.limit}`
 }
 
-/** Returns the types of the visible alerts, jumping from one to the next in the index. */
+/** Returns the types of the visible alerts. It skips from one type to the next in the index. */
 export async function findTypes(sql: Sql, visible: Visible, entityType: EntityType | undefined): Promise<string[]> {
   const condition = conditionOf(sql, { ...visible, entityType })
   const rows = await sql<{ alertType: string }[]>`

@@ -1,20 +1,20 @@
-/** The declaration of an action type. A new type is a file in this folder and a line in action-types.ts. */
+/** The declaration of an action type. A new type needs a file in this folder and a line in action-types.ts. */
 import { invalidField } from '../../../../kernel/errors.ts'
 import { type TSchema, Type } from '../../../../kernel/schema.ts'
 import type { ActionType } from '../../model.ts'
 
 /**
- * How the text of a literal becomes a value. `text`: unchanged. `object`, `object or array`: it must be such JSON.
- * `value`: parsed if it is JSON, else unchanged. `text or array`: parsed if it is a JSON array, else unchanged.
+ * How the text of a literal becomes a value. `text`: unchanged. `object`, `object or array`: it must be such JSON. `value`: parsed if it is
+ * JSON, otherwise unchanged. `text or array`: parsed if it is a JSON array, otherwise unchanged.
  */
 export type LiteralKind = 'text' | 'object' | 'object or array' | 'value' | 'text or array'
 
-/** A field that is a constant or a script, as its text decides (document 5, 5.4). */
+/** A field whose text is either a constant or a script (document 5, 5.4). */
 export interface Attribute {
   description: string
   literal: LiteralKind
   required?: boolean
-  /** Returns what is wrong with the value of a literal. */
+  /** Returns the problem with the value of a literal. */
   problem?(value: unknown): string | undefined
 }
 
@@ -22,12 +22,12 @@ export interface ActionTypeDefinition {
   type: ActionType
   /** Name in the API reference: `WebhookAction`. */
   title: string
-  /** Says what an action of this type does, for the API reference. */
+  /** Describes actions of this type, for the API reference. */
   description: string
   attributes: Readonly<Record<string, Attribute>>
-  /** Further fields, whose values are constants. */
+  /** Further fields. Their values are always constants. */
   fields: Readonly<Record<string, TSchema>>
-  /** Scopes that the writer needs on the tenant, because the action acts for it (document 5, 5.14). */
+  /** Scopes that the writer of the action needs on the tenant, because the action acts on the writer's behalf (document 5, 5.14). */
   needs: readonly string[]
   /** Checks fields together, and returns them with defaults. */
   complete?(fields: Record<string, unknown>): Record<string, unknown>
@@ -42,7 +42,7 @@ export const attributeSchema = ({ description, required }: Attribute): TSchema =
   return required ? shape : Type.Optional(shape)
 }
 
-/** Parses a literal. Returns undefined if it is not what the attribute needs. */
+/** Parses a literal. Returns undefined if it is not of the kind that the attribute needs. */
 export function literalValue(kind: LiteralKind, text: string): { value: unknown } | undefined {
   if (kind === 'text') return { value: text }
   const parsed = parseJson(text)

@@ -2,7 +2,7 @@ import { Text, Type } from '../../../../kernel/schema.ts'
 import { alertType, isAlertType, messageLength, severityLevel, severityLevels } from '../names.ts'
 import { type ActionTypeDefinition, type Attribute, allowOne, requireOne } from './action-type.ts'
 
-/** Fields that activation and resolution share. */
+/** Fields that alert activation and alert resolution share. */
 export const alertTypeExpression: Attribute = {
   description: 'The type of the alert. Give either this or `alertType`.',
   literal: 'text',

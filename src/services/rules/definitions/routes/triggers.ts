@@ -13,7 +13,7 @@ export function triggerRoutes(http: Http, triggers: TriggerOperations) {
   }
 }
 
-/** Metadata is free-form JSON of the caller. */
+/** The metadata in a trigger is free-form JSON of the caller. */
 const freeForm = { anyJson: 'inside', bodyBytesMax: 256 * 1024 } as const
 
 function routesOf(http: Http, triggers: TriggerOperations, type: TriggerType, segment: string) {

@@ -113,7 +113,7 @@ async function update(
   })
 }
 
-/** Checks the permissions that the action needs and all of its fields. */
+/** Checks the permissions that the action needs, and all its fields. Returns its columns. */
 export async function columnsOf(deps: Deps, ctx: Ctx, type: ActionType, body: ActionBody) {
   const definition = actionTypeDefinitions[type]
   for (const scope of definition.needs) authorize(ctx, scope, onTenant(ctx.tenantId))
@@ -134,7 +134,10 @@ export async function columnsOf(deps: Deps, ctx: Ctx, type: ActionType, body: Ac
   }
 }
 
-/** Returns the id of a rule that the caller may execute: 400 if the caller may not read it, 403 without the scope (document 5, 1.2). */
+/**
+ * Returns the id of a rule that the caller may execute. Throws 400 if the caller may not read the rule, and 403 if it lacks the scope to
+ * execute it (document 5, 1.2).
+ */
 async function executableRule({ kit }: Deps, ctx: Ctx, ruleId: string): Promise<string> {
   const unknown = () => invalidField('ruleId', `there is no rule ${ruleId}, or the caller may not read it`)
   const [id, tenant] = [ruleId.toLowerCase(), { tenantId: ctx.tenantId }]

@@ -24,7 +24,7 @@ const tableOf: Record<PartName, 'rules' | 'triggers' | 'actions'> = {
   webhook: 'actions',
 }
 
-/** Creates, changes and deletes parts, so that they match the setting. Returns their ids. */
+/** Creates, changes and deletes parts, so that they match the setting. Returns the ids of the parts. */
 export async function writeParts(
   deps: Deps,
   sql: Sql,
@@ -88,7 +88,7 @@ async function changePart({ kit }: Deps, sql: Sql, ctx: Ctx, { part, id, columns
   const row = await lockRow<Row>(sql, part.table, key)
   if (!row || isSame(row, columns)) return
   const updatedAt = kit.now()
-  // A change of the writer alone creates no version, because the rule itself did not change.
+  // If only the writer changes, no version is created, because the rule itself did not change.
   const isChanged = !isSame(row, part.columns)
   const counter = part.table === 'rules' ? 'version' : 'revision'
   const counted = row[counter]! + (isChanged ? 1 : 0)

@@ -1,4 +1,4 @@
-/** Alert settings, and the hidden rule, trigger and actions that are made from each (document 5, 5.16). */
+/** Alert settings. Each has hidden rules, triggers and actions that are derived from it (document 5, 5.16). */
 import type { Ctx } from '../../../../kernel/contract.ts'
 import type { Sql } from '../../../../kernel/db.ts'
 import { invalidField } from '../../../../kernel/errors.ts'
@@ -26,7 +26,7 @@ const settingKind: library.Kind = {
 interface SettingRow extends library.Row {
   uiMetadata: string | null
   state: 'ENABLED' | 'DISABLED'
-  /** All fields but those that are columns. */
+  /** All fields that have no column of their own. */
   fields: Omit<AlertSettingFields, 'name' | 'description' | 'state' | 'uiMetadata'>
   parts: PartIds
 }
@@ -104,7 +104,7 @@ async function checkFields(deps: Deps, ctx: Ctx, setting: AlertSettingFields) {
   await checkScript(deps, ctx, 'activationExpression', activationExpression)
   if (resolutionExpression !== undefined) {
     await checkScript(deps, ctx, 'resolutionExpression', resolutionExpression)
-    // Both expressions run as one script, which has the length limit of a script.
+    // Both expressions run as one script, so together they must not exceed the maximum length of a script.
     await checkScript(deps, ctx, 'resolutionExpression', ruleExpression(activationExpression, resolutionExpression))
   }
   if (webhookUrl !== undefined && !isHttpUrl(webhookUrl))
@@ -121,7 +121,7 @@ const columnsOf = ({ name, description, state = 'ENABLED', uiMetadata, ...given 
   ),
 })
 
-/** The fields that are stored; other fields of a body are ignored. */
+/** The fields that are stored. Other fields of a body are ignored. */
 const fieldNames = [
   'alertType',
   'severityLevel',

@@ -1,4 +1,4 @@
-/** Decides when an action is written whether its attributes are scripts or literals (document 5, 5.4). */
+/** When an action is written, decides whether its attributes are scripts or literals (document 5, 5.4). */
 import type { Ctx } from '../../../../kernel/contract.ts'
 import { invalidField } from '../../../../kernel/errors.ts'
 import { parseScript } from '../../../../sandbox/parse.ts'
@@ -9,7 +9,7 @@ import { checkScript } from './scripts.ts'
 
 type Fields = Record<string, unknown>
 
-/** Checks all attributes. Returns the type of each that is given; `chosen` are the types that the caller has chosen. */
+/** Checks all attributes. Returns the type of each given attribute. `chosen` contains the types that the caller has chosen. */
 export async function checkAttributes(
   deps: Pick<Deps, 'check'>,
   ctx: Ctx,
@@ -44,7 +44,10 @@ function checkLiteral(name: string, { literal, problem }: Attribute, text: strin
   if (wrong) throw invalidField(name, isGuessed ? wrong + scriptHint(text) : wrong)
 }
 
-/** Returns the position of the syntax error in a text that looks like a script: it counts as a literal only because it does not parse. */
+/**
+ * Returns a hint if a text looks like a script but has a syntax error: the text counts as a literal only because it cannot be parsed. The
+ * hint contains the position.
+ */
 function scriptHint(text: string): string {
   if (!/\breturn\b/.test(text)) return ''
   const parsed = parseScript(text)

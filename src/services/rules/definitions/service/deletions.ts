@@ -8,7 +8,10 @@ import type { Deps } from './deps.ts'
 const DeleteTenantDefinitions = defineJob<{ tenantId: string }>('rules.delete-definitions', { timeoutSeconds: 3600 })
 const rowsPerStatement = 1000
 
-/** Deletes the definitions of a tenant with it. Triggers that name deleted applications, versions or endpoints stay, and match nothing (document 5, 1.10). */
+/**
+ * Deletes the definitions of a deleted tenant. Triggers that name deleted applications, versions or endpoints stay, but match nothing
+ * (document 5, 1.10).
+ */
 export function handleTenantDeletion({ kit: { bus, jobs, db } }: Deps) {
   bus.handle('rules.delete-definitions', TenantDeleted, (sql, { tenantId }) =>
     jobs.send(sql, DeleteTenantDefinitions, { tenantId }),

@@ -10,7 +10,7 @@ export interface DefinitionsPartDeps {
   identity: Identity
   applications: Applications
   register: Register
-  /** Parses scripts with the engine that runs them. */
+  /** Checks the syntax of a script in the sandbox that also runs it. */
   check: Sandbox['check']
 }
 

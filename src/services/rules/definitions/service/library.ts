@@ -1,4 +1,4 @@
-/** Permissions, lists, ETags and changes of rules, actions, triggers, snippets, secrets and alert settings. */
+/** The common code for rules, actions, triggers, snippets, secrets and alert settings: permissions, lists, ETags and changes. */
 import { isDeepStrictEqual } from 'node:util'
 import { authorizeOrNotFound, type Ctx } from '../../../../kernel/contract.ts'
 import type { Sql } from '../../../../kernel/db.ts'
@@ -10,7 +10,7 @@ import { PartOfAlertSetting } from '../../errors.ts'
 import * as store from '../store/library.ts'
 import type { Deps } from './deps.ts'
 
-/** A kind of objects: the rules, or the actions of one type. */
+/** A kind of object, for example rules, or actions of one type. */
 export interface Kind {
   table: store.Table
   /** Only actions and triggers have types. */
@@ -22,7 +22,7 @@ export interface Kind {
   missing(id: string): PlatformError
   /** The column that counts changes. */
   counter: 'version' | 'revision'
-  /** Whether nodes cache these objects in memory. */
+  /** True if nodes cache these objects in memory. */
   isCached: boolean
 }
 
@@ -55,7 +55,7 @@ export const etagOfRow = (kind: Kind, row: Row) => etagOf(kind.table, row.id, ro
 export const mayRead = (ctx: Ctx, kind: Kind, id: string) =>
   holds(ctx.caller, `${kind.scope}:read`, resourceOf(kind, ctx.tenantId, id))
 
-/** Returns the object if the caller holds the scope on it; otherwise throws 404 or 403. With `lock`, `sql` is a transaction. */
+/** Returns the object if the caller holds the scope on it. Otherwise throws 404 or 403. If `lock` is set, `sql` must be a transaction. */
 export async function requireRow<R extends Row>(
   sql: Sql,
   ctx: Ctx,
@@ -72,7 +72,7 @@ export async function requireRow<R extends Row>(
   return row
 }
 
-/** Throws 409 for a part of an alert setting: only the setting may change it (document 5, 5.1). */
+/** Throws 409 for a part of an alert setting, because only the setting may change its parts (document 5, 5.1). */
 export function requireOwn({ id, alertSettingId }: { id: string; alertSettingId?: string | null }) {
   if (alertSettingId) throw PartOfAlertSetting({ id, alertSettingId })
 }
@@ -99,7 +99,7 @@ export async function list<R extends Row>({ kit: { db } }: Deps, ctx: Ctx, kind:
   return { totalElements, rows }
 }
 
-/** Inserts an object in an open transaction, with the permissions of its creator. Returns its id. */
+/** Inserts an object in an open transaction and grants its creator the permissions on it. Returns its id. */
 export async function insert(deps: Deps, sql: Sql, ctx: Ctx, kind: Kind, columns: object): Promise<string> {
   const { kit, identity, changes } = deps
   const id = kit.newId()
@@ -118,11 +118,11 @@ export async function insert(deps: Deps, sql: Sql, ctx: Ctx, kind: Kind, columns
   return id
 }
 
-/** Returns whether the row has these columns already. */
+/** Returns whether the row already has these values. */
 export const isSame = (row: Row, columns: object) =>
   Object.entries(columns).every(([name, value]) => isDeepStrictEqual(row[name as keyof Row], value))
 
-/** Changes a locked object. Returns the number of its changes; undefined if the columns are as before. */
+/** Changes a locked object. Returns the new value of its change counter, or undefined if the columns already have these values. */
 export async function change(
   { kit, changes }: Deps,
   sql: Sql,
@@ -138,7 +138,10 @@ export async function change(
   return counted
 }
 
-/** Deletes an object of a caller, unless it belongs to an alert setting. `linked` returns the ids of other objects that change. */
+/**
+ * Deletes an object for a caller. A part of an alert setting cannot be deleted. `linked` returns the ids of other objects that change with
+ * it.
+ */
 export async function remove(
   deps: Deps,
   ctx: Ctx,

@@ -20,7 +20,7 @@ export interface LinkedView {
   name: string
 }
 
-/** The two lists, each under one of its two names. */
+/** The lists of positive and negative actions. Each list has two alternative names. */
 export interface NamedActions {
   positiveActionIds?: string[] | undefined
   negativeActionIds?: string[] | undefined
@@ -31,7 +31,7 @@ export interface NamedActions {
 export interface LinkOperations {
   triggersOf(ctx: Ctx, ruleId: string): Promise<LinkedView[]>
   actionsOf(ctx: Ctx, ruleId: string): Promise<{ positiveActions: LinkedView[]; negativeActions: LinkedView[] }>
-  /** Replaces the rule's triggers of a type; with `keep`, adds to them. */
+  /** Replaces the rule's triggers of a type. With `keep`, adds to them instead. */
   setTriggers(ctx: Ctx, links: { ruleId: string; type: string; keep?: boolean }, ids: string[]): Promise<void>
   /** Replaces the rule's actions of a type. */
   setActions(ctx: Ctx, links: { ruleId: string; type: string }, named: NamedActions): Promise<void>
@@ -112,7 +112,7 @@ async function setActions(
   })
 }
 
-/** Returns both lists. A body with none of them is rejected, because it may be misspelled. */
+/** Returns both lists. A body that contains neither list is rejected, because its field names may be misspelled. */
 function listsOf(named: NamedActions) {
   for (const sign of ['positive', 'negative'] as const)
     if (named[`${sign}Actions`] && named[`${sign}ActionIds`])
@@ -123,7 +123,7 @@ function listsOf(named: NamedActions) {
   return { positive: positive ?? [], negative: negative ?? [] }
 }
 
-/** Runs a change of a rule's links under the lock of the rule, and records it if `work` returns true. */
+/** Changes a rule's links while the rule is locked. The change is recorded if `work` returns true. */
 async function changeLinks(
   { kit, changes }: Deps,
   ctx: Ctx,
@@ -142,7 +142,7 @@ type Attaching =
   | { table: 'triggers'; type: TriggerType; field: string }
   | { table: 'actions'; type: ActionType; field: string }
 
-/** Returns the ids without repetitions: 400 for one that the caller may not read, 409 for a part of an alert setting. */
+/** Returns the ids without repetitions. Throws 400 for an id that the caller may not read, and 409 for a part of an alert setting. */
 async function attachable(sql: Sql, ctx: Ctx, attaching: Attaching, requestedIds: string[]): Promise<string[]> {
   const { table, type, field } = attaching
   const kind = attaching.table === 'triggers' ? triggerKind(attaching.type) : actionKind(attaching.type)

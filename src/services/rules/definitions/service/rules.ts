@@ -122,7 +122,8 @@ async function update(deps: Deps, ctx: Ctx, id: string, fields: RuleFields, ifMa
     const row = await library.requireRow<RuleRow>(sql, ctx, ruleKind, { id, verb: 'update', lock: true })
     checkIfMatch(ifMatch, library.etagOfRow(ruleKind, row))
     const columns = columnsOf(fields)
-    // A caller that writes the same text again takes the script over: it runs with the permissions of this caller from now on.
+    // If a caller writes the same text again, it becomes the writer of the script. From then on, the script runs with the permissions of
+    // this caller.
     if (await setWriter(sql, 'rules', row, writerOf(ctx))) await changes.record(sql, row.tenantId, [row.id])
     const version = await library.change(deps, sql, ruleKind, row, columns)
     if (version === undefined) return
@@ -146,7 +147,7 @@ async function readVersion(deps: Deps, ctx: Ctx, version: { id: string; version:
   return versionView(row)
 }
 
-/** Leaves out what is null in the database. */
+/** Removes the fields that are null in the database. */
 export const withoutNulls = <T extends object>(row: T) =>
   Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)) as {
     [K in keyof T]: Exclude<T[K], null>

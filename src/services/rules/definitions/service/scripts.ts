@@ -7,7 +7,7 @@ import { SandboxBusy } from '../../../../sandbox/sandbox.ts'
 import { ScriptsBusy } from '../../errors.ts'
 import type { Deps } from './deps.ts'
 
-/** Throws a 400 with line and column if the text is not a script. */
+/** Throws a 400 with line and column if the text is not a valid script. */
 export async function checkScript({ check }: Pick<Deps, 'check'>, { tenantId }: Ctx, field: string, script: string) {
   try {
     const checked = await check({ tenantId, script, isNested: currentCause() !== undefined })

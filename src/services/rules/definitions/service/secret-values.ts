@@ -1,4 +1,4 @@
-/** Gives scripts the values of secrets, and masks them in texts that people see. */
+/** Provides the values of secrets to scripts, and masks these values in texts that people read. */
 
 import { createCache } from '../../../../kernel/cache.ts'
 import type { Kit } from '../../../../kernel/define-service.ts'
@@ -9,11 +9,11 @@ import { resourceName } from './library.ts'
 import { secretKind } from './secrets.ts'
 
 export interface SecretValues {
-  /** Returns the value of a secret. With `reader`, only if it holds secret:read on the secret. */
+  /** Returns the value of a secret. If `reader` is given, it must hold secret:read on the secret. */
   secretValue(tenantId: string, name: string, reader?: Holder): Promise<string | undefined>
   /** Replaces the values of all the tenant's secrets in a text. */
   maskSecrets(tenantId: string, text: string): Promise<string>
-  /** Returns a function that replaces the values of all the tenant's secrets, for several texts. */
+  /** Returns a function that replaces the values of all the tenant's secrets. It is for masking several texts. */
   maskOf(tenantId: string): Promise<(text: string) => string>
 }
 
@@ -47,7 +47,10 @@ export function createSecretValues({ db, bus, secrets }: Pick<Kit, 'db' | 'bus' 
   }
 }
 
-/** Returns a function that replaces the values: as they are, inside JSON, and inside URLs. Longer values come first, because they may contain others. */
+/**
+ * Returns a function that masks the values in a text: as they are, inside JSON, and inside URLs. Longer values are replaced first, because
+ * they may contain shorter ones.
+ */
 export function createMask(values: string[]): (text: string) => string {
   const forms = values.flatMap((value) => [
     value,

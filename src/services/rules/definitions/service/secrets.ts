@@ -1,4 +1,4 @@
-/** Secrets: sealed texts that scripts can read and people cannot (document 5, 5.17). */
+/** Secrets: sealed texts that scripts can read and users cannot (document 5, 5.17). */
 import type { Ctx } from '../../../../kernel/contract.ts'
 import { isUniqueViolation } from '../../../../kernel/db.ts'
 import { InvalidRequest } from '../../../../kernel/errors.ts'
@@ -18,7 +18,7 @@ export const secretKind: library.Kind = {
   isCached: true,
 }
 
-/** Maximum number of secrets of a tenant, because nodes keep all of them in memory to mask them. */
+/** Maximum number of secrets of a tenant. It is limited, because nodes keep all of them in memory to mask them. */
 const secretsMax = 1000
 
 export interface SecretFields {

@@ -18,8 +18,8 @@ export interface SelectionColumns {
 }
 
 /**
- * Checks that exactly one field of the selection is given, and that the caller may read what it names (document 5,
- * 5.8). Names in `known` are accepted without a check: a trigger may name endpoints that were deleted.
+ * Checks that exactly one field of the selection is given, and that the caller may read the objects that it names (document 5, 5.8). Names
+ * in `known` are accepted without a check, because a trigger may name endpoints that were deleted since.
  */
 export async function checkSelection(
   deps: Deps,

@@ -1,4 +1,4 @@
-/** Snippets: texts of scripts for people. Scripts do not see them (document 5, 5.17). */
+/** Snippets: script texts that users store for reuse. Scripts cannot access them (document 5, 5.17). */
 import type { Ctx } from '../../../../kernel/contract.ts'
 import { checkIfMatch } from '../../../../kernel/etag.ts'
 import { NoSnippet } from '../../errors.ts'

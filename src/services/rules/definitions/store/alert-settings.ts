@@ -1,4 +1,4 @@
-/** SQL of alert settings, beside what all objects have in common. */
+/** SQL that only alert settings need. library.ts has the SQL that all objects share. */
 import type { Sql } from '../../../../kernel/db.ts'
 
 export async function setParts(

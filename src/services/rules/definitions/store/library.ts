@@ -26,7 +26,7 @@ export interface StatisticsRow {
 export interface RowKey {
   tenantId: string
   id: string
-  /** Only actions and triggers have types. */
+  /** The type; only actions and triggers have one. */
   type?: string | undefined
 }
 

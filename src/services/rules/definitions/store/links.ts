@@ -7,7 +7,7 @@ export interface LinkedItem {
   name: string
 }
 
-/** A named trigger or action, to be attached. */
+/** A trigger or action that a request names and that is to be attached. */
 export interface Attachable {
   id: string
   alertSettingId: string | null
@@ -57,7 +57,7 @@ export async function deleteTriggerLinks(sql: Sql, { ruleId }: OfRule, triggerId
   await sql`delete from rules.rule_triggers where rule_id = ${ruleId} and trigger_id = any(${triggerIds}::uuid[])`
 }
 
-/** Appends links behind those that the rule has. */
+/** Appends links after the existing links of the rule. */
 export async function appendTriggerLinks(sql: Sql, { tenantId, ruleId }: OfRule, triggerIds: string[]): Promise<void> {
   await sql`
     insert into rules.rule_triggers (rule_id, trigger_id, tenant_id, position)
@@ -76,7 +76,7 @@ export async function deleteActionLinks(
     where rule_id = ${ruleId} and is_positive = ${isPositive} and action_id = any(${actionIds}::uuid[])`
 }
 
-/** Appends links behind those that the rule has. */
+/** Appends links after the existing links of the rule. */
 export async function appendActionLinks(
   sql: Sql,
   { tenantId, ruleId, isPositive }: OfRule & { isPositive: boolean },

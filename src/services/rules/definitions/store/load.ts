@@ -11,7 +11,7 @@ export interface LinkedRule extends RuleDefinition {
 }
 
 export interface Definitions {
-  /** The definitions are at least as new as this revision of the tenant. */
+  /** A revision of the tenant. The definitions are at least as new as it. */
   revision: number
   rules: LinkedRule[]
   actions: ActionDefinition[]
@@ -20,14 +20,14 @@ export interface Definitions {
 
 /** Reads all definitions of a tenant. */
 export async function loadDefinitions(sql: Sql, tenantId: string): Promise<Definitions> {
-  // The revision is read first: after a change between the two reads, the definitions are newer than the revision, and are read again.
+  // The revision is read first. If a change happens between the two reads, the definitions are newer than the revision and are read again.
   const revision = await findRevision(sql, tenantId)
   return { revision, ...(await findDefinitions(sql, tenantId, undefined)) }
 }
 
 /**
- * Reads the definitions that changed after a revision; `gone` has the ids of deleted ones. Undefined: too many revisions have passed, read
- * all definitions.
+ * Reads the definitions that changed after a revision. `gone` contains the ids of deleted ones. Returns undefined if too many revisions
+ * have passed; then all definitions must be read.
  */
 export async function loadChanges(
   sql: Sql,

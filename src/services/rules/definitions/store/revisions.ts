@@ -1,4 +1,4 @@
-/** SQL of revisions: which definitions of a tenant have changed. */
+/** SQL of revisions, which record which definitions of a tenant have changed. */
 import type { Sql } from '../../../../kernel/db.ts'
 
 /** Increases the revision of a tenant and stores the ids that changed with it. */
@@ -22,8 +22,8 @@ export async function findRevision(sql: Sql, tenantId: string): Promise<number> 
 }
 
 /**
- * Finds the tenants whose definitions changed in transactions that were not complete at `since`, and the value for the next call. Without
- * `since` only that value is read.
+ * Finds the tenants whose definitions changed in transactions that were not complete at `since`. Also returns the value of `since` for the
+ * next call. Without `since`, only that value is read.
  */
 export async function findChangedTenants(
   sql: Sql,
@@ -36,13 +36,13 @@ export async function findChangedTenants(
   return row!
 }
 
-/** Returns the ids that changed after a revision and up to another; undefined if some of these revisions are no longer stored. */
+/** Returns the ids that changed after one revision, up to another. Returns undefined if some of these revisions are no longer stored. */
 export async function findChangedIds(
   sql: Sql,
   tenantId: string,
   { after, until }: { after: number; until: number },
 ): Promise<string[] | undefined> {
-  // The revisions of a tenant start again if it is deleted or the database is restored.
+  // The revisions of a tenant start again from 1 if the tenant is deleted or the database is restored.
   if (until < after) return undefined
   const rows = await sql<{ ids: string[] }[]>`
     select ids from rules.changes where tenant_id = ${tenantId}

@@ -4,7 +4,7 @@ import type { Window } from '../../../../kernel/paging.ts'
 
 export interface VersionRow {
   version: number
-  /** name, description, expression, state and uiMetadata, as they were written. */
+  /** The fields name, description, expression, state and uiMetadata of this version. */
   fields: Record<string, unknown>
   updatedAt: Date
   updatedBy: string
@@ -12,7 +12,7 @@ export interface VersionRow {
 
 export const versionsKept = 100
 
-/** Stores a version of a rule, and deletes the one that is now too old. */
+/** Stores a version of a rule, and deletes the version that is now too old. */
 export async function insertVersion(
   sql: Sql,
   { tenantId, ruleId, fields, ...row }: VersionRow & { tenantId: string; ruleId: string },

@@ -1,10 +1,10 @@
-/** SQL of secrets, beside what all objects have in common. */
+/** SQL that only secrets need. library.ts has the SQL that all objects share. */
 import type { Sql } from '../../../../kernel/db.ts'
 
 export interface SealedSecret {
   id: string
   name: string
-  /** Sealed. */
+  /** The sealed value. */
   value: string
 }
 

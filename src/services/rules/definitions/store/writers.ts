@@ -1,4 +1,4 @@
-/** SQL of the callers that last wrote scripts. */
+/** SQL for the writer of a script, which is the caller that last wrote it. */
 import type { Sql } from '../../../../kernel/db.ts'
 
 /** Sets the writer. Returns false if it is the same as before. */

@@ -5,14 +5,17 @@ import type { EndpointRef } from '../../../register/contract.ts'
 export interface HostAccess {
   tenantId: string
   endpoint: EndpointRef | undefined
-  /** Returns the caller of requests to the platform: the writer of the script with present permissions, or the caller of an evaluation. */
+  /**
+   * Returns the caller of the script's requests to the platform: the writer of the script with its current permissions, or the caller of an
+   * evaluation.
+   */
   caller(): Promise<Caller | undefined>
   /** False in evaluations and test runs. */
   hasSecrets: boolean
   /** True in a test run: only GET requests to the platform are sent. */
   isTry: boolean
-  /** The run that requests to the platform belong to. */
+  /** The run to which the script's requests to the platform belong. */
   cause: string
-  /** In an evaluation: endpoints that the body gives as children. The script sees those that the caller may read. */
+  /** In an evaluation: endpoints that the request body lists as children. The script gets those that the caller may read. */
   children?: string[] | undefined
 }

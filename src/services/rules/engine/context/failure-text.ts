@@ -13,14 +13,14 @@ interface RunKind {
 
 const missingMember = /cannot read propert(?:y|ies) '?([\w$]+)'? of undefined|([\w$]+) is undefined|not a function/
 
-/** Returns the reason of a failure: "line 3, column 14: ctx.endpoint is absent in a run without endpoint". */
+/** Returns the reason of a failure, such as "line 3, column 14: ctx.endpoint is absent in a run without endpoint". */
 export function reasonOf(failure: Failure, script: string, kind: RunKind): string {
   const absent =
     failure.reason === 'ERROR' && missingMember.test(failure.message) ? absentMember(failure, script, kind) : undefined
   return failureText(absent === undefined ? failure : { ...failure, message: absent })
 }
 
-/** Returns why a member of `ctx` that the failing line uses is absent. */
+/** If the failing line uses a member of `ctx` that is absent in this run, returns why it is absent. */
 function absentMember({ line }: Failure, script: string, kind: RunKind): string | undefined {
   const text = line === undefined ? script : (script.split(/\r\n|[\n\r\u2028\u2029]/)[line - 1] ?? '')
   const run = kind.isEvaluation ? 'an evaluation' : 'a run'

@@ -1,4 +1,6 @@
-/** Answers the calls that scripts make: reads of endpoints, HTTP requests, secrets. Every argument comes from a script. */
+/**
+ * Answers the calls of scripts: reads of endpoints, HTTP requests, secrets. Every argument comes from a script and is therefore untrusted.
+ */
 
 import type { Caller } from '../../../../kernel/contract.ts'
 import { isDatabaseUnavailable } from '../../../../kernel/db.ts'
@@ -17,29 +19,32 @@ export interface HostDeps {
   timeSeries: Pick<TimeSeries, 'lastPoints' | 'pointsBetween' | 'timeOf'>
   configuration: Pick<Configuration, 'effective'>
   http: HttpClient
-  /** Returns the value of a secret that the reader may read; undefined if there is none of this name. */
+  /** Returns the value of a secret that the reader may read. Returns undefined if there is no secret of this name. */
   secretValue(tenantId: string, name: string, reader: Caller): Promise<string | undefined>
 }
 
 export interface Host {
   call: HostCall
-  /** True after the script has read a secret, whose value is masked in everything that people see. */
+  /** True if the script has read a secret. Its value is then masked in all texts that people read. */
   hasReadSecrets(): boolean
-  /** True after a call failed because of the platform, not of the script. */
+  /** True if a call failed because of the platform and not because of the script. */
   hasFailed(): boolean
 }
 
-/** The error of a call that could not reach the database; the run is repeated. */
+/** The error of a call that could not reach the database. The run is repeated. */
 const unavailable = 'the platform is not available'
 
 export function createHost(deps: HostDeps, access: HostAccess): Host {
-  /** The endpoints that the script has seen; it cannot read others. */
+  /** The endpoints that the script got from the platform. It cannot read others. */
   const seen = new Map<string, EndpointRef>()
   if (access.endpoint) seen.set(access.endpoint.endpointId, access.endpoint)
   let hasReadSecrets = false
   let hasFailed = false
 
-  /** Leaves out endpoints of other tenants; in evaluations and test runs, whose script is the caller's, also those that the caller may not read. */
+  /**
+   * Returns the endpoints without those of other tenants. In evaluations and test runs, the script belongs to the caller, so endpoints that
+   * the caller may not read are also left out.
+   */
   async function show(endpoints: EndpointRef[]): Promise<EndpointInput[]> {
     const isOfCaller = access.isTry || access.children !== undefined
     const caller = isOfCaller ? await access.caller() : undefined

@@ -1,4 +1,4 @@
-/** Sends the HTTP requests of scripts: to public addresses, or to this platform with the permissions of the script's writer. */
+/** Sends the HTTP requests of scripts. They go to public addresses, or to this platform with the permissions of the script's writer. */
 import { withCause } from '../../../../kernel/cause.ts'
 import type { Caller } from '../../../../kernel/contract.ts'
 import type { Kit } from '../../../../kernel/define-service.ts'
@@ -24,11 +24,11 @@ export interface ScriptResponse {
   error?: string
 }
 
-/** Does not throw if a request fails; the response then has `error`. */
+/** Sends a request. It does not throw if the request fails; the response then has `error`. */
 export type HttpClient = (request: ScriptRequest, access: HostAccess, signal: AbortSignal) => Promise<ScriptResponse>
 
 const urlLength = 8192
-/** Headers that the connection needs, and those by which a script could act for another caller. */
+/** Matches headers that the connection needs, and headers with which a script could act for another caller. */
 const refusedHeader =
   /^(?:host|content-length|connection|keep-alive|transfer-encoding|te|trailer|upgrade|expect|proxy-.*|x-forwarded-.*)$/i
 const ownHeader = /^(?:authorization|x-identity-api-key|x-iamcore-api-key|cookie)$/i
@@ -130,7 +130,10 @@ export function createHttpClient({ internalCalls, platform }: Pick<Kit, 'interna
   }
 }
 
-/** Limits an administrator of the platform to its own tenant: scripts reach no other one (document 5, 5.14). */
+/**
+ * Returns an administrator of the platform with permissions on its own tenant only, because scripts must not reach other tenants (document
+ * 5, 5.14).
+ */
 function withinTenant(caller: Caller): Caller {
   if (!caller.permissions.some(({ resource }) => resource === platformSystem)) return caller
   const permissions = caller.permissions.map((permission) =>

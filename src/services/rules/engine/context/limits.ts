@@ -10,10 +10,10 @@ export const pointsMax = 10_000
 /** Maximum depth of a chain, and maximum number of its runs. */
 export const chainDepth = 10
 export const chainRuns = 200
-/** Time for the actions of a rule that was executed on demand, after the rule has ended. */
+/** When a rule is executed on demand: the time for its actions after the rule has ended. */
 export const actionsWaitMs = 5000
 
-/** One object for all runs, because the sandbox sends equal objects only once. */
+/** All runs use this one object, because the sandbox sends equal objects only once. */
 export const scriptLimits: Partial<Limits> = {
   calls: { http: httpCalls, read: endpointReads, secret: secretReads },
   // A page of 10,000 points is larger than the default limit.
@@ -23,7 +23,7 @@ export const scriptLimits: Partial<Limits> = {
 const seconds = (ms: number) => `${ms / 1000} seconds`
 const mebibytes = (bytes: number) => `${bytes / 1024 / 1024} MiB`
 
-/** The limits in words, for the documentation. */
+/** The limits as texts, for the documentation. */
 export const limitsInWords: [limit: string, value: string, beyond: string][] = [
   ['Length of a script', `${scriptLength} characters`, 'the rule or action is refused with 400'],
   ['Time, including calls', seconds(defaultLimits.timeMs), 'the run fails with stage TIMEOUT'],

@@ -1,4 +1,4 @@
-/** Every member of `ctx` in words. docs/reference/rules-context.md is generated from it, and a test compares it with a real context. */
+/** Describes every member of `ctx`. docs/reference/rules-context.md is generated from it, and a test compares it with a real context. */
 import { pointsMax } from './limits.ts'
 
 export interface Member {

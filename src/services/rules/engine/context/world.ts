@@ -1,14 +1,14 @@
-/** Builds `ctx` inside the sandbox. The text of `createWorld` is compiled there, so it can use nothing from outside. */
+/** Builds `ctx` inside the sandbox. The source text of `createWorld` is compiled there, so the function can use nothing from outside. */
 
 export interface EndpointInput {
   endpointId: string
   appName?: string | undefined
   appVersionName?: string | undefined
-  /** In an evaluation: metadata that the body gives, so that it is not read. */
+  /** In an evaluation: metadata in the request body, which is used instead of the stored metadata. */
   metadata?: unknown
 }
 
-/** The JSON that a context is built from: its own members, and those of a body. */
+/** The JSON from which a context is built: its own members, and those of a request body. */
 export interface ContextInput {
   tenantId: string
   endpoint?: EndpointInput | undefined
@@ -25,7 +25,7 @@ interface Base64 {
   decode(value: unknown): string
 }
 
-/** Base64 of texts in UTF-8; QuickJS has no functions for either. */
+/** Implements base64 of texts in UTF-8, because QuickJS has no functions for it. */
 function createBase64(): Base64 {
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
   const bytesOf = (text: string) => {
@@ -74,8 +74,8 @@ function createBase64(): Base64 {
 }
 
 /**
- * Prepares everything that all contexts share once for the memory image, because building it for each run would take as long as a short
- * script. Scripts may change it, but every run starts from the image again.
+ * Prepares everything that all contexts share. This happens once, for the memory image, because it takes as long as a short script. Scripts
+ * may change these objects, but every run starts from the image again.
  */
 function createWorld(base64: Base64) {
   let host: Call
@@ -143,5 +143,5 @@ function createWorld(base64: Base64) {
   }
 }
 
-/** The world of rules, for the sandbox. */
+/** The source text of the world for the sandbox. */
 export const ruleWorld = `(${createWorld})((${createBase64})())`

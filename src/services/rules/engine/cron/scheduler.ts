@@ -1,4 +1,4 @@
-/** Fires schedules: every node knows all ticks, and the one that inserts a tick first runs it. */
+/** Fires schedules. Every node computes all ticks; the node that first inserts a tick into the database runs it. */
 import type { Sql } from '../../../../kernel/db.ts'
 import type { Kit } from '../../../../kernel/define-service.ts'
 import type { Register } from '../../../register/contract.ts'
@@ -28,7 +28,7 @@ export interface Tick {
   plannedAt: Date
 }
 
-/** A tick that was missed by more than this time is skipped. */
+/** If a tick is late by more than this time, it is skipped. */
 const lateMs = 30_000
 const timerMaxMs = 3_600_000
 const ticksPerBatch = 500
@@ -113,7 +113,7 @@ export function createScheduler(
   }
 }
 
-/** Stores the events of a tick: one without endpoint, or one for each endpoint that the trigger covers. */
+/** Stores the events of a tick. There is one event without an endpoint, or one event for each endpoint that the trigger covers. */
 async function storeTick(
   sql: Sql,
   { register, recorder }: { register: Pick<Register, 'relation'>; recorder: Recorder },

@@ -39,7 +39,7 @@ const cases: [expression: string, zone: string, after: string, expected: string[
   ['30 2 * * *', 'Europe/Berlin', '2026-10-24T12:00:00Z', ['2026-10-25T00:30:00Z', '2026-10-26T01:30:00Z']],
   ['0 * * * *', 'Europe/Berlin', '2026-10-24T23:00:00Z', ['2026-10-25T00:00:00Z', '2026-10-25T02:00:00Z']],
   ['0 12 * * *', 'Asia/Kolkata', '2026-01-01T00:00:00Z', ['2026-01-01T06:30:00Z']],
-  // Daylight saving time shifts clocks on Lord Howe Island by half an hour.
+  // On Lord Howe Island, daylight saving time shifts clocks by half an hour.
   ['45 1 * * *', 'Australia/Lord_Howe', '2026-04-03T20:00:00Z', ['2026-04-04T14:45:00Z', '2026-04-05T15:15:00Z']],
 ]
 for (const [expression, zone, after, expected] of cases)
@@ -64,7 +64,7 @@ const zoneNames = [
 
 const hourMs = 3_600_000
 
-/** Returns all ticks in a span, by trying every minute or second: each local time that matches, at its first occurrence. */
+/** Returns all ticks in a period by trying every minute or second. A tick is the first occurrence of a local time that matches. */
 function reference(expression: string, zone: string, from: number, to: number, stepMs: number): number[] {
   const fields = expression.split(' ')
   const withSeconds = fields.length === 6 ? fields : ['0', ...fields]
@@ -85,11 +85,11 @@ function reference(expression: string, zone: string, from: number, to: number, s
   }
   const seen = new Set<number>()
   const found = new Set<number>()
-  // The search begins a day before the span, so that local times that occurred before the span count as seen.
+  // The search begins a day before the period, so that local times that occurred before the period are known.
   let before = localOf(from - 24 * hourMs - stepMs)
   for (let time = from - 24 * hourMs; time < to; time += stepMs) {
     const local = localOf(time)
-    // Schedules for skipped local times run now.
+    // Schedules for local times that were skipped run at this time.
     for (let skipped = before + stepMs; skipped < local; skipped += stepMs)
       if (!seen.has(skipped) && matches(withSeconds, new Date(skipped))) found.add(time)
     if (!seen.has(local) && matches(withSeconds, new Date(local))) found.add(time)
@@ -138,7 +138,7 @@ const field = (from: number, to: number) => {
   )
 }
 
-/** Prefers times near changes to and from daylight saving time: the weeks of March, April, October and November. */
+/** Generates times that are often near changes to and from daylight saving time: in March, April, October and November. */
 const days = fc
   .tuple(fc.integer({ min: 2000, max: 2040 }), fc.constantFrom(0, 1, 2, 3, 8, 9, 10), fc.integer({ min: 1, max: 28 }))
   .map(([year, month, day]) => Date.UTC(year, month, day))

@@ -1,11 +1,11 @@
-/** Times of cron expressions (document 5, 5.9): the next tick after a time, in a time zone with daylight saving time. */
+/** Computes the times of cron expressions (document 5, 5.9): the next tick after a time, in a time zone with daylight saving time. */
 import type { CronExpression } from '../../cron-expression.ts'
 
 const dayMs = 86_400_000
-/** Length of the search. Rare combinations, such as 29 February on a Monday, occur within 41 years or never. */
+/** Number of months that are searched. Even rare combinations, such as 29 February on a Monday, occur within 41 years or never. */
 const searchMonths = 41 * 12
 
-/** Local times as milliseconds, as if they were in UTC. */
+/** A local time in milliseconds, encoded as if it were in UTC. */
 type Local = number
 
 export interface TimeZone {
@@ -48,8 +48,8 @@ function createTimeZone(name: string): TimeZone {
 }
 
 /**
- * Returns the instant of a local time. A local time that occurs twice means the first of the two; one that is skipped when clocks
- * go forward means the first instant after the change.
+ * Returns the instant of a local time. If the local time occurs twice, it is the first instant. If the local time is skipped because clocks
+ * go forward, it is the first instant after the change.
  */
 function instantOf(local: Local, zone: TimeZone): number {
   const [before, after] = [zone.offsetAt(local - dayMs), zone.offsetAt(local + dayMs)]
@@ -81,7 +81,7 @@ export function nextTick(cron: CronExpression, zone: TimeZone, after: number): n
   return undefined
 }
 
-/** Yields the local times of an expression from a time on. */
+/** Yields the local times that match an expression, starting at a time. */
 function* localTimes(cron: CronExpression, start: Local): Generator<Local> {
   for (const day of daysFrom(cron, Math.floor(start / dayMs) * dayMs))
     for (const hour of cron.hours) {
@@ -95,7 +95,7 @@ function* localTimes(cron: CronExpression, start: Local): Generator<Local> {
     }
 }
 
-/** Yields the days of an expression; months that it leaves out are not searched. */
+/** Yields the days that match an expression. Months that the expression excludes are not searched. */
 function* daysFrom(cron: CronExpression, first: Local): Generator<Local> {
   let day = first
   for (let months = 0; months < searchMonths; months++) {

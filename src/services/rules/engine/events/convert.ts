@@ -1,4 +1,4 @@
-/** Turns events of other services into events of rules. */
+/** Converts events of other services to events of rules. */
 
 import type { EventType } from '../../../../kernel/bus.ts'
 import type { CommandDispatched, CommandResultReceived } from '../../../commands/events.ts'
@@ -17,7 +17,7 @@ export interface TenantEvents {
 
 const withCause = (cause: string | undefined) => (cause === undefined ? {} : { cause })
 
-/** Texts in JSON become plain text for scripts, other values JSON (document 5, 5.2). */
+/** Converts a JSON value for scripts: a JSON text becomes plain text, any other value stays JSON (document 5, 5.2). */
 function plainText(json: string): string {
   if (!json.startsWith('"')) return json
   return JSON.parse(json) as string
@@ -42,7 +42,7 @@ export function metadataEvent(update: PayloadOf<typeof MetadataUpdated>, eventId
   }
 }
 
-/** Creates one event for each message; parts of a long message are joined. */
+/** Creates one event for each message. The parts of a long message are joined. */
 export function sampleEvents(received: PayloadOf<typeof SamplesReceived>[]): TenantEvents[] {
   const byMessage = new Map<string, RuleEvent & { payload: { dataSamples: unknown[] } }>()
   const byTenant = new Map<string, RuleEvent[]>()
@@ -70,7 +70,7 @@ export function sampleEvents(received: PayloadOf<typeof SamplesReceived>[]): Ten
   return Array.from(byTenant, ([tenantId, events]) => ({ tenantId, events }))
 }
 
-/** Creates one event for each endpoint and message, with the points of each series by time. */
+/** Creates one event for each endpoint and message. It contains the points of each series, ordered by time. */
 export function pointEvents(stored: PayloadOf<typeof PointsStored>[], newId: () => string): TenantEvents[] {
   const byMessage = new Map<string, RuleEvent & { payload: SeriesPayload }>()
   const byTenant = new Map<string, RuleEvent[]>()
@@ -90,7 +90,7 @@ export function pointEvents(stored: PayloadOf<typeof PointsStored>[], newId: () 
       if (!event) {
         event = {
           type: 'endpoint-time-series-updated',
-          // Points and samples of one message are different events.
+          // The points and the samples of one message are separate events.
           eventId: messageId ?? newId(),
           at: Date.parse(ingestionTimestamp),
           endpoint: { endpointId, applicationName, versionName },

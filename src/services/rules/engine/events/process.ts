@@ -1,4 +1,4 @@
-/** Runs an event for all rules that it matches, each to an end: done, failed with a trace, or dead letter. */
+/** Runs an event for all rules that it matches. Each run has an end: it is done, it failed with a trace, or it became a dead letter. */
 import { sleep } from '../../../../kernel/clock.ts'
 import type { Kit } from '../../../../kernel/define-service.ts'
 import { ProcessStopping } from '../../../../kernel/errors.ts'
@@ -27,16 +27,16 @@ export interface ProcessDeps {
 }
 
 export interface Processor {
-  /** Runs an event. The results resolve when the traces of its runs are in the ledger. */
+  /** Runs an event. The returned promises resolve when the traces of its runs are in the ledger. */
   run(row: StoredRow, event: RuleEvent): Promise<Promise<void>[]>
-  /** Fails the events of a row with a trace that says why. */
+  /** Ends the events of a row as failed, with a trace that contains the reason. */
   reject(row: StoredRow, reason: string): Promise<void>
 }
 
-/** Maximum number of attempts if the platform itself fails, and of takeovers if nodes die. After that, the event is a dead letter. */
+/** Maximum number of attempts if the platform itself fails, and of takeovers if nodes die. After that, the event becomes a dead letter. */
 const triesMax = 5
 const pauseMs = [100, 500, 2000, 5000]
-/** Maximum length of the JSON of an event that is kept with its traces. */
+/** Maximum length of the event JSON that is stored with its traces. */
 const eventLength = 65_536
 
 export function createProcessor(deps: ProcessDeps): Processor {
@@ -111,7 +111,7 @@ async function endpointOf(
   })
 }
 
-/** Repeats a read while the database is not available. */
+/** Retries a read while the database is not available. */
 async function retried<T>(read: () => Promise<T>): Promise<T> {
   for (let attempt = 0; ; attempt++)
     try {
@@ -122,7 +122,7 @@ async function retried<T>(read: () => Promise<T>): Promise<T> {
     }
 }
 
-/** Returns each rule that the event starts once, with the first of its triggers that match. */
+/** Returns the rules that the event starts, each with the first of its triggers that match. */
 function matchesOf(
   library: Library,
   tenantId: string,
@@ -150,7 +150,10 @@ export const triggerMembers = (trigger: TriggerDefinition, payload: unknown, ver
   [payloadKeys[trigger.type]]: payload,
 })
 
-/** Ids of runs include the event's type and endpoint, because samples and points of one message share an event id, and so do all endpoints of a tick. */
+/**
+ * Returns the ids of a run. They are derived from the event's type and endpoint too: samples and points of one message share an event id,
+ * and so do all endpoints of a tick.
+ */
 export const idsOfEvent = ({ type, eventId, at, endpoint }: RuleEvent, ruleId: string) =>
   idsOfRun(at, `${type} ${eventId} ${endpoint?.endpointId ?? ''}`, ruleId)
 
@@ -184,7 +187,7 @@ function runOf(
   }
 }
 
-/** Returns whether a node that died has run this already and written its trace. */
+/** Returns whether a dead node has already completed this run and written its trace. */
 const hasRun = async ({ kit }: ProcessDeps, { traceId, id }: RuleRun) =>
   (await findExisting(kit.db.sql, [{ traceId, id }])).size > 0
 
@@ -200,8 +203,7 @@ async function runToEnd(
     try {
       const result = await deps.run(attempt === 1 ? run : { ...run, storedEvent: 'again' })
       counters.ended(result.isSuccess ? 'done' : 'failed')
-      // The row of the event ends after this write, in the same order. If the node crashes in between, rules that
-      // have a trace do not run again.
+      // The row of the event is ended after this write. If the node crashes in between, rules that have a trace do not run again.
       written.push(writeWhenSettled(ledger, result))
       return
     } catch (error) {

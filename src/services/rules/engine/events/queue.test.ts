@@ -1,4 +1,4 @@
-/** The limits of events that wait, in memory and in the database, and the order of events that wait for other nodes. */
+/** Tests the limits of waiting events, in memory and in the database, and the order of events that wait for other nodes. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eventually } from '../../../../../test/harness/eventually.ts'

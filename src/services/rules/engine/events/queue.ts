@@ -1,6 +1,6 @@
 /**
- * Runs the stored events of this node: in order for each endpoint, in parallel for different ones, with a limit for each tenant. Events
- * that do not fit into memory stay in the database until there is room.
+ * Runs the stored events of this node. Events of one endpoint run in order, events of different endpoints in parallel, with a limit for
+ * each tenant. Events that do not fit into memory stay in the database until there is room.
  */
 
 import { sleep } from '../../../../kernel/clock.ts'
@@ -14,19 +14,19 @@ import { bucketOf, type RuleEvent } from './rule-event.ts'
 
 export interface QueueOptions {
   kit: Pick<Kit, 'db' | 'log'> & { members: Pick<Kit['members'], 'nodeId' | 'isAlone'> }
-  /** Runs an event for its rules. It rejects only if the process stops. The row ends after its results have resolved, too. */
+  /** Runs an event for its rules. Rejects only if the process stops. The row can end when the returned promises have resolved, too. */
   run(row: StoredRow, event: RuleEvent): Promise<Promise<void>[]>
-  /** Called when all events of a row have ended; resolves when this is durable. */
+  /** Called when all events of a row have ended. Resolves when the end is stored durably. */
   ended(row: StoredRow): Promise<void>
-  /** Fails the events of a row without running them, because too many wait. */
+  /** Ends the events of a row as failed without running them, because too many events wait. */
   reject(row: StoredRow): Promise<void>
   limits?: QueueLimits
 }
 
 export interface QueueLimits {
-  /** Events of a tenant that wait on this node, in memory and in the database. Further ones fail. */
+  /** Maximum number of a tenant's events that wait on this node, in memory and in the database. Further events fail. */
   waiting: number
-  /** Bytes of a tenant's events in memory. */
+  /** Maximum size of a tenant's events in memory, in bytes. */
   bytes: number
 }
 
@@ -51,7 +51,7 @@ const settleMs = 2000
 interface Item {
   row: Held
   event: RuleEvent
-  /** False while an earlier event of the endpoint runs at another node. */
+  /** False while an earlier event of the endpoint runs on another node. */
   isOpen: boolean
 }
 
@@ -63,7 +63,7 @@ interface Lane {
 
 interface Held {
   row: StoredRow
-  /** Events that have not ended. */
+  /** Number of events that have not ended. */
   left: number
 }
 
@@ -72,7 +72,9 @@ interface Tenant {
   lanes: Dictionary<Lane>
   /** Lanes whose first event could run. */
   ready: Lane[]
-  /** Events whose endpoint may have earlier events at other nodes: not checked yet, and found blocked by the last check. */
+  /**
+   * Events whose endpoint may have earlier events on other nodes. `unchecked` are not checked yet; `blocked` had to wait at the last check.
+   */
   unchecked: Item[]
   blocked: Item[]
   isChecking: boolean
@@ -84,7 +86,7 @@ interface Tenant {
   hasMore: boolean
   isLoading: boolean
   waiting: number
-  /** Events of this node that are in the database only. */
+  /** Number of this node's events that are only in the database. */
   unloaded: number
 }
 
@@ -113,7 +115,7 @@ export function createQueue(options: QueueOptions): Queue {
     async stop() {
       state.isStopped = true
       await Promise.all(running)
-      // Deliveries settle after a fraction of a second, unless the database is away; then their events run again.
+      // Deliveries settle within a fraction of a second, unless the database is unreachable. In that case their events run again.
       if (written.size > 0) await Promise.race([Promise.all(written), sleep(settleMs)])
       await Promise.all(writes)
     },
@@ -156,7 +158,7 @@ function tenantOf({ tenants }: State, id: string): Tenant {
   return tenant
 }
 
-/** Takes a row into memory, unless there is no room; then it is read again later. */
+/** Adds a row to memory. If there is no room, the row is read from the database later. */
 function addRow(state: State, row: StoredRow) {
   const tenant = tenantOf(state, row.tenantId)
   if (state.isStopped || tenant.held.has(row.id)) return
@@ -188,7 +190,7 @@ function keepInMemory(state: State, tenant: Tenant, row: StoredRow) {
 
 const laneKeyOf = ({ endpoint, triggerId = '' }: RuleEvent) => endpoint?.endpointId ?? `trigger ${triggerId}`
 
-/** Inserts an event by the order of rows: one that was taken over comes before later ones of this node. */
+/** Inserts an event in the order of rows, so that an event that was taken over comes before later events of this node. */
 function insertItem(tenant: Tenant, item: Item) {
   const key = laneKeyOf(item.event)
   let lane = tenant.lanes.get(key)
@@ -204,8 +206,8 @@ function insertItem(tenant: Tenant, item: Item) {
 }
 
 /**
- * Opens the events whose endpoints have no earlier events at other nodes, and checks the blocked ones again after a pause. One statement
- * checks all events that wait: if each of them asked for itself, a thousand would keep the database busy with their questions.
+ * Opens the events whose endpoints have no earlier events on other nodes. Blocked events are checked again after a pause. One statement
+ * checks all waiting events, because a thousand single checks would keep the database busy.
  */
 async function openGates(state: State, tenant: Tenant) {
   if (tenant.isChecking) return
@@ -257,7 +259,7 @@ function checkAgainLater(state: State, tenant: Tenant, blocked: Set<Item>) {
   }, recheckMs).unref()
 }
 
-/** Starts events of lanes that are ready, up to the limit of the tenant. */
+/** Starts events of lanes that are ready, up to the tenant's limit of running events. */
 function startReadyEvents(state: State, tenant: Tenant) {
   while (tenant.running < runningPerTenant && tenant.ready.length > 0 && !state.isStopped) {
     const lane = tenant.ready.shift()!
@@ -307,7 +309,7 @@ function endRow(state: State, tenant: Tenant, { row }: Held) {
   track(state, tenant, row.id, state.options.ended(row))
 }
 
-/** Remembers a row until its end is durable, so that it is not read from the database again. */
+/** Remembers a row until its end is durable, so that the row is not read from the database again. */
 function track(state: State, tenant: Tenant, id: number, write: Promise<void>) {
   const done = write
     .catch((error) => waitingEventsFailed(state.options.kit.log, { err: error, tenantId: tenant.id }))
@@ -325,7 +327,7 @@ function rejectRow(state: State, tenant: Tenant, row: StoredRow) {
   track(state, tenant, row.id, state.options.reject(row))
 }
 
-/** Reads rows of the tenant from the database when half of the room is free. */
+/** Reads rows of the tenant from the database when half of its memory limit is free. */
 function loadMore(state: State, tenant: Tenant) {
   if (tenant.isLoading || state.isStopped || tenant.bytes > state.limits.bytes / 2) return
   tenant.isLoading = true

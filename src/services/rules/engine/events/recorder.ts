@@ -1,4 +1,4 @@
-/** Stores the events that triggers may match, in the transaction in which other services publish them. */
+/** Stores the events that triggers may match. This happens in the transaction in which other services publish the events. */
 import { currentCause } from '../../../../kernel/cause.ts'
 import type { Sql } from '../../../../kernel/db.ts'
 import type { Kit } from '../../../../kernel/define-service.ts'
@@ -17,7 +17,7 @@ export interface StoredRow {
   id: number
   tenantId: string
   events: RuleEvent[]
-  /** Length of its JSON. */
+  /** Length of the row's JSON. */
   bytes: number
   isTakenOver: boolean
   takeovers: number
@@ -28,7 +28,7 @@ export interface Recorder {
   store(sql: Sql, events: TenantEvents[]): Promise<void>
 }
 
-/** Maximum number of events in a row, so that a node which takes over a row repeats little. */
+/** Maximum number of events in a row. It is limited, so that a node that takes over a row repeats only few events. */
 const eventsPerRow = 200
 
 export function createRecorder(
@@ -38,7 +38,7 @@ export function createRecorder(
 ): Recorder {
   const { db, bus, members, now, newId } = kit
 
-  /** The statement is not awaited: it is sent with the next one or COMMIT, which fails if it fails. */
+  /** Inserts the rows. The statement is not awaited. It is sent with the next statement or COMMIT, which fails if the insert fails. */
   async function store(sql: Sql, events: TenantEvents[]) {
     const rows = events.flatMap(({ tenantId, events }) => split(events).map((part) => ({ tenantId, events: part })))
     if (rows.length === 0) return
@@ -65,7 +65,7 @@ export function createRecorder(
   }
 
   const wants = (type: TriggerType) => (origin: Parameters<Library['wants']>[1]) => library.wants(type, origin)
-  /** Leaves out the messages of a batch that no trigger can match. */
+  /** Removes the messages of a batch that no trigger can match. */
   const eventsWithTriggers = (events: TenantEvents[]) =>
     events
       .map(({ tenantId, events }) => ({

@@ -4,11 +4,11 @@ import type { TriggerType } from '../../model.ts'
 export interface EventEndpoint {
   endpointId: string
   applicationName: string
-  /** Absent for commands: it is read when the event runs. */
+  /** Absent for events of commands; the version is read when the event runs. */
   versionName?: string
 }
 
-/** One message of one endpoint, one tick of a schedule, one event of an alert. It runs once for each rule. */
+/** One message of one endpoint, one tick of a schedule, or one event of an alert. It runs once for each rule. */
 export interface RuleEvent {
   type: TriggerType
   /** Id of the event. It stays the same if the event is stored again, so that its traces have the same ids. */
@@ -16,13 +16,13 @@ export interface RuleEvent {
   /** Milliseconds since 1970. */
   at: number
   endpoint?: EventEndpoint
-  /** The value of the trigger's key in `ctx.trigger`. */
+  /** The payload in `ctx.trigger`, under the key of the trigger type. */
   payload: unknown
   /** The run of a rule that caused the event; see chain.ts. */
   cause?: string
-  /** Runs only for this trigger: schedules. */
+  /** If set, the event runs only for this trigger. Schedules use it. */
   triggerId?: string
-  /** Runs only for this rule: dead letters that are tried again. */
+  /** If set, the event runs only for this rule. Dead letters that are retried use it. */
   ruleId?: string
 }
 
@@ -60,7 +60,7 @@ export interface AlertPayload {
   alert: { alertType: string; severityLevel: string } & Record<string, unknown>
 }
 
-/** Returns a hash of an endpoint's id (FNV-1a), by which nodes find earlier events of the same endpoint. */
+/** Returns a hash of an endpoint's id (FNV-1a). Nodes use it to find earlier events of the same endpoint. */
 export function bucketOf(endpointId: string): number {
   let hash = 0x811c9dc5
   for (let index = 0; index < endpointId.length; index++)

@@ -50,7 +50,7 @@ export interface EvaluationRequest {
   childrenEndpoints?: string[] | undefined
 }
 
-/** Names of `ctx` that a body cannot replace. */
+/** Members of `ctx` that a request body cannot replace. */
 const platformMembers = new Set(['tenantId', 'toolbox', 'trigger', 'endpoint', 'data', 'body'])
 
 export const createExecutions = (deps: EngineDeps): Executions => ({
@@ -58,7 +58,7 @@ export const createExecutions = (deps: EngineDeps): Executions => ({
   evaluate: (ctx, request) => evaluate(deps, ctx, request),
 })
 
-/** Returns the rule as it is now, if the caller may execute it. */
+/** Returns the current version of the rule, if the caller may execute it. */
 export async function requireRule({ kit, library }: EngineDeps, ctx: Ctx, ruleId: string): Promise<LinkedRule> {
   const row = await requireRow<RuleRow>(kit.db.sql, ctx, ruleKind, { id: ruleId, verb: 'execute' })
   const { id, tenantId } = row
@@ -70,7 +70,7 @@ export async function requireRule({ kit, library }: EngineDeps, ctx: Ctx, ruleId
   return rule
 }
 
-/** Returns the endpoint that a body names, if the caller may read it. */
+/** Returns the endpoint that a request body names, if the caller may read it. */
 export async function readableEndpoint(
   { register }: EngineDeps,
   { caller, tenantId }: Ctx,
@@ -109,7 +109,7 @@ async function execute(deps: EngineDeps, ctx: Ctx, ruleId: string, body: unknown
     },
   }).then((ended) => {
     result = ended
-    // The answer does not wait for the traces to be durable.
+    // The response does not wait until the traces are durable.
     void writeWhenSettled(ledger, ended)
     return ended
   })
@@ -121,7 +121,7 @@ async function execute(deps: EngineDeps, ctx: Ctx, ruleId: string, body: unknown
   return { returnedValue: returned ?? '', traces: [...traces, ...ended].map((trace) => viewOf(trace, now)) }
 }
 
-/** Waits until all actions have ended, but not for long. Returns the traces of those that ended in the background. */
+/** Waits for a limited time until all actions have ended. Returns the traces of those that ended in the background. */
 async function waitForActions(running: Promise<RunResult>): Promise<NewTrace[]> {
   const endedLater: NewTrace[] = []
   const all = running.then(({ pending }) =>
@@ -135,7 +135,7 @@ async function waitForActions(running: Promise<RunResult>): Promise<NewTrace[]> 
   return endedLater
 }
 
-/** Resolves with the work, or after a time. */
+/** Resolves when the work is done, or after this time. */
 function withTimeLimit(work: Promise<unknown>, ms: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(resolve, ms)
@@ -147,13 +147,13 @@ function withTimeLimit(work: Promise<unknown>, ms: number): Promise<void> {
   })
 }
 
-/** Returns the members that a body adds to `ctx`. */
+/** Returns the members that a request body adds to `ctx`. */
 function membersOf(body: unknown): Record<string, unknown> | undefined {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return undefined
   return Object.fromEntries(Object.entries(body).filter(([name]) => !platformMembers.has(name)))
 }
 
-/** Returns the view of a trace. One that another writer stores has the present time. */
+/** Returns the view of a trace. If another node will write the trace, its time is the current time. */
 export const viewOf = (trace: NewTrace, now: Date): TraceView => ({
   id: trace.id,
   traceId: trace.traceId,

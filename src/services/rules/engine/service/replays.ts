@@ -1,4 +1,7 @@
-/** Replays rules over recorded messages and returns the messages for which the result would differ from the recorded result. */
+/**
+ * Replays rules over recorded messages. The result contains the messages for which the rule would now return something else than it did
+ * when they arrived.
+ */
 import type { Caller, Ctx } from '../../../../kernel/contract.ts'
 import { invalidField } from '../../../../kernel/errors.ts'
 import { windowOfPage } from '../../../../kernel/paging.ts'
@@ -79,7 +82,7 @@ export function createReplays(deps: Deps): Replays {
   const running = new Set<Promise<void>>()
   let isStopped = false
 
-  /** `caller` is the one of the request; a node that takes over a replay does not know it. */
+  /** Starts a replay. `caller` is the caller of the request; it is absent if this node takes over the replay. */
   function start(row: store.ReplayRow, caller?: Caller) {
     const callerNow = async () =>
       (await deps.callerOf(row.tenantId, { type: row.callerType, id: row.callerId })) ?? caller
@@ -209,7 +212,7 @@ function summaryOf({
   }
 }
 
-/** Runs page by page; each page is stored, so that another node can continue after it. */
+/** Runs the replay page by page. The progress is stored after each page, so that another node can continue. */
 async function replay(
   deps: Deps,
   row: store.ReplayRow,
@@ -235,7 +238,9 @@ async function replay(
   }
 }
 
-/** Replays messages of endpoints that the caller may read: the expression can be the caller's own. */
+/**
+ * Replays a page of messages, for endpoints that the caller may read. This check is needed because the expression can be the caller's own.
+ */
 async function replayPage(
   deps: Deps,
   caller: Caller,
@@ -298,7 +303,7 @@ const eventOf = (message: InboundMessage, samples: unknown[]): RuleEvent => ({
   payload: { dataSamples: samples },
 })
 
-/** Returns the value in a trace that the rule returned. */
+/** Returns the value that the rule returned, as text from a trace. */
 function textOf({
   isFailure,
   reason,

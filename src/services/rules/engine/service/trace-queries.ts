@@ -26,7 +26,7 @@ export interface TraceQueries {
   delete(ctx: Ctx, beforeDate: string | undefined): Promise<void>
 }
 
-/** Beyond this number, the traces that a filter matches are not counted. */
+/** Above this number, the traces that match a filter are not counted. */
 const countMax = 100_000
 
 export const createTraceQueries = (deps: EngineDeps): TraceQueries => ({
@@ -77,7 +77,7 @@ function filterOf(deps: EngineDeps, { caller, tenantId }: Ctx, query: TraceQuery
   }
 }
 
-/** Counts from the sums by day if these suffice, because counting millions of rows takes seconds. */
+/** Counts traces. If possible, it uses the sums by day, because counting millions of rows takes seconds. */
 async function count({ kit }: EngineDeps, filter: store.TraceFilter): Promise<number> {
   const { tenantId, entityId, visible, ...rest } = filter
   const isPlain = visible === 'all' && Object.values(rest).every((value) => value === undefined)

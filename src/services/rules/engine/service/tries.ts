@@ -56,7 +56,7 @@ export const createTry =
     return { returnedValue: returned ?? '', traces: traces.map((trace) => viewOf(trace, at)), effects }
   }
 
-/** Returns the event that a trace has kept, or the given one. */
+/** Returns the event that is stored with a trace, or the given event. */
 async function eventOf(
   deps: EngineDeps,
   ctx: Ctx,
@@ -78,7 +78,10 @@ async function eventOf(
   return { ...event, ...(endpointId !== undefined && { endpointId }) }
 }
 
-/** Returns whether the caller may read the endpoint of an event, or all endpoints: the endpoint may have been unregistered. */
+/**
+ * Returns whether the caller may read the endpoint of an event. If the endpoint is no longer registered, the caller must be allowed to read
+ * all endpoints.
+ */
 async function mayReadEvent(
   deps: EngineDeps,
   ctx: Ctx,

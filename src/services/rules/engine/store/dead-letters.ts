@@ -40,7 +40,7 @@ export async function findDeadLetter(sql: Sql, tenantId: string, id: string): Pr
   return row
 }
 
-/** Returns false if the dead letter does not exist any more. */
+/** Deletes a dead letter. Returns false if it no longer exists. */
 export async function deleteDeadLetter(sql: Sql, tenantId: string, id: string): Promise<boolean> {
   const { count } = await sql`delete from rules.dead_letters where tenant_id = ${tenantId} and id = ${id}`
   return count > 0

@@ -16,7 +16,7 @@ export interface NewEventRow {
   content: string
 }
 
-/** Returns the ids of the rows in their order. */
+/** Inserts rows and returns their ids in order. */
 export async function insertEvents(sql: Sql, nodeId: string, rows: NewEventRow[]): Promise<number[]> {
   const inserted = await sql<{ id: number }[]>`
     insert into rules.events (node_id, tenant_id, buckets, content)
@@ -28,13 +28,13 @@ export async function insertEvents(sql: Sql, nodeId: string, rows: NewEventRow[]
   return inserted.map(({ id }) => id)
 }
 
-/** Sends the statement at once; callers in a transaction need not wait for its answer. */
+/** Sends the statement immediately. Callers in a transaction need not wait for its answer. */
 export const deleteEvents = (sql: Sql, ids: number[]) =>
   sql`delete from rules.events where id = any(${ids}::bigint[])`.execute()
 
 /**
- * Returns for each bucket the id of the first row that runs on another node or was taken over: later rows of the bucket must wait for it.
- * Buckets without such a row are missing.
+ * Returns, for each bucket, the id of the first row that runs on another node or was taken over. Later rows of the bucket must wait for
+ * that row. Buckets without such a row are not in the result.
  */
 export async function findFirstBlockers(
   sql: Sql,
@@ -56,7 +56,7 @@ export const findRows = (sql: Sql, query: { nodeId: string; tenantId: string; he
   where node_id = ${query.nodeId} and tenant_id = ${query.tenantId} and id <> all(${query.held}::bigint[])
   order by id limit ${query.limit}`
 
-/** Gives the rows of a dead node to this one; returns their tenants. */
+/** Moves the rows of a dead node to this node. Returns the tenants of these rows. */
 export async function takeOver(sql: Sql, from: string, to: string): Promise<string[]> {
   const rows = await sql<{ tenantId: string }[]>`
     with taken as (

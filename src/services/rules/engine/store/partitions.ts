@@ -17,7 +17,10 @@ export async function findDays(sql: Sql): Promise<number[]> {
   })
 }
 
-/** Creates partitions in a transaction. They are attached after creation, so that readers and writers are not blocked. */
+/**
+ * Creates partitions in a transaction. Each is created as a separate table and attached afterwards, so that readers and writers are not
+ * blocked.
+ */
 export async function createPartitions(sql: Sql, days: number[]): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtextextended('rules.partitions', 0))`
   for (const day of days) {
@@ -31,7 +34,7 @@ export async function createPartitions(sql: Sql, days: number[]): Promise<void> 
   }
 }
 
-/** Drops the partition of a day. Returns false if a reader holds a lock for 300 ms; writers must not wait longer. */
+/** Drops the partition of a day. Returns false if a reader holds a lock for more than 300 ms, because writers must not wait longer. */
 export async function dropPartition(sql: TransactionSql, day: number): Promise<boolean> {
   try {
     await sql.savepoint(async (inner) => {

@@ -6,7 +6,7 @@ export interface Difference {
   eventId: string
   endpointId: string
   at: string
-  /** The value that the rule returned then; null if it did not run. */
+  /** The value that the rule returned at that time; null if it did not run. */
   before: string | null
   now: string
 }
@@ -74,7 +74,7 @@ export async function countReplays(sql: Sql, rule: RuleKey): Promise<number> {
   return row!.count
 }
 
-/** Cancels a running replay; its node stops at the next page of messages. Returns false if it has ended. */
+/** Cancels a running replay. Its node stops at the next page of messages. Returns false if the replay has ended. */
 export async function cancelReplay(sql: Sql, replay: RuleKey & { id: string }): Promise<boolean> {
   const { count } = await sql`
     update rules.replays set status = 'CANCELED', updated_at = now()
@@ -82,7 +82,7 @@ export async function cancelReplay(sql: Sql, replay: RuleKey & { id: string }): 
   return count > 0
 }
 
-/** Stores the progress of a replay that this node runs; returns false if it was canceled, deleted or taken over. */
+/** Stores the progress of a replay that this node runs. Returns false if the replay was canceled, deleted or taken over. */
 export async function updateReplay(
   sql: Sql,
   row: Pick<
@@ -98,7 +98,7 @@ export async function updateReplay(
   return count > 0
 }
 
-/** Gives the running replays of a dead node to this one. */
+/** Moves the running replays of a dead node to this node. */
 export const takeOverReplays = (sql: Sql, from: string, to: string) => sql<ReplayRow[]>`
   update rules.replays set node_id = ${to} where node_id = ${from} and status = 'RUNNING' returning ${columns(sql)}`
 

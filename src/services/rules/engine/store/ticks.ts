@@ -6,7 +6,10 @@ interface Tick {
   plannedAt: Date
 }
 
-/** Inserts ticks and returns those that no other node has inserted. It inserts them in the order of their keys, so that nodes cannot deadlock. */
+/**
+ * Inserts ticks and returns those that no other node has inserted before. They are inserted in the order of their keys, so that nodes
+ * cannot deadlock.
+ */
 export async function insertTicks<T extends Tick>(sql: Sql, ticks: T[]): Promise<T[]> {
   const rows = await sql<{ triggerId: string; plannedAt: Date }[]>`
     insert into rules.cron_ticks (trigger_id, planned_at)
@@ -22,7 +25,7 @@ export async function deleteOldTicks(sql: Sql): Promise<void> {
   await sql`delete from rules.cron_ticks where planned_at < now() - interval '1 day'`
 }
 
-/** Returns a page of the endpoints that a trigger covers, by id. */
+/** Returns a page of the endpoints that a trigger covers, ordered by id. */
 export async function findEndpointPage(
   sql: Sql,
   endpoints: Fragment,

@@ -33,7 +33,7 @@ export interface TraceFilter {
   to?: Date | undefined
 }
 
-/** Sums over a rule's or action's traces that are written together. */
+/** The counts of those traces of a rule or action that are written together. */
 export interface TraceChange {
   tenantId: string
   entityId: string
@@ -49,7 +49,7 @@ export interface TraceChange {
 export const copyTraces = (sql: Sql, rows: () => Buffer) =>
   copyIn(sql.unsafe(`copy rules.traces (${traceColumns.join(', ')}) from stdin (format binary)`), rows)
 
-/** Inserts changes without waiting: the statement is sent together with the next one. */
+/** Inserts changes without waiting for the answer. The statement is sent together with the next one. */
 export function insertChanges(sql: Sql, changes: TraceChange[]): void {
   const column = <K extends keyof TraceChange>(key: K) => changes.map((change) => change[key])
   sql`
@@ -66,7 +66,7 @@ export async function exists(sql: Sql, { traceId, id }: { traceId: string; id: s
   return row?.yes
 }
 
-/** Returns which of these traces exist. */
+/** Returns those of these traces that exist. */
 export async function findExisting(sql: Sql, traces: { traceId: string; id: string }[]): Promise<Set<string>> {
   const rows = await sql<{ id: string }[]>`
     select t.id from unnest(
@@ -118,7 +118,7 @@ export async function countFromSums(
   return row!.count
 }
 
-/** Returns the trace of a rule in a chain: the newest one that has kept its event, else the newest one. */
+/** Returns the trace of a rule in a chain: the newest trace that contains its event, otherwise the newest trace. */
 export async function findEvent(
   sql: Sql,
   trace: { tenantId: string; traceId: string; ruleId: string },
@@ -141,7 +141,7 @@ export async function findMetadata(
   return new Map(rows.map(({ traceId, ...row }) => [traceId, row]))
 }
 
-/** Deletes traces of a tenant before a time, or all of them, and subtracts them from the sums by day. */
+/** Deletes the traces of a tenant that are older than a time, or all of them. Subtracts them from the sums by day. */
 export async function deleteTraces(sql: Sql, tenantId: string, before: Date | undefined): Promise<void> {
   const until = before === undefined ? sql`` : sql`and created_at < ${before}`
   await sql`
@@ -152,7 +152,7 @@ export async function deleteTraces(sql: Sql, tenantId: string, before: Date | un
     select ${tenantId}, entity_id, '', day, -count, 0, 0, 0, 0 from numbers`
 }
 
-/** Deletes everything that the engine keeps of a tenant. */
+/** Deletes all engine data of a tenant. */
 export async function deleteOfTenant(sql: Sql, tenantId: string): Promise<void> {
   await sql`delete from rules.traces where tenant_id = ${tenantId}`
   await sql`delete from rules.trace_sums where tenant_id = ${tenantId}`
@@ -165,8 +165,8 @@ export async function deleteOfTenant(sql: Sql, tenantId: string): Promise<void> 
 export const changesPerStatement = 20_000
 
 /**
- * Adds the changes up to the statistics of rules and actions and the sums by day. A change of a rule that was deleted meanwhile counts
- * only in the sums.
+ * Adds the changes to the statistics of rules and actions and to the sums by day. If a rule was deleted meanwhile, its change counts only
+ * in the sums.
  */
 export async function addUpChanges(sql: TransactionSql): Promise<number> {
   const rows = await sql`
