@@ -1,4 +1,7 @@
-/** Sends bad input to every operation: the response is 400, 413 or 415, names the field in the error format of the service, never 500. */
+/**
+ * Sends bad input to every operation. The response must be 400, 413 or 415, never 500, and must name the field in the error format of the
+ * service.
+ */
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { type Ask, bearer, client, tokenOf } from '../harness/client.ts'
@@ -99,7 +102,7 @@ function badRequestsOf({ path, method, operation }: (typeof operations)[0]): Bad
   if ([body.type].flat()[0] !== 'object') return requests
   // __proto__ is allowed where the body is arbitrary JSON of the caller.
   const optional = operation.requestBody?.required === false
-  // A batch holds the ids of many endpoints beside a megabyte of configuration.
+  // The limit of this batch is larger, because it contains the ids of many endpoints beside a megabyte of configuration.
   const bytesTooMany = path.endsWith('/ecr/api/v1/endpoints/batch') ? 4_300_000 : undefined
   const texts = badTexts(JSON.stringify(sampleOf(body)), bytesTooMany).filter(
     ({ why }) => (why !== '__proto__' || body.properties) && (why !== 'nothing' || !optional),
@@ -134,10 +137,10 @@ function badQueryValues(schema: Shape): string[] {
   return values
 }
 
-/** Requests of an operation that are under way at the same time. */
+/** Number of requests of an operation that run at the same time. */
 const parallel = 8
 
-// One test per operation: a test of its own for each request would cost more than the request.
+// Each operation has one test, because a test for each request would cost more than the request.
 for (const operation of operations.filter(({ operation }) => operation.security.length > 0)) {
   const requests = badRequestsOf(operation)
   if (requests.length === 0) continue

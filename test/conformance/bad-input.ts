@@ -41,7 +41,7 @@ export function sampleOf(shape: Shape): unknown {
   if (alternatives && !shape.properties) return sampleOf(alternatives[0]!)
   switch ([shape.type].flat()[0]) {
     case 'object':
-      // An object with alternatives: each says which other fields must be there.
+      // An object can have alternatives, each with further required fields. The sample uses the first alternative.
       return Object.fromEntries(
         [...(shape.required ?? []), ...(alternatives?.[0]?.required ?? [])].map((name) => [
           name,
@@ -84,7 +84,7 @@ export interface BadValue {
   body: unknown
 }
 
-/** Returns bodies that differ from a valid one in exactly one field. */
+/** Returns bodies that differ from a valid body in exactly one field. */
 export function badBodies(shape: Shape): BadValue[] {
   if ([shape.type].flat()[0] !== 'object' || !shape.properties) return []
   const good = sampleOf(shape) as Record<string, unknown>
@@ -142,7 +142,7 @@ function withField(good: Record<string, unknown>, path: string[], value: unknown
 
 const largeBodies = new Map<number, Uint8Array>()
 
-/** Returns a body of about this size. All operations share it, because a copy for each of them takes 200 MB. */
+/** Returns a body of about this size. All operations share one body, because separate bodies would take 200 MB. */
 function bodyOfBytes(bytes: number): Uint8Array {
   const body = largeBodies.get(bytes) ?? Buffer.from(`{"a":"${'x'.repeat(bytes)}"}`)
   largeBodies.set(bytes, body)

@@ -36,7 +36,7 @@ function isAccepted(body: Buffer) {
   }
 }
 
-/** The largest bodies that the parser accepts. `bodiesWithin` returns those that are shorter than `bytesMax`. */
+/** The largest bodies that the parser accepts. `bodiesWithin` returns the bodies that are shorter than `bytesMax`. */
 const bodies = names.map((name) => ({ name, body: largestAccepted(hostileBodies[name]!, isAccepted) }))
 const bodiesWithin = (bytesMax: number) =>
   names.map((name) => ({
@@ -61,7 +61,7 @@ const wrap = (open: string, body: Buffer, close: string) => Buffer.concat([Buffe
 /** Limit for this thread's CPU time, which other processes do not affect. */
 const stallMaxMs = 60
 
-/** Asserts that the shortest stall of several runs is below the limit; compilation and garbage collection slow single runs. */
+/** Asserts that the shortest stall of several runs is below the limit, because compilation and garbage collection slow down single runs. */
 async function assertShortStall(send: () => Promise<unknown>) {
   let least = Number.POSITIVE_INFINITY
   for (let run = 0; run < 10 && least >= stallMaxMs; run++) least = Math.min(least, await longestStallMs(send))
@@ -83,7 +83,10 @@ interface Shape {
   maxLength?: number
 }
 
-/** Bytes of a character in JSON: many clients escape those that are not ASCII (`\u00e9`). Shorter texts are mostly names and ids. */
+/**
+ * Assumed bytes of a character in JSON. Many clients escape characters outside of ASCII (`\u00e9`), which takes six bytes. Short texts are
+ * mostly names and ids, without such characters.
+ */
 const bytesPerCharacter = (maxLength: number) => (maxLength > 10_000 ? 6 : 1)
 
 /** Returns the bytes of the longest JSON that the schema accepts; Infinity if it has no limit. */

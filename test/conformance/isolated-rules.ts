@@ -1,4 +1,4 @@
-/** Rules and what belongs to them, one of each kind, for the tests of isolation. */
+/** Creates a rule with an object of each kind that can belong to it, for the tests of isolation. */
 import assert from 'node:assert/strict'
 import { actionTypes, triggerTypes } from '../../src/services/rules/model.ts'
 import type { Ask } from '../harness/client.ts'
@@ -32,7 +32,7 @@ export async function createRulesOf(
     const fields = type === 'cron' ? { cronExpression: '0 0 1 1 *' } : { appName: app }
     ids[`triggerId ${type}`] = await make(`/trigger-types/${type}/triggers`, fields)
   }
-  // Another address of the same triggers.
+  // This trigger type is an older name of the same triggers.
   ids['triggerId endpoint-data-sample-updated'] = ids['triggerId endpoint-data-samples-received']!
   const rule = `${root}/rules/${ruleId}`
   await must(`PUT ${rule}/trigger-types/cron/triggers`, [ids['triggerId cron']])
@@ -41,7 +41,7 @@ export async function createRulesOf(
   await must(`POST ${rule}/execute`, { endpointId })
   const { content } = await must(`GET ${root}/alerts?entityIds=${endpointId}`)
   ids.alertId = content[0].id
-  // Statistics follow within 5 seconds; afterwards nothing of the owner changes any more.
+  // Statistics are updated within 5 seconds. Afterwards no data of the owner changes by itself.
   await eventually(
     async () => {
       for (const path of [rule, `${root}/action-types/alert-activation/actions/${ids['actionId alert-activation']}`])
@@ -59,12 +59,13 @@ export async function createRulesOf(
   ids.secretId = await make('/secrets', { value: marker })
   const now = new Date().toISOString()
   ids.replayId = (await must(`POST ${rule}/replays`, { from: '2026-01-01T00:00:00Z', to: now })).replayId
-  // Only a fault of the platform creates dead letters. One that does not exist gets the same response as an invisible one.
+  // Only a fault of the platform creates dead letters, so this id does not exist. The response is the same as for a dead letter of another
+  // tenant.
   ids.deadLetterId = crypto.randomUUID()
   return ids
 }
 
-/** Addresses of everything that the owner can read of its rules; none of it may change by calls of others. */
+/** Addresses of all data of rules that the owner can read. Calls of other tenants must not change this data. */
 export const rulesUrls = [
   ...['rules', 'alert-settings', 'snippets', 'secrets', 'alerts'].map((path) => `${root}/${path}`),
   ...actionTypes.map((type) => `${root}/action-types/${type}/actions`),

@@ -255,7 +255,7 @@ async function createJob(applicationName: string) {
   const created = await owner.asService('POST /jobs/api/v1/jobs/metadata-patches', body)
   assert.ok(created.status < 300, created.text)
   parameters.jobs = { jobId: created.body.jobId }
-  // The id of any stream will do: a stream of another caller gets the same response as one that does not exist.
+  // Any id can be used: the response for a stream of another caller is the same as for a stream that does not exist.
   parameters.live = { streamId: crypto.randomUUID() }
 }
 
@@ -282,7 +282,7 @@ async function createIngest(app: string, endpointToken: string) {
   parameters.ingest = { tenantID: tenantId, applicationName: app, pipelineID: 'pipe' }
 }
 
-/** Sends a message as a device of the owner; only the owner may see it, or that it was rejected. */
+/** Sends a message as a device of the owner. Only the owner may see the message or its rejection. */
 async function sendSample(token: string, status: number) {
   const url = `${platform.baseUrl}/kp1/${marker}-app-v1/dcx/${token}/json`
   const answer = await fetch(url, { method: 'POST', body: JSON.stringify({ place: marker, [marker]: 7 }) })
@@ -458,7 +458,7 @@ const bodyOf = ({ method, path }: SpecifiedOperation) => bodies.get(`${method} $
 
 /** Returns required query parameters; without them the request would be rejected before the permission check. */
 const queryOf = ({ service, path }: SpecifiedOperation) => {
-  // The log of the other tenant has its own attempts on names of the owner.
+  // The audit log of the other tenant contains the names of the owner that it has requested itself. The filter excludes these records.
   if (path.endsWith('/audit/records')) return `?actor=${marker}-user`
   if (path.endsWith('/iam/api/v1/access')) return `?scope=endpoint:read&resource=endpoint-${marker}-endpoint`
   if (path.endsWith('/v2/relations')) return `?entityIds=${marker}-endpoint,${parameters.assets!.assetId}`
@@ -476,7 +476,9 @@ const queryOf = ({ service, path }: SpecifiedOperation) => {
 const needsAccessToken = ({ scopes }: SpecifiedOperation) =>
   !scopes.includes('none') && !scopes.includes('X-Auth-Token')
 const needsScope = ({ scopes }: SpecifiedOperation) => !scopes.includes('authenticated')
-/** Returns whether the path has a name that every tenant may use: of instances, servers, clients of a realm, pipelines. */
+/**
+ * Returns whether the path contains a name that every tenant may use: of a service instance, a server, a client of a realm or a pipeline.
+ */
 const isSameInEveryTenant = (path: string) => /\{serviceInstanceName\}|\{pk\}|\/clients\/|\{pipelineID\}/.test(path)
 /** Returns whether the path names one resource of the owner. */
 const namesOwnResource = ({ path }: SpecifiedOperation) => path.includes('{') && !isSameInEveryTenant(path)
@@ -512,7 +514,7 @@ for (const operation of [...operations.filter(needsAccessToken), ...ownOperation
       await Promise.all(Object.entries(invalidTokens).map(check))
     })
 
-    test('another tenant sees and changes nothing', async () => {
+    test('another tenant cannot see or change data of the owner', async () => {
       const answer = await call(otherTenant.asService)
       assert.ok(answer.status < 500, answer.text)
       assert.ok(!withoutSentNames(answer.text, operation).includes(marker), answer.text)
@@ -523,12 +525,12 @@ for (const operation of [...operations.filter(needsAccessToken), ...ownOperation
     })
 
     if (needsScope(operation))
-      test('a call without the scope is answered with 403 on the tenant or platform and with 404 on a resource, and a list has nothing of the owner', async () => {
+      test('a call without the scope is answered with 403 on the tenant or platform and with 404 on a resource, and a list contains no data of the owner', async () => {
         const answer = await call(withoutPermissions)
         if (isOnTenantOrPlatform(operation)) assert.equal(answer.status, 403, answer.text)
         else if (path.includes('{')) assert.equal(answer.status, 404, answer.text)
         else {
-          // A job that the caller creates has the caller's own name.
+          // A job that the caller creates contains the name of the caller.
           const text = withoutSentNames(answer.text, operation).replaceAll(`${marker}-user`, '…')
           assert.ok(!text.includes(marker), answer.text)
         }
@@ -540,7 +542,7 @@ test('after all these calls, no data of the owner has changed', async () => {
   for (const [index, text] of (await readAllOfOwner()).entries()) assert.equal(text, snapshot[index])
 })
 
-test('a missing resource and an invisible one get identical responses', async () => {
+test('the responses for a missing resource and for a resource of another tenant are identical', async () => {
   for (const [one, other] of [
     ['/api/v1/applications/isolated7-app', '/api/v1/applications/isolated7-not'],
     [`/iam/api/v1/users/${idByCollection.users}`, '/iam/api/v1/users/00000000-0000-4000-8000-000000000000'],

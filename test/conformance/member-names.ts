@@ -1,5 +1,5 @@
 /**
- * Sends names that every JavaScript object inherits, such as `constructor`, wherever a request can hold a name: as keys and texts of
+ * Sends names that every JavaScript object inherits, such as `constructor`, wherever a request can contain a name: as keys and texts of
  * bodies, as query parameters and in the path. No operation may fail with 5xx.
  */
 import assert from 'node:assert/strict'
@@ -25,7 +25,7 @@ function textsWithKey(sample: unknown, name: string): string[] {
   return [`{${member}1}`, ...(everywhere === valid ? [] : [everywhere])]
 }
 
-/** Returns a valid body in which every text without a fixed format is the name, and every free object has it as a key. */
+/** Returns a valid body in which every text without a fixed format is the name, and every free-form object has the name as a key. */
 function sampleWithName(shape: Shape, name: string): unknown {
   const alternatives = shape.anyOf ?? shape.oneOf
   if (shape.const !== undefined || shape.enum) return sampleOf(shape)
@@ -47,7 +47,7 @@ function sampleWithName(shape: Shape, name: string): unknown {
   }
 }
 
-/** A request without an error would not end. */
+/** Returns whether a successful response is a stream, which would not end. */
 const isStreamed = (path: string) => /event-stream|\/events$|\/streams$/.test(path)
 
 /** Declares a test for each operation. `ask` is called when the tests run. */

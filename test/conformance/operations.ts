@@ -55,14 +55,14 @@ interface Declared {
   responses: Record<string, { content?: Record<string, unknown> }>
 }
 
-/** Returns the operations of a document that the specification does not have, and that need credentials. */
+/** Returns the operations of an OpenAPI document that are not in the specification and need credentials. */
 export function ownOperations(paths: Record<string, object>): SpecifiedOperation[] {
   const specified = new Set(rows.map(({ method, path }) => `${method} ${shapeOf(path)}`))
   return Object.entries(paths).flatMap(([path, item]) =>
     Object.entries(item as Record<string, Declared>).flatMap(([verb, { tags, security, responses }]) => {
       const method = verb.toUpperCase()
       const scopes = [...new Set(security.flatMap((entry) => Object.values(entry).flat()))]
-      // A stream that begins would not end.
+      // Streams without a path parameter are left out: their response would not end.
       const isStream = Object.values(responses).some(({ content = {} }) => 'text/event-stream' in content)
       if (security.length === 0 || specified.has(`${method} ${shapeOf(path)}`) || (isStream && !path.includes('{')))
         return []

@@ -53,7 +53,10 @@ test('a description of an operation says more than its summary', () => {
   )
 })
 
-/** A description is a phrase or sentence with an end. One that lists values starts with the first: `asc: oldest first.` */
+/**
+ * A description begins with a capital letter and ends with a full stop. A description that lists values begins with the first value: `asc:
+ * oldest first.`
+ */
 const isDescription = (text: string | undefined) =>
   text !== undefined && /^([A-Z`]|[a-z_-]+: )/.test(text) && text.endsWith('.')
 

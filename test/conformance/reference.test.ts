@@ -80,7 +80,7 @@ test('no two operations of a service have the same summary', () => {
   }
 })
 
-/** An object, or the objects of an array, without a name: generated code could only number them. */
+/** Returns whether the shape is an object, or an array of objects, without a name. Generated code could only number such shapes. */
 const isUnnamed = (shape: Shape): boolean =>
   shape.type === 'object' || (shape.type === 'array' && shape.items !== undefined && isUnnamed(shape.items))
 

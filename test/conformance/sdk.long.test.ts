@@ -65,7 +65,7 @@ for (const { service, method, path } of specified)
     assert.ok(status < 500, `${name} answered with ${status}`)
   })
 
-test('every operation has a summary, examples of what it needs, and a shape of what it returns', () => {
+test('every operation has a summary, examples of its required parameters and body, and a shape of its response', () => {
   const faults = descriptions.flatMap(({ name, summary, arguments: parameters, body, statuses }) => [
     ...(summary.trim() === '' || summary.includes('\n') ? [`${name}: summary`] : []),
     ...parameters

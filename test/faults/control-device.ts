@@ -1,6 +1,6 @@
 /**
  * A device that answers commands, applies configurations and installs software, over MQTT 3.1.1, MQTT 5 or HTTP polling. It reconnects to a
- * random node after each failure, and records what it was sent.
+ * random node after each failure, and records everything that it receives.
  */
 import { createHash } from 'node:crypto'
 import { connect, type MqttClient } from 'mqtt'
@@ -83,7 +83,7 @@ export function startControlDevice(
 
 const aNode = ({ nodes, random }: Deps) => nodes[Math.floor(random() * nodes.length)]!
 
-/** Stays connected until the connection breaks. */
+/** Connects and handles messages until the connection breaks. */
 async function stayConnected(state: State) {
   const { version, token, protocol } = state
   const client = connect(aNode(state).mqttUrl, {
@@ -91,7 +91,7 @@ async function stayConnected(state: State) {
     connectTimeout: requestMs,
     protocolVersion: protocol === 'mqtt 5' ? 5 : 4,
   })
-  // Each message that waits for its acknowledgement listens for the end of the connection.
+  // Each message that waits for its acknowledgement adds a listener for the end of the connection.
   client.setMaxListeners(0)
   const send: Send = (extension, path, payload) =>
     publish(client, `kp1/${version}/${extension}/${token}${path}`, payload)
@@ -107,7 +107,7 @@ async function stayConnected(state: State) {
   await closed
 }
 
-/** Rejects if the connection ends before the acknowledgement. */
+/** Publishes a message. Rejects if the connection ends before the acknowledgement. */
 function publish(client: MqttClient, topic: string, payload: unknown) {
   const closed = new Promise<never>((_, reject) => void client.once('close', () => reject(new Error('closed'))))
   closed.catch(() => {})

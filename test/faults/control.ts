@@ -1,7 +1,7 @@
 /**
- * Kills one of two nodes with SIGKILL, again and again, while commands, configurations, rollouts and uploads are under way. Asserts that no
- * acknowledged command is lost, delivered after its end or answered to another caller, that no device gets a command again whose result was
- * acknowledged, that every endpoint ends with the right configuration and software, and that no file is incomplete.
+ * Kills one of two nodes with SIGKILL, again and again, while commands, configurations, rollouts and uploads run. Asserts that no
+ * acknowledged command is lost, delivered after its end or answered to another caller; that no device gets a command again after its result
+ * was acknowledged; that every endpoint has the right configuration and software; and that every file is complete.
  */
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
@@ -22,7 +22,7 @@ export interface ControlKillReport {
   commands: number
   executed: number
   expired: number
-  /** Callers that got the result with the response. */
+  /** Callers that waited and got the result in the response. */
   awaited: number
   configurations: number
   versions: number
@@ -35,13 +35,16 @@ const version = `${app}-v1`
 const software = `/otao/api/v1/applications/${app}/software`
 const protocols: Protocol[] = ['mqtt 3.1.1', 'mqtt 5', 'http', 'mqtt 3.1.1', 'mqtt 5', 'http']
 const callersCount = 3
-/** Time that a message may take on its way to a device on a busy machine. */
+/** Time that the delivery of a message to a device may take on a busy machine. */
 const slackMs = 1000
 
 interface Load {
   nodes: RunningPlatform[]
   random(): number
-  /** A token is valid at the node that has issued it, because each has another address. */
+  /**
+   * Access tokens by node. A token is valid only at the node that issued it, because each node has another address and therefore another
+   * issuer.
+   */
   tokens: WeakMap<RunningPlatform, string>
   isRunning: boolean
   /** Commands by their number: the endpoint, and the id if the caller got a response. */
@@ -50,7 +53,7 @@ interface Load {
   own: Map<string, { acknowledged: number; sent: number }>
   fleet: { acknowledged: number; sent: number }
   versions: string[]
-  /** Checksums by version: of each content that was sent; the last is acknowledged. */
+  /** Checksum of the acknowledged file, by version. */
   uploads: Map<string, string>
 }
 
@@ -149,7 +152,7 @@ async function prepare(ask: Ask) {
   await expectSuccess(`POST ${software}/1.0.0`, { rolloutStrategy: 'suspended' })
 }
 
-/** Sends a request to a random node; undefined if there was no response, or one that says that nothing was done. */
+/** Sends a request to a random node. Returns undefined if there was no response, or if the response says that nothing was changed. */
 async function request(
   { nodes, random, tokens }: Load,
   operation: string,
@@ -245,7 +248,7 @@ async function verifyEndpoints(signIn: () => Promise<Ask>, { own, fleet, version
   const newest = versions.at(-1)!
   await eventually(
     async () => {
-      // On a busy machine, the attempts last longer than a token.
+      // On a busy machine, the attempts take longer than an access token is valid, so each attempt signs in again.
       const ask = await signIn()
       const { body } = await ask(`GET ${software}/endpoints?limit=100`)
       for (const { endpointId, configurations, software: installed } of devices) {

@@ -1,4 +1,4 @@
-/** Fault tests with a full disk and a slow disk while devices send: no message is acknowledged that is not stored. */
+/** Fault tests with a full disk and a slow disk while devices send: every acknowledged message must be stored. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { appendFileSync, rmSync, statfsSync } from 'node:fs'
@@ -14,14 +14,14 @@ const mebibyte = 1024 * 1024
 const load = { devices: 6, window: 10 }
 
 export interface FullDiskReport extends FleetReport {
-  /** Messages acknowledged while the disk was full, because PostgreSQL had allocated space left. */
+  /** Messages that were acknowledged while the disk was full, because PostgreSQL still had allocated space. */
   acknowledgedWhileFull: number
   slowestRecoverySeconds: number
 }
 
 /**
- * Runs the platform with its own PostgreSQL on a filesystem of 300 MB. First the disk is too full for data, which PostgreSQL survives,
- * then for the WAL, which stops it. Each time, freeing the space after 10 s must be enough to recover.
+ * Runs the platform with its own PostgreSQL on a filesystem of 300 MB. First the disk is too full for data, which PostgreSQL survives. Then
+ * it is too full for the WAL, which stops PostgreSQL. In both cases, the platform must recover when the space is freed after 10 s.
  */
 export async function fullDisk({ directory }: { directory: string }): Promise<FullDiskReport> {
   mount(directory)
@@ -92,7 +92,9 @@ async function exhaustWal(directory: string, ballast: string, connection: { host
   await sql.end({ timeout: 0 })
 }
 
-/** Asserts that a small write succeeds, in space that PostgreSQL has already allocated, or is answered with 503, never with 500. */
+/**
+ * Asserts that a small write either succeeds, in space that PostgreSQL has already allocated, or is answered with 503, but never with 500.
+ */
 async function assertWriteOr503(ask: (operation: string, body: object) => Promise<{ status: number; text: string }>) {
   const { status, text } = await ask('POST /api/v1/applications', {
     name: `app-${performance.now()}`.replace('.', '-'),

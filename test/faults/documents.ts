@@ -1,7 +1,7 @@
 /**
- * Kills one of two nodes with SIGKILL, again and again, while devices of an application with a template and a
- * pipeline send samples to both. Asserts that every acknowledged sample has its document exactly once, processed or
- * with the reason why not, and that no other sample has two documents.
+ * Kills one of two nodes with SIGKILL, again and again, while devices of an application with a template and a pipeline send samples to
+ * both. Asserts that every acknowledged sample has its document exactly once, either processed by the pipeline or with the reason of the
+ * failure, and that no other sample has two documents.
  */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
@@ -19,9 +19,9 @@ export interface DocumentsKillReport {
   samples: number
   /** Documents whose pipeline did not run in time on the busy machine; they have `ingestError`. */
   unprocessed: number
-  /** Samples without an answer, which have one document or none. */
+  /** Samples without a response. Each has one document or none. */
   unanswered: number
-  /** Samples without an answer that have a document. */
+  /** Samples without a response that have a document. */
   unansweredStored: number
 }
 
@@ -104,7 +104,7 @@ async function prepare(ask: Ask, tenantId: string) {
     })
 }
 
-/** Sends each sample once, to a random node. One without an answer may or may not be stored. */
+/** Sends each sample once, to a random node. A sample without a response may or may not be stored. */
 function startLoad(nodes: RunningPlatform[], random: () => number) {
   const [acknowledged, unanswered]: [number[], number[]] = [[], []]
   let [next, isRunning] = [0, true]

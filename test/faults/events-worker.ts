@@ -1,6 +1,6 @@
 /**
- * Node that publishes and delivers events until it is killed. The publishing transaction writes a row to `faults.published`, the event
- * handler writes a row to `faults.delivered`. Events received by subscription are reported to the parent process.
+ * Node that publishes and delivers events until it is killed. The publishing transaction writes a row to `faults.published`, and the event
+ * handler writes a row to `faults.delivered`. The node also subscribes to the events and reports each received event to the parent process.
  */
 import { sleep } from '../../src/kernel/clock.ts'
 import { openNode } from '../harness/node.ts'

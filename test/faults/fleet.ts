@@ -1,5 +1,5 @@
 /**
- * Simulated devices that send samples over MQTT 3.1.1, MQTT 5 and HTTP and retransmit unacknowledged messages, as good firmware does.
+ * Simulated devices that send samples over MQTT 3.1.1, MQTT 5 and HTTP. They retransmit unacknowledged messages, as good firmware does.
  * Afterwards, exactly the samples of valid messages must be stored.
  */
 import assert from 'node:assert/strict'
@@ -52,7 +52,10 @@ const samplesIn = (n: number) => (n % 5 === 3 ? 3 : 1)
 /** Times alternate between four days, so that each slot has samples of all four days. */
 const timeOf = (n: number, index: number) => start + (n % 4) * dayMs + n * 100 + index
 
-/** Returns samples; an invalid message has one sample with a number where text is configured, so all of it is rejected. */
+/**
+ * Returns the payload of a message. An invalid message has one sample with a number where text is configured, so the platform must reject
+ * the whole message.
+ */
 function payloadOf(device: number, n: number): string {
   const samples = Array.from({ length: samplesIn(n) }, (_, index) => ({
     timestamp: timeOf(n, index),
@@ -67,7 +70,7 @@ interface FleetOptions {
   mqttUrl: string
   httpUrl: string
   devices: number
-  /** Unacknowledged messages that each device has at any time. */
+  /** Number of unacknowledged messages that each device has at any time. */
   window: number
 }
 
@@ -152,7 +155,7 @@ function mqttDevice(mqttUrl: string, topic: string, device: Device, protocolVers
   return async (text) => {
     try {
       await client.publishAsync(topic, text, { qos: 1 })
-      return 'stored' // or rejected: an acknowledgement of MQTT 3.1.1 has no reason code
+      return 'stored' // or rejected: in MQTT 3.1.1, an acknowledgement has no reason code
     } catch (error) {
       return (error as { code?: number }).code === 0x99 ? 'rejected' : 'retry'
     }

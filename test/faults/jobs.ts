@@ -1,4 +1,4 @@
-/** Kills a node with SIGKILL while it runs a job and an export, and checks after each start that their counts add up and grow. */
+/** Kills a node with SIGKILL while it runs a job and an export. After each restart it checks that the counts of both add up and grow. */
 import assert from 'node:assert/strict'
 import { sleep } from '../../src/kernel/clock.ts'
 import { connect } from '../../src/kernel/db.ts'
@@ -17,7 +17,7 @@ export interface JobKillReport {
   atKill: number[]
   seconds: number
   exportedLines: number
-  /** Memory of the node before the job, and at most while it ran. */
+  /** Memory of the node before the job, and its maximum while the job ran. */
   memoryMb: { before: number; most: number }
 }
 
@@ -39,7 +39,7 @@ export async function killDuringJobs({
   await registerFleet(ask, connection, endpoints)
   const before = memoryMb([platform.process.pid!])
   const began = performance.now()
-  // An endpoint that gets the patch twice fails the second time, because the test operation of the patch fails.
+  // If an endpoint got the patch twice, it would fail the second time, because of the `test` operation of the patch.
   const operations = [
     { op: 'test', path: '/done', value: false },
     { op: 'replace', path: '/done', value: true },
@@ -112,7 +112,7 @@ async function countsOf(ask: Ask, jobId: string) {
   return body.counts as { total: number; succeeded: number; failed: number; pending: number }
 }
 
-/** Downloads the file of the export; every endpoint is in it once. */
+/** Downloads the file of the export and checks that it contains every endpoint once. */
 async function linesOf(platform: RunningPlatform, ask: Ask, jobId: string): Promise<number> {
   await eventually(async () => assert.equal((await ask(`GET ${root}/${jobId}`)).body.state, 'finished'), {
     withinMs: 120_000,

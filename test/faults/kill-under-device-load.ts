@@ -25,7 +25,10 @@ export interface DeviceKillReport extends FleetReport {
   slowestRecoverySeconds: number
 }
 
-/** Starts the platform on its own PostgreSQL, on new or on initialized data directories. It keeps its ports when it is restarted. */
+/**
+ * Starts the platform with a PostgreSQL server of its own, on a new or an initialized data directory. The platform keeps its ports when it
+ * is restarted.
+ */
 export async function startPlatformWithDatabase(directory: string, environment: Record<string, string> = {}) {
   const database = await startPostgresServer(directory)
   const ports = { WAYPOST_MQTT_PORT: String(await freePort()), WAYPOST_PORT: String(await freePort()) }

@@ -13,7 +13,7 @@ import { seededRandom } from '../harness/seeded-random.ts'
 
 interface Acknowledged {
   tenants: { tenantId: string; pk: string }[]
-  /** name → the descriptions that it may have: the last acknowledged one, or one sent after it. */
+  /** Name → the descriptions that the application may have: the last acknowledged description, or one that was sent after it. */
   applications: Map<string, string[]>
 }
 
@@ -28,7 +28,7 @@ export interface KillReport {
 export interface AdditionalLoad {
   /** Writes until the platform is killed. `begun` resolves when at least one write is acknowledged. */
   write(platform: RunningPlatform, round: number): Promise<{ begun: Promise<unknown>; ended: Promise<unknown> }>
-  /** Called after each start: verifies the writes since the last call; `isLast`: all of them. */
+  /** Called after each start. Verifies the writes since the last call, or all writes if `isLast` is true. */
   verify(platform: RunningPlatform, isLast: boolean): Promise<void>
 }
 
@@ -102,7 +102,7 @@ async function write({ asPlatform, asDefault }: Writers, round: number, acknowle
   ])
 }
 
-/** Returns undefined if the call fails, because the platform was killed. */
+/** Returns the result of the call, or undefined if it fails because the platform was killed. */
 async function undefinedIfDown<T>(call: () => Promise<T>): Promise<T | undefined> {
   try {
     return await call()

@@ -1,6 +1,6 @@
 /**
  * Kills nodes while a stream of the SDK watches the messages of a device: the node that serves the stream, and the node that the device
- * sends to. Every acknowledged message arrives once, or a gap says that some were left out.
+ * sends to. Every acknowledged message must arrive once, or a `gap` must report that messages are missing.
  */
 import assert from 'node:assert/strict'
 import { createClient } from '../../sdk/src/index.ts'
@@ -15,7 +15,7 @@ import { killAll } from './kill.ts'
 export interface LiveKillReport {
   rounds: number
   acknowledged: number
-  /** Messages that only the list had, after a gap. */
+  /** Messages that did not arrive in the stream but were found in the list after a `gap`. */
   afterGap: number
   gaps: number
   /** Seconds from the kill of the node that serves the stream until the stream is open on the other node. */
@@ -39,7 +39,7 @@ export async function killLiveNodes(options: { rounds: number; seed: number }): 
     startPlatform({ directory: directories[index]!, environment: { ...environment, WAYPOST_LOG_LEVEL: 'fatal' } })
   const nodes: RunningPlatform[] = [await start(0), await start(1)]
   const { key, version, endpointId, token } = await provision(nodes[0]!)
-  /** The node that new connections of the stream go to. */
+  /** Index of the node to which new connections of the stream go. */
   let serving = 0
   const fetchFromServingNode: typeof fetch = (url, init) =>
     fetch(String(url).replace('http://any', nodes[serving]!.baseUrl), init)
@@ -69,7 +69,7 @@ export async function killLiveNodes(options: { rounds: number; seed: number }): 
         if (answer.status === 200) acknowledged.add(n)
         await answer.arrayBuffer()
       } catch {
-        // The node was killed before its answer.
+        // The node was killed before it responded.
       }
     }
   }
@@ -135,7 +135,7 @@ async function watch(
   }
 }
 
-/** Waits until each acknowledged message has arrived; after a gap, those that are missing have to be in the list. */
+/** Waits until each acknowledged message has arrived. After a `gap`, the missing messages must be in the list. */
 async function everythingArrived(
   client: ReturnType<typeof createClient>,
   endpointId: string,

@@ -1,7 +1,7 @@
 /**
- * Kills one of two nodes with SIGKILL, again and again, while a LoRaWAN network publishes uplinks. After each restart a command is invoked.
- * Asserts that each uplink is one sample, that each command is sent, and that the session is taken over within 10 seconds; 2 more seconds
- * are allowed for the stored uplink to be found.
+ * Kills one of two nodes with SIGKILL, again and again, while a LoRaWAN network publishes uplinks. After each restart, the test sends a
+ * command. It asserts that each uplink becomes one sample, that each command is sent, and that the other node takes over the session within
+ * 10 seconds. It allows 2 more seconds to find the stored uplink.
  */
 import assert from 'node:assert/strict'
 import { sleep } from '../../src/kernel/clock.ts'
@@ -14,7 +14,7 @@ import { killAll } from './kill.ts'
 
 export interface LorawanKillReport {
   rounds: number
-  /** Rounds in which the killed node had the session: no uplink was stored for more than 3 seconds. */
+  /** Rounds in which the killed node had the session. They are recognised by a pause of more than 3 seconds without a stored uplink. */
   takeovers: number
   slowestTakeoverSeconds: number
   uplinks: number
@@ -51,7 +51,7 @@ export async function killLorawanRounds(options: { rounds: number; seed: number 
     const stored = await storedCount(await ask(survivor), path)
     await killAll(nodes[victim]!)
     const killedAt = performance.now()
-    // Once an uplink is stored that was published after the kill, the surviving node has the session.
+    // When an uplink that was published after the kill is stored, the surviving node has the session.
     await eventually(async () => assert.ok((await storedCount(await ask(survivor), path)) > stored + deviceCount), {
       withinMs: 20_000,
     })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { killEffectRounds } from './rule-effects.ts'
 
-test('after kill -9 of a node under load, no trigger event is lost, no webhook and no tick is repeated, and statistics equal traces', async () => {
+test('after kill -9 of a node under load, no trigger event is lost, no webhook and no scheduled run is repeated, and statistics equal traces', async () => {
   // The bench faults-rules runs thirty rounds.
   const report = await killEffectRounds({ rounds: 3, seed: 20261117 })
   assert.ok(

@@ -1,7 +1,7 @@
 /**
- * Kills one of two nodes with SIGKILL, again and again, while devices send samples to both and a schedule ticks every second. Asserts that
- * every acknowledged sample leads to its webhook, that a webhook is sent at most twice, that no run has two traces, that no tick runs
- * twice, that no alert is open twice, and that the statistics equal the traces.
+ * Kills one of two nodes with SIGKILL, again and again, while devices send samples to both and a schedule runs a rule every second (a
+ * tick). Asserts that every acknowledged sample leads to its webhook, that a webhook is sent at most twice, that no run has two traces,
+ * that no tick runs twice, that no alert is open twice, and that the statistics equal the traces.
  */
 import assert from 'node:assert/strict'
 import { sleep } from '../../src/kernel/clock.ts'
@@ -17,10 +17,10 @@ export interface EffectsKillReport {
   rounds: number
   /** Acknowledged samples, each with its webhook. */
   samples: number
-  /** Samples that were sent more than once, because their first request had no answer. */
+  /** Samples that were sent more than once, because their first request got no response. */
   retransmitted: number
   webhooks: number
-  /** Webhooks that were under way when their node died, and were sent once more. */
+  /** Webhooks whose request was running when their node died, and which were sent once more. */
   repeatedWebhooks: number
   ticks: number
   alerts: number
@@ -105,7 +105,7 @@ interface Prepared {
   actions: [string, string][]
 }
 
-/** Creates endpoints, a rule that opens and resolves alerts and calls a webhook for each sample, and a rule that ticks. */
+/** Creates endpoints and two rules: one opens and resolves alerts and calls a webhook for each sample, the other runs by a schedule. */
 async function prepare(ask: Ask, url: string): Promise<Prepared> {
   await expectStatus(ask, 201, 'POST /api/v1/applications', { name: app })
   await expectStatus(ask, 201, `POST /api/v1/applications/${app}/app-versions`, { nameSuffix: 'v1' })
@@ -148,7 +148,7 @@ async function prepare(ask: Ask, url: string): Promise<Prepared> {
   }
 }
 
-/** Sends numbered samples of all devices to random nodes. A sample without an answer is sent again until it is acknowledged. */
+/** Sends numbered samples of all devices to random nodes. A sample without a response is sent again until it is acknowledged. */
 function startLoad(nodes: RunningPlatform[], random: () => number) {
   const acknowledged: number[] = []
   let [next, retransmitted, isRunning] = [0, 0, true]
@@ -206,7 +206,7 @@ function verifyRequests(requests: Awaited<ReturnType<typeof aReceiver>>['request
   return { webhooks: byDelivery.size, repeatedWebhooks, ticks: ticks.length }
 }
 
-/** Disables the rules, then compares. Returns the number of traces. */
+/** Disables the rules, then compares their statistics with their traces. Returns the number of traces. */
 async function verifyStatistics(ask: Ask, { rules, actions }: Prepared): Promise<number> {
   for (const id of rules) {
     const { body } = await expectStatus(ask, 200, `GET ${root}/rules/${id}`)

@@ -7,18 +7,20 @@ export interface ProxyOutcome {
   reads: number
   failedReads: number
   writes: number
-  /** Writes whose answer was lost; each happened once or not at all. */
+  /** Writes whose response was lost. Each happened once or not at all. */
   unknownWrites: number
   doubleWrites: number
   mischief: Record<string, number>
 }
 
-/** Rounds that run at the same time, each with assets of a type of its own. */
+/** Number of rounds that run at the same time, each with its own asset type. */
 const lanes = 8
 
 type Auth = { tenant: string; clientId: string; clientSecret: string }
 
-/** Each round creates an asset, reads it and changes it with its ETag. A create that is sent twice leaves two assets. */
+/**
+ * In each round, creates an asset, reads it and changes it with its ETag. If the SDK sent a create request twice, two assets would exist.
+ */
 export async function callThroughProxy(url: string, auth: Auth, rounds: number, seed: number): Promise<ProxyOutcome> {
   const proxy = await openHostileProxy(url, seed)
   const direct = createClient({ url, auth })
@@ -34,7 +36,7 @@ export async function callThroughProxy(url: string, auth: Auth, rounds: number, 
       return undefined
     }
   }
-  /** Returns undefined if the answer was lost, so that the write may have happened. */
+  /** Returns undefined if the response was lost. The write may then have happened. */
   const write = async <T>(work: Promise<T>): Promise<T | undefined> => {
     outcome.writes++
     try {
@@ -52,7 +54,7 @@ export async function callThroughProxy(url: string, auth: Auth, rounds: number, 
     const definition = JSON.stringify({ name })
     const created = await write(client.assets.create({ body: { assetTypeId, definition } }))
     const found = []
-    // A request whose answer the client did not wait for can still arrive, also during a later round.
+    // A request that the client has given up can still arrive, even during a later round.
     for await (const one of direct.assets.list({ assetTypeIds: assetTypeId }))
       if (JSON.parse(one.definition).name === name) found.push(one)
     if (found.length > 1) outcome.doubleWrites++
@@ -66,7 +68,8 @@ export async function callThroughProxy(url: string, auth: Auth, rounds: number, 
     const update = await write(
       client.assets.update({ ...args, body: { definition: changed } }, { ifMatch: current.etag }),
     )
-    // A conditional write is repeated until its fate is known: it happened, or an earlier attempt made the condition fail.
+    // The SDK repeats a conditional write until the outcome is known: the write succeeded, or its condition failed because an earlier
+    // attempt had succeeded.
     if (update?.status === 412) assert.ok(update.attempts > 1)
     if (update !== undefined)
       assert.deepEqual(JSON.parse((await direct.assets.get(args)).body.definition), JSON.parse(changed))

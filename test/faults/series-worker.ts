@@ -22,9 +22,9 @@ export interface WorkerTask {
   directory: string
   task: 'write' | 'read'
   endpoints: number
-  /** First value; a later process gets a greater one. */
+  /** The first value to write. Each later process gets a greater first value. */
   from: number
-  /** Number of different times; it is small, so that many times are written more than once. */
+  /** Number of different timestamps. It is small, so that many timestamps are written more than once. */
   times: number
 }
 
@@ -61,7 +61,7 @@ const endpointOf = (index: number) => ({
   endpointId: `endpoint-${index}`,
 })
 
-/** Sends samples of one endpoint in sequence, as a device that waits for each acknowledgement. */
+/** Sends samples of one endpoint in sequence, like a device that waits for each acknowledgement. */
 async function send(index: number) {
   for (let value = from; ; value++) {
     // Timestamps are 6 hours apart and in random order, so that some samples arrive late.

@@ -1,6 +1,6 @@
 /**
- * Kills the process that writes time series, its PostgreSQL, or both with SIGKILL at random moments while slots are packed.
- * Asserts that each acknowledged value is stored, or a value that was sent later for the same time.
+ * Kills the process that writes time series, its PostgreSQL, or both with SIGKILL at random moments while slots are packed. Asserts that
+ * for each acknowledged value, this value or a value that was sent later for the same time is stored.
  */
 
 import assert from 'node:assert/strict'
@@ -41,7 +41,7 @@ export async function seriesRounds(options: {
 
   async function openDatabase() {
     const opened = await startEmbeddedPostgres({ directory: join(options.directory, 'postgres'), log: () => {} })
-    // Each start has another socket directory; the worker uses the path of the link.
+    // Each start of PostgreSQL has another socket directory. The worker uses the path of a link to it.
     rmSync(link, { force: true })
     symlinkSync(opened.connection.host, link)
     return opened

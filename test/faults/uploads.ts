@@ -18,7 +18,7 @@ export function uploadLoad(): AdditionalLoad & { blobs: number } {
   /** Location → checksum of each acknowledged blob. */
   const blobs = new Map<string, string>()
   let verified = 0
-  /** Checksums that the file may have: of the last acknowledged content, or of one sent after it. */
+  /** Checksums that the file may have: of the last acknowledged content, or of a content that was sent after it. */
   let acceptedChecksums: string[] = []
   let fileAcknowledged = false
   const adminOf = ({ asService, bootstrap }: RunningPlatform) => asService(bootstrap.default)

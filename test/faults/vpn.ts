@@ -1,6 +1,7 @@
 /**
- * Kills one of two nodes or the VPN server with SIGKILL, again and again, while clients are created and revoked at both nodes. Asserts that no
- * address is given twice, that acknowledged clients and revocations stay, and that real OpenVPN accepts active clients and refuses revoked ones.
+ * Kills one of two nodes or the VPN server with SIGKILL, again and again, while clients are created and revoked at both nodes. Asserts that
+ * no address is assigned twice, that acknowledged clients and revocations are stored, and that a real OpenVPN server accepts active clients
+ * and refuses revoked clients.
  */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
@@ -31,7 +32,7 @@ export interface VpnKillReport {
 const root = '/vpms/api/v1/vpnclient'
 const writers = 4
 const connected = 'Initialization Sequence Completed'
-/** A revoked client tries to connect for at least this time, and for as long as the active one needs. */
+/** A revoked client tries to connect for at least this time, and for as long as an active client needs. */
 const attemptMs = 3000
 
 interface Clients {
@@ -100,7 +101,10 @@ export async function killVpnRounds(options: {
   return { ...report, created: clients.active.size + clients.revoked.size, revoked: clients.revoked.size }
 }
 
-/** The network namespace of the server cannot reach our loopback addresses, but it can reach the Unix socket of the database. */
+/**
+ * Starts a TCP proxy to the database inside the network namespace of the VPN server. Programs there cannot reach loopback addresses of the
+ * test, but can reach the Unix socket of the database.
+ */
 async function proxyInside(
   network: ReturnType<typeof createVpnNetwork>,
   target: { host: string; port: number },
@@ -117,7 +121,7 @@ async function proxyInside(
   return port
 }
 
-/** Connects an active client, and tries it with a revoked one at the same time. */
+/** Connects an active client, and at the same time tries to connect a revoked client. */
 async function attempt(
   network: ReturnType<typeof createVpnNetwork>,
   namespaces: readonly [string, string],
@@ -141,9 +145,9 @@ async function attempt(
   await Promise.all(programs.map(({ ended }) => ended))
 }
 
-/** Creates clients and revokes some of them at both nodes. Requests without an answer count as unknown. */
+/** Creates clients and revokes some of them at both nodes. The outcome of a request without a response counts as unknown. */
 function startLoad(ask: (index: number) => Promise<Ask>, random: () => number) {
-  /** Addresses of active clients, and profiles of revoked ones, by id. */
+  /** Addresses of active clients and profiles of revoked clients, by id. */
   const clients: Clients = { active: new Map(), revoked: new Map() }
   const [kept, unknown] = [new Set<string>(), new Set<string>()]
   let isRunning = true
@@ -174,7 +178,7 @@ function startLoad(ask: (index: number) => Promise<Ask>, random: () => number) {
         await (random() < 0.6 ? createOne() : revokeOne())
       } catch (error) {
         if (error instanceof assert.AssertionError) throw error
-        // The node was killed in mid-request.
+        // The node was killed while it processed the request.
       }
       await sleep(20 + random() * 80)
     }
@@ -183,7 +187,7 @@ function startLoad(ask: (index: number) => Promise<Ask>, random: () => number) {
   failed.catch(() => {})
   return {
     clients,
-    /** Chooses an active client that stays so until it is released. */
+    /** Chooses an active client that is not revoked until the test releases it. */
     keep: () =>
       eventually(() => {
         const id = [...clients.active.keys()].findLast((one) => !unknown.has(one))

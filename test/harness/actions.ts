@@ -1,4 +1,6 @@
-/** Runs the executors of actions without the engine: the results of expressions are given, traces are recorded. */
+/**
+ * Runs the executors of rule actions without the rule engine. The test passes the results of expressions, and the fixture records traces.
+ */
 import { contract } from '../../src/kernel/contract.ts'
 import { defineService, type Kit } from '../../src/kernel/define-service.ts'
 import { newId } from '../../src/kernel/ids.ts'
@@ -27,7 +29,7 @@ export interface ActionsOptions {
   emailRetries?: Retries
 }
 
-/** A service with the tables of rules and the parts that act, but without the engine. */
+/** Builds a service with the tables of rules and the executors of actions, but without the rule engine. */
 function actionsService(traces: EndedAction[], secrets: Map<string, string>, options: ActionsOptions) {
   return defineService({
     name: 'rules',
@@ -67,11 +69,11 @@ export interface GivenRun {
   fields?: Record<string, unknown>
   /** Results of expressions by attribute. */
   results?: Record<string, unknown>
-  /** Reasons of expressions that fail. */
+  /** Expressions that fail, by attribute, with the reason. */
   failing?: Record<string, string>
   endpoint?: EndpointRef
   isTry?: boolean
-  /** The id of the action's run, the same if its event runs again. */
+  /** The id of the run of the action. It stays the same if the rule runs again for the same event. */
   id?: string
   depth?: number
   traceId?: string
@@ -100,9 +102,9 @@ export async function openActions(options: Partial<TestPlatformOptions> & Action
     ...at,
     traces,
     secrets,
-    /** Returns the outcome of the executor, perhaps PENDING. */
+    /** Returns the outcome of the executor, which may be PENDING. */
     start,
-    /** Waits for the end of an action that is pending. */
+    /** Starts the action. If its outcome is PENDING, waits until the action ends. */
     async run(type: ActionType, given: GivenRun): Promise<Exclude<ActionOutcome, { outcome: 'PENDING' }>> {
       const outcome = await start(type, given)
       return outcome.outcome === 'PENDING' ? await outcome.ended! : outcome
@@ -159,7 +161,7 @@ function actionRun(type: ActionType, run: GivenRun): ActionRun {
           : typeof literal === 'string'
             ? valueOfLiteral(type, attribute, literal)
             : literal
-      // Values enter and leave the sandbox as JSON.
+      // In the real engine, values enter and leave the sandbox as JSON.
       return { ok: true, value: value === undefined ? undefined : JSON.parse(JSON.stringify(value)) }
     },
     signal: new AbortController().signal,

@@ -1,4 +1,4 @@
-/** Fixture of alerts: activates and resolves them as the executors of actions do. */
+/** Fixture for tests of alerts: activates and resolves alerts as the executors of actions do. */
 
 import { Register } from '../../src/services/register/contract.ts'
 import { createAlertChanges } from '../../src/services/rules/alerts/service/changes.ts'

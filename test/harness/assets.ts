@@ -9,7 +9,7 @@ export const am = '/am/api/v1'
 
 export type EntityName = `ASSET ${string}` | `ENDPOINT ${string}`
 
-/** Returns an entity of a request: `entity('ASSET 1')`. */
+/** Returns the fields that name an entity in a request: `entity('ASSET 1')`. */
 export function entity(name: EntityName) {
   const [entityType, entityId] = name.split(' ')
   return { entityType: entityType!, entityId: entityId! }

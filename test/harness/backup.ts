@@ -14,7 +14,7 @@ import { afterAllTests, freshDatabase, temporaryDirectory } from './database.ts'
 
 const kernel = { module: 'kernel', directory: fileURLToPath(new URL('../../src/kernel/migrations/', import.meta.url)) }
 
-/** Returns the migrations of the kernel and of a module `sample`, which has these files. */
+/** Returns the migrations of the kernel and of a module `sample`, whose migration files are `files`. */
 export function migrationsWith(files: Record<string, string>): Migration[] {
   const directory = temporaryDirectory()
   mkdirSync(directory, { recursive: true })

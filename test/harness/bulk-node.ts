@@ -25,7 +25,9 @@ export const CrashWalk = defineWalk<Data & { upTo: number }>('test.crash-walk', 
   sliceSeconds: 0.1,
 })
 
-/** Starts the node. `before` runs in each page before its commit and may throw or end the connection. Multiples of 10 fail. */
+/**
+ * Starts the node. For each page, `before` runs before the commit; it may throw or end the connection. Items that are multiples of 10 fail.
+ */
 export async function bulkNode(
   connection: ConnectionOptions,
   { before = async () => {}, workers = true }: { before?: (sql: Sql) => Promise<void>; workers?: boolean } = {},

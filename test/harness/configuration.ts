@@ -44,7 +44,7 @@ export async function openConfiguration(options: Partial<TestPlatformOptions> = 
   }
 
   const statusesOf = async (query: string) => (await ok(`GET ${ecr}/statuses?${query}`)).content
-  /** Waits until the statuses that the query finds are these. */
+  /** Waits until the query returns exactly the expected statuses. */
   const eventuallyStatuses = (query: string, expected: string[]) =>
     eventually(async () => {
       const found = (await statusesOf(query)).map(({ status }: { status: string }) => status)

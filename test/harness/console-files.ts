@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib'
 import type { Manifest } from '../../src/assembly/console/manifest.ts'
 
 export interface ConsoleSizes {
-  /** Kilobytes of the first script with all that it imports, and of the style sheet. */
+  /** Kilobytes of the first script with everything that it imports, and of the style sheet. */
   first: number
   /** Kilobytes of the files that most pages share. */
   common: number
@@ -35,7 +35,7 @@ export function sizesOf(directory: string, manifest: Manifest): ConsoleSizes {
   }
 
   const first = importsOf(manifest.script)
-  // The first load imports the file of a page when the page is opened.
+  // A script of the first load contains an `import()` for the file of each page.
   const pageFiles = [...first].flatMap((name) =>
     [...textOf(name).matchAll(/import\("\.\/([\w.-]+\.js)"\)/g)].map(([, file]) => file!),
   )

@@ -15,7 +15,7 @@ export interface TestConsole {
   api: ReturnType<typeof client>
   /** Address for a path in the console: `/endpoints`. */
   address(path: string): string
-  /** Opens a page; the first one signs in. */
+  /** Opens a page. The first call also signs in. */
   open(path: string): Promise<Page>
   /** Errors of scripts, messages of the policy, failed requests, and requests to other hosts. */
   problems: string[]
@@ -49,7 +49,8 @@ export async function openConsole(options: PlatformOptions = {}): Promise<TestCo
   })
   browser.on('weberror', (error) => record(`script: ${error.error().stack ?? error.error().message}`))
   const address = (path: string) => `${platform.baseUrl}/console/${tenantId}${path}`
-  // After its start, the platform looks for the built console. On a busy machine this takes seconds, in which it answers with 503.
+  // After its start, the platform searches for a build of the console. On a busy machine this takes seconds, and the response is 503 until
+  // then.
   await eventually(async () => assert.equal((await fetch(address('/'))).status, 200), { withinMs: 60_000 })
 
   async function open(path: string): Promise<Page> {
@@ -82,7 +83,7 @@ export async function signIn(page: Page, username: string, password: string) {
 /** Waits until nothing on the page is being loaded. */
 export async function settled(page: Page) {
   await page.locator('#page-title').waitFor()
-  // Does not use waitForFunction: it evaluates a text in the page, which the content security policy forbids.
+  // `waitForFunction` cannot be used here: it evaluates a text in the page, which the content security policy forbids.
   await page.locator('.skeleton, .is-old').first().waitFor({ state: 'detached' })
 }
 
@@ -91,20 +92,26 @@ interface Finding {
   nodes: { html: string; failureSummary: string }[]
 }
 
-/** Rules whose result depends on the colours of the theme. The others check the document, which is the same in light and dark. */
+/**
+ * Accessibility rules whose result depends on the colours of the theme. All other rules check the document, which is the same in both
+ * themes.
+ */
 const colorRules = { type: 'rule', values: ['color-contrast', 'link-in-text-block'] }
 const allRules = { type: 'tag', values: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'] }
 
-/** The navigation is the same on every page and is checked once: it has more elements than most pages. */
+/** The navigation is the same on every page. It is checked only once, because it has more elements than most pages. */
 let navigationChecked = false
 
-/** Checks the accessibility of what the page shows, or of a part of it: all rules in light, and those about colours in dark. */
+/**
+ * Checks the accessibility of the page, or of the element `within`: all rules in the light theme, and the rules about colours in the dark
+ * theme.
+ */
 export async function checkAccessibility(page: Page, name: string, within?: string) {
   const session = await page.context().newCDPSession(page)
   const whole = { exclude: navigationChecked ? [['.sidebar'], ['.topbar']] : [] }
   const context = within === undefined ? whole : { include: [[within]] }
   if (within === undefined) navigationChecked = true
-  // The policy of the page forbids scripts of others, so the debugger runs it.
+  // The content security policy of the page forbids scripts of other origins, so the test runs axe through the debugger protocol.
   const { result: present } = await session.send('Runtime.evaluate', { expression: 'typeof axe' })
   if (present.value === 'undefined') await session.send('Runtime.evaluate', { expression: axe })
   for (const [colorScheme, runOnly] of [
@@ -129,7 +136,10 @@ export async function checkAccessibility(page: Page, name: string, within?: stri
   await page.emulateMedia({ colorScheme: null, reducedMotion: null })
 }
 
-/** This is a script, because the tests have no types of the browser. It finds elements beyond the right edge that no ancestor scrolls. */
+/**
+ * Finds elements beyond the right edge that no ancestor scrolls. The script is a text, because the tests are compiled without the types of
+ * browsers.
+ */
 const elementsOutside = `(() => {
   const scrolls = (element) =>
     element !== null && (/auto|scroll|hidden/.test(getComputedStyle(element).overflowX) || scrolls(element.parentElement))
@@ -141,7 +151,7 @@ const elementsOutside = `(() => {
     .map((element) => element.outerHTML.slice(0, 120))
 })()`
 
-/** Finds cells of tables that would cut the longest relative time. */
+/** Finds table cells that are too narrow for the longest relative time. */
 const cutTimes = `[...document.querySelectorAll('.table-cell time')].flatMap((time) => {
   const [text, before] = [time.firstChild, time.textContent]
   text.data = '59 minutes ago'
@@ -151,12 +161,12 @@ const cutTimes = `[...document.querySelectorAll('.table-cell time')].flatMap((ti
   return isCut ? [cell.dataset.title + ': ' + cell.clientWidth + ' pixels'] : []
 })`
 
-/** Checks that tables show times as a whole on a usual screen, however long they are. */
+/** Checks that tables show the longest possible time without truncating it, on a screen of usual width. */
 export async function checkTimes(page: Page, name: string) {
   assert.deepEqual(await page.evaluate(cutTimes), [], `times are cut: ${name}`)
 }
 
-/** Finds conditions above a list that are wider than their place, so that they cover each other. */
+/** Finds conditions above a list that are wider than the space that they have, so that they cover each other. */
 const wideConditions = `[...document.querySelectorAll('.filter-bar > *')]
   .filter((field) => field.scrollWidth > field.clientWidth + 1)
   .map((field) => field.textContent.slice(0, 60))`
@@ -174,11 +184,14 @@ export async function checkNarrow(page: Page, name: string) {
   await page.setViewportSize(before ?? { width: 1280, height: 800 })
 }
 
-/** Set it to a folder, and the test of pages writes pictures there: `TEST_PICTURES=docs/images/console npm test -- test/console/pages.test.ts`. */
+/**
+ * Environment variable with a folder into which the test of pages writes pictures: `TEST_PICTURES=docs/images/console npm test --
+ * test/console/pages.test.ts`.
+ */
 const picturesVariable = 'TEST_PICTURES'
 export const takesPictures = process.env[picturesVariable] !== undefined
 
-/** Takes a picture of the page: light, dark, and narrow. */
+/** Takes three pictures of the page: in the light theme, in the dark theme, and on a narrow screen. */
 export async function takePictures(page: Page, name: string) {
   const folder = process.env[picturesVariable]
   if (folder === undefined) return
@@ -193,7 +206,7 @@ export async function takePictures(page: Page, name: string) {
     await page.setViewportSize({ width, height })
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
     await settled(page)
-    // WebP, which Playwright does not write itself, has a third of the bytes of PNG.
+    // The picture is taken through the debugger protocol, because Playwright cannot write WebP, which takes a third of the bytes of PNG.
     const { data } = await session.send('Page.captureScreenshot', { format: 'webp', quality: 85 })
     writeFileSync(resolve(folder, `${file}-${look}.webp`), Buffer.from(data, 'base64'))
   }

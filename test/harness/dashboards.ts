@@ -2,7 +2,7 @@
 
 const area = { x: 0, y: 0, width: 12, height: 6 }
 
-/** One widget of each kind, with all of their fields. */
+/** One widget of each kind, with all fields of that kind. */
 export const everyWidget = [
   {
     kind: 'chart',

@@ -1,4 +1,7 @@
-/** Databases for tests, on the PostgreSQL of the test runner (tools/test.ts), or on an own server when a file runs alone. */
+/**
+ * Databases for tests, on the PostgreSQL of the test runner (tools/test.ts), or on a server of its own if a test file runs without the
+ * runner.
+ */
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { freemem, tmpdir } from 'node:os'
@@ -16,9 +19,9 @@ import { sharedDirectoryVariable } from './timings.ts'
 export const sharedServerVariable = 'TEST_POSTGRES'
 
 /**
- * Settings that trade durability for speed: without fsync, creating and dropping databases takes a tenth of the time. Many
- * connections, because test files run in parallel with several nodes each. No autovacuum, because it visits hundreds of databases that
- * live for seconds, and few buffers, because a dropped database is looked for in all of them.
+ * Settings for speed instead of durability. Without fsync, creating and dropping databases takes a tenth of the time. Autovacuum would
+ * visit hundreds of short-lived databases. Buffers are few, because dropping a database scans all of them. Test files run in parallel, with
+ * several nodes each, and need many connections.
  */
 const fastSettings = {
   fsync: 'off',
@@ -31,8 +34,8 @@ const fastSettings = {
 }
 
 /**
- * Fills the directory of a server with the files of one that was started once, because `initdb` takes a second of processor
- * time. Without the test runner, or if there is a server already, it does nothing. All copies have the same passwords.
+ * Copies the files of an initialized server into the directory, because `initdb` takes a second of processor time. Does nothing without the
+ * test runner, or if the directory already has a server. All copies have the same passwords.
  */
 export async function copyInitializedServer(directory: string) {
   const shared = process.env[sharedDirectoryVariable]
@@ -53,7 +56,10 @@ export async function copyInitializedServer(directory: string) {
   execFileSync('cp', ['-Rp', `${template}/.`, directory])
 }
 
-/** Starts a server that does not ask for passwords, whose check takes longer than a short statement. Only this account can reach it. */
+/**
+ * Starts a server without password authentication, because checking a password takes longer than a short statement. Only the
+ * operating-system account of the tests can reach the server.
+ */
 export async function startTestServer(directory: string): Promise<EmbeddedPostgres> {
   await copyInitializedServer(directory)
   const server = await startEmbeddedPostgres({ directory, log: () => {}, settings: fastSettings })
@@ -82,13 +88,16 @@ export async function runCleanups(): Promise<void> {
 /** Whether several test files run in this process (shared-process.ts), which then runs the cleanups itself. */
 export const sharedProcess = { enabled: false }
 
-// The hook is registered at load time, because `after` within a test refers to that test. In a shared process it may run too
-// early: there, shared-process.ts runs the cleanups after each file.
+// The hook is registered when the module is loaded, because `after` inside a test applies to that test only. In a shared process the hook
+// may run too early, so shared-process.ts runs the cleanups after each file.
 after(async () => {
   if (!sharedProcess.enabled) await runCleanups()
 })
 
-/** Returns /dev/shm if at least 6 GB are free, since databases are created ten times faster there; otherwise the temporary folder. */
+/**
+ * Returns /dev/shm if it has at least 6 GB of free space, because databases are created ten times faster there. Otherwise returns the
+ * temporary folder.
+ */
 function temporaryRoot(): string {
   const memory = '/dev/shm'
   try {
@@ -124,7 +133,7 @@ async function startOwnServer(): Promise<TestServer> {
   return postgres
 }
 
-/** Opens a pool beside that of the code under test, for tests that hold locks or keep transactions open. */
+/** Opens a pool beside the pool of the code under test, for tests that hold locks or keep transactions open. */
 export function independentPool(connection: ConnectionOptions): Pool {
   const pool = connect(connection, { max: 2 })
   afterAllTests(() => pool.end())
@@ -168,7 +177,7 @@ async function cloneDatabase(template: string): Promise<ConnectionOptions> {
   return { ...connection, database: name }
 }
 
-/** Creates a resource that all files of a test run share, once: files run in parallel, so an advisory lock guards it. */
+/** Creates a resource once for all files of a test run. An advisory lock protects it, because files run in parallel. */
 export async function oncePerRun(name: string, exists: () => Promise<boolean>, make: () => Promise<void>) {
   if (await exists()) return
   const admin = connect((await testServer()).administration, { max: 1 })
@@ -179,7 +188,7 @@ export async function oncePerRun(name: string, exists: () => Promise<boolean>, m
   await admin.end()
 }
 
-/** Creates a database from a template that `make` fills once per test run and key. Copying it takes a tenth of the time. */
+/** Creates a database by copying a template, which `make` fills once per test run and key. Copying takes a tenth of the time of filling. */
 export async function preparedDatabase(
   key: string,
   make: (connection: ConnectionOptions) => Promise<void>,

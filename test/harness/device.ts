@@ -18,7 +18,7 @@ export interface TestDevice {
   client: MqttClient
   received: ReceivedMessage[]
   sessionPresent: boolean
-  /** Publishes and waits for the acknowledgement; anything but text and bytes is sent as JSON. */
+  /** Publishes a message and waits for the acknowledgement. A payload that is neither text nor bytes is sent as JSON. */
   publish(topic: string, payload?: unknown, options?: Parameters<MqttClient['publish']>[2]): Promise<unknown>
   /** Waits for the next message on this topic and removes it from `received`. */
   receives(topic: string, withinMs?: number): Promise<ReceivedMessage>

@@ -8,7 +8,7 @@ export function commandsOf(document: string): string[] {
   return [...text.matchAll(/```sh\n(.*?)```/gs)].map(([, block]) => block!)
 }
 
-/** Runs the commands in one shell and an empty folder. The shell exits at the first command that fails. */
+/** Runs the commands in one shell, in an empty folder. The shell exits at the first command that fails. */
 export function runAsWritten(commands: string[], { dataDirectory }: { dataDirectory: string }) {
   const cwd = temporaryDirectory()
   mkdirSync(cwd, { recursive: true })

@@ -21,7 +21,7 @@ export interface EventSource {
   text(): Promise<string>
   /** Waits for the next event, asserts its name and removes it from `events`. */
   next(event: string, withinMs?: number): Promise<SentEvent>
-  /** Waits for the end of the stream and returns the reason that its last event, `end`, gives. */
+  /** Waits for the end of the stream and returns the reason in its last event, `end`. */
   endReason(withinMs?: number): Promise<string>
   /** Stops reading until `resume`. */
   pause(): void

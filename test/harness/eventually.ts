@@ -1,12 +1,12 @@
 import { sleep } from '../../src/kernel/clock.ts'
 import { startUndisturbedTime } from './undisturbed-time.ts'
 
-/** Longest pause between two attempts. A failed attempt often costs a request and the text of an error. */
+/** Longest pause between two attempts. The pause limits the cost of failed attempts: each often sends a request and formats an error. */
 const longestPauseMs = 80
 
 /**
- * Repeats an assertion until it holds; rethrows its last error after `withinMs` of undisturbed time (`undisturbed-time.ts`). The pauses
- * grow from 10 ms, because most conditions hold soon or only after seconds; `everyMs` sets a fixed pause.
+ * Repeats an assertion until it holds; throws its last error after `withinMs` of undisturbed time (`undisturbed-time.ts`). The pauses start
+ * at 10 ms and grow, because most assertions hold either soon or only after seconds. `everyMs` sets a fixed pause.
  */
 export async function eventually<T>(
   assertion: () => Promise<T> | T,

@@ -2,7 +2,7 @@ import type { Identity } from '../../src/identity/contract.ts'
 import realIdentity from '../../src/identity/index.ts'
 import type { AnyService } from '../../src/kernel/define-service.ts'
 
-/** Wraps the real identity service; calls of `buildRealm` can be made to fail. */
+/** Wraps the real identity service. A test can make calls of `buildRealm` fail. */
 export function failingIdentity() {
   const built: string[] = []
   const failures: { tenantId: string; error: Error }[] = []
@@ -23,7 +23,7 @@ export function failingIdentity() {
     service,
     /** Tenants of all calls of `buildRealm`, including failed ones. */
     built,
-    /** Makes the next calls of `buildRealm` for this tenant fail after their writes, one call per error. */
+    /** Makes the next calls of `buildRealm` for this tenant fail after they have written, one call for each error. */
     failBuilding(tenantId: string, ...errors: Error[]) {
       failures.push(...errors.map((error) => ({ tenantId, error })))
     },

@@ -69,7 +69,10 @@ export async function openGateway(options: Partial<TestPlatformOptions> = {}) {
   }
 }
 
-/** Wraps the contract: `send` opens no transaction and resolves with the delivery outcome; `startSend` does not wait for it. */
+/**
+ * Wraps the contract of the gateway for tests without a transaction. `send` resolves with the outcome of the delivery; `startSend` does not
+ * wait for it.
+ */
 export function gatewayWithoutTransactions(waypost: Pick<TestPlatform, 'ask' | 'kit'>) {
   const { sql } = waypost.kit.db
   const api = waypost.ask(Gateway)

@@ -1,4 +1,4 @@
-/** Extracts the files of a guide: code blocks below a line that consists of a path in bold, such as `**`src/a.ts`**`. */
+/** Extracts the files of a guide. A file is a code block below a line that contains only a path in bold, such as `**`src/a.ts`**`. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
@@ -26,7 +26,7 @@ export function writeFiles(directory: string, files: GuideFile[]) {
   }
 }
 
-/** Applies hunks of unchanged lines (` `) and added ones (`+`), separated by `@@`. */
+/** Applies a diff that consists of unchanged lines (` `) and added lines (`+`), with `@@` between the hunks. */
 export function applyDiff(original: string, diff: string, path = 'the file'): string {
   let text = original
   for (const hunk of diff.split(/^@@.*\n/m)) {

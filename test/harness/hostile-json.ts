@@ -29,7 +29,7 @@ function listOf(item: (n: number) => string, open = '[', close = ']'): Make {
 const objectOf = (item: (n: number) => string) => listOf(item, '{', '}')
 const name = (n: number) => n.toString(36)
 
-/** Returns one value that repeats a part at most `itemsMax` times, or as often as fits. */
+/** Returns one value that repeats a part `itemsMax` times; without a limit, as often as fits into a mebibyte. */
 const repeated =
   (open: string, part: string, close: string): Make =>
   (itemsMax = Number.POSITIVE_INFINITY) => {
@@ -105,7 +105,10 @@ export const hostileBodies: Record<string, Make> = {
   'a wrong integer and a bracket too few': repeated('[12345678901234567890', ',1', ''),
 }
 
-/** Searches for the largest body that is still accepted, since it is the most expensive one. The result is within 1/16. */
+/**
+ * Searches for the largest body that is still accepted, because it is the most expensive one. The result is at most 1/16 smaller than the
+ * largest.
+ */
 export function largestAccepted(make: Make, accepts: (body: Buffer) => boolean): Buffer {
   const whole = make()
   if (accepts(whole)) return whole

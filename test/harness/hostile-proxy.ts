@@ -1,4 +1,7 @@
-/** A proxy that treats requests as a bad network does: delays, cuts, 429, 503, and answers that are lost after the write. */
+/**
+ * A proxy that injects the faults of a bad network: delays, broken connections, 429, 503, and responses that are lost after the platform
+ * has applied a write.
+ */
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import { seededRandom } from './seeded-random.ts'
 
@@ -21,7 +24,7 @@ export interface HostileProxy {
   close(): void
 }
 
-/** Starts a proxy to an address that misbehaves with this probability. */
+/** Starts a proxy to an address. For each request, it injects a fault with the probability `share`. */
 export async function openHostileProxy(target: string, seed: number, share = 0.4): Promise<HostileProxy> {
   const random = seededRandom(seed)
   const counts: Record<string, number> = {}

@@ -1,21 +1,24 @@
 /**
- * Hostile scripts for every part that runs scripts of users. They expect `ctx.toolbox.httpClient.get`, whose calls are all refused, and
- * end with a failure for one of the given reasons, or with a harmless result.
+ * Hostile scripts for every part that runs scripts of users. They need `ctx.toolbox.httpClient.get`, which rejects every call. Each script
+ * must end with one of the given failures, or with a harmless result.
  */
 export interface HostileScript {
   name: string
   script: string
-  /** Reasons of the failure that is expected. */
+  /** Accepted reasons of the failure. */
   fails?: string[]
   /** JSON text of the harmless result. */
   returns?: string
-  /** `steps`: it ends soon, or loops. `memory`: it needs many steps to exhaust its memory. `watchdog`: it stays in a built-in function that does not notice the limits. */
+  /**
+   * `steps`: the script ends soon, or loops. `memory`: it needs many steps to exhaust its memory. `watchdog`: it stays in a built-in
+   * function that does not check the limits.
+   */
   uses: 'steps' | 'memory' | 'watchdog'
 }
 
 type Entry = [script: string, expected: string]
 
-/** Scripts with the reason of their failure, several separated by `|`, or with `=` and the JSON of their result. */
+/** Scripts with their expected outcome: reasons of a failure, separated by `|`, or `=` and the JSON of the result. */
 const groups: Record<string, Entry[]> = {
   escape: [
     ['return typeof process', '="undefined"'],
@@ -280,6 +283,6 @@ function expectationOf(expected: string): Pick<HostileScript, 'fails' | 'returns
   return { fails: parts.filter((part) => !part.startsWith('=')), ...(returned && { returns: returned.slice(1) }) }
 }
 
-/** Texts that only the host has. */
+/** Matches texts that exist only on the host and must not reach a script. */
 export const hostTexts =
   /node:|file:\/\/|node_modules|\.ts\b|worker_threads|wasm-function|\/src\/|\/usr\/|\/root|\/home/

@@ -1,4 +1,4 @@
-/** Texts that have broken web pages, tables and terminals elsewhere: markup, templates, directions, invisible and combining characters. */
+/** Texts that often break web pages, tables and terminals: markup, templates, text directions, invisible and combining characters. */
 const run = (script: string) => [
   `<script>${script}</script>`,
   `</title><script>${script}</script>`,

@@ -46,7 +46,7 @@ export async function openInProcessPlatform(
   writeBootstrapFile(directory, { baseUrl, ...addresses, managementUrl, ...bootstrap })
   const { tenantId, backendClient } = bootstrap.default
   const grant = { grant_type: 'client_credentials', client_id: backendClient.id, client_secret: backendClient.secret }
-  // With HTTPS the base URL has a certificate of the platform, which fetch does not trust.
+  // With HTTPS, the server presents a certificate of the platform, which `fetch` does not trust. Tests therefore use the HTTP address.
   const plainUrl = addresses.httpUrl ?? baseUrl
   const ask = client(plainUrl, bearer(await tokenOf(plainUrl, tenantId, grant)))
   return { waypost, baseUrl, addresses, bootstrap, mqttUrl: addresses.mqttUrl!, directory, ask }

@@ -1,4 +1,4 @@
-/** Uses the console by keys only: a test moves the focus with the keys that a person has, never by itself. */
+/** Operates the console by keyboard only: a test moves the focus only with keys, as a person does, and never by a script. */
 import assert from 'node:assert/strict'
 import type { Locator, Page } from 'playwright-core'
 
@@ -35,7 +35,7 @@ export function keyboardOf(page: Page) {
     await type(text)
   }
 
-  /** Moves into the table, whose cells the arrow keys reach. */
+  /** Moves the focus into the table. From there the arrow keys reach its cells. */
   async function enterTable() {
     const table = page.getByRole('grid').locator(':focus')
     for (let steps = 0; steps < 40 && (await table.count()) === 0; steps++) await press('Tab')
@@ -45,7 +45,7 @@ export function keyboardOf(page: Page) {
   const arrive = (heading: Name) =>
     page.getByRole('heading', { level: 1, name: heading }).and(page.locator(':focus')).waitFor()
 
-  /** Opens a page or an endpoint by the palette. */
+  /** Opens a page or an endpoint with the search palette. */
   async function open(searchText: string, heading: Name) {
     await press('Control+k')
     await page.getByRole('dialog').getByRole('searchbox').and(page.locator(':focus')).waitFor()

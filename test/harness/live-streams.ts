@@ -49,7 +49,9 @@ export async function openStreams({
     },
   })
   const { httpUrl } = opened
-  /** Returns headers that authenticate a caller. `replaceWith` exchanges the caller; undefined makes the headers invalid. */
+  /**
+   * Returns headers that authenticate a caller. `replaceWith` replaces the caller for these headers; undefined makes the headers invalid.
+   */
   const aReplaceableCaller = (caller: Caller = aTenantAdmin()) => {
     const authorization = `Test ${newId()}`
     callers.set(authorization, caller)

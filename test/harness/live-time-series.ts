@@ -38,7 +38,9 @@ export async function openLive(options: Partial<TestPlatformOptions> = {}) {
       for (const source of sources.splice(0)) source.close()
     },
     pathOf,
-    /** Returns headers that authenticate a caller. `replaceWith` exchanges the caller; undefined makes the headers invalid. */
+    /**
+     * Returns headers that authenticate a caller. `replaceWith` replaces the caller for these headers; undefined makes the headers invalid.
+     */
     aReplaceableCaller(caller: Caller = aTenantAdmin()) {
       const authorization = `Test ${newId()}`
       callers.set(authorization, caller)

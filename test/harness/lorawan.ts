@@ -51,7 +51,7 @@ export function lorawanFixtures({ admin, anApplication }: Opened) {
       id: body.id as number,
       path,
       integration: body,
-      /** Maps devices and returns the answer of each. */
+      /** Creates device integrations and returns them as the API does. */
       async map(devices: object[]) {
         const named = devices.map((device) => ({ name: 'device', ...device }))
         const answer = await expectStatus(201, `POST ${path}/devices`, { appVersionName: version, devices: named }, ask)

@@ -1,4 +1,4 @@
-/** A real mail server that records what it gets, with STARTTLS and authentication. */
+/** A real mail server with STARTTLS and authentication, which records the messages that it receives. */
 import type { AddressInfo } from 'node:net'
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 import { afterAllTests } from './database.ts'
@@ -13,7 +13,7 @@ export interface ReceivedMail {
   user: string | undefined
 }
 
-/** Answers to a command of the client: undefined accepts, else a reply such as `[451, 'later']`. */
+/** Response to a command of the client: undefined accepts the command; otherwise a reply such as `[451, 'later']` rejects it. */
 export type Reply = [code: number, text: string] | undefined
 
 export async function aMailServer(options: { user?: string; password?: string } = {}) {

@@ -23,7 +23,7 @@ export interface Broker {
   network(): Promise<Network>
 }
 
-/** Starts a broker for users with one password; it keeps sessions over restarts and ends after the tests. */
+/** Starts a broker whose users all have the same password. The broker keeps sessions across restarts and is stopped after the tests. */
 export async function aBroker(
   users: string[],
   options: { tls?: { key: string; certificate: string } } = {},
@@ -87,13 +87,13 @@ const accepts = (port: number) =>
 
 export interface Network {
   client: MqttClient
-  /** Publishes an uplink of a device; resolves when the broker has it. */
+  /** Publishes an uplink of a device; resolves when the broker has acknowledged it. */
   uplink(username: string, netDeviceId: string, uplink: object, message?: object): Promise<void>
   raw(topic: string, payload: string | Buffer, qos?: 0 | 1): Promise<void>
-  /** The downlinks that were pushed, in their order. */
+  /** The downlinks that the platform has pushed, in order. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look at every field
   pushed: { topic: string; downlink: any }[]
-  /** Reports on a downlink as the network does. */
+  /** Publishes a report about a downlink, as the network does. */
   report(username: string, netDeviceId: string, word: string, downlink: object, more?: object): Promise<void>
   end(): Promise<void>
 }

@@ -54,7 +54,7 @@ const unreleasedMessages = cached((topic) =>
 const halfMegabyte = cached(() => Buffer.alloc(500_000, 'a'))
 const tenthMegabyte = cached(() => Buffer.alloc(100_000))
 
-/** The server that is attacked, and how clients and topics are named. */
+/** The server under attack, and the names of clients and topics. */
 export interface Target {
   port: number
   name(label: string): string
@@ -62,7 +62,7 @@ export interface Target {
   topic?: string
 }
 
-/** Functions that open one abusive connection each, by what the client does. */
+/** Functions that open one abusive connection each. The key describes the behaviour of the client. */
 export const abusiveClients: Record<string, (target: Target) => void> = {
   'says nothing': ({ port }) => void openSocket(port),
   'begins a CONNECT': ({ port }) => void openSocket(port, Buffer.from('10200004', 'hex')),

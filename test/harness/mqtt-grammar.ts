@@ -1,4 +1,4 @@
-/** Grammar for fuzzing the MQTT listener: well-formed packets, malformed ones, and ones with wrong lengths. */
+/** Grammar for fuzzing the MQTT listener: well-formed packets, malformed packets, and packets with wrong lengths. */
 import fc, { type Arbitrary } from 'fast-check'
 
 export interface Attack {
@@ -23,7 +23,7 @@ export function variable(value: number): Buffer {
   return Buffer.from(bytes)
 }
 
-/** Generates a usual value in eight of nine cases, otherwise a rare one. */
+/** Generates a usual value in eight of nine cases, and a rare value otherwise. */
 const mostly = <T>(usual: Arbitrary<T>, rare: Arbitrary<T>) =>
   fc.oneof({ arbitrary: usual, weight: 8 }, { arbitrary: rare, weight: 1 })
 
@@ -115,7 +115,7 @@ function bodies(version: number): Arbitrary<{ first: number; body: Buffer }> {
   )
 }
 
-/** Wrong values of the remaining length, up to the 256 MB of the protocol and beyond. */
+/** Wrong values of the remaining length, up to and above the 256 MB that the protocol allows. */
 const wrongLength = fc.oneof(
   fc.integer({ min: 0, max: 200 }).map(variable),
   fc.constantFrom(0xfff_ffff, 1_048_577, 1_000_000).map(variable),

@@ -1,4 +1,4 @@
-/** MQTT client that sends any packets or bytes. It uses the codec of mqtt-packet, not the platform's own. */
+/** MQTT client that sends any packets or bytes. It uses the codec of mqtt-packet, not the codec of the platform. */
 import { connect as connectSocket, type Socket } from 'node:net'
 import { generate, type IConnectPacket, type Packet, parser } from 'mqtt-packet'
 
@@ -45,7 +45,7 @@ export async function rawClient(port: number, protocolVersion = 4, withinMs = 50
   decoder.on('error', (error) => socket.destroy(error))
   socket.on('data', (chunk) => decoder.parse(chunk))
   socket.on('error', () => {})
-  // `end` too: the server may have closed its side while ours is still open.
+  // `end` counts as closed too: the server has closed its side, but the side of the client may still be open.
   for (const event of ['end', 'close'])
     socket.on(event, () => {
       isClosed = true

@@ -84,7 +84,7 @@ export async function openMqttServer({
     return closing
   }
   afterAllTests(async () => {
-    // Clients that never leave would delay the close by five seconds.
+    // Clients that do not disconnect would delay the close by five seconds.
     for (const socket of recorded.sockets) socket.destroy()
     await close()
   })

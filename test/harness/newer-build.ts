@@ -1,17 +1,20 @@
-/** Creates a build of the console in which every file has another name, as after an upgrade. */
+/** Copies a build of the console and gives every file a new name, as an upgrade would. */
 import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Manifest } from '../../src/assembly/console/manifest.ts'
 import { hashSources, projectDirectory } from '../../src/assembly/console/sources.ts'
 
-/** Returns the folder of the build of the present sources; a platform that has served the console has made it. */
+/** Returns the folder of the build of the current sources. It exists once a platform has served the console. */
 export const presentBuild = async () =>
   join(projectDirectory, 'node_modules/.cache/waypost-console', await hashSources())
 
 /** Replaces the hash in a file name: `app-ABCDEFGH.js` becomes `app-NEWDEFGH.js`. */
 const renamed = (text: string) => text.replace(/-[A-Z0-9]{3}([A-Z0-9]{5}\.(?:js|css|png|svg)\b)/g, '-NEW$1')
 
-/** Copies a build with other names of files. Texts and names have the same length, so the manifest stays correct, except for compressed files. */
+/**
+ * Copies a build with new file names. The new names are as long as the old ones, so the sizes in the manifest stay correct, except for
+ * compressed files.
+ */
 export function makeNewerBuild(from: string, to: string) {
   cpSync(from, to, { recursive: true })
   for (const name of readdirSync(to)) {

@@ -34,7 +34,8 @@ export function createOpenHost(deliver: Sessions['deliver']): Host {
 
   const deliverTo = async (key: string, message: Message) => {
     const outcome = await deliver(key, message)
-    // QoS 0 is never queued, so `gone` says nothing about the session; with QoS 1 or 2 the session no longer exists.
+    // QoS 0 messages are never queued, so for them `gone` does not show whether the session exists. For QoS 1 or 2, `gone` means that it no
+    // longer exists.
     if (outcome === 'gone' && message.qos > 0) tree.removeAll(key)
     return outcome
   }
@@ -128,13 +129,13 @@ export function createOpenHost(deliver: Sessions['deliver']): Host {
 /** Starts the broker on a port (0: any free one). */
 export async function startOpenBroker(port = 0, { level = 'silent', limits = {} as Partial<Limits> } = {}) {
   const all = { ...defaultLimits, ...limits }
-  // Host and sessions need each other, so the host calls `sessions` lazily.
+  // Host and sessions refer to each other, so the host reads the variable `sessions` only when it delivers a message.
   const host = createOpenHost((key, message) => sessions.deliver(key, message))
   const sessions: Sessions = createSessions(host, {
     store: createMemoryStore(all, systemClock),
     log: pino({ level }),
     limits: all,
-    // Responses have no reason strings, because suites compare responses byte by byte.
+    // Responses have no reason strings, because the conformance suites compare responses byte by byte.
     offers: { retainedMessages: true, sharedSubscriptions: true, reasonStrings: false },
   })
   const server = createServer((accepted) => {

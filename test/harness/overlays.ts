@@ -1,11 +1,11 @@
-/** Opens every menu and dialog of a page of the console by keyboard, checks it by axe, and closes it by Escape. */
+/** Opens every menu and dialog of a page of the console by keyboard, checks it with axe, and closes it with Escape. */
 import assert from 'node:assert/strict'
 import type { Page, Route } from 'playwright-core'
 import { checkAccessibility } from './console.ts'
 
 const overlays = '.overlay, .popover'
 
-/** Buttons that never open anything. The others are pressed once. */
+/** Matches the names of buttons that never open a menu or dialog. All other buttons are pressed once. */
 const others = new RegExp(
   `^(?:${[
     'Copy|Copied|Undo|Redo|Refresh|Download|Cancel|Zoom|Clear|Close|Reset|reset|Save|Edit|Disable|Earlier|Later|Full screen',
@@ -14,7 +14,10 @@ const others = new RegExp(
   ].join('|')})`,
 )
 
-/** A script, because the tests have no types of the browser: marks the next opener that is not in `done`, and returns its name. */
+/**
+ * Marks the next button that may open something and is not in `done`, and returns its name. The script is a text, because the tests are
+ * compiled without the types of browsers.
+ */
 const markNext = (done: string[]) => `(() => {
   document.querySelector('[data-opener]')?.removeAttribute('data-opener')
   const seen = {}
@@ -30,7 +33,10 @@ const markNext = (done: string[]) => `(() => {
   }
 })()`
 
-/** Answers whether an element appears within some frames, so a slow machine waits longer. */
+/**
+ * Returns whether an element appears within some animation frames. Frames are counted instead of milliseconds, so that a slow machine waits
+ * longer.
+ */
 const appears = (page: Page, selector: string) =>
   page.evaluate<boolean>(`new Promise((resolve) => {
     let frames = 0
@@ -45,11 +51,11 @@ const appears = (page: Page, selector: string) =>
 interface Visit {
   page: Page
   name: string
-  /** Opens the page anew. */
+  /** Opens the page again. */
   openAgain(): Promise<void>
 }
 
-/** Checks what has opened, closes it, and checks that the focus is at the button that opened it. */
+/** Checks the menu or dialog that has opened, closes it, and checks that the focus returns to the button that opened it. */
 async function checkAndClose({ page, name }: Visit, opener: string) {
   const shown = page.locator(overlays).last()
   await shown.waitFor()
@@ -74,13 +80,15 @@ async function checkEntry(visit: Visit, done: string[], opener: string, entry: s
   await page.evaluate(markNext(done.filter((name) => name !== opener)))
 }
 
-/** Answers every change with 409, because a button that acts at once must not change data of the test. */
+/** Responds to every change with 409, because a button that acts without a dialog must not change data of the test. */
 async function refuseChanges(route: Route) {
   if (route.request().method() === 'GET') return await route.fallback()
   await route.fulfill({ status: 409, json: { message: 'Refused by the test.' } })
 }
 
-/** Openers and menus that were checked, by route: the tabs of a page have the same buttons above them. */
+/**
+ * Buttons and menus that were already checked, by route. All tabs of a page have the same buttons above them, which need one check only.
+ */
 const checked = new Map<string, { openers: string[]; menus: Set<string> }>()
 
 export async function checkOverlays(visit: Visit) {

@@ -1,4 +1,7 @@
-/** Data for pictures of the console: a fleet of some cities, with places, values, connections, alerts, refusals, assets and a job. */
+/**
+ * Data for pictures of the console: a fleet of devices in some cities, with places, values, connections, alerts, refusals, assets and a
+ * job.
+ */
 import assert from 'node:assert/strict'
 import type { TestConsole } from './console.ts'
 import { aDevice } from './device.ts'
@@ -23,7 +26,7 @@ const places: [name: string, lat: number, lon: number][] = [
   ['Hamburg, Altona', 53.5515, 9.9352],
 ]
 
-/** A point for every five minutes of the last day. */
+/** Returns a point for every five minutes of the last day. */
 const dayOf = (phase: number) =>
   Array.from({ length: 288 }, (_, at) => ({
     timestamp: new Date(Date.now() - (288 - at) * 300_000).toISOString(),

@@ -1,4 +1,4 @@
-/** Runs the real program as a process, on temporary directories and free ports, for journeys, conformance and fault tests. */
+/** Runs the real program as a process, with temporary directories and free ports, for journeys, conformance tests and fault tests. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -27,7 +27,10 @@ export interface RunningPlatform {
   bootstrap: Bootstrap
   process: ChildProcess
   output(): string
-  /** Sends requests as the backend client of a realm, which has the role `service`, or every scope in `platform`. */
+  /**
+   * Returns a function that sends requests as the backend client of a realm. This client has the role `service`; in the realm `platform` it
+   * has every scope.
+   */
   asService(realm: RealmSecrets): Promise<Ask>
   authorizationOf(realm: RealmSecrets): Promise<{ authorization: string }>
   kill(signal: NodeJS.Signals): Promise<number | null>
@@ -36,7 +39,7 @@ export interface RunningPlatform {
 type Address = 'baseUrl' | 'managementUrl' | 'mqttUrl' | 'mqttsUrl'
 
 export interface PlatformOptions {
-  /** The data directory; default: an initialized one. */
+  /** The data directory. Default: a copy of an initialized directory. */
   directory?: string
   environment?: Record<string, string>
   args?: string[]
@@ -60,7 +63,7 @@ export const environmentOf = (directory: string, extra: Record<string, string> =
   }
 }
 
-/** Runs a command of the program until it exits. `onSpawn` gets its process, for tests that send signals. */
+/** Runs a command of the program until it exits. `onSpawn` gets the process, so that a test can send signals. */
 export async function runCommand(
   args: string[],
   options: PlatformOptions & { onSpawn?: (child: ChildProcess) => void } = {},
@@ -78,8 +81,9 @@ export async function runCommand(
 }
 
 /**
- * Copies a data directory on which the platform has already run, which halves the time of a start. Copies share their secrets.
- * Without the test runner it is empty. `withBootstrap: false` omits bootstrap.json, so that its presence shows that a start is complete.
+ * Copies a data directory on which the platform has already run, which halves the time of a start. Copies share their secrets. Without the
+ * test runner the directory is empty. With `withBootstrap: false` it has no bootstrap.json; a test then sees by this file that a start is
+ * complete.
  */
 export async function initializedDirectory({ withBootstrap = true } = {}): Promise<string> {
   const directory = temporaryDirectory()
@@ -104,7 +108,7 @@ export async function initializedDirectory({ withBootstrap = true } = {}): Promi
 }
 
 /**
- * Returns the settings of nodes that share a database on which the platform has already run: a start takes half of the time. The
+ * Returns settings for several nodes on one database. The platform has already run on this database, so a start takes half of the time. The
  * database is on the test server, without durability.
  */
 export async function usedDatabase() {

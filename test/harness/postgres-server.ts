@@ -57,7 +57,7 @@ function signal(pids: number[], name: NodeJS.Signals) {
     try {
       process.kill(pid, name)
     } catch (error) {
-      // The process has ended meanwhile.
+      // ESRCH: the process has already ended.
       if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
     }
 }

@@ -1,4 +1,4 @@
-/** Reads memory and CPU time of process trees from /proc. Also the environment of worker processes. */
+/** Reads memory and CPU time of process trees from /proc, and builds the environment of worker processes. */
 import { readdirSync, readFileSync } from 'node:fs'
 
 const read = (path: string) => {
@@ -43,7 +43,9 @@ export const treeCpuSeconds = (root: number) =>
     return sum + fields.slice(11, 15).reduce((ticks, field) => ticks + Number(field), 0) / ticksPerSecond
   }, 0)
 
-/** Returns the environment for a process other than a test: without what the test runner sets, but with its cache of compiled code. */
+/**
+ * Returns the environment for a process that is not a test: without the variables of the test runner, except its cache of compiled code.
+ */
 export const environmentOfWorker = () =>
   Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !name.startsWith('NODE_') || name === 'NODE_COMPILE_CACHE'),

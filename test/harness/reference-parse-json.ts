@@ -1,4 +1,7 @@
-/** Reference JSON parser. Tests compare the fast parser with it. It is slow, because it parses first and then visits every value. */
+/**
+ * Reference JSON parser, with which tests compare the fast parser of the platform. It is slow, because it parses first and then visits
+ * every value.
+ */
 import { isUtf8 } from 'node:buffer'
 import { InvalidRequest, invalidField, PlatformError } from '../../src/kernel/errors.ts'
 
@@ -86,7 +89,7 @@ export function referenceParseJson(
     if (error instanceof PlatformError) throw error
     throw InvalidRequest({ problem: `${part}: malformed JSON, ${(error as Error).message}` })
   }
-  // NUL and lone surrogates can only occur as an escape, so the values of a text without escapes need not be visited.
+  // NUL and lone surrogates can only be written as `\u` escapes. If the text has no such escape, its values need no check.
   if (text.includes('\\u') || text.includes('"__proto__"')) {
     const invalid = findInvalidText(value, '', plainData)
     if (invalid) throw invalidField(invalid.path || part, invalid.problem)

@@ -28,7 +28,7 @@ export async function openRegister(options: Partial<TestPlatformOptions> = {}) {
     waypost,
     admin,
     publishedEvents,
-    /** Creates an application with versions; returns the first one: `{ app: 'app-1', version: 'app-1-v1' }`. */
+    /** Creates an application with versions; returns the application and its first version: `{ app: 'app-1', version: 'app-1-v1' }`. */
     async anApplication(ask: Ask = admin, versions = ['v1']) {
       const app = `app-${++count}-${newShortToken(4).toLowerCase()}`
       const created = await ask('POST /api/v1/applications', { name: app })

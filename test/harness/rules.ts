@@ -1,4 +1,4 @@
-/** Fixture of the rules tests: the service and those that it needs, with open MQTT and HTTP listeners. */
+/** Fixture of the rules tests: the service and the services that it needs, with open MQTT and HTTP listeners. */
 import assert from 'node:assert/strict'
 import commands from '../../src/services/commands/index.ts'
 import configuration from '../../src/services/configuration/index.ts'

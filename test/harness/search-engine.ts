@@ -1,4 +1,4 @@
-/** A small search engine over HTTP: index templates, bulk writes and searches, as Elasticsearch and OpenSearch have them. */
+/** A small search engine over HTTP: index templates, bulk writes and searches, with the interface of Elasticsearch and OpenSearch. */
 import { createServer, type IncomingMessage } from 'node:http'
 
 type Source = Record<string, unknown>
@@ -56,7 +56,7 @@ function matches(query: Query, source: Source): boolean {
   }
 }
 
-/** The rules of Elasticsearch and OpenSearch for names of indices. */
+/** Checks the name of an index by the rules of Elasticsearch and OpenSearch. */
 function checkIndexName(name: string) {
   const isValid = /^[^-_+\\/*?"<>| ,#:A-Z][^\\/*?"<>| ,#:A-Z]*$/.test(name) && Buffer.byteLength(name) <= 255
   if (!isValid) throw new Error(`Invalid index name [${name}]`)
@@ -70,15 +70,15 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
 
 const newState = () => ({
   isUnavailable: false,
-  /** Returns the status with which a document of a bulk request is refused; undefined if it is accepted. */
+  /** Returns the status with which a document of a bulk request is rejected, or undefined if it is accepted. */
   refuse: (_source: Source): number | undefined => undefined,
   /** Larger bulk requests are answered with 413. */
   bulkBytesMax: Number.POSITIVE_INFINITY,
-  /** The status of the next bulk requests, which are not executed. */
+  /** Statuses with which the next bulk requests are answered without being executed. */
   bulkStatuses: [] as number[],
-  /** Closes the connection of the next bulk request after it was executed, without an answer. */
+  /** Executes the next bulk request, but then closes the connection without a response. */
   cutsNextBulk: false,
-  /** Documents of each bulk request that was executed. */
+  /** Number of documents of each executed bulk request. */
   bulkSizes: [] as number[],
   /** Ids in the order in which they were written. */
   written: [] as string[],
@@ -87,7 +87,7 @@ const newState = () => ({
   authorizations: new Set<string | undefined>(),
 })
 
-/** Executes a bulk request; each document has an item in the answer. */
+/** Executes a bulk request. The response has one item for each document. */
 function bulk(state: ReturnType<typeof newState>, documents: Map<string, Stored>, text: string) {
   if (!text.endsWith('\n')) throw new Error('The bulk request must be terminated by a newline [\\n]')
   const lines = text.slice(0, -1).split('\n')
@@ -173,7 +173,7 @@ export async function openSearchEngine() {
   const { port } = server.address() as { port: number }
   return {
     state,
-    /** Stops listening and closes all connections, as a process that is killed. */
+    /** Stops listening and closes all connections, as if the process were killed. */
     async stop() {
       const closed = new Promise((resolve) => server.close(resolve))
       server.closeAllConnections()

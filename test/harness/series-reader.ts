@@ -1,4 +1,7 @@
-/** Reference reader of time series: merges the hot rows and chunks of one endpoint in the simplest way, for tests to compare with. */
+/**
+ * Reference reader of time series: merges the hot rows and chunks of one endpoint in the simplest way. Tests compare the production reader
+ * with it.
+ */
 import type { Sql } from '../../src/kernel/db.ts'
 import { unpack } from '../../src/services/time-series/pack/chunk-codec.ts'
 import { merge, type Points, type Value, valueAt } from '../../src/services/time-series/points.ts'
@@ -9,8 +12,8 @@ import { valuesOf } from '../../src/services/time-series/write/rows.ts'
 export async function readPoints(sql: Sql, endpointId: string): Promise<Record<string, [number, Value][]>> {
   const series = await sql`select series_id, name, value_name from time_series.series`
   const names = new Map(series.map(({ seriesId, name, valueName }) => [seriesId, `${name}/${valueName}`]))
-  // Hot rows are read first: rows that are packed between the two queries are read twice instead of never, and merging removes
-  // duplicates.
+  // Hot rows are read first. If rows are packed between the two queries, they are read twice, and merging removes the duplicates. In the
+  // reverse order they would be missed.
   const hot = await sql`
     select ts, record, x, series_ids from time_series.samples s
     join time_series.endpoints using (endpoint_no) join time_series.sets using (set_id)

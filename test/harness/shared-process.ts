@@ -19,7 +19,7 @@ export async function runSharedFiles(): Promise<void> {
     const name = relative(process.cwd(), file)
     const loading = import(pathToFileURL(file).href)
     await loading.catch((error) => void test(name, () => Promise.reject(error)))
-    // Tests run in the order of declaration, so this one is the last of its file.
+    // Tests run in the order of declaration, so the cleanup is the last test of its file.
     await test(`${name}: cleanup`, runCleanups)
     fileFinished()
     // Write the code of this file to the cache now, because other processes of this run need most of it.

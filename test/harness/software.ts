@@ -1,4 +1,4 @@
-/** Fixture of the software tests: the service and those that it needs, with open MQTT and HTTP listeners. */
+/** Fixture of the software tests: the service and the services that it needs, with open MQTT and HTTP listeners. */
 import assert from 'node:assert/strict'
 import binaryData from '../../src/services/binary-data/index.ts'
 import software from '../../src/services/software/index.ts'
@@ -27,7 +27,7 @@ export async function openSoftware(options: Partial<TestPlatformOptions> = {}) {
       app,
       version,
       software,
-      /** Creates a version with the strategy general. */
+      /** Creates a version with the rollout strategy `general`. */
       release: (name: string, fields: object = {}) =>
         expectStatus(201, `POST ${software}/${name}`, { rolloutStrategy: 'general', ...fields }),
       put: (name: string, fields: object = {}) =>
@@ -63,7 +63,7 @@ export async function openSoftware(options: Partial<TestPlatformOptions> = {}) {
     const answer = await sendAsDevice(topic, '/applied/json', { configId, ...more })
     assert.equal(answer.status, 200, JSON.stringify(answer.body))
   }
-  /** Returns the version that a device gets when it asks over HTTP. */
+  /** Returns the version that a device gets when it requests its software over HTTP. */
   const requestVersion = async (topic: string, configId?: string): Promise<string | undefined> =>
     (await sendAsDevice(topic, '/config/json', configId === undefined ? {} : { configId })).body.configId
 

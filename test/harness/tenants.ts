@@ -1,4 +1,4 @@
-/** Fixture of the tenants tests: the service over a real database, with the real identity service, which can be made to fail. */
+/** Fixture of the tenants tests: the service over a real database, with the real identity service, whose calls a test can make fail. */
 import assert from 'node:assert/strict'
 import tenants from '../../src/services/tenants/index.ts'
 import { aPlatformAdmin } from './builders.ts'
@@ -42,7 +42,7 @@ export async function openTenants(options: Partial<TestPlatformOptions> = {}) {
       )
       return answer.status
     },
-    /** Waits until the tenant has this status; returns it in the format of API v1. */
+    /** Waits until the tenant has this status; returns the tenant in the format of API v1. */
     waitForStatus,
     async createAvailable(tenantId: string, body: object = {}) {
       const answer = await admin('POST /api/v1/tenants', aRegistration({ realm_name: tenantId, ...body }))

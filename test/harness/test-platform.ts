@@ -1,4 +1,4 @@
-/** Runs services in the process of the test, over a database of their own: real SQL and routes, HTTP without a socket. */
+/** Runs services in the process of the test, over a database of their own: SQL and routes are real, but HTTP requests use no socket. */
 import { createHash } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import type { InjectOptions } from 'fastify'
@@ -41,9 +41,9 @@ export interface TestPlatformOptions {
   services: AnyService[]
   environment?: Record<string, string>
   now?: Clock
-  /** Reuses a database of another test instance; both need the same WAYPOST_MASTER_KEY. */
+  /** Uses the database of another test platform. Both platforms need the same WAYPOST_MASTER_KEY. */
   connection?: ConnectionOptions
-  /** Opens the MQTT listeners too, on free ports, with these extensions in addition to those of the services. */
+  /** Opens the MQTT listeners too, on free ports, with these device extensions in addition to the extensions of the services. */
   listeners?: Extension[]
   /** Hashes passwords at the cost of production; by default the cost is minimal. */
   slowPasswords?: boolean
@@ -70,7 +70,7 @@ export async function openTestPlatform(options: TestPlatformOptions): Promise<Te
     connection: options.connection ?? (await migratedDatabase(options.services, options.now === undefined)),
     log,
     services: options.services,
-    // Configuration instances of all services are declared, also of those that this test does not run.
+    // The service instances of all services are declared, also of services that this test does not run.
     declared: (await import('../../src/assembly/catalogue.ts')).catalogue,
     baseUrl: () => baseUrl,
     ...(options.now && { now: options.now }),
@@ -144,12 +144,15 @@ export async function openTestPlatform(options: TestPlatformOptions): Promise<Te
   }
 }
 
-/** Services whose start creates tables or many rows. The starts of the others depend on the data key or the data directory. */
+/**
+ * Services that are started in the template, because their start creates tables or many rows. The start of other services depends on the
+ * data key or the data directory.
+ */
 const startedInTemplate = ['tenants', 'traffic-log']
 
 /**
- * Creates a database as after the first start of these services, with job queues, but without data keys and bootstrap data.
- * `started` is false for a platform with a clock of its own, whose start depends on the time.
+ * Creates a database as after the first start of these services, with job queues, but without data keys and bootstrap data. `started` is
+ * false if the test has a clock of its own, because the result of a start depends on the time.
  */
 export function migratedDatabase(services: AnyService[], started = true): Promise<ConnectionOptions> {
   const migrations = readMigrations(migrationSources(services))

@@ -1,11 +1,14 @@
-/** Measures CPU time of this thread, which, unlike elapsed time, does not depend on the load of the machine. */
+/** Measures CPU time of this thread. Unlike elapsed time, it does not depend on the load of the machine. */
 
 const cpuMs = () => {
   const { user, system } = process.threadCpuUsage()
   return (user + system) / 1000
 }
 
-/** Returns the minimum of several runs, since compilation and garbage collection slow single runs. Stops below `enoughMs`. */
+/**
+ * Returns the CPU time of the fastest of several runs, because compilation and garbage collection slow down single runs. A run below
+ * `enoughMs` is the last one.
+ */
 export function threadCpuMs(work: () => void, enoughMs = 0, runs = 3): number {
   let least = Number.POSITIVE_INFINITY
   for (let run = 0; run < runs && least >= enoughMs; run++) {
@@ -16,7 +19,10 @@ export function threadCpuMs(work: () => void, enoughMs = 0, runs = 3): number {
   return least
 }
 
-/** Starts to watch the event loop. `longestMs` returns the longest time for which it was blocked since the last call, within 1 ms. */
+/**
+ * Starts to watch the event loop. `longestMs` returns the longest time for which the loop was blocked since the last call, with a precision
+ * of 1 ms.
+ */
 export function watchStalls() {
   let longest = 0
   let last = cpuMs()
@@ -38,7 +44,7 @@ export function watchStalls() {
   }
 }
 
-/** Returns the longest time for which the work blocks the event loop, within 1 ms. */
+/** Returns the longest time for which the work blocks the event loop, with a precision of 1 ms. */
 export async function longestStallMs(work: () => Promise<unknown>): Promise<number> {
   const stalls = watchStalls()
   try {

@@ -76,7 +76,7 @@ export async function openTimeSeries(options: Partial<TestPlatformOptions> = {})
     /** Creates a retention task that has not run yet today. */
     retention: () => createRetention({ ...waypost.kit, applications: waypost.ask(Applications) }),
     points: (endpointId: string) => readPoints(sql, endpointId),
-    /** Ends the open slot, packs closed slots and drops packed ones. */
+    /** Ends the open slot, packs closed slots and drops packed slots. */
     async pack() {
       await service.slots.rotate(true)
       await service.packer.round()

@@ -1,6 +1,6 @@
 /**
- * The runner (tools/run-tests.ts) preloads this module into every test process: it records which file the process runs, so
- * that the runner can end one that takes too long, and what each finished file cost.
+ * The runner (tools/run-tests.ts) preloads this module into every test process. It records which file the process runs, so that the runner
+ * can stop a file that takes too long. It also records the time of each finished file.
  */
 import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -12,7 +12,7 @@ export const sharedDirectoryVariable = 'TEST_DIRECTORY'
 export interface Timing {
   file: string
   seconds: number
-  /** CPU time of the process; `children`: of the programs that it started and that have ended. */
+  /** CPU time of the process. `children` is the CPU time of the programs that the process started and that have ended. */
   cpu: number
   children: number
 }
@@ -71,7 +71,7 @@ function writeRunning(directory: string, file: string) {
   writeFileSync(entryIn(directory), JSON.stringify(entry))
 }
 
-/** Only a finished file has a timing; the runner fails when one is missing. */
+/** Records the timing of the current file. Only a finished file has a timing; the runner fails if a timing is missing. */
 export function fileFinished() {
   if (!running) return
   const until = now()
@@ -101,14 +101,14 @@ export function readRunning(directory: string): Running[] {
     try {
       return [JSON.parse(readFileSync(join(runningIn(directory), name), 'utf8')) as Running]
     } catch {
-      return [] // it is being written or removed
+      return [] // the entry is being written or removed
     }
   })
 }
 
 export const removeRunning = (directory: string, { pid }: Running) => rmSync(entryIn(directory, pid), { force: true })
 
-/** Records a test file with a process of its own: it is finished when the process exits after its tests have ended. */
+/** Records a test file that has a process of its own. The file is finished when the process exits after its tests have ended. */
 function watchSingleFile(directory: string, file: string) {
   fileStarted(directory, file)
   let complete = false
@@ -124,5 +124,5 @@ const directory = process.env[sharedDirectoryVariable]
 const single = process.argv[1]
 if (process.env.NODE_TEST_CONTEXT && directory && single?.endsWith('.test.ts'))
   watchSingleFile(directory, resolve(single))
-// Another process may get the same id later.
+// The entry is removed, because another process may get the same process id later.
 process.on('exit', () => running && rmSync(entryIn(running.directory), { force: true }))

@@ -67,7 +67,7 @@ export function tokenFixtures(waypost: TestPlatform) {
       assert.notEqual(provisioned, 'taken')
       return { endpointId, token }
     },
-    /** Creates a second token of an endpoint and brings it into a status by allowed transitions. */
+    /** Creates a second token of an endpoint and gives it a status through allowed transitions. */
     async aTokenWithStatus(status: TokenStatus, { endpointId = '', app = '', version = '' }) {
       const created = await provision(endpointId, { applicationName: app })
       if (status === 'Active' || status === 'Suspended')

@@ -4,7 +4,7 @@ import { plainFilter } from '../../src/gateway/mqtt/topics.ts'
 
 interface Node {
   children: Map<string, Node>
-  /** Keyed by session and filter, because a shared and a plain subscription can have the same levels. */
+  /** The keys consist of session and filter, because a shared and a plain subscription can have the same topic levels. */
   here: Map<string, { key: string; subscription: Subscription }>
 }
 

@@ -1,4 +1,4 @@
-/** Fixture for tests of the engine: rules with triggers, and the values that their runs returned. */
+/** Fixture for tests of the rule engine: creates rules with triggers, and reads the values that their runs returned. */
 import assert from 'node:assert/strict'
 import { eventually } from './eventually.ts'
 import { openRules, rulesRoot } from './rules.ts'
@@ -30,7 +30,10 @@ export async function openTriggeredRules(options: Partial<TestPlatformOptions> =
     ...at,
     linkTrigger,
     linkAction,
-    /** Creates a rule with a trigger; returns their ids and a function that waits for the traces of the rule, oldest first. */
+    /**
+     * Creates a rule with a trigger. Returns both ids, and a function that waits for the traces of the rule and returns them, the oldest
+     * first.
+     */
     async aTriggeredRule(type: string, trigger: object, expression: string) {
       const ruleId = await aRule({ expression })
       const triggerId = await aTrigger(type, trigger)
@@ -43,7 +46,7 @@ export async function openTriggeredRules(options: Partial<TestPlatformOptions> =
         })
       return { ruleId, triggerId, traces }
     },
-    /** Connects the device of an endpoint and sends samples; returns how to send more. */
+    /** Connects the device of an endpoint and sends samples. Returns a function that sends further samples. */
     async send(endpoint: { version: string; token: string }, samples: unknown) {
       const sensor = await at.device()
       const publish = (one: unknown) => sensor.publish(`kp1/${endpoint.version}/dcx/${endpoint.token}/json`, one)

@@ -1,14 +1,17 @@
 /**
- * Measures elapsed time without the time in which programs waited for a processor or a disk. Tests share a machine with other
- * tests, so a promise such as "within a second" is checked with this time.
+ * Measures elapsed time without the time in which programs waited for a processor or a disk. Tests share a machine with other tests, so
+ * they check limits such as "within a second" with this time.
  */
 import { readFileSync } from 'node:fs'
 import { monotonicMs } from '../../src/kernel/clock.ts'
 
-/** At least this part of the elapsed time counts, so that a wait ends also on a machine that is always busy. */
+/** At least this share of the elapsed time counts, so that a wait also ends on a machine that is always busy. */
 const leastShare = 0.1
 
-/** Returns for how long, since the machine started, at least one program has waited for this resource, if the system knows. */
+/**
+ * Returns how long at least one program has waited for this resource since the machine started. Returns undefined if the system does not
+ * count this time.
+ */
 function waitedMs(resource: 'cpu' | 'io'): number | undefined {
   try {
     const microseconds = /^some .*total=(\d+)/m.exec(readFileSync(`/proc/pressure/${resource}`, 'utf8'))?.[1]

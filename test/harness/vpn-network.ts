@@ -7,7 +7,10 @@ import { afterAllTests, temporaryDirectory } from './database.ts'
 import { eventually } from './eventually.ts'
 import { environmentOf, programPath } from './platform.ts'
 
-/** For nft and the clients: these programs are in sbin, which the path of many users lacks. `waypost vpn` looks there itself. */
+/**
+ * Environment for `nft` and `openvpn`, which are in /usr/sbin: the path of many users lacks this folder. `waypost vpn` searches it by
+ * itself.
+ */
 const withSbin = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin` }
 
 /** The address that clients connect to. */
@@ -17,7 +20,7 @@ export const peerPort = 7000
 
 const peerProgram = resolve(import.meta.dirname, 'vpn-peer.mjs')
 
-/** Fails with the reason in words where namespaces or tunnels are not possible. */
+/** Runs a command. If namespaces or tunnels are not possible on this machine, throws an error that says so. */
 function run(command: string, ...args: string[]): string {
   try {
     return execFileSync(command, args, { env: withSbin, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
@@ -38,12 +41,12 @@ export interface Peer {
 
 export interface VpnNetwork {
   server: string
-  /** Creates the namespace of a client, which reaches the server. */
+  /** Creates the namespace of a client, from which the server can be reached. */
   addNamespace(): string
   run(namespace: string, ...command: string[]): string
   spawn(namespace: string, command: string[], env?: NodeJS.ProcessEnv): Program
   peer(namespace: string, name: string, ports?: number[]): Promise<Peer>
-  /** Runs `waypost vpn` in the namespace of the server, perhaps through another program. */
+  /** Runs `waypost vpn` in the namespace of the server. `through` is a program that starts it, such as `setpriv`. */
   startServer(directory: string, environment: Record<string, string>, through?: string[]): Program
   /** Runs OpenVPN with a profile. */
   startClient(namespace: string, profile: string): Program
@@ -89,7 +92,8 @@ export function createVpnNetwork(): VpnNetwork {
 
   const server = addNamespace()
   run('ip', '-netns', server, 'address', 'add', `${serverHost}/32`, 'dev', 'lo')
-  // The machine is a router for its other networks: only the firewall keeps their packets away from the VPN.
+  // IP forwarding is on for all networks of the server. Packets from other networks are therefore kept away from the VPN only by the
+  // firewall.
   inside(server, 'sh', '-c', 'echo 1 > /proc/sys/net/ipv4/ip_forward')
   const spawnIn: VpnNetwork['spawn'] = (namespace, command, env) =>
     start('ip', ['netns', 'exec', namespace, ...command], env)
@@ -140,7 +144,7 @@ export function createVpnNetwork(): VpnNetwork {
   }
 }
 
-/** Time limit of a connection, longer than an answer takes on a busy machine; also used for connections that must fail. */
+/** Time limit of a connection. It is longer than a response takes on a busy machine. Connections that must fail wait for it too. */
 const connectMs = 1000
 
 async function controlVpnPeer({ process: child, output }: Program): Promise<Peer> {

@@ -1,4 +1,7 @@
-/** Broker of open-broker.ts in a process of its own. Each message of the parent is answered with the longest stall since the last one. */
+/**
+ * Runs the broker of open-broker.ts in a process of its own. For each message of the parent, it responds with the longest stall of its
+ * event loop since the previous message.
+ */
 import { startOpenBroker } from './open-broker.ts'
 import { watchStalls } from './thread-time.ts'
 

@@ -17,7 +17,7 @@ export type Respond = (response: ServerResponse, request: ReceivedRequest, socke
 
 export const ok: Respond = (response) => void response.writeHead(200).end('thanks')
 
-/** `respond` can be replaced at any time. */
+/** Starts the server. A test can replace `respond` at any time. */
 export async function aReceiver(first: Respond = ok, tls?: { cert: string; key: string }) {
   const requests: ReceivedRequest[] = []
   const connections = new Map<Socket, number>()

@@ -69,7 +69,7 @@ test('a running platform reloads after a restore, even of a backup of another in
   const source = await openTestPlatform({ services: [service], environment })
   const two = await openTestPlatform({
     services: [service],
-    // The restore ends its connections, which it logs.
+    // The restore ends the database connections of this platform, which logs errors about it.
     environment: { WAYPOST_MASTER_KEY: 'the master key of the other installation', WAYPOST_LOG_LEVEL: 'silent' },
   })
   const keyOf = (text: string) => createHash('sha256').update(text).digest()
@@ -125,7 +125,7 @@ async function aFirmwareAt(admin: Ask, app: string) {
   }
 }
 
-/** Creates a software file and an endpoint that uploads, and functions to read its uploads. */
+/** Creates a software file and an endpoint with uploads. Returns functions that read them. */
 async function aCameraAt(platform: RunningPlatform) {
   const admin = await platform.asService(platform.bootstrap.default)
   const endpoint = await createFixtures(admin).aProvisionedEndpoint()
@@ -145,7 +145,7 @@ async function aCameraAt(platform: RunningPlatform) {
 
 type Command = ReturnType<typeof openCommands>
 
-/** Restores on a machine with another master key, or none: a rejected backup must create nothing there. */
+/** Restores on a machine that has another master key or none. If the backup is rejected, nothing must be created there. */
 async function onOtherMachine(command: Command, file: string, keyFile: string) {
   const directory = join(temporaryDirectory(), 'new')
   const other = { WAYPOST_MASTER_KEY: 'another key of thirty-two letters' }
@@ -175,7 +175,7 @@ async function onOtherMachine(command: Command, file: string, keyFile: string) {
   assert.match(unknown.stdout, /Its origin is not checked/)
 }
 
-/** Runs `doctor` with the addresses of the platform, which an operator would have set for both. */
+/** Runs `doctor` with the settings for addresses that the platform has. An operator would have set them for both. */
 async function examine(platform: RunningPlatform, command: ReturnType<typeof openCommands>) {
   const [{ port }, management] = [new URL(platform.baseUrl), new URL(platform.managementUrl)]
   const environment = { WAYPOST_PORT: port, WAYPOST_MANAGEMENT_PORT: management.port }
@@ -227,7 +227,7 @@ test('the commands doctor, backup and restore work while the platform runs', asy
   assert.equal(refused.code, 2, refused.stderr)
   assert.match(refused.stderr, /Nothing was changed\. Run it again with --yes/)
 
-  // The restore is killed while contents are restored: no row has changed, and the next restore continues.
+  // The restore is killed while it writes contents. No row must have changed, and the next restore must succeed.
   await admin(`DELETE ${camera}/files/kept`)
   await firmware.remove()
   const s3 = await openS3()
@@ -293,7 +293,7 @@ test('the commands doctor, backup and restore work while the platform runs', asy
   await examine(platform, command)
 })
 
-/** The platform lists the runs of both commands, also those before the restore. */
+/** Asserts that the platform lists the runs of both commands, including the runs before the restore. */
 async function runsAreListed(platform: RunningPlatform) {
   const asPlatform = await platform.asService(platform.bootstrap.platform)
   const { body } = await asPlatform('GET /platform/api/v1/backups')

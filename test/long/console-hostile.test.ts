@@ -9,7 +9,7 @@ let console_: TestConsole
 let page: Page
 const dialogs: string[] = []
 
-/** The platform refuses control characters in names, so these tests put them into metadata only. */
+/** The platform rejects control characters in names, so these tests put them into metadata only. */
 const isName = (text: string) => !/[\t\n]/.test(text)
 const names = hostileTexts.filter(isName)
 /** Metadata has at most 64 KiB, a message at most 1 MiB. */

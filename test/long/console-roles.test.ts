@@ -1,11 +1,14 @@
-/** The console for each built-in role: every page that is offered opens without a refused request, and every other one says why not. */
+/**
+ * Opens the console as each built-in role. Every page that the console offers opens without a rejected request, and every other page names
+ * the missing permission.
+ */
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { openBrowser } from '../harness/browser.ts'
 import { openConsole, settled, signIn, type TestConsole } from '../harness/console.ts'
 
-/** The import is dynamic, because the types of the console are checked apart from those of the tests. */
+/** The import is dynamic, because the console and the tests have separate type checks. */
 const registry: string = '../../console/src/pages/registry.ts'
 const { pages } = (await import(registry)) as {
   pages: { path: string; title: string; group?: string; realm?: string }[]
@@ -43,7 +46,7 @@ const tabs = [
   'relations',
   'access',
 ]
-/** Pages that need no object, and those of the application and the endpoint. */
+/** Paths of the pages without parameters, and of the pages of one application and one endpoint. */
 const paths = [
   ...pages.filter(({ path, realm }) => !path.includes(':') && realm === undefined).map(({ path }) => path),
   '/applications/meters',
@@ -59,7 +62,7 @@ function registered(address: string): string | undefined {
   return pages.find((page) => page.path === path)?.path ?? pages.find((page) => isSame(page.path))?.path
 }
 
-/** Opens the console as a new user with this role. Refused requests are recorded. */
+/** Opens the console as a new user with this role. Rejected requests are recorded. */
 async function openAs(role: string | undefined): Promise<{ page: Page; refused: string[] }> {
   const username = `${role ?? 'no-role'}-user`
   const created = await console_.api('POST /iam/api/v1/users', { username, password, roles: role ? [role] : [] })
@@ -87,7 +90,7 @@ const linksOf = (page: Page) =>
   page.evaluate<string[]>(`[...document.querySelectorAll('a[href^="/"]')].map((link) => new URL(link.href).pathname)`)
 
 for (const role of roles)
-  test(`${role ?? 'a user without a role'} is offered only what succeeds`, async () => {
+  test(`${role ?? 'a user without a role'} is offered only pages and links that open`, async () => {
     const { page, refused } = await openAs(role)
     const base = new URL(console_.address('')).pathname
     const allowed = new Map<string, boolean>()

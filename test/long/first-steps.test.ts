@@ -72,7 +72,7 @@ test('the commands of the README get a token, create an application and a tenant
   ]
   const { status, stdout, stderr } = runAsWritten(documents.flatMap(commandsOf), { dataDirectory: directory })
   assert.equal(status, 0, stderr)
-  // The guide shows how a configuration that violates its schema is refused.
+  // The guide shows a configuration that is rejected because it violates its schema.
   assert.deepEqual(
     errorsIn(stdout).filter((line) => !line.includes('violates the schema')),
     [],
@@ -183,7 +183,7 @@ test('every command of the guides works after the first steps', async () => {
   const commands = [commandsOf('README.md')[0]!, ...guides]
   const { status, stdout, stderr } = runAsWritten(commands, { dataDirectory: directory })
   assert.equal(status, 0, stderr)
-  // The guide to assets shows how a wrong definition and a cycle are refused.
+  // The guides also show requests that are rejected: a wrong definition and a cycle of assets, and a wrong subscription.
   assert.deepEqual(
     errorsIn(stdout).filter((line) => !/violates the schema|would create a cycle|subscriptions/.test(line)),
     [],
