@@ -32,7 +32,7 @@ export async function createRulesOf(
     const fields = type === 'cron' ? { cronExpression: '0 0 1 1 *' } : { appName: app }
     ids[`triggerId ${type}`] = await make(`/trigger-types/${type}/triggers`, fields)
   }
-  // This trigger type is an older name of the same triggers.
+  // This name is an alias of the same trigger type.
   ids['triggerId endpoint-data-sample-updated'] = ids['triggerId endpoint-data-samples-received']!
   const rule = `${root}/rules/${ruleId}`
   await must(`PUT ${rule}/trigger-types/cron/triggers`, [ids['triggerId cron']])

@@ -16,7 +16,7 @@ before(async () => {
 
 const button = (name: string | RegExp) => page.getByRole('button', { name })
 
-test('an administrator creates a user, and sees what she may do and why', async () => {
+test('an administrator creates a user, and sees the permissions of the user with their reasons', async () => {
   const { api } = console_
   await page.getByRole('link', { name: 'New user' }).click()
   await page.getByLabel('User name').fill('ada')
@@ -35,13 +35,13 @@ test('an administrator creates a user, and sees what she may do and why', async 
   assert.equal(await page.getByText('endpoint:delete', { exact: true }).count(), 0)
 })
 
-test('the page lists who may do something, with the reasons', async () => {
+test('the page "Who may…?" lists users with a permission and the reasons', async () => {
   await page.goto(console_.address('/roles?tab=who&scope=endpoint:read'))
   const row = page.getByRole('row', { name: /^ada/ })
   await row.getByText('endpoint-reader').waitFor()
 })
 
-test('two administrators change one user or role: the later sees both sides, and nothing is lost', async () => {
+test('two administrators change one user or role: the later one sees both versions, and nothing is lost', async () => {
   const { api } = console_
   const conflict = page.getByRole('alertdialog', { name: 'Somebody else has changed this' })
   const { id } = (await api('GET /iam/api/v1/users?search=ada')).body.content[0]

@@ -1,4 +1,4 @@
-/** Applications and endpoints by mouse and keyboard; each test ends with what the API then says. */
+/** Edits applications and endpoints by mouse and keyboard. Each test ends with a check of the result through the API. */
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import type { Page } from 'playwright-core'
@@ -10,12 +10,12 @@ let page: Page
 
 before(async () => {
   opened = await openConsole()
-  // A browser logs every refusal.
+  // The browser logs every request that is rejected.
   opened.expect(/status of (?:400|412)/)
   page = await opened.open('/')
 })
 
-test('a newcomer makes an application, a version and an endpoint, and gets its token once', async () => {
+test('a new user creates an application, a version and an endpoint, and the token of the endpoint is shown once', async () => {
   await page.getByRole('link', { name: 'Create an application' }).click()
   await page.getByLabel(/^Name/).fill('Not Valid')
   await page.getByRole('button', { name: 'Create' }).click()
@@ -38,7 +38,7 @@ test('a newcomer makes an application, a version and an endpoint, and gets its t
   assert.deepEqual(opened.problems, [])
 })
 
-test('two people edit an application: the later one sees both sides and loses nothing', async () => {
+test('two people edit an application: the later one sees both versions and loses nothing', async () => {
   await page.goto(opened.address('/applications/meters/edit'))
   await page.getByLabel(/^Description/).fill('mine')
   await opened.api('PATCH /api/v1/applications/meters', { description: 'theirs' })
@@ -115,6 +115,6 @@ test('a deleted application is not read again', async () => {
   await page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click()
   await page.waitForURL(/\/applications$/)
   await settled(page)
-  // The browser would log a 404.
+  // If the page had read the deleted application, the browser would have logged a 404.
   assert.deepEqual(opened.problems, [])
 })

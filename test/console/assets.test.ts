@@ -1,4 +1,4 @@
-/** A fleet operator makes types and assets by forms, links them, changes a definition, and deletes an asset with its relations. */
+/** A fleet operator creates types and assets in forms, links assets, changes a definition, and deletes an asset with its relations. */
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import type { Page } from 'playwright-core'
@@ -38,7 +38,7 @@ before(async () => {
   page = await console_.open('/')
 })
 
-test('an asset is found and its definition is changed; one that breaks the schema is rejected', async () => {
+test('an asset is found and its definition is changed; a definition that violates the schema is rejected', async () => {
   const definition = async () => JSON.parse((await console_.api(`GET /am/api/v1/assets/${id}`)).body.definition)
   for (const path of ['/assets', '/assets?tab=types']) {
     await page.goto(console_.address(path))
@@ -89,12 +89,12 @@ test('two people edit one asset: the later one sees the difference and loses not
   await dialog.getByRole('row', { name: /name Theirs Tower/ }).waitFor()
   assert.equal((await definition()).name, 'Theirs')
   await dialog.getByRole('button', { name: 'Save mine' }).click()
-  // The note "Asset saved" of the test before may still be there, so it shows nothing.
+  // The message "Asset saved" of the test before may still be shown, so the test checks the API instead of the message.
   const mine = { name: hostile, floors: 11, note: { kept: [1.23456] } }
   await eventually(async () => assert.deepEqual(await definition(), mine))
 })
 
-test('a type is made, and an asset of it by the form of its schema; required fields are named', async () => {
+test('a type is created, and an asset in the form of its schema; missing required fields are named', async () => {
   await page.goto(console_.address('/assets?tab=types'))
   await settled(page)
   await page.keyboard.press('c')
@@ -143,7 +143,7 @@ test('a type is made, and an asset of it by the form of its schema; required fie
   assert.deepEqual(JSON.parse(content[0].definition), { name: 'Lab', seats: { count: 4 }, tags: ['north'] })
 })
 
-test('assets and endpoints are linked by picking, and unlinked', async () => {
+test('assets and endpoints are chosen from a list and linked, and unlinked', async () => {
   await page.goto(console_.address(`/assets/${id}`))
   await settled(page)
   await page.getByRole('button', { name: 'Link', exact: true }).click()
@@ -166,7 +166,7 @@ test('assets and endpoints are linked by picking, and unlinked', async () => {
   assert.ok(!(await relations()).includes('lift-1'))
 })
 
-test('a type with 2,000 fields, markup and recursion makes a form that stays usable', async () => {
+test('the form of a type with 2,000 fields, markup and recursion stays usable', async () => {
   const properties = Object.fromEntries(
     Array.from({ length: 2000 }, (_, n) => [`key<b>${n}</b>`, n % 2 ? { type: 'string' } : { $ref: '#' }]),
   )
@@ -186,7 +186,7 @@ test('a type with 2,000 fields, markup and recursion makes a form that stays usa
   assert.deepEqual(JSON.parse(content[0].definition), { 'key<b>1999</b>': 'last', 'key<b>1998</b>': {} })
 })
 
-test('deletion counts the relations', async () => {
+test('the deletion of an asset shows how many relations are deleted', async () => {
   await page.goto(console_.address(`/assets/${id}`))
   await settled(page)
   await page.getByRole('button', { name: 'More actions' }).click()

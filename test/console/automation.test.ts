@@ -1,4 +1,4 @@
-/** A developer automates a greenhouse: writes a rule, tries and replays it, keeps snippets and secrets, and sets alerts. */
+/** A developer automates a greenhouse: writes a rule, tries and replays it, stores snippets and secrets, and creates alert settings. */
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import type { Page } from 'playwright-core'
@@ -29,7 +29,7 @@ async function typeInto(label: RegExp, text: string) {
   await page.keyboard.insertText(text)
 }
 
-test('by keyboard alone, a rule is written; a script that does not parse is rejected at its field', async () => {
+test('by keyboard alone, a rule is written; a script with a syntax error is rejected at its field', async () => {
   await page.goto(console_.address('/rules'))
   await settled(page)
   await page.keyboard.press('c')
@@ -50,7 +50,7 @@ test('by keyboard alone, a rule is written; a script that does not parse is reje
   assert.equal((await onlyRule()).name, hostile)
 })
 
-test('a trigger and an action are made by forms and linked; a wrong field is named', async () => {
+test('a trigger and an action are created in forms and linked; a wrong field is named', async () => {
   await page.getByRole('button', { name: 'Link a trigger' }).click()
   const dialog = page.getByRole('dialog')
   await dialog.getByRole('textbox', { name: /^Name/ }).fill('samples of room-1')
@@ -81,7 +81,7 @@ test('a trigger and an action are made by forms and linked; a wrong field is nam
   assert.deepEqual(actions.negativeActions, [])
 })
 
-test('a trigger is changed beside the script that is tried as it is typed; a change by another caller is shown', async () => {
+test('a trigger is changed beside the script; the script is tried before it is saved; a change by another caller is shown', async () => {
   const { id } = await onlyRule()
   const [{ id: triggerId }] = (await console_.api(`GET /re/api/v1/rules/${id}/triggers`)).body
   const path = `/re/api/v1/trigger-types/endpoint-data-samples-received/triggers/${triggerId}`
@@ -111,7 +111,7 @@ test('a trigger is changed beside the script that is tried as it is typed; a cha
   assert.deepEqual([name, description, endpointIds], ['samples of room-1', 'mine', ['room-1']])
 })
 
-test('a test run says what would happen, and changes nothing', async () => {
+test('a test run shows the effects that the rule would have, and changes nothing', async () => {
   const { id } = await onlyRule()
   await page.goto(console_.address(`/rules/${id}?tab=try`))
   await settled(page)
@@ -143,7 +143,7 @@ test('a run of a real sample is shown with its reason, and its event can be trie
   await page.getByText('The script returned false.').waitFor()
 })
 
-test('a replay compares a changed script with what happened, and one that has ended is not canceled', async () => {
+test('a replay compares a changed script with the earlier results, and a replay that has ended is not canceled', async () => {
   const { id } = await onlyRule()
   const replays = `/re/api/v1/rules/${id}/replays`
   await page.goto(console_.address(`/rules/${id}?tab=replay`))
@@ -156,7 +156,8 @@ test('a replay compares a changed script with what happened, and one that has en
   await checkAccessibility(page, 'replay')
   const { content } = (await console_.api(`GET ${replays}`)).body
   assert.deepEqual([content.length, content[0].status, content[0].differencesCount], [1, 'COMPLETED', 1])
-  // The page learns from the platform that a replay has ended while it showed it as running.
+  // The route makes the page show the replay as running, although it has ended. When the page cancels it, the platform answers that it has
+  // ended.
   await page.route(`**${replays}/*`, async (route) => {
     const response = await route.fetch()
     await route.fulfill({ response, json: { ...(await response.json()), status: 'RUNNING', progress: 0.5 } })
@@ -292,7 +293,7 @@ test('an alert setting opens an alert for a sample; it is disabled and deleted, 
   assert.equal(await open(), 1)
 })
 
-test('a disabled rule says so, a version shows its changes, and deletion counts the links', async () => {
+test('a disabled rule is shown as disabled, a version shows its changes, and the deletion shows how many links are removed', async () => {
   const { id } = await onlyRule()
   await page.goto(console_.address(`/rules/${id}`))
   await settled(page)

@@ -24,7 +24,7 @@ before(async () => {
   page = await console_.open('/')
 })
 
-test('a command is sent to an endpoint, is pending, and a payload that is no JSON is not sent', async () => {
+test('a command is sent to an endpoint and is pending; a payload that is not JSON is not sent', async () => {
   await page.goto(console_.address('/commands?application=pumps'))
   await settled(page)
   await page.getByRole('button', { name: 'Send a command' }).click()
@@ -99,7 +99,7 @@ test('a version is created, its file is uploaded with its checksum, and its roll
   const content = Buffer.alloc(300_000, 'pump')
   await upload('other.bin')
   await page.getByText('the version takes only a file with the name pump.bin').waitFor()
-  // The request hangs, so that it can be canceled.
+  // The request never gets a response, so that the test can cancel it.
   await page.route('**/software/2.0.0/file*', () => {})
   await upload('pump.bin')
   await page.getByRole('progressbar', { name: 'Uploading pump.bin' }).waitFor()
@@ -190,7 +190,7 @@ async function setSchema(schema: object) {
   assert.equal(answer.status, 204)
 }
 
-test('a configuration is edited by a form from its schema; unknown keys stay, and errors stand at their fields', async () => {
+test('a configuration is edited in a form from its schema; unknown keys stay, and errors are shown at their fields', async () => {
   const path = '/ecr/api/v1/app-versions/pumps-v1'
   await console_.api(`PUT ${path}`, { interval: 30, vendor: { mode: [1.23456, null] } })
   await setSchema({
@@ -273,14 +273,14 @@ test('one configuration is given to chosen endpoints and to a filter, and its st
   assert.deepEqual(console_.problems, [])
 })
 
-test('by keyboard alone, a developer makes a version, connects a device, reads its traffic, and a command is answered', async () => {
+test('by keyboard alone, a developer creates a version, connects a device, reads its traffic, and sends a command that the device answers', async () => {
   const { press, reach, activate, fill, enterTable, arrive, open, pick } = keyboardOf(page)
   const { api } = console_
   await open('Applications', 'Applications')
   await settled(page)
   await enterTable()
   await press('ArrowDown')
-  // The focus follows in the next frame.
+  // The focus moves to the link in the next frame.
   await page.getByRole('link', { name: 'pumps' }).and(page.locator(':focus')).waitFor()
   await press('Enter')
   await arrive('Pumps <b>north</b>')

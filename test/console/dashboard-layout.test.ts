@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { compacted, freePlace, placed } from '../../console/src/pages/dashboards/layout.ts'
 
-test('layout: widgets in the way move down, the grid is never left, and gaps are closed', () => {
+test('layout: overlapped widgets move down, no widget leaves the grid, and gaps are closed', () => {
   const at = (id: string, x: number, y: number, width: number, height: number) => ({ id, x, y, width, height })
   const two = [at('a', 0, 0, 12, 4), at('b', 12, 0, 12, 4), at('c', 0, 4, 24, 4)]
   assert.deepEqual(placed(two, 'b', { x: 6, y: 0, width: 12, height: 4 }), [

@@ -1,4 +1,7 @@
-/** Dashboards: built by mouse, changed by keyboard alone, live, edited by two people, and read by one who may not edit. */
+/**
+ * Tests of dashboards: built by mouse, changed by keyboard alone, updated live, edited by two people, and read by a user who may not edit
+ * them.
+ */
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import type { Page } from 'playwright-core'
@@ -46,7 +49,7 @@ async function send(sample: object) {
   assert.equal(sent.status, 200)
 }
 
-/** The newest dashboard with this name. */
+/** Returns the newest dashboard with this name. */
 async function stored(name: string) {
   const { body } = await console_.api(`GET ${root}?search=${encodeURIComponent(name)}`)
   return (await console_.api(`GET ${root}/${body.content[0].dashboardId}`)).body
@@ -217,7 +220,7 @@ test('two people edit one dashboard: the later one sees the difference and loses
   assert.match(saved.definition.widgets[1].text, /marked/)
 })
 
-test('every kind of widget works, is read as text, and one that fails leaves the others alone', async () => {
+test('every kind of widget works and can be shown as text, and a widget that fails does not affect the others', async () => {
   const long = 'y'.repeat(19_000)
   const widgets = [
     ...everyWidget.map((widget, at) => ({ ...widget, y: at * 8 })),
@@ -252,7 +255,7 @@ test('every kind of widget works, is read as text, and one that fails leaves the
   await page.setViewportSize({ width: 1280, height: 800 })
 })
 
-test('a dashboard is exported, imported and duplicated; a file that is not a dashboard is refused with the reason', async () => {
+test('a dashboard is exported, imported and duplicated; a file that is not a dashboard is rejected with the reason', async () => {
   const { dashboardId } = await stored('Live')
   await page.goto(console_.address('/dashboards?q=Live'))
   await settled(page)
@@ -294,7 +297,7 @@ test('a dashboard is exported, imported and duplicated; a file that is not a das
   assert.equal((await console_.api(`GET ${root}?search=Copy`)).body.totalElements, 0)
 })
 
-test('a widget whose endpoint is gone or whose series has no points says so, and the others go on', async () => {
+test('a widget whose endpoint is deleted or whose series has no points says so, and the others still work', async () => {
   const { api } = console_
   await api('POST /epr/api/v1/endpoints', { endpointId: 'room-2', appVersion: { name: 'rooms-v1' } })
   const values = [
@@ -317,7 +320,7 @@ test('a widget whose endpoint is gone or whose series has no points says so, and
   await value(2).locator('.big-value-number').waitFor()
 })
 
-test('a dashboard without a name, or one that was deleted meanwhile, is not saved: the page says why, and what was typed stays', async () => {
+test('a dashboard without a name, or a dashboard that was deleted meanwhile, is not saved: the page shows the reason and keeps the input', async () => {
   const { dashboardId } = await stored('Partly gone')
   await page.goto(console_.address(`/dashboards/${dashboardId}/edit`))
   await settled(page)
@@ -336,7 +339,7 @@ test('a dashboard without a name, or one that was deleted meanwhile, is not save
   assert.equal((await description.inputValue()).length, 2_001)
   assert.equal((await stored('Partly gone')).version, 1)
   await description.fill('d'.repeat(2_000))
-  // The API counts characters, not the two units that each of these has.
+  // The API counts characters. Each of these characters consists of two UTF-16 units, which must not be counted separately.
   await name.fill('🌡'.repeat(200))
   await page.getByText('characters are too many').waitFor({ state: 'detached' })
   await page.getByRole('button', { name: 'Add a widget' }).click()
@@ -372,7 +375,7 @@ test('Explore adds its chart to a dashboard', async () => {
   assert.equal(added.aggregate, 'max')
 })
 
-test('a reader sees a dashboard and cannot edit it: no button, and the API refuses', async () => {
+test('a reader sees a dashboard and cannot edit it: the page has no button, and the API rejects a change', async () => {
   const { dashboardId } = await stored('Live')
   const readers = await openBrowser()
   const reader = await readers.newPage()

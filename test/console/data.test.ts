@@ -1,6 +1,6 @@
 /**
- * An engineer writes a pipeline and tries it, keeps documents, and manages files of devices; a reader sees all of it and can
- * change nothing.
+ * An engineer writes and tries a pipeline, stores documents, and manages files of devices. A reader sees all of this and can change
+ * nothing.
  */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
@@ -40,7 +40,7 @@ const toFahrenheit = [
   { set: { if: 'ctx.dataSample.celsius > 90', field: 'hot', value: true } },
 ]
 
-test('a pipeline is tried while it is typed, each processor says what it did, and a mistake is not saved', async () => {
+test('a pipeline is tried while it is typed, the result of each processor is shown, and a pipeline with a mistake is not saved', async () => {
   await page.goto(console_.address('/pipelines'))
   await settled(page)
   await page.keyboard.press('c')
@@ -72,7 +72,7 @@ test('a pipeline is tried while it is typed, each processor says what it did, an
   })
 })
 
-test('two people edit one pipeline: the later sees the difference, and nothing is lost', async () => {
+test('two people edit one pipeline: the later one sees the difference, and nothing is lost', async () => {
   const path = `${pipelines}/to-fahrenheit`
   await page.goto(console_.address('/pipelines/to-fahrenheit/edit'))
   await settled(page)
@@ -98,7 +98,7 @@ test('two people edit one pipeline: the later sees the difference, and nothing i
   assert.equal(body['default-to-fahrenheit'].description, 'both')
 })
 
-test('large and hostile pipelines are shown as text, and one with 64-bit integers is not rounded', async () => {
+test('large and hostile pipelines are shown as text, and 64-bit integers in a pipeline are not rounded', async () => {
   const { api } = console_
   const processors = [
     { set: { field: 'large', value: 'x'.repeat(880 * 1024) } },
@@ -120,7 +120,7 @@ test('large and hostile pipelines are shown as text, and one with 64-bit integer
   assert.equal((await api(`DELETE ${pipelines}/large`)).status, 200)
 })
 
-test('an application keeps documents by a pipeline, and the pipeline cannot be deleted while it is used', async () => {
+test('an application stores documents through a pipeline, and the pipeline cannot be deleted while it is used', async () => {
   const { api, platform } = console_
   console_.expect(/404.*_template/)
   await page.goto(console_.address('/pipelines?tab=documents'))
@@ -153,7 +153,7 @@ test('an application keeps documents by a pipeline, and the pipeline cannot be d
   await question.getByText(/ovens/).waitFor()
   assert.equal((await api(`GET ${pipelines}/to-fahrenheit`)).status, 200)
   assert.equal((await api('DELETE /asf/api/v1/default-ovens/_template')).status, 200)
-  // The page reads the pipeline once more before it leaves.
+  // The page reads the deleted pipeline once more before it opens the list, which gives a 404.
   console_.expect(/404.*pipeline/)
   await question.getByRole('button', { name: 'Delete' }).click()
   await page.getByText('Pipeline deleted').waitFor()
@@ -222,7 +222,7 @@ test('files are uploaded on behalf of a device, shown, downloaded by a link, and
 /** Scopes to read everything on these pages, and to change nothing. */
 const readScopes = ['application:read', 'rule:read', 'snippet:read', 'secret:read', 'alert:read', 'alert-setting:read']
 
-/** Makes one object of each kind; returns the paths of their pages, with a text of each. */
+/** Creates one object of each kind. Returns the paths of their pages, each with a text that the page must show. */
 async function objectsToRead(): Promise<[path: string, shown: string | RegExp][]> {
   const { api } = console_
   const idOf = ({ headers }: { headers: Headers }) => headers.get('location')!.split('/').at(-1)!
@@ -246,7 +246,7 @@ async function objectsToRead(): Promise<[path: string, shown: string | RegExp][]
   ]
 }
 
-test('a reader sees everything and no button that fails', async () => {
+test('a reader sees all objects and no button whose request would be rejected', async () => {
   const { api, browser } = console_
   const objects = await objectsToRead()
   assert.equal((await api('POST /iam/api/v1/roles', { name: 'looker', scopes: readScopes })).status, 201)

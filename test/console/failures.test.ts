@@ -1,4 +1,4 @@
-/** Failures in the console: each is explained, keeps what was typed, and the page recovers by itself. */
+/** Tests of failures in the console: the page explains each failure, keeps the input, and recovers by itself. */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
@@ -11,7 +11,7 @@ import { tcpProxy } from '../harness/postgres-server.ts'
 
 let opened: TestConsole
 let environment: Record<string, string>
-/** The platform reaches its database through a proxy, which refuses everything while this is true. */
+/** The platform connects to its database through a proxy. While this is true, the proxy refuses all connections. */
 let isDatabaseGone = false
 let adaId: string
 const password = 'ada reads many meters'
@@ -28,7 +28,7 @@ before(async () => {
   address.port = String(proxy.port)
   environment = { ...used.environment, WAYPOST_DATABASE_URL: address.href }
   opened = await openConsole({ directory: temporaryDirectory(), environment })
-  // A browser logs every request that fails.
+  // The browser logs every request that fails.
   opened.expect(/Failed to load resource|ERR_|dynamically imported module|Failed to fetch/)
   const { api } = opened
   await api('POST /api/v1/applications', { name: 'meters' })
@@ -98,7 +98,7 @@ test('a wrong clock does not prevent the sign-in, and the page says by how much 
   await page.close()
 })
 
-test('permissions that are taken away end open pages and live topics at once, with the reason', async (t) => {
+test('when permissions are withdrawn, open pages and live topics end at once, with the reason', async (t) => {
   const live = await openTab('/endpoints/meter-1')
   await live.getByText('Live', { exact: true }).waitFor()
   const people = await openTab('/users')
@@ -109,7 +109,7 @@ test('permissions that are taken away end open pages and live topics at once, wi
     [live, 'endpoint:read'],
     [people, 'identity:user:read'],
   ] as const) {
-    // Without the message of the platform a page would ask after a minute.
+    // The live stream announces the change. Without it, the page would read the permissions again only after a minute.
     await page.getByText(`It needs the scope ${scope}`).waitFor({ timeout: 10_000 })
     t.diagnostic(`${scope}: ${Math.round(performance.now() - began)} ms`)
   }
@@ -126,7 +126,7 @@ const setRoles = async (roles: string[]) => {
   assert.ok(status < 300, text)
 }
 
-test('a form keeps what was typed when the permissions for it are taken away; saving is refused with the reason', async () => {
+test('a form keeps the input when the user loses the permissions for it; saving is rejected with the reason', async () => {
   const made = await opened.api('POST /re/api/v1/rules', { name: 'watch', expression: 'return 1' })
   const page = await openTab(`/rules/${made.headers.get('location')!.split('/').at(-1)}/edit`)
   const description = page.getByRole('textbox', { name: /^Description/ })
@@ -170,7 +170,7 @@ test('a form keeps what was typed when the permissions for it are taken away; sa
   await metadata.close()
 })
 
-test('links, tabs, keys and the back button ask before they discard what was typed', async () => {
+test('links, tabs, keys and the back button ask before they discard unsaved input', async () => {
   const page = await openTab('/endpoints')
   const ask = page.getByRole('alertdialog', { name: 'Leave without saving?' })
   const stay = async () => {
@@ -204,7 +204,7 @@ test('links, tabs, keys and the back button ask before they discard what was typ
   await payload.waitFor({ state: 'detached' })
   assert.match(page.url(), /tab=metadata$/)
   assert.deepEqual(unloads, ['beforeunload'])
-  // Without something typed, nothing asks.
+  // Without unsaved input, the page does not ask.
   await page.goBack()
   await page.getByRole('heading', { name: 'Endpoints', level: 1 }).waitFor()
   await page.goForward()
@@ -217,7 +217,7 @@ test('links, tabs, keys and the back button ask before they discard what was typ
   await page.close()
 })
 
-test('Cancel and Escape ask before they discard what was typed, in forms and in dialogs; without something typed nothing asks', async () => {
+test('in forms and dialogs, Cancel and Escape ask before they discard unsaved input, and do not ask without input', async () => {
   const page = await openTab('/applications/new')
   const ask = page.getByRole('alertdialog', { name: /^(?:Leave without saving|Discard what you typed)/ })
   const answer = async (button: string) => {
@@ -274,7 +274,7 @@ test('a sample that was typed to try a rule or a pipeline is not discarded witho
   await page.close()
 })
 
-test('while the database is unreachable, pages say so and keep what was typed; they recover when it is reachable again', async () => {
+test('while the database is unreachable, pages say so and keep the input; they recover when it is reachable again', async () => {
   const [form, list] = [await openTab('/applications/new'), await openTab('/jobs')]
   await form.getByLabel(/^Name/).fill('typed-meanwhile')
   isDatabaseGone = true
@@ -297,10 +297,10 @@ test('while the database is unreachable, pages say so and keep what was typed; t
   await list.close()
 })
 
-/** Longer than the life of an access token; timers of the page do not run meanwhile. */
+/** Milliseconds for which the tab sleeps: longer than an access token is valid. Timers of the page do not run in this time. */
 const night = 10 * 3_600_000
 
-test('a tab that slept for a night renews its session by itself, and what was typed is saved', async () => {
+test('a tab that slept for a night renews its session by itself, and its input can be saved', async () => {
   const page = await openTab('/applications/new')
   await page.getByLabel(/^Name/).fill('typed-yesterday')
   await page.clock.setSystemTime(Date.now() + night)
@@ -312,7 +312,7 @@ test('a tab that slept for a night renews its session by itself, and what was ty
   await page.close()
 })
 
-test('while the platform is unreachable, pages say so and keep what was typed; after an upgrade they continue and load new files', async () => {
+test('while the platform is unreachable, pages say so and keep the input; after an upgrade they continue and load new files', async () => {
   const { platform } = opened
   const [form, list, idle] = [await openTab('/applications/new'), await openTab('/endpoints'), await openTab('/')]
   await form.getByLabel(/^Name/).fill('half-typed')
@@ -323,7 +323,7 @@ test('while the platform is unreachable, pages say so and keep what was typed; a
   await form.getByRole('button', { name: 'Create' }).click()
   await form.getByRole('alert').filter({ hasText: 'The platform does not answer' }).waitFor()
   await banner(form, /Live updates are interrupted/).waitFor()
-  // The file of this page was not loaded before.
+  // The file of this page was not loaded before the platform stopped.
   await list.getByRole('link', { name: 'Rules', exact: true }).click()
   await list.getByRole('heading', { name: 'This page could not be loaded' }).waitFor()
 
@@ -340,7 +340,7 @@ test('while the platform is unreachable, pages say so and keep what was typed; a
   await idle.keyboard.press('Control+k')
   await idle.getByText('A part of this page could not be loaded').or(idle.getByRole('dialog')).first().waitFor()
 
-  // The old page works against the newer platform; the page that it leads to is a file of the new build.
+  // The old page works with the newer platform. The page that it opens next is a file of the new build.
   await form.getByLabel(/^Name/).press('Enter')
   await form.getByRole('heading', { name: 'half-typed', level: 1 }).waitFor()
   assert.deepEqual(opened.problems, [])

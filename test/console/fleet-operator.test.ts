@@ -1,4 +1,7 @@
-/** The fleet operator finds silent endpoints, changes all that match by a job, and reads why one message was rejected. */
+/**
+ * The fleet operator finds endpoints that send no messages, changes all matching endpoints with a job, and reads why a message was
+ * rejected.
+ */
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import type { Page } from 'playwright-core'
@@ -28,7 +31,7 @@ before(async () => {
 const metadataOf = async (endpointId: string) =>
   (await console_.api(`GET /epr/api/v1/endpoints/${endpointId}/metadata`)).body
 
-test('all endpoints that match a search are changed by a job, after a preview', async () => {
+test('after a preview, a job changes all endpoints that match a search', async () => {
   await page.goto(console_.address('/endpoints'))
   await settled(page)
   await page.getByRole('searchbox').fill('meter-')
@@ -53,7 +56,7 @@ test('all endpoints that match a search are changed by a job, after a preview', 
   assert.deepEqual(jobs.content[0].counts, { total: 3, succeeded: 3, failed: 0, pending: 0 })
 })
 
-test('by keyboard alone, the operator changes all endpoints that match by a job', async () => {
+test('by keyboard alone, the operator changes all matching endpoints with a job', async () => {
   const { press, type, moveTo, activate, enterTable, open, choose } = keyboardOf(page)
   await open('Endpoints', 'Endpoints')
   await settled(page)
@@ -78,7 +81,7 @@ test('by keyboard alone, the operator changes all endpoints that match by a job'
   for (const endpointId of ['meter-1', 'meter-2', 'meter-3']) assert.equal((await metadataOf(endpointId)).site, 'south')
 })
 
-test('by keyboard alone, metadata is edited; a change by somebody else meanwhile is not overwritten', async () => {
+test('by keyboard alone, metadata is edited; a change that another caller made meanwhile is not overwritten', async () => {
   await page.goto(console_.address('/endpoints/meter-2?tab=metadata'))
   await settled(page)
   await page.getByRole('button', { name: 'Edit' }).focus()
@@ -100,7 +103,7 @@ test('by keyboard alone, metadata is edited; a change by somebody else meanwhile
   assert.equal((await metadataOf('meter-2')).serial, 'S-200')
 })
 
-test('the timeline joins a message with its answer and says why it was rejected', async () => {
+test('the timeline shows a message with its response, and why the message was rejected', async () => {
   const send = (payload: string) =>
     fetch(`${console_.platform.baseUrl}/kp1/meters-v1/dcx/${tokens['meter-1']}/json`, {
       ...{ method: 'POST', body: payload, headers: { 'content-type': 'application/json' } },
@@ -129,7 +132,7 @@ test('the timeline joins a message with its answer and says why it was rejected'
   await page.getByRole('slider').waitFor()
 })
 
-test('a deletion counts the objects that are deleted too, and then the API does not find the endpoint', async () => {
+test('a deletion shows how many other objects are deleted too, and afterwards the API does not find the endpoint', async () => {
   await page.goto(console_.address('/endpoints?q=meter-3'))
   await settled(page)
   await page.getByRole('checkbox', { name: 'Select meter-3' }).click()

@@ -20,7 +20,8 @@ let firstLink: string
 before(async () => {
   opened = await openConsole({ directory: temporaryDirectory() })
   await opened.browser.grantPermissions(['clipboard-read', 'clipboard-write'])
-  // A browser logs every refusal, and the console is still being built when it is first opened.
+  // The browser logs every request that is rejected. Some are rejected with 503, because the console is still being built when it is first
+  // opened.
   opened.expect(/status of (?:400|401|404|409|503)/)
   firstLink = await eventually(() => {
     const found = opened.platform.output().match(/(http\S+\/account\/choose-password\?token=\S+)/)
@@ -135,7 +136,7 @@ test('by keyboard alone, a second device is connected: each snippet works unchan
   await page.close()
 })
 
-test('the page says why a message was refused, and a taken id leaves what was typed', async () => {
+test('the page shows why a message was refused, and keeps the input if the id of an endpoint is already used', async () => {
   const page = await opened.open('/connect')
   await page.getByLabel(/^Id of the device/).fill('porch-7')
   await page.getByRole('button', { name: 'Create and continue' }).click()
@@ -156,7 +157,7 @@ test('the page says why a message was refused, and a taken id leaves what was ty
   await page.getByRole('button', { name: 'Create a token' }).click()
   assert.match(await lines.innerText(), /dcx\/\w+\/json/, 'a page that is opened again makes another token')
 
-  // The chart of the message moves the link, also while it is clicked.
+  // The chart of the message moves the link. If the test did not wait, the link could move during the click.
   await arrived(page)
   await page.getByRole('link', { name: 'Connect another device' }).click()
   await page.getByLabel(/^Id of the device/).fill('porch-7')
@@ -168,7 +169,7 @@ test('the page says why a message was refused, and a taken id leaves what was ty
   await page.close()
 })
 
-test('if the tenant requires a user name and a password, the page makes them and fills them in', async () => {
+test('if the tenant requires a user name and a password, the page creates them and fills them in', async () => {
   const ask = await opened.platform.asService(opened.platform.bootstrap.default)
   const require = async (transports: object) => {
     const tenants = { default: { config: { transports } } }

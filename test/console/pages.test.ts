@@ -1,4 +1,7 @@
-/** Every page of the console: its heading, accessibility in light and dark, 320 pixels, and no error or foreign request. */
+/**
+ * Tests every page of the console: its heading, its accessibility in the light and dark themes, its layout at 320 pixels, and that it
+ * causes no error and no request to another host.
+ */
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import type { Page } from 'playwright-core'
@@ -20,7 +23,7 @@ let page: Page
 
 before(async () => {
   console_ = await openConsole()
-  // Changes that the test of overlays refuses, and a network of LoRaWAN that does not exist.
+  // 409: the test of menus and dialogs rejects all changes. 502: the LoRaWAN network of the test does not exist.
   console_.expect(/status of (?:409|502)/)
   const { api } = console_
   await api('POST /api/v1/applications', { name: 'meters', displayName: 'Meters' })
@@ -53,7 +56,7 @@ before(async () => {
   page = await console_.open('/')
 })
 
-/** A point for every five minutes of the last six hours. */
+/** Returns a point for every five minutes of the last six hours. */
 const points = (valueAt: (at: number) => number) =>
   Array.from({ length: 72 }, (_, at) => ({
     timestamp: new Date(Date.now() - (72 - at) * 300_000).toISOString(),
@@ -108,7 +111,7 @@ const dashboard = {
   },
 }
 
-/** Pipelines, documents, files, snippets, secrets and alert settings. */
+/** Creates pipelines, documents, files, snippets, secrets and alert settings. */
 async function makeData(api: TestConsole['api']) {
   const idOf = (answer: { headers: Headers }) => answer.headers.get('location')!.split('/').at(-1)!
   await api('PUT /asf/api/v1/_ingest/pipeline/to-fahrenheit', {
@@ -164,7 +167,7 @@ const lorawan = {
   netApiKeyId: 'key',
 }
 
-/** Ids that the platform made: `{ada}` in a path. */
+/** Ids that the platform generated, by the name that a path uses: `{ada}`. */
 const ids: Record<string, string> = {}
 
 /** Path and heading of each page. Add a line for each page of the registry. */
@@ -273,7 +276,7 @@ const pages: [path: string, heading: string | RegExp][] = [
   ['/lorawan/applications/{lorawan}', 'The Things Stack'],
 ]
 
-/** Addresses that are wrong, or that a person keeps as a bookmark. */
+/** Addresses that are wrong, or that a person may have as a bookmark. */
 const typedAddresses: typeof pages = [
   ['/endpoints?sort=colour&page=x', 'Endpoints'],
   ['/endpoints/meter-1?tab=nothing', 'North gate'],
@@ -282,11 +285,11 @@ const typedAddresses: typeof pages = [
   ['/endpoints/meter-1?tab=history', 'North gate'],
 ]
 
-/** Goes to an address within the console, as a link does: loading the program again would take most of the time. */
+/** Opens an address within the console, as a link does. Loading the whole console for each page would take most of the time of the test. */
 const follow = (address: string) => page.evaluate(`history.pushState(null, '', ${JSON.stringify(address)})`)
 const load = (address: string) => page.goto(address)
 
-/** Opens a page anew, so that nothing is left of what was pressed on it. */
+/** Leaves a page and opens it again, so that menus and dialogs that were opened on it are gone. */
 async function reopen(open: () => Promise<void>) {
   await follow(console_.address('/account'))
   await page.getByRole('heading', { level: 1, name: 'Your account' }).waitFor()

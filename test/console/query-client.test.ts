@@ -1,11 +1,11 @@
-/** The cache of the console: what a page has read is released after the page is left. */
+/** Tests of the cache of the console: data that a page has read is released after the user has left the page. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { InfiniteQueryObserver } from '@tanstack/react-query'
 import { isReducedAt, pagesToRead, withoutDistant, withoutNext } from '../../console/src/api/distant-pages.ts'
 import { createQueryClient } from '../../console/src/api/query-client.ts'
 
-/** Reads pages of a list, leaves it, and returns the items of the pages that it had. */
+/** Reads pages of a list, leaves the list, and returns how many items the cache still has. */
 async function itemsAfterLeaving(pageCount: number): Promise<{ items: number; isCached: boolean }> {
   const queries = createQueryClient()
   const queryKey = ['endpoints', pageCount]
@@ -41,7 +41,7 @@ interface Row {
 const rowsOf = (page: number): Row[] => Array.from({ length: 10 }, (_, n) => ({ id: page * 10 + n, text: 'long' }))
 const reduce = ({ id }: Row): Row => ({ id })
 
-test('pages of a long list that are far from the visible rows keep only ids, and are read again when they come near', () => {
+test('pages of a long list that are far from the visible rows keep only ids, and are read again when the user scrolls near them', () => {
   const pages: { items: Row[]; isReduced?: boolean }[] = Array.from({ length: 20 }, (_, page) => ({
     items: rowsOf(page),
   }))

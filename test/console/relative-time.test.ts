@@ -1,11 +1,11 @@
-/** Times of lists are written without `Intl`; the texts are the same. */
+/** Relative times in lists are formatted without `Intl`, which is slow. The texts must be the same. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { englishRelative, relativeTo } from '../../console/src/parts/relative-time.ts'
 
 const units = ['second', 'minute', 'hour', 'day', 'month', 'year'] as const
 
-test('relative times are those of Intl in English, before and after now', () => {
+test('relative times in the past and future equal the English texts of Intl', () => {
   const format = new Intl.RelativeTimeFormat('en-GB', { numeric: 'auto' })
   for (const unit of units)
     for (const value of [-12_345, -60, -30, -2, -1, 0, 1, 2, 29, 59, 1000])

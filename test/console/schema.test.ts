@@ -1,4 +1,4 @@
-/** Forms from JSON schemas: which control fits, also for schemas that name themselves or are very large. */
+/** Forms from JSON schemas: which control is used for a schema, also if the schema refers to itself or is very large. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
@@ -13,7 +13,7 @@ import {
 
 const kindOf = (schema: unknown, root: unknown = schema) => fieldOf(root, schema).control.kind
 
-test('each kind of schema has its control; a value that no control fits is edited as text', () => {
+test('each kind of schema has its control; a value without a suitable control is edited as text', () => {
   const cases: [schema: unknown, kind: string][] = [
     [{ type: 'string' }, 'string'],
     [{ type: 'integer', minimum: 1 }, 'number'],
@@ -57,7 +57,7 @@ test('references and allOf are followed; a schema that refers to itself is edite
   assert.deepEqual(joined.control.properties.map(([name]) => name).sort(), ['a', 'b'])
 })
 
-test('the new value of a schema that requires itself many times is finite', () => {
+test('the initial value for a schema that refers to itself in many required fields is finite', () => {
   const names = Array.from({ length: 200 }, (_, n) => `key${n}`)
   const root = {
     type: 'object',

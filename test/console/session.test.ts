@@ -1,4 +1,4 @@
-/** The session of the console: sign-in, reload, expiry, sign-out of all tabs, and nothing in storage. */
+/** Tests of the session of the console: sign-in, reload, expiry, sign-out of all tabs, and that nothing is kept in browser storage. */
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import type { Response } from 'playwright-core'
@@ -10,7 +10,7 @@ const gracesPassword = 'seven green lamps'
 
 before(async () => {
   opened = await openConsole()
-  // A browser logs every refusal.
+  // The browser logs every request that is rejected.
   opened.expect(/status of (40[014]|503)/)
   const { api } = opened
   const grace = await api('POST /iam/api/v1/users', { username: 'grace', roles: ['tenant-admin'] })
@@ -54,14 +54,14 @@ test('a person signs in, a reload and a new tab need no password, and sign-out e
   await page.getByLabel(/password/i).waitFor()
   const { username, password = '' } = platform.bootstrap.default.admin
   await signIn(page, username, password)
-  // The other tab continues by itself.
+  // After the sign-in, the other tab continues by itself.
   await settled(second)
   assert.deepEqual(opened.problems, [])
   await page.close()
   await second.close()
 })
 
-test('a tenant that does not exist leads to a choice', async () => {
+test('the address of a tenant that does not exist shows a form to choose a tenant', async () => {
   const page = await opened.browser.newPage()
   await page.goto(`${opened.platform.baseUrl}/console/no-such-tenant/endpoints`)
   await page.getByRole('heading', { name: 'This tenant is not available' }).waitFor()
@@ -101,7 +101,7 @@ test('the reference at /docs uses the session of the console, and keeps no token
   await page.close()
 })
 
-test('when the session ends at the provider, the page says so and keeps what was typed', async () => {
+test('when the session ends at the identity provider, the page says so and keeps the input', async () => {
   const { browser, platform, api } = opened
   const page = await opened.open('/applications/new')
   await page.getByLabel(/^Name/).fill('half-typed')
@@ -125,7 +125,7 @@ test('when the session ends at the provider, the page says so and keeps what was
   assert.deepEqual(opened.problems, [])
 })
 
-test('a sign-out in another tab hides what was typed; the same user gets it back, another user does not', async () => {
+test('a sign-out in another tab hides the input; the same user gets it back, another user does not', async () => {
   const { browser, platform } = opened
   const { username, password = '' } = platform.bootstrap.default.admin
   const page = await opened.open('/applications/new')
@@ -157,15 +157,15 @@ test('a sign-out in another tab hides what was typed; the same user gets it back
   await page.close()
 })
 
-/** Longer than the life of an access token. */
+/** Longer than an access token is valid. */
 const laterMs = 10 * 3_600_000
 
-test('a refresh token that has ended is replaced by the login at the provider; without one the page says so and keeps what was typed', async () => {
+test('if a refresh token has ended, the page gets a new one through the login at the provider; without a login the page says so and keeps the input', async () => {
   const { browser, platform } = opened
   const { username, password = '' } = platform.bootstrap.default.admin
   const connectPath = `${platform.baseUrl}/auth/realms/default/protocol/openid-connect`
   const page = await opened.open('/applications/new')
-  /** Returns the refresh token that the page gets meanwhile. */
+  /** Returns the refresh token that the page gets during the action. */
   const tokenDuring = async (action: () => Promise<unknown>): Promise<string> => {
     const isGiven = (response: Response) => response.url() === `${connectPath}/token` && response.status() === 200
     const [response] = await Promise.all([page.waitForResponse(isGiven), action()])
@@ -175,7 +175,7 @@ test('a refresh token that has ended is replaced by the login at the provider; w
     fetch(`${connectPath}/${path}`, {
       ...{ method: 'POST', body: new URLSearchParams({ client_id: 'waypost-console', ...parameters }) },
     })
-  /** Revokes the refresh token, and lets the page think that its access token has expired. */
+  /** Revokes the refresh token, and moves the clock of the page so that its access token has expired. */
   const end = async (refreshToken: string, inMs: number) => {
     assert.equal((await send('revoke', { token: refreshToken, token_type_hint: 'refresh_token' })).status, 200)
     const refused = await send('token', { grant_type: 'refresh_token', refresh_token: refreshToken })
@@ -207,7 +207,7 @@ test('a refresh token that has ended is replaced by the login at the provider; w
   await dialog.waitFor({ state: 'detached' })
   await page.getByRole('button', { name: 'Create' }).click()
   await page.getByRole('heading', { name: 'half-filled', level: 1 }).waitFor()
-  // The test before has ended the login of the administrator, and with it the token of `opened.api`.
+  // The test before has ended the login of the administrator, so the token of `opened.api` is no longer valid.
   const ask = await platform.asService(platform.bootstrap.default)
   const { body } = await ask('GET /api/v1/applications/half-filled')
   assert.equal(body.description, 'typed before the session ended')

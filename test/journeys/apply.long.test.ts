@@ -82,7 +82,7 @@ test('a plan shows everything and changes nothing', async () => {
   assert.equal(await output(one, 'applications', 'list', '-o', 'id'), '')
 })
 
-test('apply makes the objects, and a second apply changes nothing', async () => {
+test('apply creates the objects, and a second apply changes nothing', async () => {
   const first = await output(one, 'apply', '-f', folder, '--yes')
   assert.equal(first.match(/^created /gm)?.length, 9, first)
   const second = await output(one, 'apply', '-f', folder, '--yes')
@@ -120,7 +120,7 @@ test('only objects that an earlier apply created are pruned', async () => {
   assert.equal(await output(one, 'rules', 'list', '-o', 'id'), '')
 })
 
-test('a step that fails is reported, and the others are done', async () => {
+test('a step that fails is reported, and all other steps are done', async () => {
   const mixed = join(temporaryDirectory(), 'mixed.yaml')
   mkdirSync(join(mixed, '..'), { recursive: true })
   writeFileSync(
@@ -128,7 +128,7 @@ test('a step that fails is reported, and the others are done', async () => {
     'kind: role\nname: good\nscopes: [endpoint:read]\n---\nkind: role\nname: bad\nscopes: [no:such:scope]\n---\nkind: application\nname: also-good\n',
   )
   const { code, stdout, stderr } = await run(one, 'apply', '-f', mixed, '--yes')
-  // The platform refuses the scope with 403, because the caller does not hold it.
+  // The platform rejects the role with 403, because the caller does not have its scope.
   assert.equal(code, 4, stdout)
   assert.match(stdout, /\ncreated role good\nFAILED role bad: .+\ncreated application also-good\n/)
   assert.match(stderr, /1 of the steps failed/)
@@ -146,7 +146,7 @@ test('a field that the API cannot remove is named', async () => {
   )
 })
 
-test('an object that somebody changed since the plan is left alone', async () => {
+test('an object that another caller changed since the plan is not changed', async () => {
   const { id: clientId, secret: clientSecret } = one.bootstrap.default.backendClient
   const client = createClient({ url: one.baseUrl, auth: { tenant: 'default', clientId, clientSecret } })
   const path = join(temporaryDirectory(), 'moved.yaml')

@@ -120,7 +120,7 @@ test('a message is sent as the device, and its traffic is followed', async () =>
   await eventually(() => assert.match(followed, /received +dcx\/json \{"temperature":22\}\n/))
   tail!.kill('SIGINT')
   await ended
-  // The token of the message is gone.
+  // The token that `send` created for the message has been deleted.
   assert.equal((await output('tokens', 'list', 'tree-1', '-o', 'id')).trim().split('\n').length, 1)
 })
 
@@ -214,7 +214,7 @@ test('the login of a backend client is kept for this user only, and is used for 
   const readable = await withoutBootstrap(list)
   assert.deepEqual([readable.code, /chmod 600/.test(readable.stderr)], [1, true])
   chmodSync(contextsFile, 0o600)
-  // Another login that stays is not used by itself, and the message names it.
+  // After a logout, another stored login is not used automatically; the message names it.
   const kept = JSON.parse(readFileSync(contextsFile, 'utf8'))
   kept.contexts.barn = { url: baseUrl, tenant: 'default' }
   writeFileSync(contextsFile, JSON.stringify(kept), { mode: 0o600 })

@@ -45,7 +45,7 @@ test('a thousand anonymous connections from one address do not lock out other cl
   }
   const connectedBefore = await aDevice(platform.mqttUrl)
   await sendAndAwaitResponse(connectedBefore, 1)
-  // Half of them send nothing, the other half connect without credentials.
+  // Half of the connections send nothing. The other half send CONNECT without credentials.
   for (let n = 0; n < 1000; n += 50)
     await Promise.all(Array.from({ length: 50 }, (_, i) => open(i % 2 ? `idle-${n + i}` : undefined)))
   await eventually(async () =>

@@ -21,7 +21,7 @@ writeFiles(copy, files)
 
 /** Runs a program in the copy; returns its output and whether it succeeded. */
 function run(program: string, args: string[]): Promise<{ succeeded: boolean; output: string }> {
-  // Without this, the inner test runner would report to the outer one instead of running.
+  // If NODE_TEST_CONTEXT were set, the test runner in the copy would report to the outer test runner instead of running its tests.
   const { NODE_TEST_CONTEXT: _, ...env } = process.env
   return new Promise((done) => {
     execFile(program, args, { cwd: copy, env, maxBuffer: 2 ** 24 }, (error, stdout, stderr) =>
@@ -49,7 +49,7 @@ test('the tests in the guide pass: the service works over HTTP and MQTT', async 
 test('the service of the guide passes the type check', async () => {
   const { compilerOptions } = JSON.parse(readFileSync('tsconfig.json', 'utf8'))
   const options = { ...compilerOptions, incremental: false, tsBuildInfoFile: undefined }
-  // The test of the service is left out, because it imports all services and takes five times as long.
+  // The test of the service is left out, because it imports all services, and the type check would take five times as long.
   const include = ['src/services/notes', 'src/assembly/settings.ts']
   const exclude = ['**/*.test.ts']
   writeFileSync(join(copy, 'tsconfig.json'), JSON.stringify({ compilerOptions: options, include, exclude }))

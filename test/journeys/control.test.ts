@@ -1,6 +1,6 @@
 /**
- * A device that knows only the protocol, over MQTT 3.1.1, MQTT 5 and HTTP polling: it answers commands, applies a configuration and installs
- * software whose download breaks. The device moves between two nodes; callers use the other one.
+ * A device that uses only the protocol, over MQTT 3.1.1, MQTT 5 and HTTP polling. It answers commands, applies a configuration, and
+ * installs software whose download is interrupted. The device moves between two nodes; callers use the node to which it is not connected.
  */
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'

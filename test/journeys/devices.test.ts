@@ -1,4 +1,4 @@
-/** Devices and the real program: all transports, revocation over the HTTP API, restarts and crashes. */
+/** Tests devices with the real program: all transports, revocation over the HTTP API, restarts and crashes. */
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { test } from 'node:test'
@@ -64,7 +64,7 @@ test('a registered client certificate is accepted over TLS, also with session re
     new Promise<{ session: Buffer; resumed: boolean; answer: Buffer }>((resolve, reject) => {
       let ticket: Buffer | undefined
       const socket = connectTls({ host: hostname, port: Number(port), ...identity, ...(session && { session }) }, () =>
-        // CONNECT as `m`, MQTT 3.1.1, clean.
+        // The bytes are a CONNECT packet of MQTT 3.1.1 with the client id `m` and a clean session.
         socket.write(Buffer.from([0x10, 13, 0, 4, 77, 81, 84, 84, 4, 2, 0, 60, 0, 1, 109])),
       )
       socket.on('session', (given) => {
@@ -136,7 +136,7 @@ test('devices of a suspended tenant are disconnected immediately', async () => {
   await device.closed(1000)
 })
 
-test('an MQTT session survives a crash of all processes; its endpoint is no longer connected', async () => {
+test('an MQTT session survives a crash of all processes; its endpoint is then shown as disconnected', async () => {
   const { version, token, endpointId, prefix } = await aMetadataTopic()
   const session = { clientId: 'survivor', clean: false }
   const device = await aDevice(platform.mqttUrl, session)
@@ -151,7 +151,7 @@ test('an MQTT session survives a crash of all processes; its endpoint is no long
   assert.equal((await metadataOf(endpointId)).kept, 'yes')
   const reconnected = await aDevice(platform.mqttUrl, session)
   assert.ok(reconnected.sessionPresent)
-  // An anonymous client represents an endpoint again once it presents its token.
+  // An anonymous client represents an endpoint again after it has presented the token of the endpoint.
   await reconnected.client.subscribeAsync(`kp1/${version}/+/${token}/#`, { qos: 1 })
   await eventually(async () => assert.equal((await metadataOf(endpointId)).connected, true))
 })

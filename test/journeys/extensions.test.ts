@@ -95,7 +95,7 @@ test('over MQTT "get" gets a response without a request id, other requests do no
     assert.ok(payloads.includes('{"token":"***"}'), 'the traffic log must hide the token')
     assert.ok(!JSON.stringify(body).includes(`up-${endpointId}`))
   })
-  // The register receives metadata in batches.
+  // The gateway writes connectivity metadata in batches, so the test waits.
   await eventually(async () => assert.equal((await metadataOf(endpointId)).connected, true))
   await sensor.publish(topic('epmx', '/get'))
   assert.equal((await sensor.receives(topic('epmx', '/get/status'))).json.connected, true)
@@ -121,7 +121,7 @@ test('over MQTT "get" gets a response without a request id, other requests do no
   assert.equal((await sensor.receives(topic('dcx', '/json/error'))).json.statusCode, 400)
 })
 
-test('pending pushes arrive on connect, new ones immediately, and unobserved ones never', async () => {
+test('pending pushes arrive on connect, new pushes arrive immediately, and pushes that the device has turned off never arrive', async () => {
   const { topic, endpointId, configure } = await aTestEndpoint()
   const full = await configure({ interval: 5 })
   const first = await commands.invoke(endpointId, 'reboot')

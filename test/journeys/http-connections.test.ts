@@ -71,7 +71,7 @@ describe(`a platform with ${limit} file descriptors at localhost`, () => {
     await Promise.all(hosts.map((host) => openConnections(host, attacks)))
     for (let i = 0; i < 20; i++) assert.equal((await get(`${platform.baseUrl}/openapi.json`, otherAddress)).status, 200)
     await (await aDevice(platform.mqttUrl)).end()
-    // New connections from the attacker's own address succeed too: its oldest idle connections are closed.
+    // New connections from the address of the attacker succeed too, because the oldest idle connections of this address are closed.
     await eventually(async () => (await aDevice(`${platform.baseUrl.replace('http:', 'ws:')}/mqtt`)).end())
     const { status, http } = await health()
     assert.equal(status, 200)
@@ -103,7 +103,7 @@ describe(`a platform with ${limit} file descriptors at localhost`, () => {
     assert.equal((await get(`${platform.baseUrl}/openapi.json`)).status, 200)
   })
 
-  test('without free descriptors, log, metrics and health report it, and requests are served when some are free', async () => {
+  test('log, metrics and health report that no file descriptor is free, and requests are served when some are free again', async () => {
     const set = (max: number) =>
       execFileSync('prlimit', ['--pid', String(platform.process.pid), `--nofile=${max}:${limit}`])
     set(20)

@@ -1,4 +1,4 @@
-/** The JavaScript adapter of Keycloak, unchanged, in a page of another origin in a real browser. */
+/** Runs the unchanged JavaScript adapter of Keycloak in a real browser, in a page of another origin. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -83,7 +83,7 @@ test('the adapter signs in, reads its tokens, refreshes them, calls the platform
   await page.close()
 })
 
-test('the adapter finds an existing login silently, and notices when it ends elsewhere', async () => {
+test('the adapter finds an existing login without a page change, and notices when the login ends elsewhere', async () => {
   const page = await browser.newPage()
   await signIn(page)
   const second = await browser.newPage()
@@ -102,7 +102,7 @@ test('the adapter finds an existing login silently, and notices when it ends els
   await second.close()
 })
 
-test('a silent check finds no login if there is none', async () => {
+test('the check without a page change finds no login if there is none', async () => {
   const page = await browser.newPage()
   const options = { onLoad: 'check-sso', silentCheckSsoRedirectUri: `${application}/silent.html` }
   await page.goto(`${application}/?options=${encodeURIComponent(JSON.stringify(options))}`)

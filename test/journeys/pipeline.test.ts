@@ -1,4 +1,4 @@
-/** `waypost pipeline simulate`: a pipeline author without a platform. */
+/** Tests `waypost pipeline simulate`, with which an author tries a pipeline without a platform. */
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,7 +12,7 @@ async function simulate(content: string) {
   return { file, ...(await runCommand(['pipeline', 'simulate', file])) }
 }
 
-test('changed, failed and dropped documents are printed in their order, as the API answers them; integers keep 64 bits', async () => {
+test('changed, failed and dropped documents are printed in their order, as the API returns them; integers keep 64 bits', async () => {
   const { code, stdout, stderr } = await simulate(`{
     "pipeline": {"processors": [
       {"drop": {"if": "ctx.skip == true"}},

@@ -36,7 +36,7 @@ async function register(fields: object) {
   return (await expectStatus(201, 'POST /epr/api/v1/endpoints', body)).body as { endpointId: string; token: string }
 }
 
-/** Registers the endpoint of an example, with what the example needs to find. */
+/** Registers the endpoint of an example, with the metadata, samples, configuration and children that the example needs. */
 async function prepare(endpointId: string, endpoint: NonNullable<Example['endpoint']>) {
   const { metadata = {}, samples = [], configuration, children = [] } = endpoint
   const { token } = await register({ endpointId, metadata })
@@ -58,7 +58,7 @@ async function attach(ruleId: string, sign: 'positive' | 'negative', actions: Ac
   }
 }
 
-/** Asserts that `actual` has everything of `expected`, and perhaps more. */
+/** Asserts that `actual` contains everything in `expected`; it may contain more. */
 const assertContains = (actual: unknown, expected: unknown) => assert.partialDeepStrictEqual(actual, expected as object)
 
 assert.ok(names.length >= 24)

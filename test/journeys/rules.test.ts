@@ -1,4 +1,4 @@
-/** A hot room, from the sensor to the people: MQTT → rule → alert → e-mail and webhook, over two nodes. */
+/** Tests the whole path of a sample from a hot room: MQTT → rule → alert → e-mail and webhook, with two nodes. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Ask } from '../harness/client.ts'
@@ -12,7 +12,9 @@ const root = '/re/api/v1'
 
 type ExpectStatus = (status: number, operation: string, body?: unknown, ask?: Ask) => Promise<Awaited<ReturnType<Ask>>>
 
-/** Creates the endpoint and both rules; links are made at another node. Returns the id of the webhook action. */
+/**
+ * Creates the endpoint and both rules, and links them to triggers and actions through another node. Returns the id of the webhook action.
+ */
 async function prepare(expectStatus: ExpectStatus, linkingAsk: Ask, url: string): Promise<string> {
   const make = async (path: string, body: unknown) =>
     (await expectStatus(201, `POST ${root}${path}`, body)).headers.get('location')!.split('/').at(-1)!
@@ -46,7 +48,7 @@ async function prepare(expectStatus: ExpectStatus, linkingAsk: Ask, url: string)
   await link(rule, 'action-types/alert-resolution/actions', { negativeActionIds: [close] })
   await link(rule, 'trigger-types/endpoint-data-samples-received/triggers', [samples])
 
-  // A second rule reports what happens to alerts.
+  // A second rule sends an e-mail and a webhook for each change of an alert.
   const event = 'ctx.trigger.alertLifecycleEvent'
   const report = await make('/rules', { name: 'report', expression: 'return true' })
   const email = await make('/action-types/send-email/actions', {
@@ -131,7 +133,7 @@ test('a hot room opens an alert with an e-mail and a webhook, and the alert is r
     [body.totalElements, body.content[0].state, body.content[0].severityLevel, body.content[0].entityMetadata.floor],
     [1, 'RESOLVED', 'CRITICAL', 2],
   )
-  // The chain: rule, activation, rule of the alert, e-mail and webhook share one trace id.
+  // The rule, the activation of the alert, the rule about alerts, the e-mail and the webhook share one trace id.
   await eventually(async () => {
     const { content } = (await expectStatus(200, `GET ${root}/traces?entityId=${hook}`)).body
     assert.equal(content.length, 3)

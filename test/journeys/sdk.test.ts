@@ -16,7 +16,7 @@ before(async () => {
   backend = { tenant: tenantId, clientId: backendClient.id, clientSecret: backendClient.secret }
 })
 
-/** Returns a client, and the requests that it sends. */
+/** Returns a client, and the list of requests that it has sent. */
 function aClient(auth: Auth, more: { fetch?: typeof fetch } = {}) {
   const requests: string[] = []
   const client = createClient({
@@ -90,7 +90,7 @@ suite('logins', () => {
     )
   })
 
-  test('a login with the browser starts at the realm, and rejects a foreign answer', async () => {
+  test('a login with the browser starts at the realm, and rejects a response that belongs to another login', async () => {
     const login = await startLogin({
       url: platform.baseUrl,
       tenant: backend.tenant,

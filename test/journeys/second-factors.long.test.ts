@@ -1,4 +1,4 @@
-/** Security keys in a real browser, with its virtual authenticator. */
+/** Tests security keys in a real browser, with the virtual authenticator of the browser. */
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import type { BrowserContext, Page } from 'playwright-core'
@@ -12,7 +12,7 @@ let realm: Realm
 let context: BrowserContext
 
 before(async () => {
-  // Security keys belong to host names: an IP address has none.
+  // A security key is registered for a host name, so the base URL must not be an IP address.
   const port = await freePort()
   waypost = await openIdentity({ port, environment: { WAYPOST_BASE_URL: `http://localhost:${port}` } })
   realm = await waypost.addRealm('acme')
@@ -58,7 +58,7 @@ test('a user adds a security key at the first login and signs in with it later',
   const [row] = await waypost.kit.db.sql`select counter::int as counter, last_used_at from identity.second_factors`
   assert.ok(row!.counter > 1 && row!.lastUsedAt, JSON.stringify(row))
 
-  // A copy of the key that has signed less often is refused.
+  // A copy of a security key has a lower signature counter. The platform must refuse it.
   await waypost.kit.db.sql`update identity.second_factors set counter = 1000`
   await enterPassword(page, 'ada')
   await page.getByRole('button', { name: 'Use a security key' }).click()

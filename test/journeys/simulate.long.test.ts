@@ -115,7 +115,7 @@ test('devices install software, and fail at commands and updates as often as the
   assert.match(failing.output(), / 0 updates installed, /)
 })
 
-test('a second run reuses its endpoints and creates missing ones; the command reboot reconnects', async () => {
+test('a second run reuses its endpoints and creates missing endpoints; the command reboot makes a device reconnect', async () => {
   const running = simulate('--devices', '4', '--rate', '2', '--reconnect-every', '0')
   await areConnected('simulator-0001', 'simulator-0004')
   assert.equal((await endpoints()).totalElements, 4)

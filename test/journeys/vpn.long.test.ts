@@ -47,7 +47,7 @@ async function aClient(ask: Ask, input: object): Promise<Client> {
   return { id, address: ipAddress, namespace, peer, program, ask }
 }
 
-/** Checks that without the capability the command ends and says what is missing, and so does the API. */
+/** Checks that without the capability, the command ends and names the missing capability, and that the API shows the same reason. */
 async function checkRefusalWithoutCapability() {
   const { ended, output } = network.startServer(platform.directory, environment, [
     ...['setpriv', '--bounding-set', '-net_admin'],
@@ -163,7 +163,7 @@ test('packets with the address of another client are dropped, inside and outside
     assert.equal(await from.peer.send(to.address, text, { from: as.address }), 'sent')
     network.run(from.namespace, 'ip', 'address', 'delete', `${as.address}/32`, 'dev', 'tun0')
   }
-  // This machine is outside of the VPN, and the server is its router.
+  // The namespace `outside` is a machine outside of the VPN whose router is the VPN server.
   const beside = network.addNamespace()
   const outside = await network.peer(beside, 'outside')
   takeAddress(beside, admin.address, 'lo')
@@ -176,7 +176,7 @@ test('packets with the address of another client are dropped, inside and outside
     network.run(from.namespace, 'ip', 'route', 'replace', `${besideAddress}/32`, 'dev', 'tun0')
     await from.peer.send(besideAddress, 'to outside')
   }
-  // These messages arrive after any reply to the messages above.
+  // These messages arrive after all messages above. When they have arrived, every earlier message has arrived or was dropped.
   for (const to of [device, tcpDevice]) await admin.peer.send(to.address, 'allowed')
   await otherAdmin.peer.send(otherDevice.address, 'allowed')
   for (const { peer } of [device, tcpDevice, otherDevice])
@@ -229,7 +229,7 @@ test('when the process of the server is killed, the tunnels end, another process
   await eventually(() => assert.doesNotMatch(network.run(network.server, 'ip', 'link'), /wpvpn/))
   const ask = await platform.asService(platform.bootstrap.platform)
   assert.equal((await ask(`DELETE ${root}/${otherDevice.id}`)).status, 204)
-  // Clients notice a silent server after a minute.
+  // Clients notice only after a minute that the server no longer responds, so the test makes them reconnect with SIGUSR1.
   for (const { program } of [otherAdmin, otherDevice]) program.process.kill('SIGUSR1')
   server = network.startServer(platform.directory, { ...environment, WAYPOST_PORT: String(platformPort) })
   await eventually(() => assert.match(server.output(), /accepts clients/), { withinMs: 10_000 })
@@ -240,7 +240,7 @@ test('when the process of the server is killed, the tunnels end, another process
   assert.equal(sessionsOf(otherDevice), 1)
 })
 
-test('a server that is stopped leaves neither tunnels nor rules behind', async () => {
+test('a server that is stopped leaves no tunnel interfaces and no firewall rules behind', async () => {
   server.process.kill('SIGTERM')
   assert.equal(await server.ended, 0)
   assert.equal(network.run(network.server, 'nft', 'list', 'ruleset').trim(), '')

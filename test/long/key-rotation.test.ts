@@ -1,4 +1,4 @@
-/** Rotation of the master key while nodes run, with kill -9 of the command at several moments. */
+/** Rotates the master key while nodes run, and kills the command with SIGKILL at several moments. */
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -37,7 +37,7 @@ before(async () => {
     await pool`insert into kernel.vault (name, sealed) values (${`many-${n}`}, ${secrets.seal(`value ${n}`)})`
 })
 
-/** Asserts that both nodes can use secrets of the database: the client's, the signing key's and the rules'. */
+/** Asserts that both nodes can use secrets of the database: the secret of an OAuth client, the signing key and a secret of rules. */
 async function assertNodesWork() {
   for (const { baseUrl, bootstrap } of nodes) {
     const { id, secret } = bootstrap.default.backendClient
@@ -59,7 +59,7 @@ const rotate = (settings: Record<string, string>, action = 'rotate', onOutput?: 
   })
 const to = (WAYPOST_NEW_MASTER_KEY: string) => ({ WAYPOST_NEW_MASTER_KEY })
 
-test('bad input is refused and changes nothing', async () => {
+test('bad input is rejected and changes nothing', async () => {
   for (const [settings, text] of [
     [{}, /WAYPOST_NEW_MASTER_KEY/],
     [to('short'), /at least 32 characters/],
@@ -138,7 +138,7 @@ test('every column with sealed values is declared', async () => {
       )
 })
 
-test('a single node with a key file needs one command, and keeps the old key for its backups', async () => {
+test('a single node with a key file needs one command, and the old key is kept for old backups', async () => {
   const directory = await initializedDirectory()
   const node = await startPlatform({ directory })
   const keyFile = join(directory, 'keys', 'master.key')

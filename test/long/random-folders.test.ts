@@ -1,4 +1,4 @@
-/** Applies random folders of documents, and compares the tenant with a plain model of what `apply` promises. */
+/** Applies random folders of documents with `waypost apply`, and compares the tenant with a simple model of the expected result. */
 import assert from 'node:assert/strict'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -25,7 +25,7 @@ type Fields = Record<string, unknown>
 type Document = Fields & { kind: string }
 
 const oftenAbsent = (name: string, values: unknown[]): Fields => (chance(0.5) ? { [name]: one(values) } : {})
-/** A field that is given, absent, or removed. */
+/** Returns a field with a value, no field, or a field with null, which removes the value. */
 const maybe = (name: string, values: unknown[]): Fields => (chance(0.2) ? { [name]: null } : oftenAbsent(name, values))
 
 function randomDocuments(): Document[] {
@@ -112,7 +112,7 @@ const identities: Record<string, string[]> = {
 const keyOf = (document: Document) =>
   `${document.kind} ${(identities[document.kind] ?? ['name']).map((field) => document[field]).join('/')}`
 
-/** The slow reference: what the tenant must have after these folders were applied one after the other with --prune. */
+/** Slow reference: returns the objects that the tenant must have after the documents are applied with --prune to the objects `before`. */
 function model(before: Map<string, Fields>, documents: Document[]): Map<string, Fields> {
   const after = new Map<string, Fields>()
   for (const { kind, ...fields } of documents) {
@@ -125,7 +125,7 @@ function model(before: Map<string, Fields>, documents: Document[]): Map<string, 
 
 const isNullOrEmpty = (value: unknown) => value === null || (Array.isArray(value) && value.length === 0)
 
-/** The order of links does not count. */
+/** Returns fields that can be compared: the order of links does not matter. */
 const comparable = (fields: Fields) =>
   Object.fromEntries(
     Object.entries(fields).map(([name, value]) => [name, /triggers|Actions/.test(name) ? texts(value) : value]),
@@ -138,7 +138,7 @@ const clientFor = (platform: RunningPlatform) => {
   return createClient({ url: platform.baseUrl, auth: { tenant: 'default', clientId, clientSecret } })
 }
 
-/** Fields that no object has unless a document gives them; the API has defaults for some others. */
+/** Fields that are compared: an object has them only if a document sets them. For some other fields the API has defaults. */
 const modelled = new Set(['description', 'displayName', 'triggers', 'positiveActions', 'negativeActions'])
 
 /** Returns all objects of the tenant by kind and name, without fields that have a default. */
@@ -170,7 +170,7 @@ async function apply(client: ReturnType<typeof clientFor>, folder: string) {
 
 const [first, second] = await Promise.all([startPlatform(), startPlatform()])
 
-test('after every random folder the tenant is as the model says, and a second apply changes nothing', async () => {
+test('after every random folder the tenant equals the model, and a second apply changes nothing', async () => {
   const client = clientFor(first)
   let expected = new Map<string, Fields>()
   for (let round = 0; round < rounds; round++) {
@@ -189,7 +189,7 @@ test('after every random folder the tenant is as the model says, and a second ap
   }
 })
 
-test('an export that is applied elsewhere creates an equal tenant', async () => {
+test('an export that is applied to another tenant creates the same objects', async () => {
   const documents: Document[] = []
   for (const kind of kinds)
     for await (const { fields } of kind.list(clientFor(first))) documents.push({ kind: kind.name, ...fields })

@@ -28,13 +28,13 @@ test('three nodes that start simultaneously on an empty database form one platfo
   assert.equal(withLink.length, 1, 'one node prints the link of the first start')
 })
 
-test('a node with another blob folder than the other nodes does not start, and names the setting', async () => {
+test('a node whose blob folder differs from that of the other nodes does not start, and names the setting', async () => {
   const { environment } = await usedDatabase()
   const first = await startPlatform({ directory: temporaryDirectory(), environment })
   const second = await runCommand(['start'], { directory: temporaryDirectory(), environment })
   assert.equal(second.code, 1)
   assert.match(second.stderr, /WAYPOST_S3_URL/)
-  // A single node may use another folder.
+  // If no other node runs, a node may use another folder.
   assert.equal(await first.kill('SIGTERM'), 0)
   const third = await startPlatform({ directory: temporaryDirectory(), environment })
   assert.equal(await third.kill('SIGTERM'), 0)

@@ -11,7 +11,7 @@ import { eventually } from '../harness/eventually.ts'
 import { initializedDirectory, type RunningPlatform, runCommand, startPlatform } from '../harness/platform.ts'
 import { isAlive, nameOf, processTree } from '../harness/processes.ts'
 
-/** These tests run in sequence on the same data directory; each depends on the ones before. */
+/** These tests run in sequence on the same data directory; each test depends on the tests before it. */
 describe('a platform on its own directory', () => {
   const directory = temporaryDirectory()
   const certificatesOf = async ({ baseUrl }: RunningPlatform) =>
@@ -54,7 +54,7 @@ describe('a platform on its own directory', () => {
     port = new URL(first.baseUrl).port
   })
 
-  test('a second process on the same directory exits with a clear message, and the first keeps running', async () => {
+  test('a second process on the same directory exits with a clear message, and the first process keeps running', async () => {
     const { code, stderr } = await runCommand(['start'], { directory })
     assert.equal(code, 1)
     assert.match(stderr, /^waypost: The data directory .* is in use by another Waypost process/)
@@ -127,7 +127,7 @@ describe('a platform on its own directory', () => {
     assert.equal((await ask('GET /api/v1/applications/in-flight')).status, 200)
   })
 
-  test('after kill -9 of the program the next start recovers alone; after kill -9 of its database no restart is needed', async () => {
+  test('after kill -9 of the program the next start recovers by itself; after kill -9 of its database no restart is needed', async () => {
     await second.kill('SIGKILL')
     const third = await startPlatform({ directory })
     const { id, secret } = third.bootstrap.default.backendClient

@@ -1,4 +1,4 @@
-/** Signals from npm, a terminal and a supervisor, and failed starts. */
+/** Tests of signals from npm, a terminal and a supervisor, and of failed starts. */
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -51,7 +51,7 @@ test('npm start exits with 0 after SIGTERM to npm alone and to the whole process
     npm.stderr.on('data', (text) => (output += text))
     let ended: Awaited<ReturnType<typeof exitOf>> | undefined
     void exitOf(npm).then((end) => (ended = end))
-    // The process group no longer exists after a clean exit.
+    // After a clean exit the process group no longer exists; the error of `kill` is ignored.
     afterAllTests(() => void spawnSync('kill', ['-KILL', '--', `-${npm.pid}`], { stdio: 'ignore' }))
     await eventually(() => assertReady(directory), { withinMs: 60_000 })
     process.kill(toGroup ? -npm.pid! : npm.pid!, 'SIGTERM')
@@ -80,7 +80,7 @@ test('repeated signals are ignored for a second; a later Ctrl-C does not wait fo
   await once(request, 'connect')
   request.write('POST /api/v1/applications HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\n')
   await eventually(async () => {
-    // Connections are handled in order: after a response to a later one, the request above has been read.
+    // The platform handles connections in order. When it has responded on a later connection, it has read the request above.
     assert.equal((await fetch(`${platform.baseUrl}/openapi.json`)).status, 200)
   })
   const exit = exitOf(platform.process)
@@ -129,7 +129,8 @@ test('SIGTERM and SIGINT end a waiting start within seconds, with exit code 0', 
           async () => {
             const waiting = await watcher`
               select from pg_stat_activity where datname = current_database() and wait_event = 'advisory'`
-            // The server notices only later that the previous waiting client has disconnected.
+            // The database server notices only later that the previous waiting client has disconnected, so clients of earlier rounds are
+            // still listed.
             assert.equal(waiting.length, index + 1)
           },
           { withinMs: 60_000 },
@@ -149,7 +150,7 @@ test('a start that fails after the job queue was opened exits with 1', async () 
   const connection = await freshDatabase()
   const pool = connect(connection, { max: 1 })
   const { default: boss } = await import('pg-boss/package.json', { with: { type: 'json' } })
-  // The queue finds its version and assumes that its tables exist.
+  // The job queue finds its version number and assumes that its tables exist, which makes the start fail.
   await pool.unsafe(`create schema jobs; create table jobs.version as select ${Number(boss.pgboss.schema)} as version`)
   await pool.end()
   const { code, stderr } = await runCommand(['start'], {
