@@ -1,4 +1,4 @@
-/** Measures uploads and downloads: 1 GB with constant memory, and many small ones. */
+/** Measures uploads and downloads: 1 GB with constant memory, and many small contents. */
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { Agent, request } from 'node:http'
@@ -36,7 +36,7 @@ export async function binary(): Promise<Figure[]> {
     if (incoming.statusCode >= 300) throw new Error(`answered ${incoming.statusCode}`)
   }
 
-  // Warm up, so that compiled code and caches do not count.
+  // This upload warms up the platform, so that memory for compiled code and caches does not count.
   const warm = post('/binary-data')
   warm.end(Buffer.alloc(100 * megabyte))
   await waitForEnd(warm)

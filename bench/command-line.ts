@@ -1,4 +1,4 @@
-/** The command line: how long its commands take, and how much memory a long list needs. */
+/** Measures how long commands of the command line take, and how much memory a long list needs. */
 import { spawn } from 'node:child_process'
 import { resolve } from 'node:path'
 import { memoryMb, processTree } from '../test/harness/processes.ts'
@@ -78,7 +78,7 @@ async function durations(platform: BenchPlatform, environment: Environment): Pro
 
 const pageSize = 1000
 
-/** Reads the same list by `fetch`, in the largest pages and one after the other, and returns the endpoints per second. */
+/** Reads the same list with `fetch`, in pages of the maximum size, one after the other. Returns the endpoints per second. */
 async function barePages({ WAYPOST_URL: url, WAYPOST_API_KEY: key }: Environment): Promise<number> {
   const began = performance.now()
   let read = 0

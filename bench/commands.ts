@@ -54,10 +54,7 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
 }
 
 interface RoundTrips {
-  /**
-   * A request of a device and its response, measured at the gateway alone: without the traffic log, and with an extension that
-   * does nothing.
-   */
+  /** Times of a device request and its response at the gateway alone: without the traffic log, and with an extension that does nothing. */
   request: number[]
   commit: number[]
   /** The sum of `request` and `commit`. */
@@ -65,7 +62,7 @@ interface RoundTrips {
   command: number[]
 }
 
-/** Alternates commands with the least work that a command needs: a request of a device and one commit. */
+/** Measures commands, and alternately the least work that a command needs: one device request and one commit. */
 async function roundTrip({ node, tokens, token }: BenchNodes, sql: Pool, prepared: PreparedData): Promise<RoundTrips> {
   const gateway = await startCore(prepared, 'answered', { core: 'any' })
   const bareDevice = await openBareDevice(gateway.port, prepared.tokens[0]!)
@@ -167,7 +164,7 @@ async function commitsPerSecond(sql: Pool): Promise<number> {
   return count / 3
 }
 
-/** Alternates commands to a device at the node of the caller and to one at another node. */
+/** Measures commands to a device at the node of the caller, and alternately to a device at another node. */
 async function otherNode({ node, startOther, tokens, token }: BenchNodes): Promise<Figure[]> {
   const other = await startOther()
   try {

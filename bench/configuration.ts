@@ -1,4 +1,4 @@
-/** Measures a configuration that is put by filter to ten thousand connected endpoints. */
+/** Measures how fast ten thousand connected endpoints of a filter get a configuration. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -117,7 +117,7 @@ async function createFilter(ask: Ask): Promise<string> {
   return id
 }
 
-/** Connects the endpoints, many on one connection as behind a gateway, and counts by name the configurations that arrive. */
+/** Connects the endpoints, many of them on one connection, as behind a field gateway. Counts the configurations that arrive, by name. */
 async function connectAll({ platform }: BenchPlatform, tokens: string[], received: Map<string, number>) {
   async function connectSome(some: string[]): Promise<MqttClient> {
     const device = await connectAsync(platform.mqttUrl)
@@ -147,7 +147,7 @@ async function plainInsert({ sql }: BenchPlatform): Promise<number> {
   return performance.now() - began
 }
 
-/** Sends other requests at a steady rate from another process, and returns their durations. */
+/** Starts a process that sends other requests at a steady rate, and returns a function for their durations. */
 async function startProbe({ platform, token }: BenchPlatform) {
   const file = join(import.meta.dirname, 'configuration/probe-process.ts')
   const child = spawn(process.execPath, [file, platform.baseUrl, await token(), String(endpoints)], {

@@ -1,4 +1,4 @@
-/** The web console in Chromium over many endpoints: bytes, opening of pages, scrolling, charts, and live points. */
+/** Measures the web console in Chromium with many endpoints: bytes, opening of pages, scrolling, charts, and live points. */
 import { runCleanups } from '../test/harness/database.ts'
 import { bytes } from './console/bytes.ts'
 import { charts } from './console/charts.ts'

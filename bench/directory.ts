@@ -1,4 +1,7 @@
-/** Compares searched, sorted, counted and mapped endpoints with the plain statement for the same rows, through the same driver. */
+/**
+ * Compares searches, sorted lists, counts and map requests of the directory with the plain statement for the same rows, through the same
+ * driver.
+ */
 import { type BenchPlatform, createReaderOf, openBenchPlatform, root } from './register/bench-platform.ts'
 import { directoryKinds, type Kind } from './register/directory-kinds.ts'
 import { fill, idOf, settle } from './register/endpoints.ts'
@@ -14,9 +17,9 @@ const keptDirectory = process.env.BENCH_KEPT_DIRECTORY
 const rounds = 100
 const warmUps = 10
 const budgetMs = 6000
-/** The plain statement of a rare search takes seconds: it is measured until this time, and at least once. */
+/** Time limit for the plain statement of a kind. For a rare search it takes seconds, so it runs fewer times, but at least once. */
 const plainBudgetMs = 6000
-/** Every third endpoint has been active; of these, every thousandth one is connected. */
+/** Every third endpoint has been active. Of the active endpoints, every thousandth is connected. */
 const activeEvery = 3
 const connectedEvery = 1000
 

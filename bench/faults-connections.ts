@@ -1,4 +1,7 @@
-/** Runs documents and VPN clients while nodes are killed (kill -9), thirty rounds each. A run ends with an error if something acknowledged is lost or repeated. */
+/**
+ * Runs the fault tests of documents and of VPN clients, in which nodes are killed (kill -9), thirty rounds each. A run ends with an error
+ * if an acknowledged change is lost or repeated.
+ */
 
 import { killDocumentRounds } from '../test/faults/documents.ts'
 import { killVpnRounds } from '../test/faults/vpn.ts'

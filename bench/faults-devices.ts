@@ -1,6 +1,6 @@
 /**
  * Devices send over MQTT 3.1.1, MQTT 5 and HTTP during failures. The run ends with an error unless each acknowledged message is stored
- * exactly once, in its series, and no rejected one is.
+ * exactly once, in its series, and no rejected message is stored.
  */
 import { fullDisk, slowDisk } from '../test/faults/disk.ts'
 import { killDeviceRounds } from '../test/faults/kill-under-device-load.ts'

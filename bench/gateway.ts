@@ -28,7 +28,7 @@ import { runParts } from './parts.ts'
 import { removeDirectory } from './platform.ts'
 import { type Figure, median } from './report.ts'
 
-/** Duration of one load; set a shorter one for a quick run. */
+/** Duration of one load. BENCH_SECONDS sets a shorter duration for a quick run. */
 const seconds = Number(process.env.BENCH_SECONDS ?? 6)
 /** Number of runs at 1,000 connections, where the limits apply. */
 const runs = 3
@@ -40,8 +40,9 @@ interface ContenderResult extends ConnectRates {
 }
 
 /**
- * Measures QoS 1 messages of 200 bytes of JSON with PUBACK and one response, for an echo server (the upper limit), our layers and other
- * brokers under the same load. The server has the first core, the load the second. Rates are per second of processor time.
+ * Measures QoS 1 messages of 200 bytes of JSON with PUBACK and one response, for an echo server (the upper limit), the layers of the
+ * platform and other brokers under the same load. The server runs on the first core, the load on the second. Rates are per second of
+ * processor time.
  */
 export async function gateway(): Promise<Figure[]> {
   ensureMosquitto()
@@ -76,7 +77,7 @@ async function measureRates(generator: Generator, core: Contender, platform: Con
   return [...limitsOf(outcomes, core), ...latencyFigures, ...details]
 }
 
-/** Measures latency at 70 % of the highest rate: at full load, latency is mostly the time in the queue. */
+/** Measures latency at 70 % of the highest rate, because at full load most of the latency is waiting time in the queue. */
 async function measureAt70Percent(
   generator: Generator,
   contender: Contender,

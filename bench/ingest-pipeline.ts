@@ -6,7 +6,7 @@ const rounds = Number(process.env.BENCH_ROUNDS ?? 15)
 const count = 1000
 const batches = Number(process.env.BENCH_BATCHES ?? 100)
 
-/** Three typical steps of users: set a value under a condition, compute a value, rename a field. */
+/** Three typical processors: set a value under a condition, compute a value, rename a field. */
 const definition = {
   processors: [
     {
@@ -35,7 +35,7 @@ interface Sample {
   dataSample: { temperature?: number; state?: string; fahrenheit?: number; celsius?: number }
 }
 
-/** Does the steps of the pipeline as a JavaScript function. */
+/** Does the same as the pipeline, in plain JavaScript. */
 function plain(document: Sample): Sample {
   const { dataSample } = document
   if (dataSample.temperature != null && dataSample.temperature > 25) dataSample.state = 'warm'

@@ -1,4 +1,4 @@
-/** Reads how many rounds a bench with kill -9 has and its seed, and builds the figure of its result. */
+/** Reads the number of rounds and the seed of a bench with kill -9, and builds the figure of its result. */
 import { withTemporaryDirectory } from './platform.ts'
 import type { Figure } from './report.ts'
 

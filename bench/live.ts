@@ -1,4 +1,7 @@
-/** Measures what 200 open web consoles cost: memory, processor time, and how much slower devices are served while they are watched. */
+/**
+ * Measures the cost of 200 open web consoles: memory, processor time, and how much slower device messages are processed while the consoles
+ * watch them.
+ */
 import { type ClientRequest, request } from 'node:http'
 import { sleep } from '../src/kernel/clock.ts'
 import { cpuSeconds, memoryMb } from '../test/harness/processes.ts'
@@ -12,7 +15,7 @@ import { type Figure, median } from './report.ts'
 const seconds = Number(process.env.BENCH_SECONDS ?? 9)
 const rounds = Number(process.env.BENCH_ROUNDS ?? 5)
 const consoleCount = Number(process.env.BENCH_CONSOLES ?? 200)
-/** Duration of the load in a turn, including its beginning, which is not measured. */
+/** Duration of the load in one turn, including its first part, which is not measured. */
 const turnSeconds = seconds + seconds / 3
 const load = { name: '1,000 connections', connections: 1000, window: 8 }
 
@@ -35,7 +38,7 @@ export async function live(): Promise<Figure[]> {
     const without: LoadFigures[] = []
     const watched: LoadFigures[] = []
     let [bytes, gaps] = [0, 0]
-    // This is measured before the load, because the background work of the load continues after its end.
+    // Idle consoles are measured before the load, because the background work of the load continues after the load has ended.
     const idle = await withoutLoad(bench, prepared.tokens)
     await measure(generator, bench, load, seconds)
     // The two cases alternate, because the load of the machine changes over time.
@@ -55,11 +58,14 @@ export async function live(): Promise<Figure[]> {
   }
 }
 
-/** Measures open consoles without load. They are opened and closed once before, because the first streams compile code and fill caches. */
+/**
+ * Measures open consoles without load. Before the measurement, they are opened and closed once, because the first streams compile code and
+ * fill caches.
+ */
 async function withoutLoad(bench: BenchPlatform, tokens: string[]): Promise<Figure[]> {
   const { pid, baseUrl } = bench.platform
   const open = async () => await openConsoles(baseUrl, await bench.token(), tokens)
-  /** Milliseconds of processor time in a second. */
+  /** Returns the milliseconds of processor time in a second. */
   const measureUse = async () => {
     const before = cpuSeconds(pid)
     await sleep(seconds * 1000)
@@ -78,7 +84,7 @@ async function withoutLoad(bench: BenchPlatform, tokens: string[]): Promise<Figu
   ]
 }
 
-/** `BENCH_ROUNDS=0` measures open consoles without load only. */
+/** Builds the figures under load. There are none with `BENCH_ROUNDS=0`, which measures only open consoles without load. */
 function figuresOf(without: LoadFigures[], watched: LoadFigures[], bytes: number, gaps: number): Figure[] {
   if (watched.length === 0) return []
   const ratios = (figureOf: (figures: LoadFigures) => number) =>
@@ -115,7 +121,7 @@ function figuresOf(without: LoadFigures[], watched: LoadFigures[], bytes: number
   ]
 }
 
-/** Each console shows one endpoint, and the alerts, jobs, refusals and numbers of the overview. */
+/** Returns the subscriptions of a console that shows one endpoint, and the alerts, jobs, refusals and counts of the overview. */
 const subscriptionsOf = (token: string) => {
   const endpointIds = [`bench-${token}`]
   return [
@@ -129,7 +135,10 @@ const subscriptionsOf = (token: string) => {
   ]
 }
 
-/** Counts how often a text occurs in bytes. Decoding them would take processor time from the devices and the database. */
+/**
+ * Counts how often a text occurs in bytes. The bytes are not decoded, because that would take processor time from the devices and the
+ * database.
+ */
 function occurrences(bytes: Buffer, text: string): number {
   let count = 0
   for (let at = bytes.indexOf(text); at >= 0; at = bytes.indexOf(text, at + 1)) count++
@@ -154,7 +163,7 @@ async function openConsoles(baseUrl: string, accessToken: string, tokens: string
         if (active < subscriptionCount) active += occurrences(chunk, 'event: subscribed')
       })
     })
-    outgoing.on('error', () => {}) // closed at the end
+    outgoing.on('error', () => {}) // the bench closes the connection at its end
     outgoing.end(
       JSON.stringify({ subscriptions: subscriptionsOf(tokens[n * Math.floor(tokens.length / consoleCount)]!) }),
     )

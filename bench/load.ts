@@ -1,10 +1,10 @@
-/** Sends requests from a separate process on the second core, so that the server has the first one to itself. */
+/** Sends requests from a separate process on the second core, so that the server has the first core to itself. */
 import { spawn, spawnSync } from 'node:child_process'
 import { cpuSeconds } from '../test/harness/processes.ts'
 
 export interface LoadResult {
   perSecond: number
-  /** Processor time of the server per request; on a busy machine it is more stable than the rate. */
+  /** Processor time of the server per request. On a busy machine this figure is more stable than the rate. */
   cpuMicroseconds: number
   p99Ms: number
 }

@@ -92,7 +92,7 @@ async function atRate(perSecond: number, during: number, work: (nth: number) => 
   return count
 }
 
-/** Sends uplinks, and messages of devices over MQTT with the same sample, in turns; both wait for PUBACK. */
+/** Sends uplinks, and alternately device messages over MQTT with the same sample. The latency of both ends with PUBACK. */
 async function measureLatency(bench: BenchPlatform, network: NetworkServer): Promise<Figure[]> {
   await anIntegration(bench, 'latency', username, network.port)
   const token = 'bench-device'
@@ -112,7 +112,7 @@ async function measureLatency(bench: BenchPlatform, network: NetworkServer): Pro
     while (network.pending() > 0) await sleep(10)
     const latencies = network.takeLatencies()
     const own = await deviceLatencies(device, topic, sample)
-    // The first round fills caches.
+    // The first round is left out, because it fills caches.
     if (round === 0) continue
     uplinks.push(latencies)
     messages.push(own)
@@ -208,7 +208,7 @@ async function pointsOf(bench: BenchPlatform, app: string): Promise<number> {
   return points
 }
 
-/** Measures the memory of the platform's process with idle sessions, and with the same integrations suspended. */
+/** Measures the memory of the platform with idle sessions, and with the same integrations suspended. */
 async function measureIdle(bench: BenchPlatform, network: NetworkServer): Promise<Figure[]> {
   const ids: number[] = []
   for (let n = 0; n < idleCount; n++) {
@@ -245,7 +245,7 @@ async function measureIdle(bench: BenchPlatform, network: NetworkServer): Promis
   ]
 }
 
-/** Returns the least resident memory of the process in MB over ten seconds: garbage of requests is collected meanwhile. */
+/** Returns the lowest resident memory of the process in MB within ten seconds. In this time, V8 collects the garbage of requests. */
 async function settledMemory({ platform }: BenchPlatform): Promise<number> {
   let least = Number.POSITIVE_INFINITY
   for (let n = 0; n < 20; n++) {
@@ -256,7 +256,7 @@ async function settledMemory({ platform }: BenchPlatform): Promise<number> {
   return least
 }
 
-/** Decodes with our codecs, and runs the same script with the same input in the sandbox, in turns. */
+/** Decodes uplinks with the codecs of the platform, and alternately runs the same script with the same input in the sandbox alone. */
 async function measureDecoding(): Promise<Figure[]> {
   const tenantId = 'default'
   const bytes = Buffer.from(frame, 'base64')

@@ -1,9 +1,9 @@
-/** Parts of a bench. `BENCH_PARTS=one,other` selects some of them. */
+/** Runs the parts of a bench. `BENCH_PARTS=one,other` selects some of them. */
 import { type Figure, rowOf } from './report.ts'
 
 export const selectedParts = process.env.BENCH_PARTS?.split(',')
 
-/** Runs the selected parts in their order, and prints the figures of each when it ends. */
+/** Runs the selected parts in their order, and prints the figures of each part when it ends. */
 export async function runParts(parts: Record<string, () => Promise<Figure[]>>): Promise<Figure[]> {
   const unknown = selectedParts?.find((name) => !Object.hasOwn(parts, name))
   if (unknown) throw new Error(`no part ${unknown}; there are ${Object.keys(parts).join(', ')}`)
@@ -19,7 +19,7 @@ export async function runParts(parts: Record<string, () => Promise<Figure[]>>): 
   return figures
 }
 
-/** Returns a function that runs the work with its first call and returns the same result from then on. */
+/** Returns a function that runs the work when it is first called, and returns the same result for every later call. */
 export function once<T>(work: () => T): { (): T; isCalled(): boolean } {
   let result: { value: T } | undefined
   const get = () => {

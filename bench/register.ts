@@ -20,7 +20,8 @@ const singles = 1000
 
 /**
  * Compares lists and searches over 10,000 and 1,000,000 endpoints with the plain statement for the same rows through the same driver, and
- * with each other. Growth is measured only for pages whose number of matches does not grow with the register.
+ * compares both sizes with each other. The growth of the time is measured only for pages whose number of matches does not grow with the
+ * register.
  */
 export async function register(): Promise<Figure[]> {
   const bench = await openBenchPlatform()
@@ -64,7 +65,7 @@ interface Rates {
   singly: number
 }
 
-/** Fills the register; the last endpoints go through the API, to measure registration with all the others present. */
+/** Fills the register. The last endpoints are registered through the API, to measure registration when all other endpoints exist. */
 async function grow(bench: BenchPlatform, from: number, to: number): Promise<Rates> {
   const byApi = batches * 1000 + singles
   await fill(bench, from + 1, to - byApi)
@@ -106,7 +107,7 @@ const rates = (size: number, { inBatches, singly }: Rates): Figure[] => [
   },
 ]
 
-/** Limits apply to the large register: for ten rows in the small one, most of the time is the network. */
+/** Limits apply only to the large register. In the small register, most of the time of a page is network time. */
 function figuresOf({ kind, p50, p99, plainP50, ratio }: Timing, size: number): Figure[] {
   const limited = kind.limited && size === large
   return [

@@ -47,7 +47,7 @@ async function readingOne(bench: BenchPlatform): Promise<Figure[]> {
   const connection = await openHttpConnection(bench.platform.baseUrl)
   const filter = { filterId: '', memberSet: 0, count: 0, seconds: 0 }
   const kind = pagesOf(bench, { readable: [], readerToken: bench.token, filter }).find(({ name }) => name === getById)!
-  // These requests warm up the code: before them, most of its functions run in the interpreter.
+  // These requests warm up the code, because functions that were called only a few times run in the interpreter of V8.
   for (let round = 0; round < warmUps; round++) await connection.ask('GET', kind.path(round), await bench.token())
   const { p50, plainP50, ratio } = await measure(bench, connection, kind)
   connection.close()

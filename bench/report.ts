@@ -25,7 +25,9 @@ export interface Section {
   figures: Figure[]
 }
 
-/** Returns one row for each figure with a limit; those that miss theirs come first. Empty if no figure has a limit. */
+/**
+ * Returns one row for each figure that has a limit. Figures that miss their limit come first. The text is empty if no figure has a limit.
+ */
 export function summaryOf(sections: Section[]): string {
   const goals = sections.flatMap(({ title, figures }) =>
     figures.filter(({ limit }) => limit !== undefined).map((figure) => ({ title, figure })),

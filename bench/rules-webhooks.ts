@@ -35,7 +35,7 @@ export async function rulesWebhooks(): Promise<Figure[]> {
     await measure(receiver, send, warmUpSeconds)
     await measure(receiver, bareSender(receiver.url), 2)
     const results: Results[] = []
-    // Alternating parts, because the machine is not equally busy all the time.
+    // The parts alternate, because the machine is not equally busy all the time.
     for (let part = 0; part < 3; part++) {
       const bare = await measure(receiver, bareSender(receiver.url), seconds / 3)
       const before = cpuSeconds(bench.node.pid)
@@ -155,7 +155,7 @@ export async function openDevices(
   }
 }
 
-/** Sends POST requests on up to 16 kept connections, as many as the platform uses. */
+/** Returns a function that sends POST requests on up to 16 keep-alive connections, as many as the platform uses. */
 function bareSender(url: string): SendOne {
   const agent = new Agent({ keepAlive: true, maxSockets: 16 })
   const { hostname, port, pathname } = new URL(url)

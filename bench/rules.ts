@@ -11,7 +11,7 @@ import { neighbour } from './rules/neighbour.ts'
 import { newestPages, writtenTraces } from './rules/traces.ts'
 import { type BenchPlatform, startBenchPlatform } from './time-series/bench-platform.ts'
 
-/** Duration of one load; set a shorter one for a quick run. */
+/** Duration of one load. BENCH_SECONDS sets a shorter duration for a quick run. */
 const seconds = Number(process.env.BENCH_SECONDS ?? 5)
 const devices = 1000
 const executionsCount = 400
@@ -39,7 +39,7 @@ export async function rules(): Promise<Figure[]> {
   }
 }
 
-/** Compares an execution to an authenticated read and one bare evaluation. */
+/** Compares an execution of a rule with the sum of an authenticated read and one bare evaluation. */
 async function measureExecutions(bench: BenchPlatform, bareMs: number): Promise<Figure[]> {
   const ask = client(bench.platform.baseUrl, bearer(await bench.token()))
   const created = await ask('POST /re/api/v1/rules', { name: 'bench', expression: 'return ctx.limit > 5' })

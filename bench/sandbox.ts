@@ -25,7 +25,9 @@ const input = JSON.stringify({
 const script = `const samples = ctx.trigger.endpointDataSamplesReceived.dataSamples
 return samples.some(({ temperature }) => temperature > 40) ? true : null`
 
-/** Measures the speed, the effect on other tenants, and hostile scripts with the limits of production. */
+/**
+ * Measures the speed of the sandbox and the effect of a tenant on other tenants, and runs hostile scripts with the limits of production.
+ */
 export async function sandbox(): Promise<Figure[]> {
   return [...(await compareSpeed()), ...(await compareNeighbour()), ...(await tryHostile())]
 }
@@ -58,7 +60,7 @@ async function tryHostile(): Promise<Figure[]> {
   ]
 }
 
-/** Compares evaluations through the sandbox to those of the bare library, in alternating rounds. */
+/** Compares evaluations through the sandbox with evaluations of the bare library, in alternating rounds. */
 async function compareSpeed(): Promise<Figure[]> {
   const platform = createSandbox({ active: 1, queuePerTenant: 2 * count })
   const bare = new Worker(new URL('./sandbox/bare.ts', import.meta.url))
@@ -79,7 +81,7 @@ async function compareSpeed(): Promise<Figure[]> {
     median(measured.map((round) => round[name][figure] / round.bare[figure]))
   const rate = (name: 'bare' | 'ours', figure: keyof Rate) => median(measured.map((round) => round[name][figure]))
   const atLeast = { min: 0.7 }
-  // Processor time of all threads in the process: dispatching counts, other work of the machine does not.
+  // The figures use the processor time of all threads of the process. This includes dispatching, but no other work of the machine.
   return [
     { name: 'Bare library, context of 1 KB, one core', value: rate('bare', 'perCpuSecond'), unit: '/s' },
     { name: 'Sandbox, context of 1 KB, one core', value: rate('ours', 'perCpuSecond'), unit: '/s' },

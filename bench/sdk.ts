@@ -1,4 +1,4 @@
-/** The SDK against bare `fetch` with the same parsing, and a thousand rounds through a hostile proxy. */
+/** Compares the SDK with bare `fetch` and the same parsing, and runs a thousand rounds through a hostile proxy. */
 import { createServer } from 'node:http'
 import { createClient } from '../sdk/src/index.ts'
 import { callThroughProxy } from '../test/faults/sdk.ts'
@@ -7,7 +7,7 @@ import { type Figure, median } from './report.ts'
 
 const requiredRounds = 1000
 const rounds = Number(process.env.BENCH_ROUNDS ?? requiredRounds)
-/** Many short measurements, because other programs then hardly change the median. */
+/** Number of measurements. They are many and short, so that other programs hardly change the median. */
 const samples = Number(process.env.BENCH_TURNS ?? 201)
 const callsPerSample = 100
 const warmUpCalls = 2000

@@ -5,7 +5,10 @@ import { type Figure, median } from './report.ts'
 /** Idle memory is read this long after the platform is ready. */
 const idleSeconds = 20
 
-/** Measures start on an empty directory, warm start, stop and idle memory after both: medians of three. */
+/**
+ * Measures a start on an empty directory, a start on an existing directory, a stop, and idle memory after both starts. Each figure is the
+ * median of three runs.
+ */
 export async function starting(): Promise<Figure[]> {
   const cold: number[] = []
   const warm: number[] = []

@@ -7,7 +7,7 @@ import { type Figure, median } from './report.ts'
 const count = 10_000
 const parallel = 16
 
-/** Compares start-up and idle memory with 10,000 tenants to those with the two built-in ones. */
+/** Compares start-up time and idle memory with 10,000 tenants and with the two built-in tenants. */
 export async function tenants(): Promise<Figure[]> {
   const directory = temporaryDirectory()
   const few = await measureStarts(directory)

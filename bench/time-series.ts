@@ -10,7 +10,7 @@ import { aggregation, latest, memoryOfReading, readMillion, readOne } from './ti
 import { fillAndPack, storageFigures } from './time-series/storage.ts'
 import { sustained } from './time-series/sustained.ts'
 
-/** Duration of one load; set a shorter one for a quick run. */
+/** Duration of one load. BENCH_SECONDS sets a shorter duration for a quick run. */
 const seconds = Number(process.env.BENCH_SECONDS ?? 4)
 const devices = 1000
 
@@ -63,7 +63,7 @@ function compareWithPeers(
     const packing = await withBenchPlatform(prepared, (bench) => fillAndPack(bench, dataset))
     return await withPeers(dataset, async (peers) => [
       ...storageFigures(dataset, packing, [peers.influx, peers.victoria]),
-      // A new process, so that memory of packing does not count for reading.
+      // Reading is measured in a new process, so that memory that packing used does not count.
       ...(await withBenchPlatform(prepared, (bench) => measure(bench, peers))),
     ])
   })

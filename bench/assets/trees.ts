@@ -5,7 +5,7 @@ import { expectStatus } from '../software/expect-status.ts'
 
 const nodes = 10_000
 const childrenOfNode = 10
-/** Relations of other trees, so that the tables are larger than the tree. */
+/** Number of further trees, so that the tables contain more than the measured tree. */
 const otherTrees = 20
 const rounds = 30
 

@@ -5,7 +5,7 @@ import { type Figure, median } from '../report.ts'
 
 const rounds = 7
 const validations = 20_000
-/** Requests that wait for their validation at a time, as with many callers. */
+/** Number of requests that wait for their validation at the same time, as with many callers. */
 const concurrent = 64
 
 const schema = JSON.stringify({

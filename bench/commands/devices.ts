@@ -1,4 +1,4 @@
-/** MQTT devices that answer each command at once, on sockets without delay. */
+/** MQTT devices that answer each command at once, on sockets with TCP_NODELAY. */
 import net from 'node:net'
 import { versionName } from '../gateway/bench-platform.ts'
 import { connect, publish } from '../gateway/packets.ts'
@@ -13,7 +13,7 @@ const publishType = 3
 const packetIdMax = 60_000
 const result = { statusCode: 200, payload: { done: true } }
 
-/** A message that stores nothing, and the prefix of its response topic. */
+/** A device message that stores nothing, and the prefix of its response topic. */
 interface Request {
   extension: string
   path: string
@@ -24,7 +24,7 @@ interface Request {
 const emptyResult: Request = { extension: 'cex', path: '/result/none/1', payload: [], responsePath: '/result/none/' }
 const sample: Request = { extension: 'dcx', path: '/json/1', payload: { t: 1 }, responsePath: '/json/1/' }
 
-/** Connects a device of the gateway alone, whose extension does nothing. */
+/** Connects a device to the gateway alone, where an extension that does nothing handles its messages. */
 export const openBareDevice = (port: number, token: string) => open(port, token, sample)
 
 export const openDevice = (mqttUrl: string, token: string) => open(Number(new URL(mqttUrl).port), token, emptyResult)

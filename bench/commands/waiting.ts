@@ -1,4 +1,4 @@
-/** Measures ten thousand callers that wait: memory of each, and the latency of other requests. */
+/** Measures ten thousand callers that wait: the memory for each caller, and the latency of other requests. */
 import { sleep } from '../../src/kernel/clock.ts'
 import { memoryMb } from '../../test/harness/processes.ts'
 import { startProbe } from '../gateway/probe.ts'
@@ -23,7 +23,7 @@ export async function waitingCallers(
     return (await probe.stop()).p99Ms
   }
   try {
-    // Each connection has served a request before, so that only the wait is measured.
+    // Each connection sends one request before the measurement, so that only the memory of the wait is measured.
     while (connections.length < callers) {
       const opened = Array.from({ length: batchMax }, async () => {
         const connection = await openHttpConnection(node.baseUrl)

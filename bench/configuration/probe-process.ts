@@ -9,7 +9,9 @@ const due: number[] = []
 let durations: number[] = []
 let pending = 0
 
-/** Latency counts from when a request was due, even if all connections were busy then. */
+/**
+ * Sends the requests that are due. The latency of a request starts at the time at which it was due, even if all connections were busy then.
+ */
 function next() {
   while (due.length > 0 && free.length > 0) {
     const [connection, since] = [free.pop()!, due.shift()!]

@@ -1,4 +1,4 @@
-/** Bytes of the first load and of each page, compressed by gzip, against their budgets. */
+/** Compares the bytes of the first load and of each page, compressed by gzip, with their budgets. */
 import { join } from 'node:path'
 import { bundleConsole } from '../../src/assembly/console/bundle.ts'
 import { budgets, sizesOf } from '../../test/harness/console-files.ts'

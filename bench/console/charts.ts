@@ -1,4 +1,4 @@
-/** Redraws the chart of the console with ten series of 100,000 points, against uPlot with the same data alone. */
+/** Redraws the chart of the console with ten series of 100,000 points, and compares it with uPlot alone on the same data. */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { resolve } from 'node:path'
@@ -10,7 +10,10 @@ const seriesCount = 10
 const points = 100_000
 const rounds = 20
 
-/** A page that draws the chart again and again, each time with new values. It is plain JavaScript, because the bench does not have the types of the browser. */
+/**
+ * A page that draws the chart again and again, each time with new values. It is a text of plain JavaScript, because the bench is compiled
+ * without the types of browsers.
+ */
 const source = `
 import { createElement } from 'react'
 import { createRoot } from 'react-dom/client'
@@ -75,7 +78,7 @@ export async function charts(): Promise<Figure[]> {
     await page.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`)
     const { ours, alone } = await page.evaluate<{ ours: number[]; alone: number[] }>(`window.measure(${rounds + 1})`)
     await page.close()
-    // The first round creates the chart.
+    // The first round is left out, because it creates the chart.
     const [chart, plot] = [median(ours.slice(1)), median(alone.slice(1))]
     const name = `Chart of ${seriesCount} series with ${points} points each`
     return [

@@ -1,4 +1,7 @@
-/** A dashboard draws 500 points a second for a while: the heap stays flat, and the page gets every point that the API then lists. */
+/**
+ * A dashboard draws 500 points a second for some minutes. The heap must not grow, and the page must get every point that the API lists
+ * afterwards.
+ */
 import { sleep } from '../../src/kernel/clock.ts'
 import { client } from '../../test/harness/client.ts'
 import { settled } from '../../test/harness/console.ts'
@@ -10,13 +13,16 @@ import { type BenchConsole, heapBytes } from './open.ts'
 const seconds = Number(process.env.BENCH_SECONDS ?? 600)
 const seriesCount = 10
 const messagesPerSecond = 50
-/** Number of measurements of the heap. In the first third of the time, the period that the dashboard shows fills up. */
+/**
+ * Number of measurements of the heap. The heap grows in the first third of the time, until the period that the dashboard shows is full of
+ * points.
+ */
 const samples = 12
 const endpointId = 'live-points'
 
 const nameOf = (at: number) => `auto~s${at}`
 
-/** Counts the points that the shared worker delivers to the page, and what was left out. */
+/** Counts the points and the gaps that the shared worker delivers to the page. */
 const countPoints = `(() => {
   window.received = { points: new Set(), gaps: 0 }
   const Native = SharedWorker
@@ -119,7 +125,7 @@ const definition = {
 /** Length of the period whose points are read with one request. */
 const sliceMs = 60_000
 
-/** Every stored point since a time, as `<series> <milliseconds>`. */
+/** Returns every stored point since a time, as `<series> <milliseconds>`. */
 async function pointsOf({ ask }: BenchConsole, fromMs: number): Promise<string[]> {
   const found = new Set<string>()
   const toMs = Date.now()

@@ -31,7 +31,7 @@ export async function openBenchConsole(): Promise<BenchConsole> {
   return { ...bench, browser, address }
 }
 
-/** Bytes of the heap after garbage collection. */
+/** Returns the bytes of the heap after garbage collection. */
 export async function heapBytes(session: CDPSession): Promise<number> {
   await session.send('HeapProfiler.collectGarbage')
   const { usedSize } = await session.send('Runtime.getHeapUsage')

@@ -1,4 +1,7 @@
-/** Opens pages of the console, and a bare page that makes the same requests to the API and prints the answers. */
+/**
+ * Measures how long pages of the console take to open, compared with a bare page that sends the same requests to the API and prints the
+ * responses.
+ */
 import type { Page } from 'playwright-core'
 import { settled } from '../../test/harness/console.ts'
 import { type Figure, median } from '../report.ts'
@@ -61,7 +64,7 @@ const isOfApi = (url: string) => /\/api\/v\d/.test(url) && !/\/live\/api\//.test
 
 interface Opened {
   ms: number
-  /** Time that the form of the identity provider took. It is added to the bare page, which would need the form too. */
+  /** Time that the form of the identity provider took. It is added to the time of the bare page, which would need the form too. */
   signInMs: number
   requests: ApiRequest[]
 }
@@ -90,7 +93,7 @@ async function openConsole(
   return { ms, signInMs, requests }
 }
 
-/** Opens the sign-in page and fills it in. The function that it returns submits the form, and ends when the console begins to load. */
+/** Opens the sign-in page and fills it in. Returns a function that submits the form and ends when the console begins to load. */
 async function fillInSignIn({ browser, address, platform }: BenchConsole, page: Page) {
   const { username, password = '' } = platform.bootstrap.default.admin
   await browser.clearCookies()
@@ -106,7 +109,7 @@ async function fillInSignIn({ browser, address, platform }: BenchConsole, page: 
 const painted = (page: Page) =>
   page.evaluate('new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))')
 
-/** Signs in silently as the console does, makes the requests at once, and prints the answers. */
+/** Signs in without a form, as the console does, sends all requests at once, and prints the responses. */
 const bareScript = `async ([tenant, requests]) => {
   const realm = location.origin + '/auth/realms/' + tenant
   const discovery = await (await fetch(realm + '/.well-known/openid-configuration')).json()
@@ -139,7 +142,7 @@ const bareScript = `async ([tenant, requests]) => {
 async function openBare({ browser, platform, tenantId }: BenchConsole, requests: ApiRequest[]): Promise<number> {
   const page = await browser.newPage()
   const began = performance.now()
-  // A page without scripts on the same origin.
+  // This address of the same origin shows a page without scripts.
   await page.goto(`${platform.baseUrl}/api/v1/no-such-page`)
   await page.evaluate(`(${bareScript})(${JSON.stringify([tenantId, requests])})`)
   const ms = performance.now() - began
@@ -147,7 +150,7 @@ async function openBare({ browser, platform, tenantId }: BenchConsole, requests:
   return ms
 }
 
-/** Remembers when the first row of a table was painted. */
+/** Logs a message to the browser console when the first row of a table is painted. */
 const watchRows = `new MutationObserver((_, observer) => {
   if (!document.querySelector('.table-body [role=row] a')) return
   observer.disconnect()
@@ -159,7 +162,7 @@ const timings = `(() => {
   return JSON.stringify({ shown: window.firstRowsAt ?? null, answered: answers[0]?.responseEnd ?? null })
 })()`
 
-/** Returns the time from the end of the answer with the first rows until they are painted. */
+/** Returns the time from the end of the response with the first rows until these rows are painted. */
 async function firstRows({ browser, address }: BenchConsole): Promise<number> {
   const times: number[] = []
   for (let round = -1; round < rounds; round++) {
@@ -167,7 +170,7 @@ async function firstRows({ browser, address }: BenchConsole): Promise<number> {
     const session = await page.context().newCDPSession(page)
     await session.send('Emulation.setCPUThrottlingRate', { rate: slowerTimes })
     await page.addInitScript(watchRows)
-    // A locator would search the page for rows in each frame, which delays them.
+    // The test does not use a locator: it would search the page for rows in each frame, which delays the rows.
     const shows = page.waitForEvent('console', (message) => message.text() === 'first rows')
     await page.goto(address('/endpoints'), { waitUntil: 'commit' })
     await shows

@@ -1,4 +1,4 @@
-/** Scrolls through many rows of the list of endpoints: frames, rows in the document, and the heap afterwards. */
+/** Scrolls through many rows of the list of endpoints. Measures frame times, rows in the document, and the heap afterwards. */
 import { settled } from '../../test/harness/console.ts'
 import { quantile } from '../register/measure.ts'
 import type { Figure } from '../report.ts'
@@ -10,7 +10,7 @@ const rows = Number(process.env.BENCH_ROWS ?? 10_000)
 const warmUps = 4
 const warmUpRows = 150
 
-/** Scrolls by half a page each frame; waits where the next rows are not loaded yet. */
+/** Scrolls by half a page in each frame, and waits while the next rows are not loaded. */
 const scroll = `async (rows) => {
   const scroller = document.querySelector('.table-scroll')
   const frames = []
@@ -46,7 +46,7 @@ export async function scrolling({ browser, address }: BenchConsole): Promise<Fig
   }
   await page.goto(address('/endpoints'))
   await settled(page)
-  // The first visits compile the code of the page. That memory must not count as kept by scrolling.
+  // The first visits compile the code of the page. The memory of this code must not count as memory that scrolling keeps.
   for (let visit = 0; visit < warmUps; visit++) {
     await follow('/account')
     await follow('/endpoints')

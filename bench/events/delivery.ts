@@ -1,4 +1,4 @@
-/** Measures how fast waiting events are delivered: by the outbox, and by the algorithm of version 0.1 without a heads table. */
+/** Measures how fast waiting events are delivered by the outbox, and by the algorithm of version 0.1, which has no table of heads. */
 import { join } from 'node:path'
 import { defineEvent } from '../../src/kernel/bus.ts'
 import { sleep } from '../../src/kernel/clock.ts'
@@ -36,7 +36,7 @@ export async function withDatabase<T>(directory: string, work: (connection: Conn
   }
 }
 
-/** Returns the events per second during the first `seconds`, with this many waiting. */
+/** Returns the events that are delivered per second during the first `seconds`, when `waiting` events wait. */
 export async function outboxRate(connection: ConnectionOptions, waiting: number, seconds: number): Promise<number> {
   const node = await openNode(connection, { connections: 8, workers: 2 })
   let delivered = 0
@@ -70,8 +70,8 @@ async function waitUntil(holds: () => boolean, seconds: number): Promise<number>
 }
 
 /**
- * The algorithm of version 0.1: finds the oldest event of each key among all waiting ones, eight at a time, and delivers each in its own
- * transaction under an advisory lock.
+ * Measures the algorithm of version 0.1. It finds the oldest event of each key among all waiting events, eight at a time, and delivers each
+ * event in its own transaction under an advisory lock.
  */
 export async function oneByOneRate(connection: ConnectionOptions, waiting: number, seconds: number): Promise<number> {
   const db = createDb(connection, { max: 8 })

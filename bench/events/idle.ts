@@ -1,4 +1,4 @@
-/** Counts the transactions of idle nodes, by the statistics of the database. */
+/** Counts the transactions of idle nodes with the statistics of the database. */
 import { join } from 'node:path'
 import { sleep } from '../../src/kernel/clock.ts'
 import { connect } from '../../src/kernel/db.ts'

@@ -1,4 +1,4 @@
-/** The servers that are compared: an echo as the upper limit, our layers, and other brokers. */
+/** The servers that are compared: an echo server as the upper limit, the layers of the platform, and other brokers. */
 
 import { type PreparedData, startBenchPlatform, versionName, withoutLimits } from './bench-platform.ts'
 import { type Server, startMosquitto, startPeer } from './servers.ts'
@@ -18,7 +18,7 @@ export const sessionLayer = peer('Session layer', 'sessions.ts', 'answered')
 export const aedes = peer('Aedes 1.2', 'aedes.ts', 'answered')
 export const mosquitto: Contender = { name: 'Mosquitto with a Node.js consumer', start: startMosquitto }
 
-/** PUBLISH, dispatch, an extension that does nothing, PUBACK and the answer; without database access. */
+/** The gateway without database access: PUBLISH, dispatch, an extension that does nothing, PUBACK and the response. */
 export const gatewayCore = (prepared: PreparedData): Contender => ({
   name: 'Gateway',
   start: (environment) => startCore(prepared, 'answered', { environment }),

@@ -1,6 +1,6 @@
 /**
- * Many connections with minimal cost: packets built in advance, one read buffer for all, and one write for all messages that a read
- * allows. Packet ids and request ids are those of the slot in the window, so packets never change.
+ * Many connections with minimal cost. Packets are built in advance, all connections share one read buffer, and one write sends all messages
+ * that a read allows. Packet ids and request ids depend only on the position in the window, so packets never change.
  */
 import net from 'node:net'
 import { connect, publish, subscribe } from './packets.ts'
@@ -8,7 +8,7 @@ import type { Payload } from './payloads.ts'
 
 /**
  * The expected reply. `echo`: the packet itself. `acknowledged`: PUBACK. `answered`: PUBACK and one PUBLISH, because the topic has a
- * request id; its PUBACK is sent with the next message.
+ * request id; the client sends the PUBACK for this PUBLISH with its next message.
  */
 export type ExpectedReply = 'echo' | 'acknowledged' | 'answered'
 
@@ -23,19 +23,19 @@ export interface FleetOptions {
   topic(n: number): string
   clientId(n: number): string
   payload: Payload
-  /** Subscribes to the topic of answers, for brokers that send nothing otherwise. */
+  /** Subscribes to the topic of responses, for brokers that send nothing without a subscription. */
   subscribes?: boolean
 }
 
 export interface Device {
   number: number
   socket: net.Socket
-  /** Number of messages that were sent, and of those that have got the expected reply. */
+  /** Number of messages that were sent, and number of messages that have got the expected reply. */
   sent: number
   done: number
   acknowledged: number
   answered: number
-  /** When the messages in flight were sent, or should have been, by slot in the window. */
+  /** The times at which the messages in flight were sent, or should have been sent, by position in the window. */
   since: Float64Array
   /** The packets of the window, twice in a row, so that any sequence of messages is one slice. */
   bytes: Buffer
@@ -45,13 +45,13 @@ export interface Device {
   pubacks: Buffer[]
   rest: Buffer | undefined
   ready(): void
-  /** Called when the connection ends; without it the connection counts as lost. */
+  /** Called when the connection ends. If it is undefined, the connection counts as lost. */
   onLost: (() => void) | undefined
 }
 
 export interface Fleet {
   devices: Device[]
-  /** Sends the next messages of a device, at most as many as its window has room for. */
+  /** Sends the next messages of a device, at most as many as fit into its window. */
   send(device: Device, count: number, now: number): void
   /** Called when messages of a device were answered. */
   onDone: (device: Device, count: number) => void
@@ -61,7 +61,7 @@ export interface Fleet {
   close(): Promise<void>
 }
 
-/** Number of connections from each loopback address; an address has only slightly more ports for clients. */
+/** Number of connections from each loopback address. An address has only slightly more client ports. */
 const perAddress = 20_000
 /** Last letter of an answer's topic, unless the answer is an error. */
 const lastOfStatus = 's'.charCodeAt(0)
@@ -92,7 +92,7 @@ async function close(running: FleetState) {
   running.closing = true
   const sockets = running.fleet.devices.map(({ socket }) => socket).filter(({ closed }) => !closed)
   const closed = sockets.map((socket) => new Promise<void>((done) => void socket.once('close', done)))
-  // A reset leaves no port in TIME_WAIT.
+  // The sockets are reset, because a reset leaves no port in TIME_WAIT.
   for (const socket of sockets) socket.resetAndDestroy()
   await Promise.all(closed)
 }

@@ -1,4 +1,4 @@
-/** Runs the load in a separate process, so that its processor time is measured apart from the server's. */
+/** Runs the load in a separate process, so that its processor time is measured separately from the processor time of the server. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
@@ -22,7 +22,7 @@ export const onCore = (core: number | 'any', command: string[]) => {
   return ['sh', '-c', 'ulimit -n "$(ulimit -Hn)"; exec taskset -c "$0" "$@"', cores, ...command] as const
 }
 
-/** Starts the load; by default on a core that the servers do not use. */
+/** Starts the process of the load, by default on a core that the servers do not use. */
 export function startGenerator(core: number | 'any' = loadCore): Generator {
   const [command, ...args] = onCore(core, [process.execPath, join(import.meta.dirname, 'load.ts')])
   const child = spawn(command, args, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })

@@ -1,4 +1,4 @@
-/** Compares the latency of a well-behaved client while others misbehave with its latency alone. */
+/** Compares the latency of a well-behaved client while other clients misbehave with its latency when it is the only client. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { sleep } from '../../src/kernel/clock.ts'
@@ -14,7 +14,7 @@ const harness = join(import.meta.dirname, '../../test/harness')
 const startChild = ([command, ...args]: readonly string[]) =>
   spawn(command!, args, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
 
-/** Measures the gateway with an extension that does nothing; misbehaving clients have a valid token too. */
+/** Measures the gateway with an extension that does nothing. Misbehaving clients have a valid token too. */
 export async function healthyDevice(prepared: PreparedData): Promise<Figure[]> {
   const server = await startCore(prepared, 'acknowledged', { core: 'any', limits: true })
   const [healthyTopic, abusiveTopic] = prepared.tokens.map((token) => `kp1/${versionName}/dcx/${token}/json`)
@@ -48,14 +48,14 @@ export async function healthyDevice(prepared: PreparedData): Promise<Figure[]> {
   }
 }
 
-/** Returns the p99 latency of answers in the next seconds. */
+/** Returns the p99 latency of responses in the next seconds. */
 async function p99(child: ChildProcess): Promise<number> {
   await times(child)
   await sleep(seconds * 1000)
   return quantile(await times(child), 0.99)
 }
 
-/** Returns the times since the last call. */
+/** Returns the latencies since the last call. */
 function times(child: ChildProcess): Promise<number[]> {
   child.send('how long?')
   return nextMessage(child) as Promise<number[]>

@@ -1,10 +1,13 @@
-/** Counts microseconds in buckets of at most 3 % width; its cost is negligible beside a system call. */
+/**
+ * Steps for each doubling of the value. The histogram counts microseconds in buckets of at most 3 % width; counting costs much less than a
+ * system call.
+ */
 const stepsOfDoubling = 32
 const doublings = 32
 
 export interface Histogram {
   add(microseconds: number): void
-  /** Returns the upper end of the bucket, in milliseconds. */
+  /** Returns the upper end of the bucket that contains the quantile, in milliseconds. */
   quantileMs(share: number): number
   clear(): void
 }

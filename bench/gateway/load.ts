@@ -1,4 +1,4 @@
-/** The process that loads a server; its parent sends it orders (generator.ts). */
+/** The process that sends load to a server. Its parent process (generator.ts) sends it instructions. */
 import { sleep } from '../../src/kernel/clock.ts'
 import { cpuSeconds } from '../../test/harness/processes.ts'
 import { createFleet, type Device, type ExpectedReply, type Fleet } from './fleet.ts'
@@ -14,10 +14,10 @@ export interface ConnectOrder {
   concurrency: number
   versionName: string
   payload: PayloadName
-  /** Tokens of the endpoints; invented ones if the server does not check them. */
+  /** Tokens of the endpoints. Without them, tokens are made up, for servers that do not check tokens. */
   tokens?: string[]
   subscribes?: boolean
-  /** True if each connection sends a first message at once, and counts as connected when that is answered. */
+  /** True if each connection sends a first message at once, and counts as connected when this message is answered. */
   firstMessage?: boolean
 }
 
@@ -33,11 +33,11 @@ export interface ConnectResult {
 export interface RunOrder {
   seconds: number
   warmUpSeconds: number
-  /** Messages per second over all connections; without it every connection sends as soon as possible. */
+  /** Messages per second over all connections. Without a rate, every connection sends as fast as possible. */
   rate?: number
-  /** Processes whose processor time is measured, each separately. */
+  /** Processes whose processor time is measured, separately for each. */
   pids: number[]
-  /** Reports quantiles of each such period, besides those of the whole run. */
+  /** Length of a period. The quantiles of each period are reported, besides the quantiles of the whole run. */
   periodSeconds?: number
 }
 
@@ -192,7 +192,7 @@ function startAll(): undefined {
   for (const device of fleet!.devices) fleet!.send(device, windowSize, performance.now())
 }
 
-/** Sends at a steady rate; late answers do not slow it down, and latency counts from when a message was due. */
+/** Sends at a steady rate, also if responses are late. The latency of a message starts at the time at which it was due. */
 function sendSteadily(rate: number): NodeJS.Timeout {
   const devices = fleet!.devices
   const began = performance.now()

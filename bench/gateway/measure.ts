@@ -25,7 +25,7 @@ const settlingMs = 3000
 
 export interface LoadFigures {
   load: Load
-  /** Messages per second of processor time; on a busy machine it is more stable than the rate. */
+  /** Messages per second of processor time. On a busy machine this figure is more stable than the rate. */
   perCore: number
   perSecond: number
   p50Ms: number
@@ -48,7 +48,7 @@ export const orderOf = (
   concurrency: connectConcurrency,
   versionName: versionName ?? 'bench-v1',
   payload: payload ?? ('note' as const),
-  // An endpoint is identified and its connection recorded with its first message, which is not measured here.
+  // With the first message, the gateway identifies the endpoint and records its connection. This work is not measured here.
   ...(tokens && { tokens, firstMessage: true }),
   ...(subscribes && { subscribes }),
 })
@@ -93,12 +93,12 @@ export async function atRate(generator: Generator, server: Server, rate: number,
 }
 
 /**
- * Returns the memory of 10,000 idle connections, in kilobytes each. The server runs with a small young generation (`smallYoungGeneration`):
- * once a burst has enlarged it, it stays large.
+ * Returns the memory of 10,000 idle connections, in kilobytes each. The server runs with a small young generation (`smallYoungGeneration`),
+ * because V8 does not shrink it again after a burst.
  */
 export async function measureIdle(generator: Generator, server: Server, connections = 10_000): Promise<number> {
   const order = orderOf(server, { name: 'idle', connections, window: 1 })
-  // Warm up, so that compiled code does not count.
+  // These connections warm up the server, so that memory for compiled code does not count.
   await generator.connect({ ...order, count: Math.min(200, connections) })
   await generator.close()
   const before = await settledMemoryMb(server)
@@ -112,7 +112,7 @@ export async function measureIdle(generator: Generator, server: Server, connecti
 
 export const smallYoungGeneration = { NODE_OPTIONS: '--max-semi-space-size=2' }
 
-/** Measures how fast connections are opened: CONNECT alone, and with the first message if that identifies the endpoint. */
+/** Measures how fast connections are opened: with CONNECT alone, and with a first message if this message identifies the endpoint. */
 export async function measureConnects(
   generator: Generator,
   server: Server,

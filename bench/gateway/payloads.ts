@@ -1,9 +1,9 @@
 /** Payloads of devices. All messages of a kind have the same length, so that packets can be built in advance. */
 
 export interface Payload {
-  /** Returns the payload for a slot in the window of a device. */
+  /** Returns the payload for a position in the window of a device. */
   bytesFor(device: number, slot: number): Buffer
-  /** Updates the part that differs from message to message, before the payload is sent again. */
+  /** Updates the part of the payload that differs from message to message. Called before the payload is sent again. */
   renew?(bytes: Buffer, device: number): void
 }
 
@@ -12,7 +12,7 @@ export type PayloadName = 'note' | 'sample' | 'changing' | 'batch'
 export const valuesOfSample = 5
 export const samplesOfBatch = 100
 
-/** The payload of the gateway bench: 200 bytes, with a text. */
+/** Returns the payload of the gateway bench: 200 bytes, with a text. */
 function note(): Payload {
   const values = {
     timestamp: 1_760_000_000_000,
@@ -35,10 +35,10 @@ const valuesText = (seed: number) =>
   `"temperature":${decimals(11, 40, seed)},"humidity":${decimals(20, 90, seed + 1)},` +
   `"pressure":${decimals(1001, 1099, seed + 2)},"voltage":${decimals(3, 4, seed + 3)},"level":${decimals(10, 99, seed + 4)}`
 
-/** One sample of five values, without a timestamp. */
+/** Returns one sample of five values, without a timestamp. */
 const sample = (): Payload => ({ bytesFor: (device, slot) => Buffer.from(`{${valuesText(device * 31 + slot)}}`) })
 
-/** 150 bytes with five values, and other values in each message. */
+/** Returns 150 bytes with five values, which differ from message to message. */
 function changing(): Payload {
   const names = ['temperature', 'humidity', 'pressure', 'voltage', 'level']
   const fixed = '"deviceName":"sensor","site":"plant-one-north","fw":"1.2.3"'
@@ -59,7 +59,7 @@ const stepMs = 1000
 const timeHead = '{"timestamp":'
 const timeDigits = 13
 
-/** A hundred samples, one per second; each message continues where the last one ended. */
+/** Returns a hundred samples, one per second. The times of each message follow the times of the previous message. */
 function batch(): Payload {
   const clocks = new Map<number, number>()
   const began = Date.now() - 3_600_000

@@ -1,4 +1,7 @@
-/** Measures two nodes: pushes from one to devices at the other, each awaited, and signals caused by devices that connect and leave. */
+/**
+ * Measures two nodes: pushes from one node to devices at the other, and signals caused by devices that connect and disconnect. The sender
+ * of a push waits for its outcome.
+ */
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import type { Figure } from '../report.ts'
@@ -36,7 +39,7 @@ export async function pushes({ directory, tokens }: PreparedData): Promise<Figur
     })
     if (received < sent) throw new Error(`${sent - received} of ${sent} pushes did not arrive`)
     console.error(`${Math.round(perSecond)} pushes a second from one node to devices at another`)
-    // Ten times the 255 per second that one transaction per message reached.
+    // The limit is ten times the rate of an earlier version, which reached 255 per second with one transaction per message.
     return [
       { name: 'Pushes from one node to devices at another', value: perSecond, unit: '/s', limit: { min: 2550 } },
       {

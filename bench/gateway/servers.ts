@@ -1,4 +1,4 @@
-/** Starts the measured servers, each in its own process (or two) on the first core. */
+/** Starts the measured servers on the first core, each in one or two processes of its own. */
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -19,7 +19,7 @@ export interface Server {
   subscribes?: boolean
   versionName?: string
   tokens?: string[]
-  /** Collects garbage, if the server can be asked to. */
+  /** Collects garbage, if the server supports this. */
   collectGarbage(): Promise<void>
   stop(): Promise<void>
 }

@@ -1,4 +1,4 @@
-/** Measures the reconnect of all devices at the same time, each with a message, while the API is used. */
+/** Measures how fast all devices reconnect at the same time and send a message, while callers use the API. */
 import { cpuSeconds } from '../../test/harness/processes.ts'
 import type { Figure } from '../report.ts'
 import { applicationName, type BenchPlatform } from './bench-platform.ts'

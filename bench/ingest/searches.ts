@@ -8,7 +8,7 @@ import type { Figure } from '../report.ts'
 const documents = Number(process.env.BENCH_DOCUMENTS ?? 10_000_000)
 const aggregated = Math.min(1_000_000, documents)
 const endpoints = Math.max(100, documents / 1000)
-/** Keeps the documents for further runs: the first one fills the directory, and the next ones measure. */
+/** Directory that keeps the documents for further runs. The first run fills it; the next runs only measure. */
 const keptDirectory = process.env.BENCH_DIRECTORY
 const days = 10
 const dayMs = 86_400_000
@@ -21,7 +21,7 @@ interface Comparison {
   body(round: number): object
   /** Runs the plain statement; returns the result that the search must have too. */
   plain(round: number): Promise<string>
-  /** Returns the result in the answer of a search, to compare it with that of `plain`. */
+  /** Extracts the result from the response of a search, to compare it with the result of `plain`. */
   found(answer: Answer): string
 }
 
@@ -76,7 +76,7 @@ async function fill({ ask, sql, tenantId }: BenchPlatform, until: number): Promi
   return indexNo
 }
 
-/** Fills a table of its own and makes it a partition afterwards: its indexes are built once, from all rows. */
+/** Fills a separate table and then attaches it as a partition, so that its indexes are built once, from all rows. */
 async function fillDay(
   sql: BenchPlatform['sql'],
   { from, indexNo, tenantId }: { from: number; indexNo: number; tenantId: string },
@@ -180,7 +180,7 @@ async function compare(
     const api = () =>
       timed(async () => (answer = await connection.ask('POST', path, callerToken, body(round + warmUps))))
     const statement = () => timed(async () => (expected = await plain(round + warmUps)))
-    // Alternate the order: the second one finds the rows in cache.
+    // The order alternates, because whichever runs second finds the rows in the cache.
     const times = round % 2 === 0 ? [await api(), await statement()] : [await statement(), await api()].reverse()
     if (found(JSON.parse(answer)) !== expected) throw new Error(`${name}: other documents than the statement finds`)
     if (round < 0) continue

@@ -5,7 +5,7 @@ import { startSession } from '../../src/services/lorawan/session/session.ts'
 
 const [port = 0, count = 0] = process.argv.slice(2).map(Number)
 const warmUp = 100
-/** The platform opens the same number of sessions at a time. */
+/** The platform too opens at most 50 sessions at a time. */
 const limited = createSemaphore(50)
 let connected = 0
 
@@ -28,7 +28,7 @@ const open = (n: number) =>
 async function measured(connectedMin: number): Promise<number> {
   while (connected < connectedMin) await sleep(20)
   for (let n = 0; n < 5; n++) {
-    // A last-resort collection returns free pages to the operating system, as V8 does after a longer idle time.
+    // A last-resort collection returns free pages to the operating system, as V8 does after a long idle time.
     await globalThis.gc!({ type: 'major', execution: 'async', flavor: 'last-resort' })
     await sleep(100)
   }

@@ -6,7 +6,7 @@ interface Session {
   socket: Socket
   username: string
   nextId: number
-  /** When each message was sent, by its id. */
+  /** The time at which each message was sent, by packet id. */
   sent: Map<number, number>
 }
 

@@ -13,7 +13,7 @@ export interface BenchPlatform {
   platform: StartedPlatform
   directory: string
   tenantId: string
-  /** One connection, like one request of the platform. */
+  /** A pool of one connection, because a request of the platform also uses one connection. */
   sql: Pool
   /** Token with all permissions in the tenant. */
   token(): Promise<string>
@@ -21,7 +21,7 @@ export interface BenchPlatform {
   close(): Promise<void>
 }
 
-/** With `keptDirectory` the data stay for further runs, which find the application and its versions there. */
+/** Starts the platform. With `keptDirectory`, the data is kept for further runs, which use the existing application and its versions. */
 export async function openBenchPlatform(
   environment: Record<string, string> = {},
   keptDirectory?: string,
@@ -61,7 +61,7 @@ export async function connectAsSuperuser(directory: string) {
   return connection
 }
 
-/** Creates a user who may read only these endpoints, and returns the function for their token. */
+/** Creates a user who may read only these endpoints, and returns a function for the token of this user. */
 export async function createReaderOf({ platform, tenantId, ask }: BenchPlatform, endpointIds: string[]) {
   const iam = '/iam/api/v1'
   const login = { username: 'reader', password: 'correct horse battery staple' }

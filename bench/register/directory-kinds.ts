@@ -5,7 +5,7 @@ import { idOf } from './endpoints.ts'
 
 export interface Kind {
   name: string
-  /** The part of the path after the directory; each round requests another one. */
+  /** The part of the path after the directory. Each round requests a different path. */
   path(round: number): string
   /** Reads the same rows with a plain SQL statement. */
   plain?: (round: number) => Pending

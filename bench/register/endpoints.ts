@@ -1,6 +1,6 @@
 /**
- * Defines endpoint number n, the same whether the API or SQL creates it. A city has 0.1 % of all endpoints, a model a fifth. A date
- * always has 100 endpoints, every hundredth of 10,000 consecutive ones.
+ * Defines endpoint number n, which is the same whether the API or SQL creates it. 0.1 % of all endpoints have the same city, and a fifth
+ * have the same model. Each date has 100 endpoints: every hundredth of 10,000 consecutive endpoints.
  */
 import { sleep } from '../../src/kernel/clock.ts'
 import type { Sql } from '../../src/kernel/db.ts'
@@ -38,7 +38,7 @@ const metadataSql = (sql: Sql) => sql`jsonb_build_object(
 
 const batchSize = 100_000
 
-/** All indexes except those of constraints. They are built after the rows are inserted, because this is faster. */
+/** All indexes except the indexes of constraints. They are built after the rows are inserted, because this is faster. */
 const indexes = ['endpoints_of_application', 'endpoints_of_version', 'endpoints_of_tenant', 'endpoints_metadata']
 
 /** Inserts endpoints with a token each and their counts by SQL, bypassing the API. */

@@ -1,4 +1,4 @@
-/** Fills the directory in bulk, as the platform's background task would after minutes. */
+/** Fills the directory in bulk. The background task of the platform would need minutes for the same rows. */
 
 import { defaultCountedKeys, defaultDirectoryKeys } from '../../src/services/register/configuration.ts'
 import { documentOf } from '../../src/services/register/directory/document.ts'

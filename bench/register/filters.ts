@@ -103,7 +103,10 @@ async function rateDuring(writer: Writer, work: () => Promise<void>): Promise<nu
   return (writer.written() - before) / ((performance.now() - began) / 1000)
 }
 
-/** Starts callers that, without a pause, register endpoints and change a few hundred existing ones so that they start or stop matching. */
+/**
+ * Starts callers that register endpoints without a pause. They also change a few hundred existing endpoints, so that these start or stop
+ * matching the filter.
+ */
 async function startWriting({ platform, token }: BenchPlatform, size: number): Promise<Writer> {
   let [isRunning, next, written] = [true, 0, 0]
   const onlineByEndpoint = new Map<number, boolean>()

@@ -1,4 +1,4 @@
-/** The least work for the same result: plain inserts of the same rows, and a bare HTTP server that runs the plain statement. */
+/** Measures the least work for the same result: plain inserts of the same rows, and a bare HTTP server that runs the plain statement. */
 import { spawn } from 'node:child_process'
 import { createHash, randomUUID } from 'node:crypto'
 import { createServer } from 'node:http'
@@ -14,8 +14,8 @@ const plainName = 'plain'
 const rowsPerStatement = 500
 
 /**
- * Returns the endpoints per second of two connections that insert endpoints and tokens, with all their indexes and nothing else: no
- * items, results, counts, queue or checks.
+ * Returns the endpoints per second of two connections that insert endpoints and tokens, with all their indexes and nothing else: no task
+ * items, no results, no counts, no queue and no checks.
  */
 export async function plainInserts({ directory, tenantId }: BenchPlatform, from: number, count: number) {
   const sql = connect(await connectAsSuperuser(directory), { max: 4, name: 'bench-plain', statementSeconds: 0 })

@@ -2,7 +2,7 @@
 import type { BenchPlatform } from './bench-platform.ts'
 import type { HttpConnection } from './http-connection.ts'
 
-/** The result on which both must agree. */
+/** The result that the API and the plain statement must both return. */
 export interface PageResult {
   total?: number | undefined
   ids: string[]
@@ -13,9 +13,12 @@ export interface PageKind {
   /** Returns the path; each round requests a different path. */
   path(round: number): string
   plain(round: number): Promise<PageResult>
-  /** Token of the caller; by default one that may read everything. */
+  /** Token of the caller. The default caller may read everything. */
   token?: (() => Promise<string>) | undefined
-  /** `limited`: the limits of ratio and p99 apply. `comparable`: it has the same number of rows at every size, so growth is measured. */
+  /**
+   * `limited`: the limits of ratio and p99 apply. `comparable`: the page has the same number of rows at every size of the register, so its
+   * growth is measured.
+   */
   limited?: boolean
   comparable?: boolean
 }
@@ -27,8 +30,8 @@ export interface Timing {
   plainP50: number
   ratio: number
   /**
-   * p50 of the API without the plain statement in between, for growth: with a million endpoints, the plain statement
-   * runs for a tenth of a second and evicts the processor's caches.
+   * p50 of the API without the plain statement in between; used for growth. With a million endpoints, the plain statement runs for a tenth
+   * of a second and evicts the caches of the processor.
    */
   aloneP50?: number
 }
@@ -52,7 +55,7 @@ export async function measure({ token }: BenchPlatform, connection: HttpConnecti
     let expected: PageResult = { ids: [] }
     const api = () => timed(async () => (text = await connection.ask('GET', path, callerToken)))
     const plain = () => timed(async () => (expected = await kind.plain(round + warmUps)))
-    // Alternate the order: the second one finds the rows in cache.
+    // The order alternates, because whichever runs second finds the rows in the cache.
     const times = round % 2 === 0 ? [await api(), await plain()] : [await plain(), await api()].reverse()
     compare(kind.name, foundIn(text), expected)
     if (round < 0 && hasTime()) continue

@@ -21,7 +21,7 @@ export const oneColumns = withMetadata
 /** Returns numbers far apart, below the size of the smaller register. */
 const numberOf = (round: number) => 1 + ((round * 6151) % 5000)
 
-/** Returns the number of an endpoint of the version that the round requests; every third endpoint has the same version. */
+/** Returns the number of an endpoint whose version is the version that the round requests. Every third endpoint has the same version. */
 const inVersion = (round: number) => numberOf(round) - (numberOf(round) % 3) + 3 + (round % 3)
 
 interface Readable {
@@ -152,7 +152,7 @@ export function pagesOf(bench: BenchPlatform, reader: Readable): PageKind[] {
       plain: (round) => readMembers(bench, reader.filter, round % 10),
     },
     {
-      // The statement scans endpoints for at most 10 s; a third of a million is enough to measure the cost of one.
+      // The statement scans endpoints for at most 10 s. A third of a million endpoints is enough to measure the cost of one endpoint.
       name: 'Regular expression in a version',
       path: (round) => list({ applicationVersionName: versionNames[round % 3], regex: `^SN-0*${inVersion(round)}$` }),
       plain: (round) =>

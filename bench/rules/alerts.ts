@@ -19,7 +19,7 @@ const deletion = 'Deletion of 1000 alerts in one request'
 type Name = keyof typeof paths | typeof deletion
 const names = [...(Object.keys(paths) as (keyof typeof paths)[]), deletion] as Name[]
 
-/** Limits in milliseconds; a page has the same limit whatever it searches. */
+/** Returns the limit in milliseconds. All pages have the same limit, whatever they search. */
 const limitOf = (name: Name) => (name === deletion ? 500 : 30)
 const deletions = 5
 
@@ -54,7 +54,7 @@ async function insertAlerts({ db, tenantId }: BenchPlatform, from: number, to: n
         from generate_series(${at}::int, ${Math.min(at + perStatement, to)}::int - 1) as n on conflict do nothing`
     })
   await db.sql.unsafe('vacuum analyze rules.alerts')
-  // The periodic task adds up the counts.
+  // Wait until the periodic task has added up the counts.
   for (;;) {
     const [row] = await db.sql<
       { left: number }[]

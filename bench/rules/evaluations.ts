@@ -1,4 +1,4 @@
-/** Compares evaluations with the context of rules to those of the bare library, per processor time. */
+/** Compares the rate of evaluations with the context of rules with the rate of the bare library, per second of processor time. */
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { createSandbox } from '../../src/sandbox/sandbox.ts'

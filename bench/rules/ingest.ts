@@ -9,7 +9,7 @@ import { deleteRules, insertRules } from './definitions.ts'
 
 const rounds = Number(process.env.BENCH_TURNS ?? 3)
 const load = { name: 'samples', connections: 1000, window: 4, payload: 'sample' as const }
-/** The expression returns null for every message, so no action runs. The trace of the run is written anyway. */
+/** The expression returns null for every message, so no action runs. The trace of the run is still written. */
 const expression = 'return ctx.trigger.endpointDataSamplesReceived.dataSamples[0].temperature > 1000 ? true : null'
 
 const cases = {
@@ -21,7 +21,7 @@ const cases = {
 type Case = keyof typeof cases
 type Measured = LoadResult & { cost: Cost }
 
-/** Processor time of a message in the platform and its database; other work on the machine does not change it. */
+/** Returns the processor time of a message in the platform and its database. Other work on the machine does not change this figure. */
 const costOf = ({ cost }: Measured) => cost.node + cost.database
 
 /** Measures the cases in turns, because the machine is not equally fast all the time. */
@@ -35,7 +35,7 @@ async function measureCases<C extends Case>(
   try {
     for (let round = 0; round < rounds; round++) {
       const measuredInRound: Partial<Record<C, Measured>> = {}
-      // The order alternates, so that none always goes first.
+      // The order alternates, so that no case always runs first.
       for (const name of round % 2 === 0 ? names : names.toReversed())
         measuredInRound[name] = await measure(generator, prepared, name, seconds)
       results.push(measuredInRound as Record<C, Measured>)
@@ -68,7 +68,7 @@ async function measure(generator: Generator, prepared: PreparedData, name: Case,
 const times = 'times'
 const perSecond = (result: Measured) => result.perSecond
 
-/** Rules that no message matches. */
+/** Measures messages when rules exist, but no message triggers them. */
 export async function withOtherRules(prepared: PreparedData, seconds: number): Promise<Figure[]> {
   const names = ['without', 'on other applications', 'triggers on other applications'] as const
   const results = await measureCases([...names], prepared, seconds)
@@ -96,7 +96,7 @@ export async function withOtherRules(prepared: PreparedData, seconds: number): P
   ]
 }
 
-/** A rule that every message matches. */
+/** Measures messages when every message triggers a rule. */
 export async function withOneRule(prepared: PreparedData, seconds: number): Promise<Figure[]> {
   const results = await measureCases(['without', 'on every message'], prepared, seconds)
   const ratio = (figureOf: (result: Measured) => number) =>

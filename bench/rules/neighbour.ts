@@ -70,7 +70,7 @@ async function openProbe(
   const connection = await openHttpConnection(baseUrl)
   const acknowledgements: number[] = []
   const sentAt: number[] = []
-  // A device sends its next message long after the acknowledgement, so the order of the answers is that of the messages.
+  // A device sends its next message long after the acknowledgement of the last one, so responses arrive in the order of the messages.
   const send = await openDevices(mqttUrl, tokens, () => {
     const since = sentAt.shift()
     if (since !== undefined) acknowledgements.push(performance.now() - since)
@@ -139,7 +139,7 @@ async function createNoises(ask: Ask, url: string, hangingUrl: string): Promise<
   }
 }
 
-/** Executes a rule again and again by four callers; returns a function that ends it. */
+/** Makes four callers execute a rule again and again. Returns a function that stops them. */
 function repeat(ask: Ask, ruleId: string): () => Promise<void> {
   let isRunning = true
   const callers = Array.from({ length: 4 }, async () => {

@@ -1,4 +1,6 @@
-/** Measures writing traces beside plain COPY of the same rows, and a page of the newest traces of one rule among many. */
+/**
+ * Measures how fast traces are written, compared with plain COPY of the same rows, and a page of the newest traces of one of many rules.
+ */
 import { copyIn } from '../../src/kernel/copy-in.ts'
 import type { Db } from '../../src/kernel/db.ts'
 import { newId } from '../../src/kernel/ids.ts'
@@ -97,7 +99,7 @@ async function writeAll(ledger: ReturnType<typeof createLedger>, batch: NewTrace
 }
 
 /**
- * Measures the newest page of one rule in a small and in a ten times larger table, because filling 50,000,000 rows takes an hour here. The
+ * Measures the newest page of one rule in a small and in a ten times larger table, because inserting 50,000,000 rows takes an hour. The
  * page must not become slower.
  */
 export async function newestPages(bench: BenchPlatform): Promise<Figure[]> {

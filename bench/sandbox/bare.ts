@@ -1,4 +1,4 @@
-/** Worker thread of the bench: evaluates with the bare library, in a new context each time, without any platform. */
+/** Worker thread of the bench: evaluates with the bare library, in a new context each time, without any code of the platform. */
 import { readFileSync } from 'node:fs'
 import { parentPort } from 'node:worker_threads'
 import { QuickJS } from 'quickjs-wasi'
@@ -13,7 +13,7 @@ const run = vm.evalCode(
   '(() => { const { parse, stringify } = JSON; return (input, script) => stringify(script(parse(input))) })()',
 )
 const self = vm.undefined
-// The library restores snapshots into new instances only, which takes milliseconds. Writing the memory back is the fastest reset.
+// The library restores snapshots into new instances only, which takes milliseconds. The fastest reset is to write the memory back.
 const { memory, __stack_pointer } = (
   vm as unknown as { exports: { memory: WebAssembly.Memory; __stack_pointer: WebAssembly.Global } }
 ).exports

@@ -16,7 +16,7 @@ export async function measureNeighbour() {
 
 const request = { tenantId: 'neighbour', input: '{"a":1}', script: 'return ctx.a + 1' }
 
-/** Measures while `parallel` callers repeat the work without a pause. */
+/** Returns the latency while `parallel` callers repeat the work without a pause. */
 async function during(work: () => Promise<unknown>, sandbox: Sandbox, parallel: number): Promise<number> {
   let isRunning = true
   const repeat = async () => {

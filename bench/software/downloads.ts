@@ -37,7 +37,7 @@ export async function downloads(bench: BenchPlatform): Promise<Figure[]> {
     const authorization = `Bearer ${await token()}`
     const binary = () => rateOf(links.map(() => download(agent, file, { authorization })))
     const firmware = () => rateOf(links.map((link) => download(agent, link, {})))
-    // The order alternates, so that neither always goes first.
+    // The order alternates, so that neither of the two always runs first.
     const [one, other] =
       round % 2 === 0 ? [await binary(), await firmware()] : [await firmware(), await binary()].reverse()
     if (round === 0) continue

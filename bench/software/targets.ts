@@ -1,4 +1,7 @@
-/** Targets of all endpoints after a change of a rollout, and of one endpoint, compared with plain reads of the same table. */
+/**
+ * Measures the targets of all endpoints after a change of a rollout, and the target of one endpoint, compared with plain reads of the same
+ * table.
+ */
 import { planOf, targetOf } from '../../src/services/software/plan.ts'
 import { findState } from '../../src/services/software/store/endpoints.ts'
 import { findPlan } from '../../src/services/software/store/versions.ts'
@@ -13,7 +16,10 @@ const endpoints = Number(process.env.BENCH_ENDPOINTS ?? 1_000_000)
 const batchSize = 50_000
 const versions = 50
 const filterCount = 10
-/** The newest versions are targeted, each at one filter; the others are general. */
+/**
+ * Number of the first version with the strategy `targeted`. This and all later versions target one filter each; earlier versions are
+ * `general`.
+ */
 const firstTargeted = 46
 const warmUps = 3
 const changes = 11
@@ -115,7 +121,7 @@ export async function targetsOfAll({ ask, sql, platform }: BenchPlatform, filter
   ]
 }
 
-/** Selects the target as for a request of a device, with the plan in the cache, and reads the row of the endpoint alone. */
+/** Measures how long the target of a device request takes, with the plan in the cache, compared with a read of the row of the endpoint. */
 export async function targetOfOne({ sql, tenantId }: BenchPlatform): Promise<Figure[]> {
   const application = { tenantId, applicationName }
   const found = (await findPlan(sql, application))!
@@ -137,7 +143,7 @@ export async function targetOfOne({ sql, tenantId }: BenchPlatform): Promise<Fig
       () => timed(async () => (targets += (await select(endpointId)) ? 1 : 0)),
       () => timed(() => read(endpointId)),
     ] as const
-    // The order alternates, because the second one finds the row in the cache.
+    // The order alternates, because whichever runs second finds the row in the cache.
     const [one, other] =
       round % 2 === 0 ? [await both[0](), await both[1]()] : [await both[1](), await both[0]()].reverse()
     if (round < 0) continue

@@ -9,7 +9,10 @@ export interface Timing {
   slowest: number
 }
 
-/** Compares the answers first, which also warms up, then measures. `within` is the tolerated difference of sums. */
+/**
+ * First compares the responses of all contenders, which also warms them up. Then measures. `within` is the tolerated relative difference of
+ * sums.
+ */
 export async function measureAlternately(contenders: Contender[], rounds: number, expected: number, within = 1e-9) {
   let reference: PointTotals | undefined
   for (const { name, ask, totalsOf } of contenders) {

@@ -1,4 +1,4 @@
-/** Splits the processor time of a message: the load, the platform, and the processes of its database by purpose. */
+/** Splits the processor time of a message into the load, the platform, and the processes of its database by purpose. */
 import type { RunResult } from '../gateway/load.ts'
 import { type BenchPlatform, benchConnectionName } from './bench-platform.ts'
 

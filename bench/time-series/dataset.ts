@@ -1,4 +1,4 @@
-/** The samples for the platform and its peers: five values with two decimals at regular intervals, like those of sensors. */
+/** The samples for the platform and its peers: five values with two decimals at regular intervals, like the values of sensors. */
 
 export interface Dataset {
   endpoints: number
@@ -17,7 +17,7 @@ export const plant: Dataset = { endpoints: 20, points: 50_000, stepMs: 10_000 }
 
 export const valuesOf = ({ endpoints, points }: Dataset) => endpoints * points * fields.length
 
-/** The start of a day, far enough back that all samples are in the past. */
+/** The time of the first sample: the start of a UTC day, 30 days ago, so that all samples are in the past. */
 export const began = Math.floor(Date.now() / 86_400_000 - 30) * 86_400_000
 export const timeOf = ({ stepMs, from = began }: Dataset, step: number) => from + step * stepMs
 
@@ -31,7 +31,7 @@ function noise(endpoint: number, step: number, field: number): number {
 
 const rounded = (value: number) => Math.round(value * 100) / 100
 
-/** Returns the values of `fields` at a step: slow waves with noise, a nearly constant voltage, a level that falls and is refilled. */
+/** Returns the values of `fields` at a step: slow waves with noise, a nearly constant voltage, and a level that falls and is refilled. */
 export function valuesAt(endpoint: number, step: number): number[] {
   const wave = Math.sin(step / 300 + endpoint)
   return [

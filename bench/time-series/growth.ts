@@ -1,4 +1,4 @@
-/** Checks that stored data does not slow the platform down: compares one million with a hundred million values, alternately. */
+/** Checks that stored data does not slow the platform down: compares one million values with a hundred million values, alternately. */
 
 import { type PreparedData, prepareData } from '../gateway/bench-platform.ts'
 import { type Generator, startGenerator } from '../gateway/generator.ts'
@@ -27,7 +27,7 @@ const small: Size = {
   packed: { endpoints, points: 180, stepMs },
   hot: { endpoints, points: 20, stepMs },
 }
-/** A slot has at most 2,000,000 samples before it is packed. */
+/** The number of hot samples is the maximum of a slot: at 2,000,000 samples, a slot is packed. */
 const large: Size = {
   name: '100,000,000 values',
   packed: { endpoints, points: 19_000, stepMs },

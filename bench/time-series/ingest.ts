@@ -23,7 +23,7 @@ const thousand = (window: number, payload: Load['payload'] = 'sample'): Load => 
 })
 const several = thousand(4)
 const single = thousand(1)
-/** Sends at a fixed rate instead of after each answer. */
+/** The load that sends at a fixed rate instead of after each response. */
 const paced = thousand(8)
 
 type MeasuredLoad = LoadResult & { cost: Cost }

@@ -26,7 +26,7 @@ export async function withConnections<T>(generator: Generator, server: Server, l
 
 export interface Pace {
   seconds: number
-  /** Messages per second; without it as fast as possible. */
+  /** Messages per second. Without a rate, messages are sent as fast as possible. */
   rate?: number
   /** Reports the figures of each period of this length. */
   periodSeconds?: number

@@ -67,7 +67,7 @@ async function startInflux(): Promise<Peer> {
     pid: child.pid!,
     async fill(dataset) {
       await write(`${url}/write?db=bench&precision=ms`, dataset)
-      // The database merges when nothing was written for a second (see the settings); its log is empty then.
+      // InfluxDB merges its files when nothing was written for a second (see the settings). Its write-ahead log is empty then.
       await settled(
         () => size(folders[0]!),
         () => size(folders[1]!) < 1_000_000,
@@ -157,7 +157,9 @@ async function settled(bytes: () => number, also = () => true) {
   }
 }
 
-/** Returns the disk usage of all files: some files are sparse, and some may disappear meanwhile. */
+/**
+ * Returns the disk usage of all files. It counts allocated blocks, because some files are sparse. Some files may disappear during the scan.
+ */
 function size(directory: string): number {
   let sum = 0
   for (const entry of readdirSync(directory, { withFileTypes: true, recursive: true })) {

@@ -1,4 +1,4 @@
-/** Queries that the platform and its peers answer: points of series as JSON over HTTP, and their hourly averages. */
+/** Queries to the platform and its peers: points of series as JSON over HTTP, and their hourly averages. */
 import { applicationName } from '../gateway/bench-platform.ts'
 import type { BenchPlatform } from './bench-platform.ts'
 import { began, type Dataset, endpointIdOf, fields, timeOf } from './dataset.ts'
@@ -70,7 +70,7 @@ interface InfluxAnswer {
 
 function rowsOf(text: string): PointTotals {
   let [count, sum] = [0, 0]
-  // A chunked response has a document on each line.
+  // A chunked response has one JSON document on each line.
   for (const line of text.trim().split('\n'))
     for (const { series = [] } of (JSON.parse(line) as InfluxAnswer).results)
       for (const { values } of series)
@@ -90,7 +90,10 @@ const influx = (name: string, { url }: Peer, statement: string, options = ''): C
   totalsOf: rowsOf,
 })
 
-/** Queries every point with its time in three formats: by series as the platform returns them, by series in chunks, and as columns, where points share times. */
+/**
+ * Queries every point with its time in three formats: by series, as the platform returns them; by series in chunks; and as columns, where
+ * several values share a time.
+ */
 export function influxReading(peer: Peer, dataset: Dataset, points: number): Contender[] {
   const within = `from bench where time < ${timeOf(dataset, points)}ms group by endpoint`
   const bySeries = fields.map((field) => `select ${field} ${within}`).join(';')
@@ -118,7 +121,7 @@ interface Matrix {
 
 const hourSeconds = 3600
 
-/** Queries hourly averages, each of the hour before its time, without the response cache. */
+/** Queries hourly averages without the response cache. Each average covers the hour before its timestamp. */
 export function victoriaHourly(peer: Peer, dataset: Dataset): Contender {
   const query = encodeURIComponent('avg_over_time({__name__=~"bench_.*"}[1h])')
   const last = Math.ceil((endOf(dataset) - began) / 1000 / hourSeconds) * hourSeconds

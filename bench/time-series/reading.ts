@@ -34,7 +34,7 @@ export async function readMillion(bench: BenchPlatform, peers: Peers, dataset: D
         name: `${name}: faster than ${peer.name}`,
         value: others[index]!.ms / own!.ms,
         unit: 'times',
-        // The limit applies to the peer's default response format.
+        // The limit applies only to the default response format of the peer.
         ...(index === 0 && { limit: { min: 4 } }),
       },
     ]),
@@ -69,7 +69,7 @@ export async function memoryOfReading(bench: BenchPlatform, dataset: Dataset): P
 
 const long: Dataset = { endpoints: 1, points: 100_000, stepMs: 10_000 }
 
-/** Reads one series of an otherwise unused endpoint, packed and not packed yet. */
+/** Reads one series of an otherwise unused endpoint: once when it is packed, once when it is not packed yet. */
 export async function readOne(bench: BenchPlatform, firstFree: number): Promise<Figure[]> {
   const { numbers, set } = await nameAll(bench, firstFree + 2)
   const only = (endpoint: number): Names => ({ numbers: [numbers[endpoint]!], set })
@@ -142,7 +142,8 @@ export async function aggregation(bench: BenchPlatform, peers: Peers, dataset: D
     victoriaHourly(peers.victoria, dataset),
     influxHourly(peers.influx, dataset),
   ]
-  // The databases begin an hour at different milliseconds, so a point on the boundary belongs to different hours.
+  // The databases begin an hour at different milliseconds, so a point on the boundary can belong to different hours. The sums may therefore
+  // differ by 0.1 %.
   const [own, victoria, influx] = await measureAlternately(all, rounds, hours * series, 1e-3)
   const name = `${valuesOf(dataset)} points of ${series} series by hour`
   return [

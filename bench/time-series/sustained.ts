@@ -1,6 +1,7 @@
 /**
  * Sends samples at a steady rate for minutes, while slots change, samples and traffic are packed and checkpoints run. Prints each minute.
- * BENCH_MINUTES, BENCH_RATE and BENCH_SLOT_SECONDS (changes slots more often) are for quick runs; BENCH_WAITS=1 lists the wait events of sessions.
+ * BENCH_MINUTES, BENCH_RATE and BENCH_SLOT_SECONDS (more slot changes) are for quick runs. BENCH_WAITS=1 lists wait events of the database
+ * sessions.
  */
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -60,7 +61,7 @@ const runFor = (generator: Generator, bench: BenchPlatform) =>
     }),
   )
 
-/** Starts new slots every BENCH_SLOT_SECONDS, before they are full. Another node could do the same. */
+/** Starts a new slot every BENCH_SLOT_SECONDS, before the current slot is full, as another node could do. */
 function startSlotChanges({ db }: BenchPlatform): () => void {
   if (slotSeconds === 0) return () => {}
   const slots = createSlots({ db, now: () => new Date() })
@@ -71,7 +72,7 @@ function startSlotChanges({ db }: BenchPlatform): () => void {
   return () => clearInterval(timer)
 }
 
-/** Samples the wait events of the writers' sessions. */
+/** Samples the wait events of the database sessions that write. */
 function startWaits({ db }: BenchPlatform): () => void {
   if (!process.env.BENCH_WAITS) return () => {}
   const counts = new Map<string, number>()
@@ -92,7 +93,7 @@ function walFilesMb({ directory }: PreparedData): number {
   for (const path of folder)
     try {
       return readdirSync(path).reduce((sum, name) => sum + statSync(join(path, name)).size, 0) / MB
-    } catch {} // not the folder of the cluster
+    } catch {} // this is not the folder of the cluster
   return Number.NaN
 }
 

@@ -1,4 +1,4 @@
-/** Upper limits of the same run: sockets alone, the gateway without an extension, and COPY into the database alone. */
+/** Measures upper limits in the same run: sockets alone, the gateway without an extension, and COPY into the database alone. */
 import { partitionOf } from '../../src/services/time-series/store/slots.ts'
 import { columns, createRows, numbersOfGroup } from '../../src/services/time-series/write/rows.ts'
 import type { PreparedData } from '../gateway/bench-platform.ts'
@@ -34,7 +34,7 @@ const rowsOfWrite = 1000
 const writers = 4
 const differentWrites = 16
 
-/** Returns values per second by COPY into a table like that of the samples, with a commit for each thousand samples. */
+/** Returns the values per second of COPY into a table like the table of samples, with a commit for each thousand samples. */
 export async function copyAlone({ db }: BenchPlatform, seconds: number): Promise<number> {
   const table = partitionOf(0)
   await db.sql.unsafe(`drop table if exists ${table}`)

@@ -1,6 +1,6 @@
 /**
- * Writes a week of traffic of one busy tenant, and a hundredth as much of another tenant. The same records are written
- * as blocks and, for comparison, as one row each.
+ * Writes a week of traffic of one busy tenant, and a hundredth of that traffic for another tenant. The same records are written as blocks
+ * and, for comparison, as one row each.
  */
 import type { Pool } from '../../src/kernel/db.ts'
 import { encodeColumns } from '../../src/services/traffic-log/codec/block-codec.ts'
@@ -20,7 +20,7 @@ export const rareVersion = 'bench-v3'
 export const endpointOf = (number: number) =>
   `00000000-0000-4000-8000-${String(number % endpointsOfTenant).padStart(12, '0')}`
 
-/** A payload of 146 bytes, whose values differ from record to record. */
+/** SQL expression of a payload of 146 bytes, whose values differ from record to record. */
 const payloadSql = `'{"temperature":' || round((11 + 29 * random())::numeric, 2) || ',"humidity":' || round((20 + 70 * random())::numeric, 2)
   || ',"pressure":' || round((1001 + 98 * random())::numeric, 2) || ',"voltage":' || round((3 + random())::numeric, 2)
   || ',"level":' || round((10 + 89 * random())::numeric, 2) || ',"deviceName":"sensor","site":"plant-one-north","firmware":"1.2.3"}'`

@@ -14,7 +14,7 @@ export function pagesOf({ sql, tenantId }: BenchPlatform, until: Date): PageKind
     ids: [...rows].map(({ endpointId }) => endpointId),
   })
   const totals = new Map<string, number>()
-  /** Returns a total, which is counted only once, because this part does not measure totals. */
+  /** Returns a total. It is counted only once for each key, because this part does not measure totals. */
   async function totalOf(key: string, ask: () => Promise<readonly { count?: number }[]>) {
     const total = totals.get(key) ?? (await ask())[0]?.count
     totals.set(key, total!)

@@ -1,4 +1,4 @@
-/** Measures the creation of VPN clients over the API against the bare creation of key and certificate by the same library. */
+/** Measures the creation of VPN clients over the API, compared with the bare creation of a key and a certificate by the same library. */
 
 import { newSerialNumber } from '../../src/kernel/pki/subject.ts'
 import { makeAuthority, makeCertificate } from '../../src/kernel/pki/x509.ts'

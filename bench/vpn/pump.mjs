@@ -1,4 +1,7 @@
-/** `pump.mjs sink <port>` counts the bytes of connections; `pump.mjs flood <host> <port> <ms>` sends for a while and prints bytes and ms. */
+/**
+ * `pump.mjs sink <port>` counts the bytes of connections. `pump.mjs flood <host> <port> <ms>` sends bytes for this time, and prints the
+ * number of bytes and milliseconds.
+ */
 import { connect, createServer } from 'node:net'
 
 const [role, ...args] = process.argv.slice(2)

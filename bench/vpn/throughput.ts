@@ -1,4 +1,6 @@
-/** Measures a tunnel of `waypost vpn` against the same OpenVPN that is started by hand, alternately, in network namespaces. */
+/**
+ * Compares a tunnel of `waypost vpn` with a tunnel of an OpenVPN server that the bench starts itself, alternately, in network namespaces.
+ */
 import { randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -91,7 +93,7 @@ export async function throughput(directory: string, folder: string, ask: Ask): P
     const measureOurs = async () =>
       ours.push(await floodMbit(network, namespace, ipAddress.replace(/\d+\.\d+$/, '0.1'), platformPort))
     const measureManual = async () => byHand.push(await floodMbit(network, namespace, '10.9.0.1', platformPort))
-    // The two servers alternate in going first, so that a change of the machine's load favours neither.
+    // The order of the two servers alternates, so that a change of the load of the machine favours neither.
     for (let round = 0; round < rounds; round++)
       for (const measure of round % 2 === 0 ? [measureOurs, measureManual] : [measureManual, measureOurs])
         await measure()

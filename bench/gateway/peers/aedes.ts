@@ -1,4 +1,4 @@
-/** Aedes with its memory persistence; the answer is sent directly to the client, which needs no subscription. */
+/** Runs Aedes with its in-memory persistence. The response is sent directly to the client, which needs no subscription. */
 import { Aedes } from 'aedes'
 import { serve } from './serve.ts'
 

@@ -1,11 +1,11 @@
-/** The consumer beside a broker written in C: receives every message and publishes the answer. */
+/** The consumer beside Mosquitto, which is written in C: receives every message and publishes the response. */
 import net from 'node:net'
 import { connect, publish, subscribe } from '../packets.ts'
 
 const [port] = process.argv.slice(2)
 const socket = net.connect({ host: '127.0.0.1', port: Number(port), noDelay: true })
 socket.write(connect('consumer'))
-// `+` matches the version and the token; answers do not match.
+// `+` matches the version, the token and the request id. Topics of responses are longer and do not match.
 socket.write(subscribe('kp1/+/dcx/+/json/+'))
 
 const emptyBuffer = Buffer.alloc(0)

@@ -1,4 +1,6 @@
-/** Runs two nodes on one database, with devices at the second one, and measures pushes from the first one and its signals. */
+/**
+ * Runs two nodes on one database, with devices at the second node. Measures pushes from the first node, and the signals that it receives.
+ */
 import { connect as connectSocket } from 'node:net'
 import { Gateway } from '../../../src/gateway/contract.ts'
 import { monotonicMs, sleep } from '../../../src/kernel/clock.ts'
@@ -8,7 +10,7 @@ import { signalsOfVisits } from './visits.ts'
 
 interface Order {
   devices: string[]
-  /** Devices that connect and leave. */
+  /** Devices that connect and disconnect. */
   visitors: string[]
   versionName: string
   atOnce: number

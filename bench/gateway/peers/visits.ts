@@ -12,7 +12,7 @@ async function visit(port: number, clientId: string, topic: string) {
   const socket = connectSocket({ port, host: '127.0.0.1', noDelay: true })
   socket.write(Buffer.concat([connect(clientId), publish(topic, 1, Buffer.from('{}'))]))
   let received = Buffer.alloc(0)
-  // CONNACK has four bytes.
+  // The first four bytes are CONNACK; the byte after them is the type of the next packet.
   while (received[4] !== puback) {
     const [chunk] = (await once(socket, 'data')) as [Buffer]
     received = Buffer.concat([received, chunk])
@@ -30,7 +30,10 @@ const boundEndpoints = async ({ waypost }: Node) => {
   return row!.count as number
 }
 
-/** Lets all devices connect once. Returns the signals that `other` received until all of them are recorded as disconnected. */
+/**
+ * Connects and disconnects each device once. Returns the number of signals that `other` received until all devices were recorded as
+ * disconnected.
+ */
 export async function signalsOfVisits(node: Node, other: Node, devices: string[], versionName: string) {
   const [before, bound] = [await receivedBy(other), await boundEndpoints(node)]
   const waiting = devices.entries()
