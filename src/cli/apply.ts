@@ -4,6 +4,7 @@ import { connect } from './api/connection.ts'
 import { CommandError, usageError } from './api/errors.ts'
 import { describeSteps, summaryOf } from './apply/describe.ts'
 import { readDocuments } from './apply/documents.ts'
+import { stepKey } from './apply/kind.ts'
 import { readOwnership } from './apply/ownership.ts'
 import { planOf } from './apply/plan.ts'
 import { runSteps } from './apply/run.ts'
@@ -37,8 +38,12 @@ export async function run(args: string[]): Promise<number> {
   const steps = await planOf(client, documents, { owned: values.prune ? ownership.owned : [] })
   for (const line of describeSteps(steps)) print(line)
   print(summaryOf(steps))
-  if (steps.every(({ action }) => action === 'keep')) return 0
-  if (!values.yes) await confirm()
+  const isAdopting = steps.some(({ kind, key }) => ownership.begun.includes(stepKey(kind.name, key)))
+  const changesNothing = steps.every(({ action }) => action === 'keep')
+  if (changesNothing && !isAdopting) return 0
+  if (!changesNothing && !values.yes) await confirm()
+  // Without a reader of the output, such as after `| head`, the steps are done all the same.
+  process.stdout.removeAllListeners('error').on('error', () => {})
   const failed = await runSteps(client, steps, ownership)
   if (failed.length === 0) return 0
   const [first] = failed

@@ -23,7 +23,9 @@ export async function run(args: string[]): Promise<number> {
   const { stringify } = await import('yaml')
   for (const kind of kinds) {
     if (values.kind && !values.kind.includes(kind.name)) continue
-    for await (const { fields } of kind.list(client))
+    // The order of the keys is the same in every export, so that a version control system shows only real changes.
+    const objects = await Array.fromAsync(kind.list(client))
+    for (const { fields } of objects.sort((a, b) => (a.key < b.key ? -1 : 1)))
       await write(`---\n${stringify({ kind: kind.name, ...fields }, { lineWidth: 0 })}`)
   }
   return 0

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { createClient } from '../../sdk/src/index.ts'
 import { readDocuments } from '../../src/cli/apply/documents.ts'
+import { readOwnership } from '../../src/cli/apply/ownership.ts'
 import { planOf } from '../../src/cli/apply/plan.ts'
 import { runSteps } from '../../src/cli/apply/run.ts'
 import { openCommands } from '../harness/commands.ts'
@@ -158,7 +159,7 @@ test('an object that another caller changed since the plan is not changed', asyn
   const steps = await planOf(client, await readDocuments([path]))
   await client.applications.patch({ appName: 'also-good', body: { displayName: 'Theirs' } })
   await client.roles.update({ name: 'good', body: { scopes: ['time-series:read'] } })
-  const failed = await runSteps(client, steps, { owned: [], write: async () => {} })
+  const failed = await runSteps(client, steps, { begun: [], begin: async () => {}, end: async () => {} })
   assert.deepEqual(
     failed.map(({ step, exitCode }) => [step.key, exitCode]),
     [
@@ -168,6 +169,76 @@ test('an object that another caller changed since the plan is not changed', asyn
   )
   const { body } = await client.applications.get({ appName: 'also-good' })
   assert.equal((body as { displayName: string }).displayName, 'Theirs')
+})
+
+test('versions and configurations that somebody changed, and objects that somebody created, are left alone too', async () => {
+  const { id: clientId, secret: clientSecret } = one.bootstrap.default.backendClient
+  const client = createClient({ url: one.baseUrl, auth: { tenant: 'default', clientId, clientSecret } })
+  const path = join(temporaryDirectory(), 'moved.yaml')
+  mkdirSync(join(path, '..'), { recursive: true })
+  writeFileSync(
+    path,
+    `kind: version
+applicationName: vineyard
+nameSuffix: v1
+displayName: Mine
+---
+kind: configuration
+version: vineyard-v1
+name: default
+config: mine
+---
+kind: configuration
+version: vineyard-v1
+name: extra
+config: mine
+---
+kind: webhook-action
+name: both
+webhookUrl: https://example.org/mine
+`,
+  )
+  const steps = await planOf(client, await readDocuments([path]))
+  const version = { appName: 'vineyard', appVersionName: 'vineyard-v1' }
+  await client.applications.versions.patch({ ...version, body: { displayName: 'Theirs' } })
+  for (const name of ['default', 'extra'])
+    await client.configurations.defaults.update({ appVersionName: 'vineyard-v1', name, body: 'theirs' })
+  await client.webhookActions.create({ body: { name: 'both', webhookUrl: 'https://example.org/theirs' } })
+  const failed = await runSteps(client, steps, { begun: [], begin: async () => {}, end: async () => {} })
+  assert.deepEqual(failed.map(({ step, exitCode }) => [step.key, exitCode]).sort(), [
+    ['both', 5],
+    ['vineyard-v1', 5],
+    ['vineyard-v1/default', 5],
+    ['vineyard-v1/extra', 5],
+  ])
+  const { body } = await client.applications.versions.get(version)
+  assert.equal((body as { displayName: string }).displayName, 'Theirs')
+  const configurations = client.list<{ config: string }>('configurations.defaults.list', version)
+  assert.deepEqual(
+    (await Array.fromAsync(configurations)).map(({ config }) => config),
+    ['"theirs"', '"theirs"'],
+  )
+  assert.equal((await Array.fromAsync(client.webhookActions.list())).length, 1)
+})
+
+test('what an interrupted apply created belongs to the next one, and is pruned by a later one', async () => {
+  const { id: clientId, secret: clientSecret } = one.bootstrap.default.backendClient
+  const client = createClient({ url: one.baseUrl, auth: { tenant: 'default', clientId, clientSecret } })
+  const path = join(temporaryDirectory(), 'interrupted.yaml')
+  mkdirSync(join(path, '..'), { recursive: true })
+  const role = (name: string) => `---\nkind: role\nname: ${name}\nscopes: [endpoint:read]\n`
+  writeFileSync(path, role('first') + role('second'))
+  const steps = await planOf(client, await readDocuments([path]))
+  const ownership = await readOwnership(client, 'default', 'interrupted')
+  const killed = new Error('killed')
+  // The process ends before it can store what it has created.
+  const end = async () => Promise.reject(killed)
+  await assert.rejects(runSteps(client, steps.slice(0, 1), { ...ownership, end }), killed)
+  const set = ['--set', 'interrupted', '--yes']
+  assert.match(await output(one, 'apply', '-f', path, ...set), /^\+ role second\n1 to create, .* 1 unchanged\./)
+  writeFileSync(path, role('second'))
+  assert.match(await output(one, 'apply', '-f', path, '--prune', ...set), /\ndeleted role first\n$/)
+  assert.equal((await run(one, 'apply', '-f', path, '--set', 'a b')).code, 2)
 })
 
 test('a dashboard is applied, changed with a new version, and exported as it was written', async () => {

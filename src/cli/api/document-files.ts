@@ -33,23 +33,41 @@ export async function readText(file: string): Promise<string> {
   }
 }
 
-/** Parses the YAML documents of a text. Unknown tags, duplicate keys and too many aliases are refused. */
+/** Parses the YAML documents of a text. Unknown tags, duplicate keys, too many aliases and values that JSON does not have are refused. */
 export async function parseYaml(text: string, name: string, exitCode: number = exitCodes.failed): Promise<unknown[]> {
   const refused = (source: string, problem: string) => new CommandError(`${source}: ${problem}`, exitCode)
   if (Buffer.byteLength(text) > yamlBytesMax) throw new CommandError(largerThan(name, yamlBytesMax), exitCode)
   const { parseAllDocuments } = await import('yaml')
-  // The core schema has no tags that create other objects; unknown tags are warnings.
-  const documents = parseAllDocuments(text, { schema: 'core', uniqueKeys: true })
+  // Unknown tags are warnings. Integers are read exactly, so that one that JSON would round is found.
+  const options = { schema: 'core', uniqueKeys: true, stringKeys: true, intAsBigInt: true } as const
+  const documents = parseAllDocuments(text, options)
   // The library returns an object instead of an array for a text without documents.
   if (!Array.isArray(documents)) return []
   return documents.map((document, index) => {
     const source = documents.length > 1 ? `${name} (document ${index + 1})` : name
     const [problem] = [...document.errors, ...document.warnings]
-    if (problem) throw refused(source, problem.message.split('\n')[0]!)
+    if (problem) throw refused(source, sentenceOf(problem))
     try {
-      return document.toJS({ maxAliasCount: aliasesMax })
+      return jsonValue(document.toJS({ maxAliasCount: aliasesMax }))
     } catch (error) {
-      throw refused(source, (error as Error).message)
+      throw refused(source, sentenceOf(error as Error))
     }
   })
+}
+
+const sentenceOf = ({ message }: Error) =>
+  message.includes('call stack') ? 'it is nested too deeply' : message.split('\n')[0]!
+
+/** Returns a value as JSON has it. Throws for numbers that JSON would change, and for values such as `!!binary`. */
+function jsonValue(value: unknown): unknown {
+  if (typeof value === 'bigint') {
+    if (Number.isSafeInteger(Number(value))) return Number(value)
+    throw new Error(`${value} is too large for a number; write it in quotes`)
+  }
+  if (typeof value === 'number' && !Number.isFinite(value)) throw new Error(`${value} is not a number that JSON has`)
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map(jsonValue)
+  if (Object.getPrototypeOf(value) !== Object.prototype)
+    throw new Error('only texts, numbers, booleans, null, lists and objects are values; a tag makes another one')
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, jsonValue(inner)]))
 }

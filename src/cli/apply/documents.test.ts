@@ -1,6 +1,6 @@
 /** Documents that cannot be applied: each is refused in one sentence, before anything is sent. */
 import assert from 'node:assert/strict'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { temporaryDirectory } from '../../../test/harness/database.ts'
@@ -20,6 +20,8 @@ test('the documents of a folder are read in the order of its files', async () =>
   writeFileSync(join(folder, 'b', 'two.yml'), 'kind: application\nname: two\n')
   writeFileSync(join(folder, 'a.json'), '{"kind": "application", "name": "one"}')
   writeFileSync(join(folder, 'notes.txt'), 'not a document')
+  symlinkSync('..', join(folder, 'b', 'up'))
+  symlinkSync('.', join(folder, 'b', 'again'))
   const documents = await readDocuments([folder])
   assert.deepEqual(
     documents.map(({ key }) => key),
@@ -31,7 +33,14 @@ const wrong: [text: string | Buffer, expected: RegExp][] = [
   ['kind: spaceship\nname: x\n', /kind: expected one of role, application, .* not spaceship/],
   ['kind: constructor\nname: x\n', /kind: expected one of/],
   ['kind: application\n', /application: name is missing/],
-  ['kind: application\nname: [1]\n', /application: name is missing/],
+  ['kind: application\nname: [1]\n', /application: name: expected text/],
+  ['kind: application\nname: 007\n', /application: name: expected text; put a number into quotes/],
+  ['kind: application\nname: a\ndisplayname: A\n', /application has no field displayname; the nearest is displayName/],
+  ['kind: application\nname: a\n? { b: 1 }\n: c\n', /keys must be/],
+  ['kind: application\nname: !!binary aGVsbG8=\n', /a tag makes another one/],
+  ['kind: configuration\nversion: v\nconfig: { a: .inf }\n', /Infinity is not a number that JSON has/],
+  ['kind: configuration\nversion: v\nconfig: [12345678901234567890]\n', /12345678901234567890 is too large/],
+  [`kind: configuration\nversion: v\nconfig: ${'['.repeat(20_000)}`, /it is nested too deeply/],
   ['- 1\n', /expected an object with the field kind/],
   ['kind: application\nname: a\n---\nkind: application\nname: a\n', /application a is in .* and in/],
   ['a: [', /./],

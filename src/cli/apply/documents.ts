@@ -1,6 +1,7 @@
 /** Reads the YAML documents of `plan` and `apply`: files, folders, or standard input. */
-import { readdirSync, statSync } from 'node:fs'
+import { readdirSync, realpathSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { closest } from 'fastest-levenshtein'
 import { parseYaml, readText, sourceName } from '../api/document-files.ts'
 import { CommandError, exitCodes } from '../api/errors.ts'
 import { visible } from '../api/visible.ts'
@@ -42,10 +43,21 @@ function filesOf(path: string): string[] {
   const stats = statSync(path, { throwIfNoEntry: false })
   if (!stats) throw new CommandError(`${path} does not exist`, 2)
   if (!stats.isDirectory()) return [path]
-  return readdirSync(path, { recursive: true, encoding: 'utf8' })
+  return filesBelow(path, new Set())
     .filter((name) => /\.(ya?ml|json)$/.test(name))
     .sort()
-    .map((name) => join(path, name))
+}
+
+/** A folder that links lead to again is read once. */
+function filesBelow(folder: string, read: Set<string>): string[] {
+  const real = realpathSync(folder)
+  if (read.has(real)) return []
+  read.add(real)
+  return readdirSync(folder).flatMap((name) => {
+    const path = join(folder, name)
+    const isFolder = statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
+    return isFolder ? filesBelow(path, read) : [path]
+  })
 }
 
 function documentOf(value: unknown, source: string): Document {
@@ -58,9 +70,19 @@ function documentOf(value: unknown, source: string): Document {
     throw new CommandError(`${source}: kind: expected one of ${known}, not ${visible(String(name))}`, 2)
   }
   try {
-    return { kind, key: kind.keyOf(fields), fields: kind.normalize?.(fields) ?? fields, source }
+    const key = kind.keyOf(fields)
+    requireKnownFields(kind, fields)
+    return { kind, key, fields: kind.normalize?.(fields) ?? fields, source }
   } catch (error) {
     if (error instanceof CommandError) throw new CommandError(`${source}: ${error.message}`, 2)
     throw error
   }
+}
+
+/** Refuses a field that the kind does not have. The platform would ignore some of them, and each apply would plan the same change again. */
+function requireKnownFields(kind: Kind, fields: Fields) {
+  const known = kind.fields().map(({ name }) => name)
+  const unknown = Object.keys(fields).find((name) => !known.includes(name))
+  if (unknown === undefined) return
+  throw new CommandError(`${kind.name} has no field ${visible(unknown)}; the nearest is ${closest(unknown, known)}`, 2)
 }

@@ -16,6 +16,11 @@ export interface Found {
   etag?: string | undefined
 }
 
+export interface KindField {
+  name: string
+  required: boolean
+}
+
 export interface Kind {
   /** The name of the kind in documents: `application`. */
   name: string
@@ -23,6 +28,8 @@ export interface Kind {
   keyOf(fields: Fields): string
   /** Returns the fields of a document in the form in which `list` yields them. Default: as they are. */
   normalize?(fields: Fields): Fields
+  /** Fields that a document can have. */
+  fields(): readonly KindField[]
   /** Fields that identify the object; the others can change. */
   identity: readonly string[]
   /** Yields all objects of the kind, with their fields. */
@@ -42,7 +49,9 @@ export const stepKey = (kind: string, key: string) => `${kind} ${key}`
 export const textField = (kind: string, fields: Fields, name: string): string => {
   const value = fields[name]
   if (typeof value === 'string' && value !== '') return value
-  throw new CommandError(`${kind}: ${name} is missing; every ${kind} has one`, 2)
+  if (value === undefined || value === null || value === '')
+    throw new CommandError(`${kind}: ${name} is missing; every ${kind} has one`, 2)
+  throw new CommandError(`${kind}: ${name}: expected text; put a number into quotes`, 2)
 }
 
 /** Returns the id of the only object with this name. Throws if no object or several objects have the name. */
@@ -55,11 +64,17 @@ export function idByName(objectNoun: string, objects: { id: string; name: string
 
 /** Returns the fields of an object that the body of an operation takes. */
 export function fieldsFor(operation: string, item: Fields): Fields {
-  const names = describe(operation)?.body?.fields?.map(({ name }) => name) ?? []
+  const names = bodyFields(operation).map(({ name }) => name)
   return Object.fromEntries(
     names.filter((name) => item[name] !== undefined && item[name] !== null).map((name) => [name, item[name]]),
   )
 }
+
+/** Returns the fields that an operation takes in its body. */
+export const bodyFields = (operation: string): KindField[] =>
+  (describe(operation)?.body?.fields ?? []).map(({ name, required }) => ({ name, required }))
+
+export const required = (name: string): KindField => ({ name, required: true })
 
 interface Described {
   name: string
@@ -90,6 +105,7 @@ export function kindOf(described: Described): Kind {
 
   return {
     name,
+    fields: () => [...parentFields.map(required), ...bodyFields(`${noun}.create`)],
     identity,
     keyOf,
     ...(described.endpoints && { endpoints: described.endpoints }),
@@ -113,7 +129,7 @@ export function kindOf(described: Described): Kind {
       const body = fieldsFor(change, fields)
       const ifMatch = describe(change)!.conditions.includes('ifMatch') ? etag : undefined
       const answer = await client.call(change, { ...args, body }, ifMatch === undefined ? {} : { ifMatch })
-      if (answer.status === 412) throw changedSincePlan(name, keyOf(fields))
+      requireVersion(answer, name, keyOf(fields))
     },
     async delete(client, { args }) {
       await client.call(`${noun}.delete`, args)
@@ -129,6 +145,11 @@ export function requireNoRemoval(kind: string, present: Fields, fields: Fields) 
 }
 
 const articleOf = (word: string) => (/^[aeiou]/.test(word) ? 'an' : 'a')
+
+/** Throws if an answer says that the object has another version than the plan saw. */
+export function requireVersion({ status }: { status: number }, kind: string, key: string) {
+  if (status === 412) throw changedSincePlan(kind, key)
+}
 
 export const changedSincePlan = (kind: string, key: string) =>
   new CommandError(`${kind} ${key} was changed since the plan was made; run plan again`, 5)

@@ -2,7 +2,17 @@
 import { describe, operationNames } from '../../../sdk/src/descriptions.ts'
 import type { Client } from '../../../sdk/src/index.ts'
 import { dashed } from '../api/dashed.ts'
-import { type Fields, type Found, type Kind, kindOf, requireNoRemoval, textField } from './kind.ts'
+import {
+  bodyFields,
+  type Fields,
+  type Found,
+  type Kind,
+  kindOf,
+  required,
+  requireNoRemoval,
+  requireVersion,
+  textField,
+} from './kind.ts'
 import { rule } from './rule.ts'
 import { ruleExecution } from './rule-execution.ts'
 
@@ -18,6 +28,7 @@ const countOfVersion = (client: Client, version: string) =>
 /** Versions are named by their application and a suffix. */
 const version: Kind = {
   name: 'version',
+  fields: () => [required('applicationName'), ...bodyFields('applications.versions.create')],
   identity: ['applicationName', 'nameSuffix'],
   keyOf: (fields) => `${textField('version', fields, 'applicationName')}-${textField('version', fields, 'nameSuffix')}`,
   async *list(client) {
@@ -40,7 +51,9 @@ const version: Kind = {
     requireNoRemoval('version', present, fields)
     const { displayName, description } = fields
     const body = defined({ displayName, description })
-    await client.call('applications.versions.patch', { ...args, body }, etag === undefined ? {} : { ifMatch: etag })
+    const options = etag === undefined ? {} : { ifMatch: etag }
+    const answer = await client.call('applications.versions.patch', { ...args, body }, options)
+    requireVersion(answer, 'version', version.keyOf(fields))
   },
   async delete(client, { args }) {
     await client.call('applications.versions.delete', args)
@@ -51,6 +64,7 @@ const version: Kind = {
 /** Default configurations of versions. */
 const configuration: Kind = {
   name: 'configuration',
+  fields: () => [required('version'), { name: 'name', required: false }, required('config')],
   identity: ['version', 'name'],
   keyOf: (fields) => `${textField('configuration', fields, 'version')}/${fields.name ?? 'default'}`,
   async *list(client) {
@@ -79,7 +93,9 @@ interface ConfigurationItem {
 
 async function putConfiguration(client: Client, fields: Fields, etag: string | undefined) {
   const args = { appVersionName: fields.version, name: fields.name ?? 'default', body: fields.config }
-  await client.call('configurations.defaults.update', args, etag === undefined ? {} : { ifMatch: `"${etag}"` })
+  const options = etag === undefined ? {} : { ifMatch: `"${etag}"` }
+  const answer = await client.call('configurations.defaults.update', args, options)
+  requireVersion(answer, 'configuration', configuration.keyOf(fields))
 }
 
 const defined = (fields: Fields): Fields =>

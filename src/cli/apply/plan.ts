@@ -1,7 +1,7 @@
 /** Compares documents with the tenant, and plans which objects are created, changed and deleted. */
 import { isDeepStrictEqual } from 'node:util'
 import type { Client } from '../../../sdk/src/index.ts'
-import { CommandError } from '../api/errors.ts'
+import { CommandError, exitCodes } from '../api/errors.ts'
 import type { Document } from './documents.ts'
 import { type Fields, type Found, type Kind, stepKey } from './kind.ts'
 import { kinds } from './kinds.ts'
@@ -18,8 +18,11 @@ export interface Step {
   endpoints?: number | undefined
 }
 
-/** Objects by kind and key. A document cannot name an object whose key occurs twice. */
-type ExistingObjects = Map<string, Found>
+/** Objects by kind and key. */
+interface ExistingObjects {
+  /** Returns the object of this name. Throws if there are several, because a document cannot say which it means. */
+  get(name: string): Found | undefined
+}
 
 /** `owned` are the objects that an earlier apply made and that no document names any more; they are deleted with `prune`. */
 export async function planOf(
@@ -38,6 +41,7 @@ export async function planOf(
   for (const kind of used)
     for (const document of documents.filter((one) => one.kind === kind)) {
       const step = stepFor(document, existing.get(stepKey(kind.name, document.key)))
+      if (step.action === 'create') requireFields(document)
       if (step.action !== 'keep' && kind.endpoints)
         step.endpoints = await kind.endpoints(client, step.fields, step.found)
       steps.push(step)
@@ -53,14 +57,26 @@ export async function planOf(
 }
 
 async function readExisting(client: Client, used: Kind[]): Promise<ExistingObjects> {
-  const existing: ExistingObjects = new Map()
+  const existing = new Map<string, Found[]>()
   for (const kind of used)
     for await (const found of kind.list(client)) {
       const name = stepKey(kind.name, found.key)
-      if (existing.has(name)) throw new CommandError(`there are two objects ${name}; rename one of them`)
-      existing.set(name, found)
+      existing.set(name, [...(existing.get(name) ?? []), found])
     }
-  return existing
+  return {
+    get(name) {
+      const [found, ...others] = existing.get(name) ?? []
+      if (others.length > 0)
+        throw new CommandError(`there are ${others.length + 1} objects ${name}; rename all but one`, exitCodes.conflict)
+      return found
+    },
+  }
+}
+
+/** Throws if an object cannot be created from the document, before anything is changed. */
+function requireFields({ kind, key, fields, source }: Document) {
+  const missing = kind.fields().find(({ name, required }) => required && (fields[name] ?? null) === null)
+  if (missing) throw new CommandError(`${source}: ${kind.name} ${key}: ${missing.name} is required`, exitCodes.usage)
 }
 
 function stepFor({ kind, key, fields }: Document, found: Found | undefined): Step {
@@ -82,10 +98,21 @@ const isEqual = (present: unknown, declared: unknown) =>
 
 /** Checks that an object is still as the plan saw it, for kinds without versions. */
 export async function requireUnchanged(client: Client, step: Step) {
-  for await (const found of step.kind.list(client))
-    if (found.key === step.key) {
-      if (step.found && isDeepStrictEqual(found.fields, step.found.fields)) return
-      throw new CommandError(`${step.kind.name} ${step.key} was changed since the plan was made; run plan again`, 5)
-    }
-  if (step.found) throw new CommandError(`${step.kind.name} ${step.key} was deleted since the plan was made`, 5)
+  checkUnchanged(step, await readExisting(client, [step.kind]))
+}
+
+/** Returns a check of steps against the objects that exist now. It reads each kind once. */
+export async function checkOf(client: Client, steps: Step[]): Promise<(step: Step) => void> {
+  const existing = await readExisting(client, [...new Set(steps.map(({ kind }) => kind))])
+  return (step) => checkUnchanged(step, existing)
+}
+
+function checkUnchanged({ kind, key, found: planned }: Step, existing: ExistingObjects) {
+  const name = stepKey(kind.name, key)
+  const found = existing.get(name)
+  const failed = (happened: string) =>
+    new CommandError(`${name} was ${happened} since the plan was made; run plan again`, exitCodes.conflict)
+  if (!found && planned) throw failed('deleted')
+  if (found && !planned) throw failed('created')
+  if (found && planned && !isDeepStrictEqual(found.fields, planned.fields)) throw failed('changed')
 }

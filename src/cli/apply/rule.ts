@@ -2,7 +2,17 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Client } from '../../../sdk/src/index.ts'
 import { CommandError } from '../api/errors.ts'
-import { changedSincePlan, type Fields, type Found, fieldsFor, idByName, type Kind, textField } from './kind.ts'
+import {
+  bodyFields,
+  changedSincePlan,
+  type Fields,
+  type Found,
+  fieldsFor,
+  idByName,
+  type Kind,
+  requireVersion,
+  textField,
+} from './kind.ts'
 
 /** A trigger or action as documents name it. */
 interface Named {
@@ -55,6 +65,7 @@ async function read(client: Client, ruleId: string): Promise<Found> {
 
 export const rule: Kind = {
   name: 'rule',
+  fields: () => [...bodyFields('rules.create'), ...linkNames.map((name) => ({ name, required: false }))],
   identity: ['name'],
   keyOf,
   normalize(fields) {
@@ -75,7 +86,7 @@ export const rule: Kind = {
     if (!isDeepStrictEqual(present, planned)) throw changedSincePlan('rule', keyOf(fields))
     const body = fieldsFor('rules.update', fields)
     const answer = await client.call('rules.update', { ...args, body }, etag === undefined ? {} : { ifMatch: etag })
-    if (answer.status === 412) throw changedSincePlan('rule', keyOf(fields))
+    requireVersion(answer, 'rule', keyOf(fields))
   },
   // Links are set after all objects exist, because an action can run a rule whose actions run this rule.
   async complete(client, fields) {

@@ -5,39 +5,54 @@ import { visible } from '../api/visible.ts'
 import { print } from '../output.ts'
 import { stepKey } from './kind.ts'
 import type { Ownership } from './ownership.ts'
-import { requireUnchanged, type Step } from './plan.ts'
+import { checkOf, requireUnchanged, type Step } from './plan.ts'
 
 const done = { create: 'created', change: 'changed', delete: 'deleted', keep: 'unchanged' } as const
 
+const nameOf = ({ kind, key }: Step) => stepKey(kind.name, key)
+
 /** Returns the failed steps. A step that depends on a failed object fails too, and is reported in the same way. */
-export async function runSteps(client: Client, steps: Step[], ownership: Ownership) {
+export async function runSteps(client: Client, steps: Step[], ownership: Pick<Ownership, 'begun' | 'begin' | 'end'>) {
   const failed: { step: Step; exitCode: number }[] = []
-  const owned = new Set(ownership.owned)
-  const attempt = async (step: Step, work: (name: string) => Promise<void>) => {
-    const name = stepKey(step.kind.name, step.key)
+  const attempt = async (step: Step, work: () => unknown) => {
     try {
-      await work(name)
+      await work()
     } catch (error) {
       failed.push({ step, exitCode: exitCodeOf(error) })
-      print(`FAILED ${visible(name)}: ${visible((error as Error).message)}`)
+      print(`FAILED ${visible(nameOf(step))}: ${visible((error as Error).message)}`)
     }
   }
-  // Objects to delete are checked before the first step, because deleting one object also removes it from those that refer to it.
-  const deleted = steps.filter(({ action }) => action === 'delete')
-  for (const step of deleted) await attempt(step, () => requireUnchanged(client, step))
+  const succeeded = (action: Step['action']) =>
+    steps.filter((step) => step.action === action && !failed.some((one) => one.step === step)).map(nameOf)
+
+  // Names are not unique in all kinds, so an object that exists by now must not be created again. Objects to delete are checked
+  // before the first step, because deleting one object also removes it from those that refer to it.
+  const checked = steps.filter(({ action }) => action === 'create' || action === 'delete')
+  const check = await checkOf(client, checked)
+  for (const step of checked) await attempt(step, () => check(step))
+  const begun = succeeded('create')
+  await ownership.begin(begun)
   const incomplete: Step[] = []
   for (const step of steps.filter(({ action }) => action !== 'keep')) {
     if (failed.some((one) => one.step === step)) continue
-    await attempt(step, async (name) => {
+    await attempt(step, async () => {
       await runStep(client, step)
-      if (step.action === 'create') owned.add(name)
-      if (step.action === 'delete') owned.delete(name)
-      else incomplete.push(step)
-      print(`${done[step.action]} ${visible(name)}`)
+      if (step.action !== 'delete') incomplete.push(step)
+      print(`${done[step.action]} ${visible(nameOf(step))}`)
     })
   }
+  const created = succeeded('create')
   for (const step of incomplete) await attempt(step, async () => step.kind.complete?.(client, step.fields))
-  await ownership.write([...owned])
+  // An interrupted apply was about to create these objects, and they exist as the documents say.
+  const adopted = steps
+    .filter(({ found }) => found)
+    .map(nameOf)
+    .filter((name) => ownership.begun.includes(name))
+  await ownership.end({
+    created: [...created, ...adopted],
+    deleted: succeeded('delete'),
+    begun: [...begun, ...adopted],
+  })
   return failed
 }
 
