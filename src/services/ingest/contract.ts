@@ -1,8 +1,8 @@
 import { contract } from '../../kernel/contract.ts'
 
-/** No service calls this one. */
+/** The contract is empty, because no other service calls this one. */
 export type Ingest = Record<never, never>
 export const Ingest = contract<Ingest>('ingest')
 
-// The command line simulates a pipeline without a platform.
+// The command line uses this function to simulate a pipeline without a platform.
 export { simulateFile } from './pipeline/simulate.ts'

@@ -1,4 +1,4 @@
-/** Errors that our clients and those of the search engine can read (document 5, 7.3). */
+/** Writes errors in a format that both our clients and clients of the search engine can read (document 5, 7.3). */
 import type { ErrorFormat } from '../../kernel/error-formats.ts'
 import type { PlatformError } from '../../kernel/errors.ts'
 import { Type } from '../../kernel/schema.ts'
@@ -12,7 +12,7 @@ const typesByStatus: Record<number, string> = {
   429: 'es_rejected_execution_exception',
 }
 
-/** Types by the code of an error, in the words of the search engine. */
+/** The error types of the search engine, by our error code. */
 const typesByCode: Record<string, string> = {
   no_such_index: 'index_not_found_exception',
   query_invalid: 'parsing_exception',
@@ -34,7 +34,7 @@ const Reason = {
 export const engineFormat: ErrorFormat = {
   name: 'engine',
   body(error) {
-    // An invalid pipeline has a complete error in the format of the search engine, with the position of each mistake.
+    // The error of an invalid pipeline is already complete in the format of the search engine, with the position of each mistake.
     const whole = error.details?.error as Record<string, unknown> | undefined
     return { message: error.message, error: whole ?? causeOf(typeOf(error), error.message), status: error.status }
   },

@@ -1,6 +1,6 @@
-/** JSON with integers of any size: those that a double cannot hold are BigInts. */
+/** Parses and writes JSON with integers of any size. Integers that a double cannot represent become BigInts. */
 
-/** An integer of at least 16 digits may not fit a double. */
+/** Matches an integer of at least 16 digits, which may not fit into a double. */
 const longInteger = /\d{16}/
 
 /** A reviver of JSON.parse that also gets the source text of a number. */
@@ -16,7 +16,7 @@ export const mayHoldLongIntegers = (text: string) => longInteger.test(text)
 export const parseExact = (text: string): unknown =>
   mayHoldLongIntegers(text) ? JSON.parse(text, keepIntegers as never) : JSON.parse(text)
 
-/** Makes JSON.stringify write a text as it is. */
+/** Makes JSON.stringify write a text unchanged. */
 const raw = (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON
 
 export const stringifyExact = (value: unknown): string =>

@@ -1,4 +1,4 @@
-/** Index names are looked up, never split, because tenant IDs and application names may hold dashes (document 5, 7.2). */
+/** Index names are looked up and never split, because tenant ids and application names may contain dashes (document 5, 7.2). */
 export interface DateRange {
   /** Milliseconds since 1970; `to` is not part of the range. */
   from: number
@@ -7,7 +7,7 @@ export interface DateRange {
 
 export interface Candidate {
   applicationName: string
-  /** Absent: all dates. */
+  /** The dates that the name selects. If absent, all dates. */
   dates?: DateRange
 }
 
@@ -15,7 +15,7 @@ const statisticsNames = ['platform-system-traffic-statistics', 'kaa-system-traff
 
 const datePattern = /^(?:\*|(\d{4})(?:[.-](\d{2})(?:[.-](\d{2}))?)?(?:[.-]?\*)?)$/
 
-/** Returns the range of a date in an index name, no range for `*`, and undefined if the text is not a date. */
+/** Returns the date range that the end of an index name selects: no range for `*`, undefined if the text is not a date. */
 function datesOf(text: string): { dates?: DateRange } | undefined {
   const match = datePattern.exec(text)
   if (!match) return undefined
@@ -32,7 +32,10 @@ function datesOf(text: string): { dates?: DateRange } | undefined {
 
 export type ParsedIndex = { all: true } | { statistics: true; dates?: DateRange } | { candidates: Candidate[] }
 
-/** Returns what an index name may mean, the longest application name first; undefined if it is not of this tenant. */
+/**
+ * Returns the possible meanings of an index name, the longest application name first. Returns undefined if the name does not belong to this
+ * tenant.
+ */
 export function parseIndex(index: string, tenantId: string): ParsedIndex | undefined {
   if (!index.startsWith(`${tenantId}-`)) return undefined
   const rest = index.slice(tenantId.length + 1)

@@ -1,4 +1,4 @@
-/** Two nodes: templates and pipelines written at one are in force at the other within a second. */
+/** Tests two nodes: templates and pipelines that are written on one node apply on the other within a second. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { freshDatabase } from '../../../test/harness/database.ts'
@@ -14,7 +14,7 @@ test('a template and a pipeline of node one decide about samples at node two', a
   const { app, version } = await one.anApplication()
   const endpoint = { ...(await one.anEndpoint(version)), version }
   const index = `default-${app}`
-  // Node two learns first that the application has no template.
+  // Node two first caches that the application has no template.
   await two.send(endpoint, { n: 0 })
   const pipeline = (value: number) => ({ processors: [{ set: { field: 'v', value } }] })
   await one.expectOk(`PUT ${asf}/_ingest/pipeline/p`, pipeline(1))

@@ -13,13 +13,13 @@ import type { IngestService } from './service.ts'
 const pipelines = '/_ingest/pipeline'
 const index = '/:tenantID-:applicationName'
 
-/** The framework splits the name at its first dash; services look it up as a whole. */
+/** Returns the index name from the path. The framework splits the name at its first dash, but services look it up as a whole. */
 const indexOf = ({ tenantID, applicationName }: { tenantID: string; applicationName: string }) =>
   `${tenantID}-${applicationName}`
 
 const jsonType = /^application\/(?:[\w.+-]+\+)?(?:json|x-ndjson)\b/i
 
-/** Checks a body and returns its text, in which integers have all their digits. */
+/** Checks a body and returns its text. In the text, integers still have all their digits. */
 function textOf(body: unknown, contentType: string | undefined, ...shapes: TSchema[]): string {
   const bytes = body as Buffer
   if (bytes.length > 0 && !jsonType.test(contentType ?? ''))
@@ -35,7 +35,7 @@ const limitsOf = ({ verbose }: { verbose?: boolean | undefined }) => (verbose ? 
 const acknowledged = { acknowledged: true }
 const rawJson = { rawBody: true, anyJson: true } as const
 
-/** Sends JSON text without a schema, which would round integers. */
+/** Sends JSON text without a response schema, because a schema would round integers. */
 const sendJson = (reply: Reply, text: string) =>
   sendText(
     reply.serializer((value: string) => value),
@@ -151,7 +151,7 @@ function searchRoutes(http: Http, { searches }: IngestService) {
 
 const searchesMax = 100
 
-/** Reads headers and bodies in turn: lines of JSON, an array, or a single body. */
+/** Parses alternating headers and bodies: lines of JSON, an array, or a single body. */
 function searchesIn(body: Buffer, contentType: string | undefined): { index?: string; text: string }[] {
   if (body.length === 0) throw InvalidRequest({ problem: 'body: expected headers and bodies of searches in turn' })
   if (!jsonType.test(contentType ?? ''))
@@ -182,7 +182,7 @@ function indexName(parameter: unknown, index: number): string | undefined {
   return name
 }
 
-/** An array or object may span lines; otherwise each line is a JSON text. */
+/** Splits the text into JSON texts. An array or object may span lines; otherwise each line is a JSON text. */
 function partsOf(body: Buffer): string[] {
   const text = body.toString('utf8')
   const lines = text.split('\n').filter((line) => line.trim() !== '')

@@ -109,7 +109,7 @@ export const InlineSimulation = Type.Object(
     description: 'A pipeline that is not stored, and documents for it.',
   },
 )
-/** Limits the documents of a verbose simulation, whose answer has each document once for each processor. */
+/** Limits the documents of a verbose simulation, because the response contains each document once for each processor. */
 export const FewDocuments = Type.Object(
   { docs: Type.Array(AnyJson(), { maxItems: 10 }) },
   { additionalProperties: true },

@@ -1,6 +1,6 @@
 /**
- * Runs payload formatters in the sandbox: `decodeUplink` and `encodeDownlink` as public device codecs define them, and their older forms
- * `Decoder(bytes, port)`, `Decode(port, bytes)`, `Encoder(object, port)` and `Encode(port, object)`.
+ * Runs payload formatters in the sandbox. They define `decodeUplink` and `encodeDownlink`, as public device codecs do, or the older
+ * functions `Decoder(bytes, port)`, `Decode(port, bytes)`, `Encoder(object, port)` and `Encode(port, object)`.
  */
 import type { Limits } from '../../sandbox/limits.ts'
 import { failureText, type Outcome } from '../../sandbox/outcome.ts'
@@ -16,9 +16,9 @@ export type Decoded = { data: Record<string, unknown> } | { error: string }
 export type Encoded = { bytes: Buffer; fPort?: number } | { error: string }
 
 export interface Codecs {
-  /** Returns the functions of a formatter, or what is wrong with it. */
+  /** Returns the functions of a formatter, or the problem with it. */
   inspect(tenantId: string, formatter: string): Promise<CodecFunctions | { error: string }>
-  /** Rejects only with SandboxBusy and SandboxStopped; every failure of the formatter is a result. */
+  /** Decodes an uplink. Rejects only with SandboxBusy and SandboxStopped; any failure of the formatter is returned as a result. */
   decode(given: {
     tenantId: string
     formatter: string
@@ -30,15 +30,17 @@ export interface Codecs {
   stop(): Promise<void>
 }
 
-/** Maximum length of a formatter, a little below that of a script: the sandbox adds the call of the formatter (sandbox/limits.ts). */
+/**
+ * Maximum length of a formatter. It is a little below the maximum of a script, because the sandbox adds the call of the formatter
+ * (sandbox/limits.ts).
+ */
 export const formatterLengthMax = 65_000
 const bytesMax = 1024
 const limits: Partial<Limits> = { timeMs: 1000, steps: 20_000_000, resultBytes: 256 * 1024, logLines: 20 }
 
 /**
- * Codecs for Node.js end with `module.exports = …`, so these objects exist. The sandbox runs this text once and
- * keeps an image of its result.
- * `recvTime` is a Date, as in The Things Stack.
+ * Text that prepares the sandbox. Codecs for Node.js end with `module.exports = …`, so these objects must exist. The sandbox runs this text
+ * once and keeps an image of the result. `recvTime` is a Date, as in The Things Stack.
  */
 const world = `(() => {
   globalThis.module = { exports: {} }
@@ -61,7 +63,7 @@ const encoding = `
   : ${exported('encodeDownlink')}(ctx)`
 type Entry = 'decodeUplink' | 'encodeDownlink'
 const searching: Record<Entry, string> = { decodeUplink: decoding, encodeDownlink: encoding }
-/** A declaration at the start of a line, which is nearly always that of the formatter itself. */
+/** Matches a declaration at the start of a line, which is nearly always that of the formatter itself. */
 const declared: Record<Entry, RegExp> = {
   decodeUplink: /^function decodeUplink\s*\(/m,
   encodeDownlink: /^function encodeDownlink\s*\(/m,
@@ -83,11 +85,14 @@ export function createCodecs(onError: (error: unknown) => void): Codecs {
   const run = (tenantId: string, script: string, input: string): Promise<Outcome> =>
     sandbox().run({ tenantId, world: 'lorawan', input, script, limits })
 
-  /** Calls a function of the formatter. The usual name is called directly, because the text that looks for others is compiled in each run. */
+  /**
+   * Calls a function of the formatter. The usual name is called directly, because the text that looks for other names would be compiled in
+   * each run.
+   */
   async function callOf(entry: Entry, tenantId: string, formatter: string, input: string): Promise<Outcome> {
     if (!declared[entry].test(formatter)) return await run(tenantId, formatter + searching[entry], input)
     const outcome = await sandbox().run({ tenantId, world: 'lorawan', input, script: formatter, entry, limits })
-    // The name was in a comment or inside of another function.
+    // The name occurred only in a comment or inside another function.
     const isNotDefined = !outcome.ok && failureText(outcome).includes(`${entry} is not defined`)
     return isNotDefined ? await run(tenantId, formatter + searching[entry], input) : outcome
   }
@@ -131,7 +136,7 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
 
 const textMax = 1000
 
-/** Returns the errors that a codec reports, as one text; undefined without any. */
+/** Returns the errors that a codec reports as one text, or undefined if there are none. */
 function reportedErrors(result: unknown): string | undefined {
   const errors = isObject(result) ? result.errors : undefined
   if (errors === undefined || errors === null || (Array.isArray(errors) && errors.length === 0)) return undefined

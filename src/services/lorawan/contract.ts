@@ -2,6 +2,6 @@ import { contract } from '../../kernel/contract.ts'
 
 export { type Codecs, createCodecs, type Decoded, type Encoded } from './codecs.ts'
 
-/** Empty contract: people and networks use this service, other services reach its devices by commands. */
+/** The contract is empty, because only users and networks use this service. Other services reach its devices through commands. */
 export type Lorawan = Record<never, never>
 export const Lorawan = contract<Lorawan>('lorawan')

@@ -21,7 +21,7 @@ async function connected(fields: object = {}) {
   return {
     ...integration,
     device,
-    /** Invokes a command without waiting; returns its id. */
+    /** Invokes a command without waiting for its result. Returns its id. */
     async invoke(payload?: unknown, query = 'commandTtl=60000') {
       const { headers } = await expectStatus(
         202,

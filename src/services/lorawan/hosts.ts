@@ -1,4 +1,4 @@
-/** Parses the addresses of networks that users enter (document 5, 9.1). Pure functions. */
+/** Parses the addresses of networks that users enter (document 5, 9.1). All functions are pure. */
 import { addressProblem } from '../../kernel/safe-fetch.ts'
 
 export interface MqttAddress {
@@ -33,10 +33,10 @@ const mqttSchemes: Record<string, { isTls: boolean; port: number }> = {
 }
 const mqttExpected = 'expected mqtt://host[:port], mqtts://host[:port], tcp://…, ssl://… or host:port'
 
-/** Without a scheme the port decides: 8883 is TLS. */
+/** Parses the address of an MQTT server. Without a scheme, the port decides: 8883 means TLS. */
 export function parseMqttUrl(text: string, { allowPrivate }: Allowed): Result<MqttAddress> {
   const [, scheme, rest = text] = text.match(/^([a-z][a-z0-9+.-]*:)\/\/(.*)$/is) ?? []
-  // The rest is parsed as an https address, because URL checks names and addresses only for web schemes.
+  // The rest is parsed as an https address, because URL checks host names and addresses only for web schemes.
   const url = parseUrl(`https://${rest}`)
   if (!url || !isOnlyOrigin(url)) return { problem: mqttExpected }
   const givenPort = /:(\d+)\/?$/.exec(rest)?.[1]
@@ -51,7 +51,7 @@ export function parseMqttUrl(text: string, { allowPrivate }: Allowed): Result<Mq
 }
 
 function parseUrl(text: string): URL | undefined {
-  // URL removes tabs and line breaks, and takes a backslash for a slash.
+  // URL would remove tabs and line breaks, and treat a backslash as a slash.
   if (/[\s\\]/.test(text) || !URL.canParse(text)) return undefined
   return new URL(text)
 }

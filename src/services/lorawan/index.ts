@@ -70,7 +70,7 @@ export default defineService({
         },
       ],
       periodic: connector.periodic,
-      // Sessions open after the gateway, which passes their messages on, and close with its listeners.
+      // Sessions are opened after the gateway, because it handles their messages. They are closed with its listeners.
       async open() {
         connector.start()
         return { addresses: {}, close: connector.stop }

@@ -46,7 +46,9 @@ interface ItemOperations<P, B> {
   setStatus(ctx: Ctx, params: P, status: Static<typeof statusBody>['status']): Promise<void>
 }
 
-/** Declares how one integration, device or gateway is read, changed, deleted, suspended and resumed. `name` is that of its scopes. */
+/**
+ * Declares the routes that read, change, delete, suspend and resume one integration, device or gateway. `name` is the name in its scopes.
+ */
 function itemRoutes<P extends TSchema, B extends TSchema>(
   http: Http,
   path: string,

@@ -49,7 +49,7 @@ function aCertificate() {
   return { key: readFileSync(key, 'utf8'), certificate: readFileSync(certificate, 'utf8') }
 }
 
-/** Starts a TCP server that treats each connection in its own way. */
+/** Starts a TCP server. `accept` handles each connection. */
 async function aServer(accept: Parameters<typeof createServer>[1]) {
   const server = createServer(accept!)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -134,7 +134,7 @@ suite('a session follows its integration', () => {
     await untilState(path, 'CONNECTED')
     await expectStatus(204, `PUT ${path}/status`, { status: 'SUSPENDED' })
     assert.equal((await untilState(path, 'DISCONNECTED')).netConnectionError, undefined)
-    // The state follows the status at once; the node ends its session a moment later.
+    // The state changes together with the status. The node ends its session a moment later.
     const integrationId = Number(path.split('/').at(-1))
     await eventually(async () => {
       const heldSessions = await waypost.kit.db.sql`
@@ -203,7 +203,7 @@ suite('a session follows its integration', () => {
     await untilState(path, 'DISCONNECTED', /closed the connection|refuses the connection/)
     await broker.start()
     network = await broker.network()
-    // The broker keeps these for the session of the platform, which has not come back yet.
+    // The broker keeps these messages for the session of the platform, which has not reconnected yet.
     await send(20)
     await eventually(
       async () => {

@@ -15,8 +15,8 @@ export const create = 'application:endpoint:create'
 export const onApplication = (tenantId: string, name: string) => onResource(tenantId, applicationResource(name))
 
 /**
- * Returns the endpoint if the caller has the scope on it. The error is 404 if the endpoint does not exist, belongs to
- * another tenant or is not readable for the caller, and 403 if it is readable but the scope is missing.
+ * Returns the endpoint if the caller has the scope on it. Throws 404 if the endpoint does not exist, belongs to another tenant or is not
+ * readable for the caller. Throws 403 if the caller may read it but lacks the scope.
  */
 export function requireEndpoint<E extends EndpointRef>(
   ctx: Ctx,
@@ -33,7 +33,7 @@ export function requireEndpoint<E extends EndpointRef>(
 export const hasScopeOn = (ctx: Ctx, endpoint: EndpointRef, scope: string) =>
   holds(ctx.caller, scope, endpointResource(endpoint))
 
-/** Returns the requested tenant, by default the caller's. Another tenant needs the scope on the platform. */
+/** Returns the requested tenant. Default: the caller's tenant. Another tenant requires the scope on the platform. */
 export const tenantToRead = (ctx: Ctx, requested: string | undefined) => requireTenantAccess(ctx, requested, read)
 
 export function visibilityOf(ctx: Ctx, tenantId: string): Visibility {
@@ -49,7 +49,7 @@ export function requireVersionForRegistration(
   scopes: string[],
   notFound: () => Error,
 ): ApplicationVersionRef {
-  // The permission is checked first, so that a caller who can register nowhere does not learn which versions exist.
+  // The permission is checked first. A caller that may not register anywhere therefore cannot find out which versions exist.
   for (const scope of scopes) if (!holdsSomewhere(ctx.caller, scope)) throw Forbidden({ scope, resource: tenantSystem })
   if (!found) throw notFound()
   const application = onApplication(found.tenantId, found.applicationName)
@@ -62,12 +62,12 @@ export function requireVersionForRegistration(
   return found
 }
 
-/** The scopes that the creator of an endpoint gets on it: all that exist on endpoints. */
+/** The scopes that the creator of an endpoint gets on it. These are all scopes that apply to endpoints. */
 const creatorScopes = [read, update, remove, 'time-series:read', 'time-series:update']
 
 /**
- * Returns whether the creator of an endpoint needs a grant on it. Callers that have the scopes on the application or above
- * need none: a backend client that registers a million endpoints would otherwise own a million rows.
+ * Returns whether the creator of an endpoint needs a grant on it. Callers that have the scopes on the application or above need none.
+ * Otherwise a backend client that registers a million endpoints would have a million grants.
  */
 export const needsGrant = (ctx: Ctx, { tenantId, applicationName }: { tenantId: string; applicationName: string }) =>
   !creatorScopes.every((scope) => holds(ctx.caller, scope, onApplication(tenantId, applicationName)))

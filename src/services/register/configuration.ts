@@ -5,7 +5,7 @@ import { defaulted, type Static, Type } from '../../kernel/schema.ts'
 const metadataKey = '^[a-zA-Z0-9_]+$'
 const seriesName = '^[a-zA-Z0-9_-]+$'
 
-/** Configures the metadata keys that a device may use. Without a list it may use all. */
+/** Configures the metadata keys that a device may use. Without a list, the device may use all keys. */
 export const metadataInstance = defineInstance({
   name: 'epmx',
   group: 'Identity management',
@@ -66,7 +66,7 @@ const metadataPath = (description: string) =>
 const valueName = (fallback: string, description: string) =>
   defaulted(Type.String({ minLength: 1, maxLength: 255, default: fallback, description }))
 
-/** The metadata keys that the directory searches and sorts by, unless an application chooses others. */
+/** The metadata keys by which the directory searches and sorts, unless an application chooses others. */
 export const defaultDirectoryKeys = [
   'name',
   'displayName',
@@ -79,7 +79,7 @@ export const defaultDirectoryKeys = [
   'mac',
 ]
 
-/** Metadata keys for which the number of endpoints with each value is kept up to date, unless an application chooses other keys. */
+/** The metadata keys for which the number of endpoints with each value is maintained, unless an application chooses other keys. */
 export const defaultCountedKeys = ['model', 'type', 'firmware']
 
 const DirectoryShape = Type.Object({
@@ -123,7 +123,7 @@ const DirectoryShape = Type.Object({
   ),
 })
 
-/** Configures the directory: what people can search and sort by, and where endpoints are on a map. */
+/** Configures the directory: by which keys users can search and sort, and where endpoints are on a map. */
 export const directoryInstance = defineInstance({
   name: 'epr',
   group: 'Identity management',

@@ -19,7 +19,10 @@ export interface Relation {
   to: string
 }
 
-/** A relation between two entities. The key of an endpoint is its id; keys of other entities contain a `/`, which ids never do. */
+/**
+ * A relation between two entities. The key of an endpoint is its id. Keys of other entities contain a `/`, which endpoint ids never
+ * contain.
+ */
 export interface Containment {
   from: string
   to: string
@@ -32,29 +35,40 @@ export interface ContainmentSource {
 
 /** The relations between endpoints, for a service that adds relations between endpoints and other entities. */
 export interface Containments {
-  /** Queues transactions that lock the tenant's relations, so that waiting requests hold no connection; 429 if too many wait. */
+  /** Queues transactions that lock the tenant's relations, so that waiting requests hold no connection. Throws 429 if too many wait. */
   serialize<T>(tenantId: string, work: () => Promise<T>): Promise<T>
-  /** Locks the tenant's relations until the transaction ends: two concurrent changes could create a cycle together. */
+  /** Locks the tenant's relations until the transaction ends, because two concurrent changes could together create a cycle. */
   lock(sql: Sql, tenantId: string): Promise<void>
   /** Finds endpoints and blocks their deletion until the transaction ends. */
   lockEndpoints(sql: Sql, endpointIds: string[]): Promise<EndpointRef[]>
-  /** Registers relations with other entities. They count when the register looks for cycles. */
+  /** Registers a source of relations with other entities. The register includes them when it looks for cycles. */
   addSource(source: ContainmentSource): void
-  /** Returns the index of the first relation that would create a cycle with the relations before it and the stored ones of all services. */
+  /**
+   * Returns the index of the first relation that would create a cycle. It is checked against the relations before it and the stored
+   * relations of all services.
+   */
   firstCycle(sql: Sql, tenantId: string, relations: Containment[]): Promise<number | undefined>
-  /** Links endpoints; ignores what is linked already. The caller has checked permissions and cycles. */
+  /** Links endpoints. Existing links are ignored. The caller must have checked permissions and cycles. */
   link(sql: Sql, tenantId: string, relations: Containment[]): Promise<void>
-  /** Unlinks endpoints; ignores what is not linked. */
+  /** Unlinks endpoints. Links that do not exist are ignored. */
   unlink(sql: Sql, tenantId: string, relations: Containment[]): Promise<void>
-  /** Columns tenant_id, from_id, to_id and created_date of current relations, as SQL for a statement in another service. */
+  /**
+   * Returns SQL for a statement in another service, with the columns tenant_id, from_id, to_id and created_date of the current relations.
+   */
   current(sql: Sql): Fragment
-  /** Columns of `current`, and ended_date and number, for relations that have ended. A relation that ended later has a greater number. */
+  /**
+   * Returns SQL for relations that have ended, with the columns of `current`, ended_date and number. A relation that ended later has a
+   * greater number.
+   */
   ended(sql: Sql): Fragment
-  /** The columns of `EndpointRef`, and the name of the endpoint: its metadata key `name` if that is a text, else null. */
+  /**
+   * Returns SQL with the columns of `EndpointRef` and the name of the endpoint. The name is the metadata key `name` if that is a text,
+   * otherwise null.
+   */
   endpoints(sql: Sql): Fragment
 }
 
-/** A time series with the names of the values that are a place. */
+/** A time series that contains places, with the names of its values for latitude and longitude. */
 export interface PlaceSeries {
   name: string
   latitude: string
@@ -64,13 +78,13 @@ export interface PlaceSeries {
 export const applicationResource = (applicationName: string) => `application-${applicationName}`
 export const endpointResourceName = (endpointId: string) => `endpoint-${endpointId}`
 
-/** Returns the resources on which a permission for an endpoint can be granted: itself, its application, its tenant. */
+/** Returns the resources on which a permission for an endpoint can be granted: the endpoint, its application and its tenant. */
 export const endpointResource = ({ tenantId, applicationName, endpointId }: Omit<EndpointRef, 'versionName'>) =>
   onResource(tenantId, applicationResource(applicationName), endpointResourceName(endpointId))
 
 /** A change that a device makes to its own metadata (10/EPMP). */
 export type MetadataChange =
-  /** Replaces all keys except those in `keep`. With `only`, replaces only these keys and leaves all others as they are. */
+  /** Replaces all keys except those in `keep`. If `only` is given, replaces only these keys and leaves all others unchanged. */
   | { replace: Record<string, unknown>; keep?: string[]; only?: string[] }
   | { merge: Record<string, unknown>; remove?: string[] }
   | { remove: string[] }
@@ -86,7 +100,7 @@ export interface Connectivity {
 export interface FilterRef {
   filterId: string
   applicationName: string
-  /** The members are complete only if the filter is active. */
+  /** The list of matched endpoints is complete only if the status is active. */
   status: 'pending' | 'active'
   matchedEndpointsCount: number
 }
@@ -94,7 +108,10 @@ export interface FilterRef {
 /** Selects endpoints for a task: those that an active filter matches, or a list of distinct ids. */
 export type Selection = { filterId: string } | { endpointIds: string[] }
 
-/** Conditions of a selection, as in a search of endpoints; all of them must hold. Without any, every endpoint of the tenant matches. */
+/**
+ * Conditions of a selection, as in a search of endpoints. All of them must be met. Without conditions, every endpoint of the tenant
+ * matches.
+ */
 export interface EndpointConditions {
   applicationName?: string | string[]
   applicationVersionName?: string | string[]
@@ -103,13 +120,13 @@ export interface EndpointConditions {
   and?: unknown[]
   or?: unknown[]
   regex?: string
-  /** Words that the searchable text contains, as in the directory. */
+  /** Words that the searchable text must contain, as in the directory. */
   search?: string
   connection?: string | string[]
-  /** Times as in requests; relative ones such as `now-1d` are relative to the call. */
+  /** Times as in requests. Relative times such as `now-1d` are relative to the call. */
   activeAfter?: string
   activeBefore?: string
-  /** Metadata keys, or paths into their values, with the value that each must have. */
+  /** Metadata keys, or paths into their values, each with the required value. */
   metadataFilter?: Record<string, unknown>
 }
 
@@ -127,8 +144,8 @@ export interface ExportedEndpoint {
 }
 
 /**
- * An endpoint of a bulk task. The number distinguishes it from a later endpoint with the same id. `refused` is the reason why the
- * caller may not change it: the item fails without an attempt.
+ * An endpoint of a bulk task. The number distinguishes it from a later endpoint with the same id. `refused` is the reason why the caller
+ * may not change the endpoint; the item then fails without an attempt.
  */
 export type TaskEndpoint = { endpointId: string; number: number } | { endpointId: string; refused: string }
 
@@ -136,7 +153,7 @@ export interface SelectedEndpoints {
   items: TaskEndpoint[]
   /** The applications of the endpoints that were not refused. */
   applicationNames: Set<string>
-  /** The error that a request for the first refused endpoint would get. */
+  /** The error that a request for the first refused endpoint would return. */
   refusal: PlatformError | undefined
 }
 
@@ -146,14 +163,14 @@ export interface EndpointWork<P, D extends object = any> {
   type: BulkType<D, TaskEndpoint, TaskEndpointResult>
   /** The scope that the caller needs on each endpoint when the task is created. */
   scope: string
-  /** Checks the request and returns the data of the task; throws 400, 403 or 404. */
+  /** Checks the request and returns the data of the task. Throws 400, 403 or 404. */
   dataOf(ctx: Ctx, parameters: P): Promise<D> | D
-  /** Returns what users may see of the data. */
+  /** Returns the part of the data that users may see. */
   describe(data: D): Record<string, unknown>
 }
 
 export interface TaskEndpointResult {
-  /** The command that was made for the endpoint. */
+  /** The command that was created for the endpoint. */
   commandId?: number
 }
 
@@ -170,25 +187,27 @@ export interface EndpointToRegister {
   metadata: Record<string, unknown>
   relations: ({ type: 'contains'; from: string } | { type: 'contains'; to: string })[]
   poolIds: string[]
-  /** Path in the request of the caller, which error messages name: `devices[3]`. */
+  /** Path of the endpoint in the caller's request, for error messages: `devices[3]`. */
   requestPath: string
 }
 
 export interface SelectionPage {
   endpoints: EndpointRef[]
-  /** Endpoints on which the caller lacks the scope, each with the 404 or 403 that a request for it would get. */
+  /** Endpoints on which the caller lacks the scope. Each has the 404 or 403 that a request for it would return. */
   rejected: { endpointId: string; error: PlatformError }[]
   /** The start of the next page; undefined on the last page. */
   next: string | undefined
 }
 
-/** Gives other services access to endpoints. They check permissions themselves: `find`, then `authorizeOrNotFound` with `endpointResource`. */
+/**
+ * Gives other services access to endpoints. The services check permissions themselves: they call `find`, then `authorizeOrNotFound` with
+ * `endpointResource`.
+ */
 export interface Register {
   find(endpointId: string): Promise<EndpointRef | undefined>
   /**
-   * Registers endpoints with new ids in the transaction of a service that has checked that the caller may create
-   * them. Throws 404 for a relation with an endpoint that the caller may not update, and 400 for metadata or
-   * relations that cannot be stored.
+   * Registers endpoints with new ids in the transaction of another service, which has checked that the caller may create them. Throws 404
+   * for a relation with an endpoint that the caller may not update, and 400 for metadata or relations that cannot be stored.
    */
   registerAll(
     sql: Sql,
@@ -196,35 +215,38 @@ export interface Register {
     version: { tenantId: string; applicationName: string; versionName: string },
     endpoints: EndpointToRegister[],
   ): Promise<void>
-  /** Unregisters endpoints in the transaction of a service that has checked the permission of the caller. */
+  /** Unregisters endpoints in the transaction of another service, which has checked the caller's permission. */
   unregisterAll(sql: Sql, endpointIds: string[]): Promise<void>
-  /** Finds many endpoints at once. The map has no entry for an endpoint that does not exist. */
+  /** Finds many endpoints with one call. The map has no entry for an endpoint that does not exist. */
   findAll(endpointIds: string[]): Promise<Map<string, EndpointRef>>
   /** Returns the metadata with the connectivity keys, or undefined if the endpoint does not exist. */
   metadataOf(endpointId: string): Promise<Record<string, unknown> | undefined>
   /**
-   * Returns false if the endpoint does not exist. Throws a 400 that names a key or value that cannot be stored. `cause` is in the
-   * event about the change: rules use it to limit chains.
+   * Changes the metadata. Returns false if the endpoint does not exist. Throws a 400 that names a key or value that cannot be stored. The
+   * event about the change contains `cause`, which rules use to limit chains.
    */
   updateMetadata(endpointId: string, change: MetadataChange, options?: { cause?: string }): Promise<boolean>
   /** Stores whether endpoints are connected. Ignores a change whose number is smaller than the stored one. */
   setConnectivity(changes: Connectivity[]): Promise<void>
-  /** Records that an endpoint was active. It returns at once, and stores the time some seconds later. */
+  /** Records that an endpoint was active. It returns immediately and stores the time some seconds later. */
   noteActivity(endpointId: string, at: Date): void
-  /** Returns the series whose newest point is the place of the version's endpoints. Returns no promise if it is cached. */
+  /** Returns the series whose newest point is the place of the version's endpoints. It is returned without a promise if it is cached. */
   placeSeriesOf(version: {
     tenantId: string
     applicationName: string
     versionName: string
   }): PlaceSeries | undefined | Promise<PlaceSeries | undefined>
-  /** Records where an endpoint is, in degrees. It returns at once, ignores values that are not a place, and stores some seconds later. */
+  /**
+   * Records where an endpoint is, in degrees. It returns immediately and stores the place some seconds later. Values that are not a place
+   * are ignored.
+   */
   reportPlace(place: { endpointId: string; latitude: unknown; longitude: unknown; at: Date }): void
   /** Sets the version that a device reports. Returns false if its application has no such version. */
   setVersion(endpointId: string, versionName: string): Promise<boolean>
   /** Returns up to a thousand endpoints that this one contains (outbound) or is contained in (inbound). */
   relatedEndpoints(endpointId: string, direction: 'outbound' | 'inbound'): Promise<EndpointRef[]>
   findFilter(tenantId: string, filterId: string): Promise<FilterRef | undefined>
-  /** Finds the tenant's filters with these ids; those that do not exist are missing in the result. */
+  /** Finds the tenant's filters with these ids. Filters that do not exist are not in the result. */
   findFilters(sql: Sql, tenantId: string, filterIds: string[]): Promise<FilterRef[]>
   /**
    * Returns a page of a selection, with the permissions of the caller. Each endpoint is on one page only. Throws a 400 if
@@ -236,35 +258,37 @@ export interface Register {
     selection: Selection,
     page: { scope: string; from?: string | undefined; limit: number },
   ): Promise<SelectionPage>
-  /** Checks conditions and returns a function that reads the endpoints that match them; throws 400 for a bad condition. */
+  /** Checks conditions and returns a function that reads the endpoints that match them. Throws 400 for an invalid condition. */
   selectEndpoints(
     ctx: Ctx,
     conditions: EndpointConditions,
     limits: { scope: string; max: number },
   ): (sql: Sql) => AsyncIterable<SelectedEndpoints>
-  /** Returns the next endpoints that match and that the caller may read, in the order of registration; throws 400 for a bad condition. */
+  /**
+   * Returns the next endpoints that match and that the caller may read, in the order of registration. Throws 400 for an invalid condition.
+   */
   exportPage(
     ctx: Ctx,
     conditions: EndpointConditions,
     page: { after: number; limit: number },
   ): Promise<ExportedEndpoint[]>
   /**
-   * Finds the endpoints on a page of a bulk task, in order, and blocks their deletion until the transaction ends. The error is the
-   * outcome of an item whose endpoint was refused or has been deleted.
+   * Finds the endpoints on a page of a bulk task, in order, and blocks their deletion until the transaction ends. For an endpoint that was
+   * refused or deleted, the result contains the error of the item.
    */
   taskEndpoints(sql: Sql, tenantId: string, items: TaskEndpoint[]): Promise<(EndpointRef | { failed: string })[]>
   /** Changes of many endpoints as bulk tasks. */
   works: RegisterWorks
   /**
-   * Returns a relation with the columns of `EndpointRef`, as SQL for a statement in another service: `from (${…}) as e`. For lists
-   * that must show every endpoint without a copy of the register.
+   * Returns an SQL relation with the columns of `EndpointRef`, for a statement in another service: `from (${…}) as e`. It is for lists that
+   * must include every endpoint without a copy of the register.
    */
   relation(sql: Sql): Fragment
   /** Relations between endpoints, for the service `assets`. */
   containments: Containments
   /** Returns the ids of the active filters that the endpoint matches. */
   matchingFilters(endpointId: string): Promise<string[]>
-  /** Returns, of these filters, the active ones that each endpoint matches; endpoints that match none are missing in the map. */
+  /** Returns, for each endpoint, those of these filters that are active and match it. Endpoints that match none are not in the map. */
   matchesOf(
     sql: Sql,
     query: { tenantId: string; endpointIds: string[]; filterIds: string[] },

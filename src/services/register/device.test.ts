@@ -23,7 +23,7 @@ before(async () => {
   assert.equal(answer.status, 204, answer.text)
 })
 
-/** Returns an endpoint with this metadata: a function that sends messages, and one that reads its metadata. */
+/** Creates an endpoint with this metadata. Returns a function that sends messages and one that reads its metadata. */
 async function aDevice(metadata: object = {}, { app, version } = open) {
   const endpointId = await anEndpoint(version, { metadata })
   const send = sendTo(epmx!, aDeviceEndpoint({ endpointId, applicationName: app, versionName: version }))
@@ -214,7 +214,7 @@ suite('a white list', () => {
     assert.deepEqual((await send('/get', { keys: ['city'] }))?.payload, { city: 'Kyiv' })
     const error = await rejectsWith(send('/get', { keys: ['city', 'secret'] }), 403)
     assert.match(error.message, /secret cannot be read/)
-    // The response is the same for a key that does not exist, so that it reveals nothing.
+    // The response is the same for a key that does not exist, so that it does not reveal which keys exist.
     await rejectsWith(send('/get', { keys: ['unheard_of'] }), 403)
     await rejectsWith(send('/get', { keys: ['toString'] }), 403)
   })

@@ -1,6 +1,6 @@
 /**
- * Implements the device extension epmx (10/EPMP). The application configuration `epmx` can contain a white list of keys,
- * `{"metadata-keys": {"<key>": {"write-enabled": true}}}`. Devices read these keys and write those with `write-enabled`.
+ * Implements the device extension epmx (10/EPMP). The application configuration `epmx` can contain an allow list of keys,
+ * `{"metadata-keys": {"<key>": {"write-enabled": true}}}`. Devices may read these keys, and write those with `write-enabled`.
  */
 import type { DeviceAnswer, DeviceEndpoint, DeviceMessage, Extension } from '../../kernel/device.ts'
 import { jsonPayload, resources } from '../../kernel/device-resources.ts'
@@ -37,7 +37,7 @@ type WhiteList = Record<string, { 'write-enabled': boolean }>
 /** Returns which keys this device may read and write. */
 function keyAccessOf(list: WhiteList | undefined, isReserved: IsReserved) {
   const readable = (key: string) => list === undefined || Object.hasOwn(list, key)
-  /** Undefined without a white list: the device may write all keys. */
+  /** Undefined if there is no allow list; the device may then write all keys. */
   const writable = list && Object.keys(list).filter((key) => list[key]?.['write-enabled'])
   const isWritable = (key: string) => !isReserved(key) && (writable?.includes(key) ?? true)
   const check = (keys: string[], allowed: (key: string) => boolean, use: string) => {
@@ -77,7 +77,7 @@ export function endpointMetadata(
     return {}
   }
 
-  /** Processes the messages of an endpoint in order. Reads wait too, so that a device sees its previous write. */
+  /** Processes the messages of an endpoint in order. Reads wait too, so that a device reads the result of its previous write. */
   const resource =
     <T>(
       read: (payload: Buffer) => T,
@@ -110,7 +110,7 @@ export function endpointMetadata(
         return { payload: pick(metadata, (key) => readable(key) && (requestedKeys?.has(key) ?? true)), always: true }
       }),
 
-      // Connectivity keys are ignored, so that a device can write back what it has read.
+      // Connectivity keys are ignored, so that a device can write back everything that it has read.
       '/update': resource(readUpdate, async ({ endpointId }, { writable, checkWrite, isReserved }, replace) => {
         checkWrite(Object.keys(replace).filter((key) => !isReserved(key)))
         return await change(endpointId, { replace, ...(writable && { only: writable }) })

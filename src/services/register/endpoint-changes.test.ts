@@ -1,4 +1,6 @@
-/** Tests what filters rely on: listeners get every change of an endpoint in its transaction, and lists use the filter index. */
+/**
+ * Tests the guarantees on which filters rely: listeners get every change of an endpoint in its transaction, and lists use the filter index.
+ */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { aCaller, aTenantAdmin } from '../../../test/harness/builders.ts'
@@ -26,7 +28,7 @@ changes.listen(async (_sql, published) => {
   if (published.some(({ after }) => after?.metadata.refused)) throw new Error('a listener failed')
 })
 
-/** A filter index with its members in a table of the test. */
+/** A filter index whose members are in a table of the test. */
 const known: FilterSummary[] = []
 const filters: FilterIndex = {
   find: async (_sql, _tenantId, filterIds) => known.filter(({ filterId }) => filterIds.includes(filterId)),

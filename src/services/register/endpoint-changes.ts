@@ -1,12 +1,12 @@
 /**
- * Reports every registration, change and deletion of an endpoint to listeners, within the transaction of the change. Data
- * that depends on an endpoint's version and metadata, such as the members of filters, is updated by a listener.
+ * Reports every registration, change and deletion of an endpoint to listeners, within the transaction of the change. A listener updates
+ * data that depends on the endpoint's version and metadata, such as the members of filters.
  */
 import type { Sql } from '../../kernel/db.ts'
 
 export interface EndpointState {
   versionName: string
-  /** The metadata that readers see, with the connectivity keys. */
+  /** The metadata that callers can read, including the connectivity keys. */
   metadata: Record<string, unknown>
 }
 
@@ -14,7 +14,7 @@ export interface EndpointChange {
   tenantId: string
   applicationName: string
   endpointId: string
-  /** The position in lists; it never changes while the endpoint exists. */
+  /** The endpoint's position in lists. It never changes while the endpoint exists. */
   seq: number
   /** Absent for a registration and for a deletion. */
   before?: EndpointState
@@ -29,7 +29,10 @@ export type PrepareChange = (sql: Sql, application: { tenantId: string; applicat
 
 export interface Changes {
   listen(listener: ChangeListener, prepare?: PrepareChange): void
-  /** Announces that `notify` follows in this transaction, so that the first statements of listeners share a round trip with the caller's. */
+  /**
+   * Announces that `notify` will be called in this transaction. The first statements of listeners then share a round trip with the caller's
+   * statement.
+   */
   prepare: PrepareChange
   /** Returns false if nothing listens, so that callers need not collect the states. */
   hasListeners(): boolean

@@ -11,7 +11,7 @@ export const EndpointIdTaken = defineError<{ endpointId: string }>(
   409,
   'Endpoint {endpointId} already exists; choose another id',
 )
-/** The text does not contain the token, because the token is a secret and the reasons of a batch are stored as they are. */
+/** The text does not contain the token, because the token is a secret and the reasons in a batch are stored unsealed. */
 export const EndpointTokenTaken = defineError<{ applicationName: string }>(
   'endpoint_token_taken',
   409,

@@ -9,7 +9,7 @@ interface OfEndpoint extends ApplicationKey {
   endpointId: string
 }
 
-// Batches are published for one application at a time; events of one endpoint are delivered in order.
+// A batch is published for one application at a time. Events of one endpoint are delivered in order.
 const byApplication = ({ applicationName }: ApplicationKey) => applicationName
 const byEndpoint = ({ endpointId }: OfEndpoint) => endpointId
 
@@ -45,7 +45,7 @@ export interface MetadataDifference {
 }
 
 export const MetadataUpdated = defineEvent<
-  /** `cause`: the run of a rule that made the change; absent for other changes. */
+  /** `cause` is the run of a rule that made the change. It is absent for other changes. */
   OfEndpoint & { versionName: string; cause?: string } & MetadataDifference
 >('register.endpoint.metadata-updated', {
   description: 'Metadata of an endpoint changed (15/EME); values are JSON texts',

@@ -1,6 +1,6 @@
 /**
- * Tests that no request takes a second connection while it holds one. With a single connection for transactions such a
- * request would never end; with a few connections, a few concurrent ones would block the whole node.
+ * Tests that no request takes a second connection while it holds one. With only one connection for transactions, such a request would never
+ * end. With a few connections, a few concurrent requests would block the whole node.
  */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'

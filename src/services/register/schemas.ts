@@ -12,7 +12,7 @@ export const Metadata = JsonObject({
 })
 export const none = { 204: Empty() }
 
-/** Fits into one segment of a URL. */
+/** An endpoint id fits into one segment of a URL. */
 export const EndpointId = () =>
   Name({
     pattern: '^[a-zA-Z0-9._~-]+$',
@@ -85,5 +85,5 @@ export const LinkOutcome = Type.Object(relations, {
   title: 'LinkOutcome',
   description: 'The result for each relation of a request.',
 })
-/** The cause of 404 where the path names an endpoint. */
+/** The cause of 404 for paths that name an endpoint. */
 export const noEndpoint = 'The endpoint does not exist, or the caller may not read it.'

@@ -16,10 +16,13 @@ export interface TenantDeletion {
 const DeleteTenant = defineJob<{ tenantId: string }>('register.forget-tenant', { timeoutSeconds: 3600 })
 const rowsPerTransaction = 5000
 
-/** Deletes a tenant's endpoints, one transaction for each part. It publishes no events for them, because all services handle `TenantDeleted`. */
+/**
+ * Deletes a tenant's endpoints, with one transaction for each part. It publishes no events for them, because all services handle
+ * `TenantDeleted`.
+ */
 export function createTenantDeletion({ db, jobs, bulk }: Kit): TenantDeletion {
   jobs.handle(DeleteTenant, async ({ tenantId }) => {
-    // Members are deleted twice: a concurrent change of an endpoint may have added some.
+    // Members are deleted twice, because a concurrent change of an endpoint may have added some.
     for (const deletePart of [
       deleteFiltersOfTenant,
       deleteEndpointsOfTenant,

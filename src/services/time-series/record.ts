@@ -1,9 +1,9 @@
 /**
- * The column `samples.record`: endpoint number, time and values of a sample, each as a number of eight bytes. It repeats two other
- * columns, so that a query reads nothing else: 0.35 µs of the database for each sample instead of 0.6.
+ * The column `samples.record` contains the endpoint number, time and values of a sample, each as a number of eight bytes. It repeats two
+ * other columns, so that a query reads only this column. That takes 0.35 µs of database time for each sample instead of 0.6.
  */
 
-/** Numbers before the values. */
+/** Number of entries before the values: the endpoint number and the time. */
 export const recordHead = 2
 export const numberBytes = 8
 export const recordHeadBytes = recordHead * numberBytes

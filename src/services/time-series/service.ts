@@ -1,4 +1,4 @@
-/** Puts the service together: writing, packing, reading, live streams and deletion over their own connections. See README.md. */
+/** Puts the service together: writing, packing, reading, live streams and deletion, each with its own connections. See README.md. */
 import type { Clock } from '../../kernel/clock.ts'
 import { createConcurrencyLimit } from '../../kernel/concurrency-limit.ts'
 import type { Db } from '../../kernel/db.ts'
@@ -41,7 +41,7 @@ import { createWriteOrder } from './write/write-order.ts'
 import { connectionsMax, createWriter } from './write/writer.ts'
 
 export interface TimeSeriesService {
-  /** The contract without those functions that need the device extension. */
+  /** The contract without the functions that need the device extension. */
   api: Omit<TimeSeries, 'receive' | 'samplesOf'>
   connectivity: ReturnType<typeof createConnectivitySeries>
   configured: ConfiguredSeries
@@ -69,7 +69,7 @@ interface Services {
   register: Register
 }
 
-/** Limits concurrent reads of parts from the database. */
+/** Limits how many parts are read from the database at the same time. */
 const readLimits = { perTenant: 2, total: 4, waitingPerTenant: Infinity, waitMs: Infinity }
 /** Limits concurrent responses of each kind. */
 const responseLimits = { perTenant: 32, perCaller: 24, waitingPerTenant: 1000, waitMs: 30_000 }

@@ -16,7 +16,7 @@ export function spanOf({ fromDate, toDate, includeTime }: Dates, now: Date): Spa
   const to = endOf(toDate, includeTime === 'to' || includeTime === 'both', now)
   if (from === undefined) throw invalidField('fromDate', expected)
   if (to === undefined) throw invalidField('toDate', expected)
-  // Two exclusive bounds of the same moment are two milliseconds apart.
+  // If both bounds are the same time and exclusive, `from` and `to` are two milliseconds apart.
   if (from > to + 2) throw invalidField('toDate', 'expected a time that is not before fromDate')
   return { from, to }
 }

@@ -1,7 +1,7 @@
 /** Time ranges of queries. */
 import { timeOf } from '../../kernel/times.ts'
 
-/** Matches fractions finer than a millisecond, which points do not have. */
+/** Matches fractions that are finer than a millisecond. Points have no such times. */
 const finer = /[.,]\d{3}\d*[1-9]/
 
 /** A time range; both times are included. */
@@ -10,13 +10,13 @@ export interface Span {
   to: number
 }
 
-/** Returns the first time of a range. `isInclusive` includes the given time itself. */
+/** Returns the first time of a range. With `isInclusive`, the range includes the given time itself. */
 export function startOf(given: string | number, isInclusive: boolean, now: Date): number | undefined {
   const time = timeOf(given, now)
   return time === undefined ? undefined : isInclusive && !finer.test(String(given)) ? time : time + 1
 }
 
-/** Returns the last time of a range. `isInclusive` includes the given time itself. */
+/** Returns the last time of a range. With `isInclusive`, the range includes the given time itself. */
 export function endOf(given: string | number, isInclusive: boolean, now: Date): number | undefined {
   const time = timeOf(given, now)
   return time === undefined ? undefined : isInclusive || finer.test(String(given)) ? time : time - 1

@@ -24,7 +24,7 @@ export interface PendingBatches {
   readonly count: number
   readonly bytes: number
   add(record: TrafficRecord, micros: number): void
-  /** Encodes the records at the first call. */
+  /** Returns the batches. The first call encodes the records. */
   finish(): Batch[]
   /** The events of records that live streams want. */
   readonly watched: LiveEvent[]
@@ -33,7 +33,10 @@ export interface PendingBatches {
 export interface PendingOptions {
   batchId: string
   payloadBytesMax: number
-  /** Returns the event of a record if a live stream wants it. It is made at once, because callers reuse the buffer of the payload. */
+  /**
+   * Returns the event of a record if a live stream wants it. The event is built immediately, because callers reuse the buffer of the
+   * payload.
+   */
   eventOf?(record: TrafficRecord, stored: StoredRecord): LiveEvent | undefined
 }
 
@@ -117,19 +120,19 @@ function batchOf(tenantId: string, batchId: string, columns: ColumnsBuilder): Ba
   return batch
 }
 
-/** Returns whether the payload is shown as text: UTF-8 without NUL. */
+/** Returns whether the payload is shown as text. It must be UTF-8 without NUL. */
 const isReadable = (payload: Buffer) => isUtf8(payload) && !payload.includes(0)
 
 const withoutNul = (text: string) => (text.includes('\0') ? text.replaceAll('\0', '\ufffd') : text)
 
-/** Returns the length after truncation; a text is not cut within a character. */
+/** Returns the length after truncation. A text is not cut within a character. */
 function truncatedLength(payload: Buffer, lengthMax: number, readable: boolean): number {
   let length = lengthMax
   if (readable) while (length > 0 && (payload[length]! & 0xc0) === 0x80) length--
   return length
 }
 
-/** JSON by metadata object, because thousands of records share the same object. */
+/** Caches the JSON of each metadata object, because thousands of records share the same object. */
 const jsonCache = new WeakMap<object, string>()
 
 function cachedJson(value: Record<string, unknown>): string {

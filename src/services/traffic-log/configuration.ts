@@ -1,7 +1,7 @@
 import { defineInstance, forApplicationAndVersion } from '../../kernel/configuration.ts'
 import { defaulted, Type } from '../../kernel/schema.ts'
 
-/** Request status (document 3, 2.C). */
+/** The instance for the status of requests (document 3, 2.C). */
 export const requestStatusInstance = defineInstance({
   name: 'rsx',
   group: 'Communication',

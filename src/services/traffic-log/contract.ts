@@ -12,18 +12,18 @@ export interface TrafficRecord {
   /** The part of the topic after the token, without the request id. */
   resourcePath: string
   requestId?: number
-  /** Copied before `record` returns. */
+  /** The payload. It is copied before `record` returns. */
   payload: Buffer
   /** Size of the payload as it was sent, if `payload` is shorter. */
   payloadBytes?: number
-  /** For example the transport, and the `statusCode` of a response. */
+  /** Further data, for example the transport, or the `statusCode` of a response. */
   additionalMetadata?: Record<string, unknown>
   createdAt: Date
 }
 
-/** A refused connection or rejected message. Administrators of the tenant can read it; the peer never gets the reason. */
+/** A refused connection or rejected message. Administrators of the tenant can read it. The device never gets the reason. */
 export interface Refusal {
-  /** Absent if the tenant is unknown; then administrators of the platform can read it. */
+  /** Absent if the tenant is unknown. Then administrators of the platform can read the refusal. */
   tenantId?: string
   transport: string
   address: string
@@ -41,7 +41,7 @@ export interface InboundQuery {
   tenantId: string
   extension: string
   endpointIds?: string[] | undefined
-  /** Only messages after this time, in microseconds since 1970. */
+  /** Returns only messages after this time, in microseconds since 1970. */
   afterMicros: number
   to: Date
   limit: number
@@ -62,7 +62,7 @@ export interface InboundMessage {
   isTruncated: boolean
 }
 
-/** Conditions of exported records; all must hold. */
+/** Conditions of exported records. All of them must be met. */
 export interface TrafficExport {
   endpointIds?: string[]
   appVersionName?: string
@@ -83,15 +83,15 @@ export interface ExportedRecord {
   extension: string
   resourcePath: string
   requestId?: number
-  /** Text, or base64 if `additionalMetadata.encoding` says so. */
+  /** The payload as text, or as base64 if `additionalMetadata.encoding` says so. */
   payload: string
   additionalMetadata?: Record<string, unknown>
 }
 
 export interface TrafficLog {
   /**
-   * Returns the next records that the caller may read, oldest first. Positions are microseconds since 1970; `next` is undefined if
-   * there are no others.
+   * Returns the next records that the caller may read, oldest first. Positions are microseconds since 1970. `next` is undefined if there
+   * are no further records.
    */
   exportPage(
     ctx: Ctx,
@@ -105,8 +105,8 @@ export interface TrafficLog {
   /** Enqueues a refusal and returns immediately. Refusals of the same kind within a second become one row with a count. */
   recordRefusal(refusal: Refusal): void
   /**
-   * Returns the numbers of messages and bytes for each hour, application version and direction, as SQL for a statement in another
-   * service: `from (${…}) as t`. Columns: since, application_name, version_name, outbound, messages, bytes.
+   * Returns SQL for a statement in another service: `from (${…}) as t`. It selects the numbers of messages and bytes for each hour,
+   * application version and direction. Columns: since, application_name, version_name, outbound, messages, bytes.
    */
   statistics(sql: Sql, tenantId: string): Fragment
 }

@@ -45,9 +45,9 @@ suite('pages and totals', () => {
       }))
     await record(some(4000, 21_000_000))
     await pack()
-    await record(some(500, 20_400_000)) // late, so their blocks overlap others
+    await record(some(500, 20_400_000)) // These records are late, so their blocks overlap others.
     await pack()
-    await record(some(500, 20_800_000)) // not packed
+    await record(some(500, 20_800_000)) // These records are not packed.
     const all = (await stored('default'))
       .map((one) => ({
         id: one.correlationId,

@@ -1,4 +1,4 @@
-/** Deletes the records of a tenant up to a time. Records of a new tenant with the same name stay. */
+/** Deletes the records of a tenant up to a time. Records of a new tenant with the same id stay. */
 import type { Db, Sql } from '../../kernel/db.ts'
 import { countRecords, packRecords, recordsAfter } from './pack/pack-records.ts'
 import { type Packer, sourcesOf, storedOf, writeBlocks } from './pack/packer.ts'
@@ -19,7 +19,7 @@ export async function deleteTenantRecords({ db, packer }: { db: Db; packer: Pack
   })
 }
 
-/** Deletes some blocks; one that reaches beyond the time is replaced. Returns false if there is no more. */
+/** Deletes some blocks. A block that contains later records is replaced. Returns false if there are no more blocks. */
 async function deletePart(sql: Sql, tenantId: string, until: number): Promise<boolean> {
   await blocks.lockPacking(sql)
   const found = await blocks.findBlocksUntil(sql, tenantId, until, blocksPerTransaction)
@@ -35,7 +35,7 @@ async function deletePart(sql: Sql, tenantId: string, until: number): Promise<bo
   return true
 }
 
-/** Counts the records that remain in the hour of the time `until`. */
+/** Counts the remaining records in the hour that contains `until`. */
 async function countAgain(sql: Sql, tenantId: string, until: Date) {
   const hour = Math.floor(until.getTime() / hourMs)
   const end = new Date((hour + 1) * hourMs)

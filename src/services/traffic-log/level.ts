@@ -1,4 +1,4 @@
-/** Applies the level of an application: which records are kept, and how much of them. */
+/** Applies the log level of an application, which decides which records are kept and which parts of them. */
 import type { TrafficLevel } from './configuration.ts'
 import type { TrafficRecord } from './contract.ts'
 
@@ -6,11 +6,11 @@ export type Record = (record: TrafficRecord) => Promise<void>
 
 const done = Promise.resolve()
 const emptyPayload = Buffer.alloc(0)
-/** Maximum number of messages at level `errors` that wait for their response; beyond it, the oldest are dropped. */
+/** Maximum number of messages at level `errors` that wait for their response. If there are more, the oldest are dropped. */
 const waitingMax = 2000
 const waitingBytesMax = 4 * 1024 * 1024
 
-/** Returns a function that records what the level of the record's version keeps. */
+/** Returns a function that records what the level of the record's version requires. */
 export function createLevelFilter(
   levelOf: (record: TrafficRecord) => TrafficLevel | Promise<TrafficLevel>,
   add: Record,
@@ -29,7 +29,7 @@ export function createLevelFilter(
     // The caller may reuse its buffer as soon as this returns.
     const copy = { ...record, payload: Buffer.from(record.payload) }
     const recorded = level.then((known) => recordAt(known, copy))
-    recorded.catch(() => {}) // callers may ignore the promise
+    recorded.catch(() => {}) // Callers may ignore the promise, so its rejection must be handled here.
     return recorded
   }
 }
@@ -45,7 +45,7 @@ function withoutPayload(record: TrafficRecord): TrafficRecord {
   }
 }
 
-/** Keeps messages in memory until their response says whether they were rejected. */
+/** Keeps messages in memory until their response shows whether they were rejected. */
 function createErrorsOnly(add: Record): Record {
   const waiting = new Map<string, TrafficRecord>()
   let bytes = 0

@@ -9,7 +9,7 @@ const url = `GET ${root}/endpoint-traffic`
 const ids = (answer: { body: { content: { correlationId: string }[] } }) =>
   answer.body.content.map(({ correlationId }) => correlationId)
 
-/** Time that is old enough for its records to be packed. */
+/** A time that is so long ago that its records are packed. */
 const base = Date.now() - 3_600_000
 const at = (seconds: number) => new Date(base + seconds * 1000)
 

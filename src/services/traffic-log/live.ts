@@ -15,7 +15,10 @@ export interface TrafficTopics {
   publishRefusals(rows: RefusalRow[]): void
 }
 
-/** A resumed stream gets records from this long before its position: they are stored up to 30 s after their time, and clocks of nodes differ. */
+/**
+ * A stream that resumes gets records from this long before its position, because records are stored up to 30 s after their time and clocks
+ * of nodes differ.
+ */
 const slackSeconds = 35
 
 export function defineTopics({ db, live, now }: Pick<Kit, 'db' | 'live' | 'now'>): TrafficTopics {
@@ -85,7 +88,7 @@ function trafficEvent(tenantId: string, record: StoredRecord): LiveEvent {
 const facets = new Map<string, Readonly<Record<string, string>>>()
 const facetsMax = 1000
 
-/** Events with the same facets share one object. */
+/** Returns the facets of an event. Events with the same facets share one object. */
 function facetsOf(versionNames: string, directions: string, extensions: string): Readonly<Record<string, string>> {
   const key = `${directions} ${extensions} ${versionNames}`
   const known = facets.get(key)

@@ -1,15 +1,15 @@
-/** Creates the partitions of the coming days and drops those that are older than the retention. */
+/** Creates the partitions of the coming days, and drops partitions that are older than the retention. */
 import type { Clock } from '../../kernel/clock.ts'
 import type { Db, Sql, TransactionSql } from '../../kernel/db.ts'
 import * as store from './store/partitions.ts'
 import { dayMs } from './store/partitions.ts'
 
 export interface Partitions {
-  /** Returns the first day, since 1970, whose records are kept. */
+  /** Returns the first day whose records are kept, as days since 1970. */
   oldestDay(): number
   /** Creates the partitions for today and the coming days. */
   prepare(): Promise<void>
-  /** Ensures that every day between two times has a partition. Returns undefined if all are known to exist. */
+  /** Ensures that every day between two times has a partition. Returns undefined if all partitions are known to exist. */
   ensure(from: number, to: number): Promise<void> | undefined
   /** Drops the cache of existing partitions. */
   invalidate(): void

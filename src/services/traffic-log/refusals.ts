@@ -1,6 +1,6 @@
 /**
- * Buffers refusals for at most a second and combines those of the same kind into one row with a count. The number of rows per second
- * is bounded; further refusals are counted by tenant and reason only.
+ * Buffers refusals for at most a second, and combines refusals of the same kind into one row with a count. The number of rows per second is
+ * limited. Further refusals are only counted by tenant and reason.
  */
 import type { Clock } from '../../kernel/clock.ts'
 import type { Log } from '../../kernel/log.ts'
@@ -11,15 +11,15 @@ export type CountedRefusal = Refusal & { createdAt: Date; count: number }
 
 export interface Refusals {
   add(refusal: Refusal): void
-  /** Writes all pending refusals now. */
+  /** Writes all pending refusals immediately. */
   flush(): Promise<void>
-  /** Writes all pending refusals once more. Later refusals, and those whose write fails now, are lost. */
+  /** Writes all pending refusals. If this write fails, they are lost, and so are later refusals. */
   stop(): Promise<void>
 }
 
 const rowsPerTenantMax = 50
 const rowsMax = 200
-/** Maximum number of rows by tenant and reason; further refusals go into one common row. */
+/** Maximum number of rows by tenant and reason. Further refusals are counted in one common row. */
 const summariesMax = 200
 const everyMs = 1000
 
@@ -89,7 +89,7 @@ const summaryDetail = 'Many more of the same kind in this second, from several a
 
 const truncate = (text: string, lengthMax: number) => text.replaceAll('\0', '\ufffd').slice(0, lengthMax).toWellFormed()
 
-/** Truncates all texts, because unauthenticated clients choose their length. */
+/** Truncates all texts, because unauthenticated clients can choose their length. */
 function withBoundedTexts(refusal: Refusal): Refusal {
   const { tenantId, clientId, username, versionName, endpointId, detail } = refusal
   return {

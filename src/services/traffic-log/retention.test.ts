@@ -46,12 +46,12 @@ suite('retention', () => {
       time += dayMs
     }
     time -= dayMs
-    // A partition that is being read, as by autovacuum, is dropped at the next run.
+    // A partition that is being read, for example by autovacuum, is dropped in the next run.
     await eventually(async () => {
       await run('partitions')
       assert.deepEqual(await days(), [12, 13, 14, 15, 16, 17])
     })
-    // Ten seconds later the next day begins, before the task has run.
+    // The next day begins ten seconds later, before the task has run.
     time += 6 * dayMs
     await record([{ correlationId: 'late', createdAt: new Date(time) }])
     assert.equal((await admin(`${url}?requestId=42&size=1`)).body.content[0].correlationId, 'late')
@@ -75,7 +75,7 @@ suite('retention', () => {
   })
 })
 
-/** Traffic log for tests with tenants of their own. */
+/** Opens a traffic log for tests. Each test uses its own tenants. */
 const { waypost, record, log, pack, stored } = await openTrafficLog()
 const { db, now } = waypost.kit
 const { sql } = db

@@ -9,7 +9,7 @@ import { allTime, type Span } from './traffic-query.ts'
 
 const endpointsMax = 1000
 
-/** Converts inclusive bounds to a span. The last millisecond is included whole, because responses show no microseconds. */
+/** Converts inclusive bounds to a span. The whole last millisecond is included, because responses do not show microseconds. */
 function spanOf({ fromCreatedAt, toCreatedAt }: { fromCreatedAt?: string; toCreatedAt?: string }, now: Date): Span {
   if (fromCreatedAt === undefined && toCreatedAt === undefined) return allTime
   const from =
@@ -69,7 +69,7 @@ export function routes(http: Http, log: TrafficLogService) {
   )
 }
 
-/** Returns undefined for all endpoints. */
+/** Parses endpoint ids. Returns undefined if all endpoints are selected. */
 function endpointsOf(text: string | string[] | undefined): string[] | undefined {
   const endpointIds = listOf(text)
   if (endpointIds && endpointIds.length > endpointsMax)

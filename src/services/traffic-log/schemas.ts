@@ -3,7 +3,7 @@ import { DateTime, JsonObject, Name, RequestTime, Text, TextList, Type } from '.
 
 export const extensions = ['dcx', 'cmx', 'cmx_ota', 'cex', 'epmx', 'rsx', 'bcx', 'adx'] as const
 
-/** Limits a page: payloads are long. */
+/** Maximum number of records on a page. It is limited, because payloads are long. */
 const sizeMax = 1000
 
 const page = pageQuery(100, sizeMax)

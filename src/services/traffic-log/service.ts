@@ -54,7 +54,7 @@ export interface Outcome {
 export interface TrafficLogService {
   list(ctx: Ctx, request: TrafficListRequest): Promise<{ totalElements: number; content: RecordView[] }>
   listRefusals(ctx: Ctx, request: RefusalListRequest): Promise<{ totalElements: number; content: object[] }>
-  /** Returns the outcome of an endpoint's request, if it is among the latest in the extension. */
+  /** Returns the outcome of an endpoint's request, if it is among the latest requests of the extension. */
   outcome(endpoint: DeviceEndpoint, extension: string, requestId: number): Promise<Outcome>
   /** Enqueues a job in this transaction that deletes all records of the tenant. */
   enqueueTenantDeletion(sql: Sql, tenantId: string): Promise<void>
@@ -82,7 +82,7 @@ const DeleteTenantRecords = defineJob<{ tenantId: string; until: string }>('traf
   timeoutSeconds: 3600,
 })
 const dayMs = 86_400_000
-/** Packing runs often, so that searches find few records that are not packed, and less often while there is little to pack. */
+/** Packing runs often, so that searches find few records that are not packed. It runs less often while there is little to pack. */
 export const packSeconds = 1
 const idlePackSeconds = 5
 
@@ -205,7 +205,7 @@ async function list({ db, searches }: SearchDeps, ctx: Ctx, { tenantId: requeste
   return { totalElements: total, content: records.map((record) => viewOf(tenantId, record)) }
 }
 
-/** Returns whether no record has to be decoded for the total. */
+/** Returns whether the total is known from counts, so that no record must be decoded. */
 const isCountedAhead = ({ endpointIds, payload, resourcePath, requestId, visibility }: TrafficQuery) =>
   !endpointIds &&
   !payload &&
@@ -241,7 +241,7 @@ async function listRefusals(
   { tenantId: requested, ...request }: RefusalListRequest,
 ) {
   const tenantId = requireTenantAccess(ctx, requested, readRefusals)
-  // Administrators of the platform also see refusals without a known tenant.
+  // Administrators of the platform also get refusals without a known tenant.
   const withoutTenant = requested === undefined && holds(ctx.caller, readRefusals, onPlatform)
   const tenantIds = withoutTenant ? [tenantId, ''] : [tenantId]
   const find = () => inSnapshot(db, (sql) => findRefusals(sql, { ...request, tenantIds }))
@@ -315,12 +315,12 @@ function statusOf(metadata: string | undefined): number | undefined {
   return Number.isInteger(statusCode) ? statusCode : undefined
 }
 
-/** Returns the reason phrase of a response; for an error it is in the payload. */
+/** Returns the reason phrase of a response. For an error, the payload contains it. */
 function reasonOf(statusCode: number, payload: string): string {
   if (statusCode >= 200 && statusCode < 300) return 'Ok'
   try {
     const { reasonPhrase } = JSON.parse(payload)
     if (typeof reasonPhrase === 'string') return reasonPhrase
-  } catch {} // truncated, or not JSON
+  } catch {} // The payload is truncated or not JSON.
   return STATUS_CODES[statusCode] ?? 'Unknown'
 }

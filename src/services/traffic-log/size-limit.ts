@@ -1,4 +1,4 @@
-/** Keeps the packed records below a size: the oldest hour is deleted first. */
+/** Keeps the size of the packed records below a limit. The oldest hour is deleted first. */
 import type { Db } from '../../kernel/db.ts'
 import type { Log } from '../../kernel/log.ts'
 import type { Metrics } from '../../kernel/metrics.ts'
@@ -22,7 +22,7 @@ export function createSizeLimit(
     'Number of traffic records that were deleted because of WAYPOST_TRAFFIC_LOG_BYTES.',
   )
 
-  /** Returns the deleted hour; undefined if the size is within the limit. */
+  /** Deletes the oldest hour and returns it. Returns undefined if the size is within the limit. */
   async function deleteOne() {
     return await db.tx(async (sql) => {
       await lockPacking(sql)

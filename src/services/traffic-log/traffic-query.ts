@@ -24,5 +24,5 @@ export interface TrafficQuery {
   limit: number
 }
 
-/** Span that contains every record. */
+/** A span that contains every record. */
 export const allTime: Span = { from: 0, to: Date.UTC(9999, 11, 31) }

@@ -1,4 +1,4 @@
-/** Records and refusals as the API shows them. */
+/** Converts records and refusals to the form that the API returns. */
 import type { StoredRecord } from './codec/columns.ts'
 import type { RefusalRow } from './store/refusals.ts'
 
@@ -33,7 +33,7 @@ export function viewOf(tenantId: string, record: StoredRecord): RecordView {
 }
 
 /**
- * Returns a record as the JSON text of its view. Live streams need one for each message of a watched endpoint; `JSON.stringify` of the view
+ * Returns a record as the JSON text of its view. Live streams need it for each message of a watched endpoint. `JSON.stringify` of the view
  * takes twice the time, because it copies the record and parses its metadata.
  */
 export function textOf(tenantId: string, record: StoredRecord): string {

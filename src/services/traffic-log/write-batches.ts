@@ -1,4 +1,4 @@
-/** Writes batches exactly once, whatever the outcome of an earlier attempt was. */
+/** Writes batches exactly once, whatever the outcome of earlier attempts. */
 import { monotonicMs } from '../../kernel/clock.ts'
 import type { Db, Sql } from '../../kernel/db.ts'
 import type { Batch } from './batch.ts'
@@ -9,11 +9,11 @@ import { searchSeconds } from './search/stream.ts'
 import { insertBatches, insertMissingBatches } from './store/batches.ts'
 import { preventPacking } from './store/blocks.ts'
 
-/** Writes all batches or none; they are durable when it returns. */
+/** Writes all batches or none. They are durable when the promise resolves. */
 export const writeBatches = (db: Db, batches: Batch[], isRetry: boolean) =>
   isRetry ? insertUnlessWritten(db, batches) : insertBatches(db, batches)
 
-/** Writes batches after an attempt with an unknown outcome. They may be written, and even packed. */
+/** Writes batches after an attempt with an unknown outcome. The batches may already be written and even packed. */
 async function insertUnlessWritten(db: Db, batches: Batch[]) {
   await db.tx(async (sql) => {
     await preventPacking(sql)

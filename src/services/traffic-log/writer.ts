@@ -1,4 +1,4 @@
-/** Writes many records in one commit, with the group commit of the kernel; this module adds their order and encoding. */
+/** Writes many records in one commit. It uses the group commit of the kernel, and adds the order and encoding of records. */
 
 import type { Clock } from '../../kernel/clock.ts'
 import { createGroupCommit, type Group } from '../../kernel/group-commit.ts'
@@ -17,16 +17,16 @@ export interface Writer {
 }
 
 export interface WriterOptions {
-  /** Writes all batches or none. `isRetry`: an earlier attempt may have been committed. */
+  /** Writes all batches or none. If `isRetry` is true, an earlier attempt may have been committed. */
   write(batches: PendingBatches, isRetry: boolean): Promise<void>
   /** Returns whether a retry can succeed. */
   isTemporary(error: unknown): boolean
-  /** A text that no other process has. */
+  /** A text that identifies this process uniquely. */
   writerId: string
   payloadBytesMax: number
-  /** Returns the event of a record if a live stream wants it. It is called for every record. */
+  /** Returns the event of a record if a live stream wants it. Called for every record. */
   eventOf?: PendingOptions['eventOf']
-  /** Called with the wanted events once their records are committed. */
+  /** Called with the wanted events when their records are committed. */
   stored?(events: LiveEvent[]): void
   now: Clock
   log: Log
@@ -49,7 +49,10 @@ export function createWriter(options: WriterOptions): Writer {
   let [lastMs, microsInMs] = [0, 0]
   let commits = 0
 
-  /** Returns increasing microseconds within a millisecond. Replaces times more than a day off, since they have no partition. */
+  /**
+   * Returns microseconds that increase within a millisecond. A time that is more than a day off is replaced by the current time, because it
+   * has no partition.
+   */
   function microsOf(createdAt: Date): number {
     const today = now().getTime()
     const createdMs = createdAt.getTime()
@@ -101,7 +104,7 @@ export function createWriter(options: WriterOptions): Writer {
         records = commit.current()
       } catch (error) {
         const rejection = Promise.reject(error)
-        rejection.catch(() => {}) // callers may ignore the promise
+        rejection.catch(() => {}) // Callers may ignore the promise, so its rejection must be handled here.
         return rejection
       }
       records.batches.add(record, microsOf(record.createdAt))

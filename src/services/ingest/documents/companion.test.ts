@@ -1,4 +1,4 @@
-/** Writes that are repeated or partly refused: every document is stored exactly once, and no sample is refused. */
+/** Tests writes that are repeated or partly rejected: every document is stored exactly once, and no sample is rejected. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openIngest } from '../../../../test/harness/ingest.ts'

@@ -19,7 +19,7 @@ import type { PipelineQueue } from './pipeline-queue.ts'
 import type { DocumentRow } from './rows.ts'
 import { exactSamples, withError, writeDocument } from './sample-document.ts'
 
-/** The template of an application, as far as its documents need it. */
+/** The part of an application's template that is needed to store its documents. */
 interface Collecting {
   indexNo: number
   pipelineId: string | undefined
@@ -28,7 +28,7 @@ interface Collecting {
 
 interface Cached {
   tenantId: string
-  /** Absent: the application has no template, and its samples are not documents. */
+  /** Absent if the application has no template. Its samples then do not become documents. */
   collecting?: Collecting
 }
 
@@ -128,9 +128,9 @@ export function createCompanion(deps: CompanionDeps): SampleCompanion {
   }
 }
 
-/** Returns a function that records fields which documents did not have before. */
+/** Returns a function that records new fields of documents. */
 function createFieldRecorder(kit: CompanionDeps['kit']) {
-  /** Fields whose insert failed; they are inserted with the next ones of their index. */
+  /** Fields whose insert failed. They are inserted together with the next new fields of their index. */
   const unrecorded = new Map<number, Field[]>()
 
   return async ({ tenantId, applicationName }: DeviceEndpoint, indexNo: number, fields: Field[]) => {
@@ -149,7 +149,7 @@ function createFieldRecorder(kit: CompanionDeps['kit']) {
 /** Returns a function that stores documents in the transaction of their samples. */
 function createStore(deps: CompanionDeps): SampleCompanion['store'] {
   const { kit, partitions } = deps
-  /** Groups with a document that PostgreSQL did not accept: their documents are written one by one. */
+  /** Groups that contain a document that PostgreSQL rejected. Their documents are written one by one. */
   const rejectedGroups = new WeakSet<CompanionRows>()
 
   async function write(sql: Sql, all: DocumentRow[], isRepeated: boolean, isOneByOne: boolean) {

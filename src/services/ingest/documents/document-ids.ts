@@ -1,4 +1,7 @@
-/** Ids of documents: time, a counter and a random number of the process. Ids grow with time, so new rows are added at the end of the index. */
+/**
+ * Ids of documents. An id consists of the time, a counter and a random number of the process. Ids grow with time, so that new rows are
+ * added at the end of the index.
+ */
 import type { NewId } from '../../../kernel/ids.ts'
 
 /** Returns an id as 32 hexadecimal digits. */
@@ -15,6 +18,6 @@ export function createDocumentIds(newId: NewId): NewDocumentId {
   }
 }
 
-/** Returns an id in the form of PostgreSQL's uuid, which searches show as `_id`. */
+/** Returns an id in the form of PostgreSQL's uuid. Searches return it as `_id`. */
 export const idText = (hex: string) =>
   `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`

@@ -1,10 +1,10 @@
-/** Detects fields that documents of an index did not have before. */
+/** Detects fields that earlier documents of an index did not have. */
 import { parseDate } from '../query/dates.ts'
 
 export type FieldType = 'boolean' | 'long' | 'double' | 'date' | 'text'
 
 export interface Field {
-  /** Keys, joined by dots. */
+  /** The keys of the path, joined by dots. */
   path: string
   type: FieldType
   /** True if the value is in a list, or below one. */
@@ -13,21 +13,21 @@ export interface Field {
 
 interface Node {
   children: Map<string, Node>
-  /** A bit for each type, and for each type in a list. */
+  /** One bit for each type, and one for each type in a list. */
   seen: number
 }
 
 export interface KnownFields {
   /** Returns the fields of a document that were not seen before. */
   newFields(document: unknown): Field[]
-  /** Records fields that others have seen. */
+  /** Records fields that other nodes have seen. */
   add(fields: Field[]): void
 }
 
 export const fieldsMax = 1000
 const pathLengthMax = 512
 const depthMax = 20
-/** Maximum number of keys of all known fields, including the objects that contain them. */
+/** Maximum number of keys of all known fields. Objects that contain fields count too. */
 const nodesMax = 10_000
 
 const bits: Record<FieldType, number> = { boolean: 1, long: 2, double: 4, date: 8, text: 16 }
@@ -53,14 +53,16 @@ function typeOf(value: unknown): FieldType | undefined {
   }
 }
 
-/** Returns whether the value is a boxed number: scripts box numbers of types that a JavaScript number cannot show. */
+/** Returns whether the value is a boxed number. Scripts box numbers whose type a JavaScript number cannot represent. */
 const isBox = (value: unknown): value is { box: string } =>
   typeof value === 'object' &&
   value !== null &&
   typeof (value as { box?: unknown }).box === 'string' &&
   'value' in value
 
-/** With `isOfScript`, documents are in the form of scripts: maps instead of objects, and boxed numbers. */
+/**
+ * Creates the known fields of an index. With `isOfScript`, documents have the form of scripts: maps instead of objects, and boxed numbers.
+ */
 export function createKnownFields({ isOfScript = false } = {}): KnownFields {
   const root = newNode()
   let [count, nodes] = [0, 0]

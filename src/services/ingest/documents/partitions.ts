@@ -11,15 +11,18 @@ export interface Partitions {
   ensure(sql: Sql, rows: readonly { arrivedAt: number }[]): Promise<void>
   invalidate(): void
   /**
-   * Creates the partitions of the coming days, drops partitions whose documents are all too old, and deletes old
-   * documents of other partitions by index.
+   * Creates the partitions of the coming days. Drops partitions whose documents are all too old, and deletes old documents from other
+   * partitions, index by index.
    */
   renew(sql: TransactionSql): Promise<void>
 }
 
 const ahead = 3
 
-/** `deleteBefore` schedules the deletion of an index's documents before a date. They are deleted later, in parts. */
+/**
+ * Creates the partition manager. `deleteBefore` schedules the deletion of an index's documents before a date; they are deleted later, in
+ * parts.
+ */
 export function createPartitions(
   { db, now }: { db: Db; now: Clock },
   defaultDays: number,
@@ -50,7 +53,7 @@ export function createPartitions(
       }
       await deleteUnregisteredBefore(sql, new Date((today() - longest) * dayMs))
     }
-    // Whole days are deleted, as for indices without a retention of their own.
+    // Whole days are deleted, as for indices without their own retention.
     for (const { indexNo, retentionDays: days } of retentions)
       if (days > 0 && days < longest) await deleteBefore(sql, indexNo, new Date((today() - days) * dayMs))
   }
@@ -67,7 +70,7 @@ export function createPartitions(
       const missing = [...days].filter((day) => !cached.has(day))
       if (missing.length === 0) return
       await make(sql, missing)
-      // Other transactions see the partitions after the commit; until then `ensure` creates them again.
+      // Other transactions see the partitions only after the commit. Until then, `ensure` creates them again.
       db.afterCommit(sql, () => {
         for (const day of missing) cached.add(day)
       })

@@ -1,6 +1,6 @@
 /**
- * Runs the pipelines of applications over documents. The documents of an application run in batches, one after the other, so that they
- * keep their order and a slow pipeline delays its own application only.
+ * Runs the pipelines of applications on documents. The documents of an application run in batches, one after the other. They therefore keep
+ * their order, and a slow pipeline delays only its own application.
  */
 import { monotonicMs } from '../../../kernel/clock.ts'
 import type { PipelineSets } from '../service/pipeline-sets.ts'
@@ -15,7 +15,7 @@ interface PipelineTarget {
 }
 
 export interface PipelineQueue {
-  /** Returns an outcome for each document. Never throws: a document that could not be processed has an error. */
+  /** Returns an outcome for each document. Never throws: the outcome of a document that could not be processed is an error. */
   run(target: PipelineTarget, documents: string[]): Promise<DocumentOutcome[]>
 }
 
@@ -35,7 +35,7 @@ interface ApplicationQueue {
 
 const documentsPerBatch = 500
 const bytesPerBatch = 1024 * 1024
-/** Maximum size of an application's queue, and maximum wait. Beyond these limits a document is stored unprocessed. */
+/** Maximum size of an application's queue, and maximum wait. A document that exceeds these limits is stored unprocessed. */
 const queueBytesMax = 16 * 1024 * 1024
 const waitMs = 5000
 
@@ -62,7 +62,7 @@ export function createPipelineQueue({ pool, sets }: { pool: PipelinePool; sets: 
     queues.delete(applicationName)
   }
 
-  /** Takes entries of the same pipeline from the queue. Entries that waited too long get their outcome at once. */
+  /** Takes entries of the same pipeline from the queue. Entries that waited too long get their outcome immediately. */
   function nextBatch(queue: ApplicationQueue): Entry[] {
     const entries: Entry[] = []
     let [count, bytes] = [0, 0]

@@ -1,10 +1,10 @@
-/** Documents in the binary format of COPY. */
+/** Encodes documents in the binary format of COPY. */
 export interface DocumentRow {
   /** 32 hexadecimal digits. */
   id: string
   /** Milliseconds since 1970. */
   arrivedAt: number
-  /** `@timestamp` of the document; null if it has none. */
+  /** The field `@timestamp` of the document; null if it has none. */
   ts: number | null
   indexNo: number
   endpointId: string

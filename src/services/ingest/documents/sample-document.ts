@@ -1,10 +1,10 @@
-/** The JSON text of a document: a sample and where it came from (document 3, 1.20). */
+/** Builds the JSON text of a document: a sample with its origin (document 3, 1.20). */
 import type { DeviceMessage } from '../../../kernel/device.ts'
 import { mayHoldLongIntegers, parseExact, stringifyExact } from '../exact-json.ts'
 
 /**
- * Returns the samples with exact 64-bit integers; time series get them rounded to doubles. Enriched samples keep the metadata that was added to
- * them.
+ * Returns the samples with exact 64-bit integers; in time series they are rounded to doubles. Enriched samples keep the metadata that was
+ * added to them.
  */
 export function exactSamples({ payload }: DeviceMessage, samples: unknown[]): unknown[] {
   if (payload.length < longIntegerLength) return samples
@@ -23,7 +23,7 @@ export function exactSamples({ payload }: DeviceMessage, samples: unknown[]): un
 
 const longIntegerLength = 16
 
-/** Returns undefined for a text that is not JSON, such as a message in the plain format. */
+/** Parses JSON. Returns undefined for a text that is not JSON, such as a message in the plain format. */
 function parsedOrUndefined(text: string): unknown {
   try {
     return parseExact(text)
@@ -35,7 +35,7 @@ function parsedOrUndefined(text: string): unknown {
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** `isExact` means that the sample may hold BigInts, whose JSON takes longer to write. */
+/** Writes a document. `isExact` means that the sample may contain BigInts, whose JSON takes longer to write. */
 export function writeDocument({ endpoint, receivedAt }: DeviceMessage, sample: unknown, isExact: boolean): string {
   const { tenantId, applicationName, versionName, endpointId } = endpoint
   const envelope = JSON.stringify({

@@ -1,4 +1,4 @@
-/** Requests to the search engine of the operator. Its address is a setting, so it may be a private one. */
+/** Sends requests to the operator's search engine. Its address is a setting and may be private. */
 
 export interface EngineAnswer {
   status: number
@@ -6,12 +6,12 @@ export interface EngineAnswer {
 }
 
 export interface Engine {
-  /** Throws if the search engine does not answer in time. `body` is JSON text, or lines of it. */
+  /** Sends a request. Throws if the search engine does not answer in time. `body` is JSON text, or lines of JSON texts. */
   request(method: string, path: string, body: string, signal?: AbortSignal): Promise<EngineAnswer>
 }
 
 const timeoutMs = 30_000
-/** Maximum size of an answer; one with 10,000 documents fits. */
+/** Maximum size of an answer. It is enough for 10,000 documents. */
 const answerBytesMax = 64 * 1024 * 1024
 
 export function createEngine(url: string): Engine {
@@ -49,7 +49,7 @@ async function readText(response: Response): Promise<string> {
   return Buffer.concat(parts).toString('utf8')
 }
 
-/** Returns why a request failed, without the address, which may contain a password. */
+/** Returns the reason why a request failed. The text does not contain the address, which may contain a password. */
 export function failureOf(error: unknown): string {
   if (!(error instanceof Error)) return 'the request failed'
   if (error.name === 'TimeoutError') return `no answer within ${timeoutMs / 1000} s`
@@ -57,7 +57,7 @@ export function failureOf(error: unknown): string {
   return cause?.code ?? cause?.message ?? error.message
 }
 
-/** Returns the reason of an error answer. */
+/** Returns the reason in an error response. */
 export function reasonOf({ status, text }: EngineAnswer): string {
   try {
     const { error } = JSON.parse(text) as { error?: { reason?: string; root_cause?: { reason?: string }[] } | string }
@@ -65,7 +65,7 @@ export function reasonOf({ status, text }: EngineAnswer): string {
     const reason = error?.root_cause?.[0]?.reason ?? error?.reason
     if (reason !== undefined) return reason
   } catch {
-    // The answer of a proxy is not JSON.
+    // The response of a proxy is not JSON.
   }
   return `status ${status}`
 }

@@ -94,7 +94,7 @@ export const aggregationsOf = (aggregations: Aggregation[]): Dsl =>
     ]),
   )
 
-/** Returns the body of a search. Every hit must also pass the filter `permitted`. */
+/** Returns the body of a search. Every hit must also match the filter `permitted`. */
 export function bodyOf(request: SearchRequest, permitted: Dsl): Dsl {
   const { query, postFilter, from, size, sort, source, countMax, aggregations } = request
   const filter = typeof source === 'object' ? source : { includes: [], excludes: [] }

@@ -1,4 +1,4 @@
-/** Answers searches by the search engine, with a filter of the documents that the caller may read. */
+/** Answers searches with the search engine. A filter restricts them to the documents that the caller may read. */
 import type { Ctx } from '../../../kernel/contract.ts'
 import { InvalidRequest } from '../../../kernel/errors.ts'
 import { EngineUnavailable } from '../errors.ts'
@@ -18,7 +18,7 @@ export function createForward(engine: Engine, unregistered: Unregistered) {
       scope.partly.length > 0 ? await unregistered(scope.tenantId, scope.endpointIds) : new Map<string, Date>()
     const body = stringifyExact(bodyOf(request, permittedFilter(scope, removed)))
     const names = [...scope.indices.values()].map((name) => `${engineName(scope.tenantId, name)}-*`)
-    // Without an index there is nothing to ask for; an empty list would mean all indices.
+    // If there is no index, a name that does not exist is used, because an empty list would mean all indices.
     const path = encodeURIComponent(names.length === 0 ? `${engineName(scope.tenantId, '')}-none` : names.join())
     const parameters = `ignore_unavailable=true&allow_no_indices=true${request.totalAsNumber ? '&rest_total_hits_as_int=true' : ''}`
     let answer: EngineAnswer
@@ -36,7 +36,9 @@ export function createForward(engine: Engine, unregistered: Unregistered) {
 
 type Filter = Record<string, unknown>
 
-/** Index names in the search engine may overlap, so the platform's index numbers decide. */
+/**
+ * Returns the filter of permitted documents. It uses the platform's index numbers, because index names in the search engine may overlap.
+ */
 function permittedFilter({ whole, partly, endpointIds, dates }: Scope, removed: Map<string, Date>): Filter {
   const should: Filter[] = [{ terms: { [ownIndex]: whole } }]
   if (partly.length > 0 && endpointIds.length > 0) {

@@ -1,7 +1,7 @@
 /** Names of indices and fields in the search engine. */
 import { createHash } from 'node:crypto'
 
-/** The field that the platform adds to documents. Permissions are checked with it, and searches never show it. */
+/** The field that the platform adds to documents. It is used to check permissions, and search results never contain it. */
 export const ownField = '@waypost'
 export const ownIndex = `${ownField}.index`
 export const ownEndpoint = `${ownField}.endpointId`

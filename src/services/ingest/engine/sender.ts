@@ -1,4 +1,6 @@
-/** Sends documents to the search engine: one node at a time, in the order of the queue, until the search engine has them. */
+/**
+ * Sends documents to the search engine. One node at a time sends them in the order of the queue, until the search engine has accepted them.
+ */
 import { monotonicMs, sleep } from '../../../kernel/clock.ts'
 import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
@@ -11,7 +13,7 @@ import { type Engine, failureOf, reasonOf } from './client.ts'
 import { dayOf, engineName, ownField, ownIndex } from './names.ts'
 
 export interface Sender {
-  /** Adds documents to the queue, in the transaction that stores them, unless too many wait. */
+  /** Adds documents to the queue, in the transaction that stores them. If too many documents wait, they are not added. */
   enqueue(sql: Sql, rows: DocumentRow[]): Promise<void>
   start(): void
   stop(): Promise<void>
@@ -19,7 +21,7 @@ export interface Sender {
 
 const pauseMs = 1000
 const pauseMaxMs = 10_000
-/** Lease of the sending node: if it dies, another node takes over within 10 s. */
+/** Lease of the sending node. If that node dies, another node takes over within 10 s. */
 const leaseSeconds = 8
 const renewMs = 2000
 const documentsPerRequest = 1000
@@ -94,9 +96,9 @@ export function createSender(
   }
 }
 
-/** Returns a function that sends the first documents of the queue; it returns false if there are none. */
+/** Returns a function that sends the first documents of the queue. The function returns false if the queue is empty. */
 function createDelivery({ db, bus, log }: Pick<Kit, 'db' | 'bus' | 'log'>, engine: Engine): () => Promise<boolean> {
-  /** Text of the template that the search engine has, by index number. */
+  /** The text of the template that was sent to the search engine, by index number. */
   const templates = new Map<number, string>()
 
   bus.subscribe(TemplateChanged, () => templates.clear())
@@ -105,7 +107,7 @@ function createDelivery({ db, bus, log }: Pick<Kit, 'db' | 'bus' | 'log'>, engin
     const rows = await store.findOutgoing(db.sql, documentsPerRequest, bytesPerRequest)
     const [first] = rows
     if (!first) return false
-    // A deletion is sent alone, after the documents before it and before those after it.
+    // A deletion is sent alone, between the documents before and after it.
     const end = rows.findIndex(({ isDeletion }) => isDeletion)
     const batch = first.isDeletion ? [first] : end < 0 ? rows : rows.slice(0, end)
     if (first.isDeletion) await deleteIndex(first.indexNo)
@@ -135,11 +137,11 @@ function createDelivery({ db, bus, log }: Pick<Kit, 'db' | 'bus' | 'log'>, engin
     const failed = items.flatMap((item) => Object.values(item)).filter((item) => item.status >= 300)
     const busy = failed.find(({ status: code }) => code === 429 || code >= 500)
     if (busy) throw new Error(busy.error?.reason ?? `status ${busy.status}`)
-    // Documents that the search engine does not accept are not retried, because they would block all others for ever.
+    // Documents that the search engine rejects are not retried, because they would block all others for ever.
     engineRefused(log, { documents: failed.length, reason: failed[0]?.error?.reason })
   }
 
-  /** Sends rows in two halves, because the search engine or a proxy before it has rejected the request as too large. */
+  /** Sends the rows in two halves, because the search engine or a proxy in front of it has rejected the request as too large. */
   async function sendHalves(rows: store.OutgoingRow[], reason: string) {
     if (rows.length === 1) return engineRefused(log, { documents: 1, reason })
     const middle = rows.length >> 1
@@ -147,7 +149,7 @@ function createDelivery({ db, bus, log }: Pick<Kit, 'db' | 'bus' | 'log'>, engin
     await sendBulk(rows.slice(middle))
   }
 
-  /** Sends the search engine the types in the template and of our own field, before the first document. */
+  /** Before the first document, sends the search engine the types of fields in the template and of the platform's own field. */
   async function ensureTemplate({ indexNo, tenantId, applicationName }: store.OutgoingRow) {
     if (templates.has(indexNo)) return
     const row = await findTemplate(db.sql, tenantId!, applicationName!)
@@ -177,7 +179,7 @@ const keyword = { type: 'keyword' }
 function templateOf(name: string, properties: object) {
   return {
     index_patterns: [`${name}-*`],
-    // If the patterns of two templates match an index, the one with the longer name wins.
+    // If the patterns of two templates match an index, the template with the longer name must win.
     priority: 200 + name.length,
     template: {
       mappings: {

@@ -7,12 +7,12 @@ import { findProcessor } from './processors/registry.ts'
 import { compileCondition, ScriptMistake, type ScriptSettings } from './scripts.ts'
 import type { CompileResult, IngestDocument, Mistake, Outcome, Pipeline, PipelineInput, TracedStep } from './types.ts'
 
-/** Maximum processors of a pipeline, including those of `on_failure`. */
+/** Maximum number of processors in a pipeline, including those in `on_failure`. */
 const processorsMax = 1000
 /** Maximum nesting of processors in `foreach` and `on_failure`. */
 const depthMax = 16
 
-/** Carries the position of the processor that failed up to the document. */
+/** An error with the position of the processor that failed. It is passed on until the whole document fails. */
 class PositionedError extends ProcessorError {
   readonly position: string
   readonly processorType: string
@@ -25,7 +25,7 @@ class PositionedError extends ProcessorError {
   }
 }
 
-/** A processor of a list, compiled. */
+/** A compiled processor of a list. */
 interface Step {
   run: Run
   position: string
@@ -41,8 +41,8 @@ interface Building {
 }
 
 /**
- * Compiles a pipeline: `definition` is its JSON as `parseDocument` reads it. `lookup` finds other pipelines by name
- * when a document reaches a `pipeline` processor. The result can run or has a list of mistakes.
+ * Compiles a pipeline. `definition` is its JSON as parsed by `parseDocument`. `lookup` finds other pipelines by name when a document
+ * reaches a `pipeline` processor. The result is either a pipeline that can run or a list of mistakes.
  */
 export function compilePipeline(
   definition: unknown,
@@ -77,7 +77,7 @@ function mistake(position: string, error: ConfigError): Mistake {
 function compileSteps(definitions: unknown[], path: string, building: Building, depth: number): Step[] {
   return definitions.map((definition, index) => {
     const run = compileProcessor(definition, `${path}[${index}]`, building, depth)
-    // A definition of another shape is a mistake, so its step never runs.
+    // A definition of another form is a mistake, so its step never runs.
     const [type, options] = definition instanceof Map ? [...definition][0]! : ['', undefined]
     const tag = options instanceof Map ? (options.get('tag') as string | null | undefined) : undefined
     return { run, position: `${path}[${index}].${type}`, type: String(type), tag: tag ?? undefined }
@@ -104,7 +104,7 @@ function compileHandlers(definitions: unknown, path: string, building: Building,
   return compileSteps(definitions, path, building, depth + 1)
 }
 
-/** Compiles one `{type: options}`; after a mistake it continues, so that all mistakes are reported at once. */
+/** Compiles one `{type: options}`. After a mistake it continues, so that all mistakes are reported at once. */
 function compileProcessor(definition: unknown, path: string, building: Building, depth: number): Run {
   let position = path
   try {
@@ -136,7 +136,7 @@ const contextFor = (position: string, building: Building, depth: number): Contex
   runPipeline: (pipeline, document) => pipeline.runInside(document),
 })
 
-/** Reads the options that every processor has and returns what they add to its run. */
+/** Reads the options that every processor has. Returns a function that applies them to the run of the processor. */
 function compileCommon(config: Config, position: string, building: Building, depth: number): (run: Run) => Run {
   const tag = optionalText(config, 'tag')
   optionalText(config, 'description')
@@ -152,7 +152,7 @@ function compileCommon(config: Config, position: string, building: Building, dep
   const type = config.processorType
   return (run) => {
     const guarded: Run = (document) => {
-      // Processors of the pipeline itself are few; nested pipelines can run many times.
+      // The pipeline itself has few processors, so only nested pipelines, which can run many times, count towards the step limit.
       if (document.pipelines.length > 0) step()
       try {
         if (test && !test(document)) return recordOutcome(document, position, undefined)
@@ -169,7 +169,7 @@ function compileCommon(config: Config, position: string, building: Building, dep
 const positioned = (error: unknown, position: string, type: string, tag: string | undefined): PositionedError =>
   error instanceof PositionedError ? error : new PositionedError(asProcessorError(error), position, type, tag)
 
-/** Records for a traced run the outcome of a processor of the pipeline itself. */
+/** In a traced run, records the outcome of a processor that belongs to the pipeline itself. */
 function recordOutcome(document: IngestDocument, position: string, error: ProcessorError | undefined) {
   if (document.notes && document.pipelines.length === 0) document.notes.set(position, error)
 }
@@ -187,7 +187,7 @@ const ignoring =
 
 const failureFields = ['on_failure_message', 'on_failure_processor_type', 'on_failure_processor_tag'] as const
 
-/** Runs the handlers when the processors fail; they find the failure in `_ingest`. */
+/** Runs the handlers if the processors fail. The handlers find the failure in `_ingest`. */
 function withHandlers(run: Run, handlers: Run, position?: string): Run {
   return (document) => {
     try {
@@ -229,7 +229,7 @@ function makePipeline(steps: Step[], handlers: Step[] | undefined): Pipeline {
     try {
       whole(document)
     } catch (error) {
-      // The failed step has been reported.
+      // The step that failed has already been reported.
       if (!(error instanceof PositionedError)) throw error
     } finally {
       closeDocument(document)

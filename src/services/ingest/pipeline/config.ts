@@ -1,6 +1,6 @@
 import { javaClassOf } from '../../../painless/values.ts'
 
-/** A mistake in a definition, with the position of the processor that has it. */
+/** A mistake in the definition of a processor. */
 export class ConfigError extends Error {
   readonly type: string
   readonly property: string | undefined
@@ -11,7 +11,7 @@ export class ConfigError extends Error {
   }
 }
 
-/** Reads the options of a processor; `finishConfig` reports those that the processor does not have. */
+/** The options of a processor. `finishConfig` reports options that the processor does not have. */
 export interface Config {
   processorType: string
   values: Map<unknown, unknown>
@@ -51,7 +51,7 @@ export function requiredText(config: Config, name: string): string {
   return value
 }
 
-/** Reads a text where a number or boolean is also accepted. */
+/** Reads a text. A number or boolean is also accepted. */
 export function requiredScalar(config: Config, name: string): string {
   const value = requiredValue(config, name)
   if (typeof value === 'string') return value
@@ -67,7 +67,7 @@ export function flag(config: Config, name: string, fallback: boolean): boolean {
   throw wrongType(name, value, 'boolean')
 }
 
-/** Reads a list of texts; one text alone is a list too. */
+/** Reads a list of texts. A single text counts as a list too. */
 export function textList(config: Config, name: string): string[] {
   const value = requiredValue(config, name)
   const list = Array.isArray(value) ? value : [value]

@@ -4,7 +4,7 @@ import { javaClassOf } from '../../../painless/values.ts'
 import { illegalArgument } from './failure.ts'
 import type { IngestDocument, PipelineInput, PipelineOutput } from './types.ts'
 
-/** Returns `_ingest`. */
+/** Returns `_ingest` of the document. */
 export function ingestOf(document: IngestDocument): Map<unknown, unknown> {
   document.ingest ??= new Map([['timestamp', document.timestamp]])
   return document.ingest
@@ -26,7 +26,7 @@ function metadata(document: IngestDocument, key: unknown): unknown {
   }
 }
 
-/** Makes the metadata readable as fields of `ctx`, for scripts, templates and paths. */
+/** Opens a document for a pipeline. Scripts, templates and paths can read its metadata as fields of `ctx`. */
 export function openDocument({ source, index, type = '_doc', id, timestamp }: PipelineInput): IngestDocument {
   const document: IngestDocument = {
     ctx: source,
@@ -43,7 +43,7 @@ export function openDocument({ source, index, type = '_doc', id, timestamp }: Pi
   return document
 }
 
-/** Removes a metadata field that was assigned from the fields, and returns its value. */
+/** Removes a metadata field that was assigned in `ctx` from the fields, and returns its value. */
 function taken(ctx: Map<unknown, unknown>, name: string, fallback: string): string {
   const value = ctx.get(name)
   if (value === undefined) return fallback
@@ -62,7 +62,7 @@ export function closeDocument({ ctx, index, type, id }: IngestDocument): Pipelin
   }
 }
 
-/** Returns a copy of the document as it is now; the run continues. */
+/** Returns a copy of the document in its current state. The run continues. */
 export function snapshotOf({ ctx, index, type, id }: IngestDocument): PipelineOutput {
   const copy = new Map(ctx)
   copy.delete('_ingest')
@@ -74,7 +74,7 @@ export function snapshotOf({ ctx, index, type, id }: IngestDocument): PipelineOu
   }
 }
 
-/** Splits `a.b.0` into its parts; `_source.` in front is ignored. */
+/** Splits `a.b.0` into its parts. A leading `_source.` is ignored. */
 export function splitPath(path: string): string[] {
   if (path === '') throw illegalArgument('path cannot be null nor empty')
   const sourcePath = path.startsWith('_source.') ? path.slice('_source.'.length) : path
@@ -109,14 +109,14 @@ function resolvePart(value: unknown, part: string, path: string): unknown {
   throw illegalArgument(`cannot resolve [${part}] from object of type [${typeName(value)}] as part of path [${path}]`)
 }
 
-/** Returns the value of a field; throws when it is not there. */
+/** Returns the value of a field. Throws if the field does not exist. */
 export function getField(document: IngestDocument, path: string, parts = splitPath(path)): unknown {
   let value: unknown = document.ctx
   for (const part of parts) value = resolvePart(value, part, path)
   return value
 }
 
-/** Returns the value of a field, or undefined when it is not there. */
+/** Returns the value of a field, or undefined if it does not exist. */
 export function findField(document: IngestDocument, parts: string[]): unknown {
   let value: unknown = document.ctx
   for (const part of parts) {
@@ -130,7 +130,7 @@ export function findField(document: IngestDocument, parts: string[]): unknown {
   return value
 }
 
-/** Sets a field; missing objects on its path are created. */
+/** Sets a field. Missing objects on its path are created. */
 export function setField(document: IngestDocument, path: string, value: unknown, parts = splitPath(path)): void {
   let parent: unknown = document.ctx
   for (let index = 0; index < parts.length - 1; index++) {
@@ -154,7 +154,7 @@ export function setField(document: IngestDocument, path: string, value: unknown,
     )
 }
 
-/** Removes a field; throws when it is not there. */
+/** Removes a field. Throws if the field does not exist. */
 export function removeField(document: IngestDocument, path: string, parts = splitPath(path)): void {
   let parent: unknown = document.ctx
   for (const part of parts.slice(0, -1)) parent = resolvePart(parent, part, path)

@@ -1,6 +1,6 @@
 import { asJavaThrow, errorType, type ScriptError } from '../../../painless/errors.ts'
 
-/** A processor that could not do its work; `type` and `reason` are those of the search engine. */
+/** The error of a processor. `type` and `reason` are those that the search engine would report. */
 export class ProcessorError extends Error {
   readonly type: string
   readonly causedBy: Cause | undefined
@@ -19,7 +19,7 @@ export interface Cause {
   reason: string
 }
 
-/** Where in a script an error happened. */
+/** The position of an error in a script. */
 export interface ScriptDetails {
   scriptStack: string[]
   script: string
@@ -60,7 +60,7 @@ export const scriptError = (error: ScriptError, source: string): ProcessorError 
     scriptDetails(error, source),
   )
 
-/** Turns what a processor threw into an error with type and reason; any other error is a bug and is thrown again. */
+/** Converts an error that a processor threw to an error with type and reason. An unknown error is a bug and is thrown again. */
 export function asProcessorError(error: unknown): ProcessorError {
   if (error instanceof ProcessorError) return error
   const javaThrow = error instanceof TypeError ? undefined : asJavaThrow(error)
@@ -68,7 +68,10 @@ export function asProcessorError(error: unknown): ProcessorError {
   throw error
 }
 
-/** Limits hold for the whole document, so neither `ignore_failure` nor `on_failure` can continue after a limit was reached. */
+/**
+ * Returns whether an error ends the whole document. Limits apply to the whole document, so neither `ignore_failure` nor `on_failure` can
+ * continue after a limit was reached.
+ */
 export const isFatal = (error: ProcessorError): boolean =>
   ['painless_error', 'out_of_memory_error', 'stack_overflow_error'].includes(error.causedBy?.type ?? error.type)
 

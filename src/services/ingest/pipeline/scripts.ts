@@ -24,7 +24,7 @@ interface ScriptText {
 
 const scriptKeys = new Set(['source', 'inline', 'lang', 'params', 'options'])
 
-/** Reads `{source, lang, params}` or a text. */
+/** Reads a script: `{source, lang, params}` or a text. */
 export function readScript(value: unknown): ScriptText {
   if (typeof value === 'string') return { source: value, params: frozen(new Map()) }
   if (!(value instanceof Map)) throw new ConfigError('a script must be a text or an object with [source]')
@@ -42,7 +42,7 @@ export function readScript(value: unknown): ScriptText {
   return { source, params: frozen(params) }
 }
 
-/** Parameters are shared by all documents, so scripts cannot change them. */
+/** Freezes the parameters. All documents share them, so scripts must not change them. */
 function frozen<T>(value: T): T {
   if (value instanceof Map) {
     for (const item of value.values()) frozen(item)
@@ -89,7 +89,7 @@ export function compileAction(value: unknown, settings: ScriptSettings): (docume
   }
 }
 
-/** Compiles an `if`: the fields of the document are read-only for it. */
+/** Compiles the script of an `if`. It can only read the fields of the document. */
 export function compileCondition(value: unknown, settings: ScriptSettings): (document: IngestDocument) => boolean {
   const { source, params } = readScript(value)
   const script = compile(source, settings, 'boolean')

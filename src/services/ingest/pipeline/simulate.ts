@@ -16,7 +16,7 @@ function inputOf(document: DocumentMap, timestamp: string): PipelineInput {
   }
 }
 
-/** Runs one document of a simulation and returns its part of the answer as JSON text; `null` for a dropped one. */
+/** Runs one document of a simulation and returns its part of the response as JSON text. The text is `null` for a dropped document. */
 export function simulateDocument(document: DocumentMap, pipeline: Pipeline, timestamp: string, limit?: number): string {
   const written = writeOutcome(pipeline.run(inputOf(document, timestamp)), limit)
   if ('failure' in written) return JSON.stringify({ error: failureBody(written.failure) })
@@ -27,7 +27,10 @@ export function simulateDocument(document: DocumentMap, pipeline: Pipeline, time
 const documentText = ({ index, type, id }: PipelineOutput, source: string) =>
   `${JSON.stringify({ _index: index, _type: type, _id: id }).slice(0, -1)},"_source":${source}}`
 
-/** Runs one document and returns what each processor made of it, as JSON text. `limit` counts all documents of the answer together. */
+/**
+ * Runs one document and returns the result of each processor as JSON text. `limit` is the size limit for all documents of the response
+ * together.
+ */
 export function simulateVerbosely(document: DocumentMap, pipeline: Pipeline, timestamp: string, limit: number): string {
   const results: string[] = []
   let remaining = limit
@@ -46,14 +49,14 @@ export function simulateVerbosely(document: DocumentMap, pipeline: Pipeline, tim
   return `{"processor_results":[${results.join()}]}`
 }
 
-/** The outcome of a simulation without a platform: the answer, or the reason why there is none. */
+/** The outcome of a simulation without a platform: the documents, or the reason why there are none. */
 export type FileSimulation = { documents: string[] } | { problem: string; mistakes: string[] }
 
 const problem = (text: string, mistakes: string[] = []): FileSimulation => ({ problem: text, mistakes })
 
 /**
- * Simulates a file `{pipeline: {processors}, docs: [{_source}]}`; `{processors, docs}` is accepted too. `pipelines`
- * may hold further pipelines by name, for `pipeline` processors.
+ * Simulates a file `{pipeline: {processors}, docs: [{_source}]}`. `{processors, docs}` is accepted too. `pipelines` may contain further
+ * pipelines by name, for `pipeline` processors.
  */
 export function simulateFile(text: string, timestamp: string): FileSimulation {
   let body: unknown

@@ -4,7 +4,7 @@ import { textOf } from '../../../painless/text.ts'
 import { type Config, ConfigError, optionalText } from './config.ts'
 import type { IngestDocument } from './types.ts'
 
-/** Makes a text, or a value with texts inside, from a document. */
+/** Creates a text, or a value that contains texts, from a document. */
 export type Template<T = string> = (document: IngestDocument) => T
 
 type Part = (stack: unknown[]) => string
@@ -13,8 +13,8 @@ type Part = (stack: unknown[]) => string
 const depthMax = 16
 
 /**
- * Compiles a mustache template: `{{field}}`, `{{{field}}}`, `{{&field}}`, sections, inverted sections and comments.
- * Two braces escape the value for the media type, three leave it as it is.
+ * Compiles a mustache template: `{{field}}`, `{{{field}}}`, `{{&field}}`, sections, inverted sections and comments. With two braces, the
+ * value is escaped for the media type; with three, it is unchanged.
  */
 export function compileTemplate(text: string, mediaType = defaultMediaType): Template {
   if (!text.includes('{{')) return () => text
@@ -99,7 +99,7 @@ function sectionPart(kind: '#' | '^', name: string, inner: Part[]): Part {
 
 const shown = (value: unknown): string => (value === undefined || value === null ? '' : textOf(value))
 
-/** How `{{field}}` is written for each media type. */
+/** How the value of `{{field}}` is escaped for each media type. */
 const escapes: Record<string, (text: string) => string> = {
   'application/json': (text) => JSON.stringify(text).slice(1, -1),
   'text/plain': (text) => text,
@@ -138,7 +138,7 @@ function child(value: unknown, part: string): unknown {
   return part === 'size' ? value.length : /^\d{1,9}$/.test(part) ? value[Number(part)] : undefined
 }
 
-/** Compiles a value in which every text is a template; lists and objects are copied for each document. */
+/** Compiles a value in which every text is a template. Lists and objects are copied for each document. */
 export function compileValue(value: unknown, mediaType = defaultMediaType): Template<unknown> {
   if (typeof value === 'string') return compileTemplate(value, mediaType)
   if (Array.isArray(value)) {

@@ -1,21 +1,21 @@
 import type { Limits } from '../../../painless/meter.ts'
 import type { Cause, Failure, ProcessorError, ScriptDetails } from './failure.ts'
 
-/** A document on its way through a pipeline: `ctx` holds its fields, and its metadata where it was changed. */
+/** A document while a pipeline processes it. `ctx` contains its fields, and the metadata that was changed. */
 export interface IngestDocument {
   ctx: Map<unknown, unknown>
   index: string
   type: string
   id: string
   timestamp: string
-  /** `_ingest`, made when it is used. */
+  /** The value of `_ingest`; created when it is first used. */
   ingest: Map<unknown, unknown> | undefined
   dropped: boolean
   /** Names of the pipelines that are running, outermost first. */
   pipelines: string[]
   /**
-   * Processors that were skipped (undefined), or whose failure did not stop the pipeline, by position. Only traced runs have it,
-   * and only for processors of the pipeline itself.
+   * By position: processors that were skipped (undefined), or whose failure did not stop the pipeline. Present only in traced runs, and
+   * only for processors of the pipeline itself.
    */
   notes: Map<string, ProcessorError | undefined> | undefined
 }
@@ -25,13 +25,13 @@ export interface Mistake {
   position: string
   type: string
   reason: string
-  /** Option of the processor that is wrong. */
+  /** The option of the processor that is wrong. */
   property: string | undefined
   causedBy: Cause | undefined
   script: ScriptDetails | undefined
 }
 
-/** A document as a pipeline takes it. `source` is changed in place: keep the text if you need it again. */
+/** The input of a pipeline. `source` is changed in place, so callers that need it again must keep the text. */
 export interface PipelineInput {
   index: string
   id: string
@@ -48,25 +48,25 @@ export interface PipelineOutput {
   source: Map<unknown, unknown>
 }
 
-/** The outcome of a run: the document, null if it was dropped, or the reason why it failed. */
+/** The outcome of a run: the document, null if the document was dropped, or the reason why it failed. */
 export type Outcome = { document: PipelineOutput } | { document: null } | { failure: Failure }
 
-/** One processor of a traced run: the document after it, or why it failed. */
+/** One processor of a traced run: the document after it, or the reason why it failed. */
 export interface TracedStep {
   processorType: string
   tag: string | undefined
   status: 'success' | 'skipped' | 'dropped' | 'error' | 'error_ignored'
   failure: Failure | undefined
-  /** The document after the processor; it is only valid during the call. */
+  /** The document after the processor. It is valid only during the call. */
   document: PipelineOutput | undefined
 }
 
 export interface Pipeline {
   /** Runs all processors under one set of limits. */
   run: (input: PipelineInput, limits?: Limits) => Outcome
-  /** Runs the processors on a document that another pipeline has open. */
+  /** Runs the processors on a document that another pipeline has already opened. */
   runInside: (document: IngestDocument) => void
-  /** Runs all processors as `run` does, and reports each of them. */
+  /** Runs all processors like `run`, and reports each of them. */
   trace: (input: PipelineInput, report: (step: TracedStep) => void) => void
 }
 

@@ -3,10 +3,10 @@ import { writeDocument } from '../../../painless/json.ts'
 import { asProcessorError, type Cause, type Failure, type ScriptDetails } from './failure.ts'
 import type { Mistake, Outcome, PipelineOutput } from './types.ts'
 
-/** A run with the document as JSON text. */
+/** The outcome of a run, with the document as JSON text. */
 export type Written = { document: PipelineOutput; text: string } | { document: null } | { failure: Failure }
 
-/** Writes the document of a run; one that cannot be written is a failure of the pipeline. */
+/** Writes the document of a run. If it cannot be written, that is a failure of the pipeline. */
 export function writeOutcome(outcome: Outcome, limit?: number): Written {
   if ('failure' in outcome || outcome.document === null) return outcome
   try {
@@ -44,7 +44,7 @@ export function failureBody({ type, reason, causedBy, script }: Failure): Record
   return { root_cause: [error], ...error, ...withCause(causedBy) }
 }
 
-/** Returns the mistakes of a definition as one error; the position of each processor is in its reason. */
+/** Returns the mistakes of a definition as one error. The reason of each mistake contains the position of the processor. */
 export function mistakesBody(mistakes: Mistake[]): Record<string, unknown> {
   const errors = mistakes.map(({ position, type, reason, property, causedBy, script }) => ({
     type,

@@ -1,4 +1,4 @@
-/** Reads aggregations: the fields by which documents are grouped, and the metrics of each group. */
+/** Parses aggregations: the fields by which documents are grouped, and the metrics of each group. */
 import { type Body, checkField, invalid, isObject } from './clauses.ts'
 import { isTimeZone, resolveDate, unitMs } from './dates.ts'
 
@@ -30,7 +30,7 @@ export type Grouping =
   | ({ kind: 'histogram'; interval: number; offset: number } & Histogram)
   | ({
       kind: 'date_histogram'
-      /** Milliseconds, or a unit of the calendar. */
+      /** The interval in milliseconds, or a calendar unit. */
       interval: number | CalendarUnit
       offsetMs: number
       timeZone: string
@@ -175,7 +175,7 @@ const calendarUnits: Record<string, CalendarUnit> = {
 }
 for (const unit of Object.values(calendarUnits)) calendarUnits[unit] = unit
 
-/** Reads `90m` as milliseconds. */
+/** Parses a duration such as `90m` to milliseconds. */
 function duration(value: unknown, at: string): number {
   const [, sign, amount, unit] = /^([+-])?(\d{1,9})(ms|s|m|h|d)$/.exec(String(value)) ?? []
   if (amount === undefined || unit === undefined) throw invalid(`${at}: expected a duration, such as 90m or 12h`)

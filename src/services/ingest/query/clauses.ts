@@ -1,10 +1,10 @@
-/** Reads the query of a search into clauses. Unknown queries, and queries that exceed the limits, are errors. */
+/** Parses the query of a search into clauses. Unknown queries, and queries that exceed the limits, are errors. */
 import { QueryInvalid } from '../errors.ts'
 import { isTimeZone, parseDate, resolveDate } from './dates.ts'
 
 export type Scalar = string | number | bigint | boolean
 
-/** A bound of a range: of numbers, of dates in milliseconds, or of texts. */
+/** A bound of a range: a number, a date in milliseconds, or a text. */
 export interface Bound {
   /** The bound as a number, if it is one. */
   number?: number | bigint
@@ -45,7 +45,7 @@ interface Reading {
   values: number
 }
 
-/** Reads `{"term": {…}}`; undefined stands for every document. */
+/** Parses a query such as `{"term": {…}}`. Undefined means every document. */
 export function readQuery(query: unknown, now: number): Clause {
   return query === undefined || query === null
     ? { kind: 'all' }
@@ -67,7 +67,7 @@ function read(query: unknown, at: string, reading: Reading, depth: number): Clau
   return reader(query[name], `${at}.${name}`, reading, depth)
 }
 
-/** Reads `{"field": value}` or `{"field": {…}}`. */
+/** Parses `{"field": value}` or `{"field": {…}}`. */
 function fieldOf(body: unknown, at: string, ignored: readonly string[] = ['boost', '_name']): [string, unknown] {
   if (!isObject(body)) throw invalid(`${at}: expected an object with a field`)
   const fields = Object.keys(body).filter((name) => !ignored.includes(name))
@@ -195,7 +195,7 @@ const readBool: Reader = (body, at, reading, depth) => {
   return { kind: 'bool', must, should, mustNot, minimum }
 }
 
-/** Reads a number or a percentage, either of which may be negative: then that many may be missing. */
+/** Parses `minimum_should_match`: a number or a percentage. If it is negative, that many clauses may be missing. */
 function minimumOf(value: unknown, count: number, byDefault: number, at: string): number {
   if (count === 0) return 0
   if (value === undefined || value === null) return byDefault

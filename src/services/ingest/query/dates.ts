@@ -1,11 +1,14 @@
-/** Dates as the search engine reads them: ISO 8601 in parts, milliseconds since 1970, and date math such as `now-1d/d`. */
+/**
+ * Parses dates in the same way as the search engine: complete or partial ISO 8601, milliseconds since 1970, and date math such as
+ * `now-1d/d`.
+ */
 
 const precisions = ['y', 'M', 'd', 'h', 'm', 's', 'ms'] as const
 type Unit = (typeof precisions)[number]
 
 interface ParsedDate {
   ms: number
-  /** The smallest part that the text has. */
+  /** The smallest unit that the text contains. */
   precision: Unit
 }
 
@@ -13,7 +16,7 @@ const iso =
   /^(\d{4})(?:-(\d{2})(?:-(\d{2})(?:[T ](\d{2})(?::?(\d{2})(?::?(\d{2})(?:[.,](\d{1,9}))?)?)?)?)?)?(Z|z|[+-]\d{2}(?::?\d{2})?)?$/
 const epoch = /^-?\d{5,16}$/
 
-/** The range in which PostgreSQL, JavaScript and ISO 8601 agree. */
+/** The range of times that PostgreSQL, JavaScript and ISO 8601 all support. */
 const [earliest, latest] = [-62_135_510_400_000, Date.UTC(9999, 11, 31)]
 const storable = (ms: number) => Number.isFinite(ms) && ms >= earliest && ms <= latest
 
@@ -44,7 +47,7 @@ function offsetMs(zone: string | undefined, localMs: number): number {
   if (zone === undefined || zone === 'Z' || zone === 'z' || zone === 'UTC') return 0
   const [, sign, hours, minutes = '0'] = offsetPattern.exec(zone) ?? []
   if (hours !== undefined) return (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes)) * 60_000
-  // The offset at the estimated time; a second step corrects it near a change of the clock.
+  // The first offset is that of an estimated time. The second step corrects it near a change of the clock.
   const first = zoneOffset(zone, localMs)
   return zoneOffset(zone, localMs - first)
 }
@@ -114,12 +117,12 @@ function floor(ms: number, unit: string): number {
 
 interface Options {
   now: number
-  /** Fills missing parts, and rounds, to the last millisecond instead of the first. */
+  /** True if missing parts, and rounding, lead to the last millisecond instead of the first. */
   up: boolean
   timeZone?: string | undefined
 }
 
-/** Resolves a date or date math; undefined if the text is neither. */
+/** Resolves a date or date math. Returns undefined if the text is neither. */
 export function resolveDate(text: string, { now, up, timeZone }: Options): number | undefined {
   const anchored = text.startsWith('now') ? ['now', text.slice(3)] : text.split('||', 2)
   const [anchor = '', math = ''] = anchored
@@ -127,7 +130,7 @@ export function resolveDate(text: string, { now, up, timeZone }: Options): numbe
   if (!start) return undefined
   let { ms } = start
   if (up && start.precision !== 'ms' && math === '') ms = add(ms, 1, start.precision) - 1
-  // Local midnight is not midnight in UTC.
+  // Rounding uses local time, because local midnight is not midnight in UTC.
   const offset = offsetMs(timeZone, ms)
   ms += offset
   for (let rest = math; rest !== ''; ) {

@@ -1,4 +1,4 @@
-/** Reads the body of a search: query, page, order, parts of documents, aggregations. */
+/** Parses the body of a search: query, page, order, parts of documents, aggregations. */
 import { type Aggregation, readAggregations } from './aggregations.ts'
 import { type Body, type Clause, checkField, invalid, isObject, readQuery } from './clauses.ts'
 
@@ -19,13 +19,13 @@ export interface SearchRequest {
   postFilter: Clause | undefined
   from: number
   size: number
-  /** Empty: the order of arrival. */
+  /** The sort keys. If empty, hits are in the order of arrival. */
   sort: SortKey[]
   source: boolean | SourceFilter
   /** Hits are counted exactly up to this number; Infinity counts all. */
   countMax: number
   aggregations: Aggregation[]
-  /** True if a query compares words, for which the types of the template count. */
+  /** True if a query compares words. The field types of the template then matter. */
   usesMatch: boolean
   /** True if the caller wants `hits.total` as a number. */
   totalAsNumber: boolean
@@ -36,10 +36,13 @@ const sortKeysMax = 8
 const sourcePatternsMax = 100
 const countMaxDefault = 10_000
 
-/** Fields of the search engine that choose the hits. Without them the hits would be others; a client that pages by `search_after` would never end. */
+/**
+ * Fields of the search engine that change which documents are found. They are rejected rather than ignored, because a client that pages
+ * with `search_after`, for example, would never reach an end.
+ */
 const refusedFields = ['search_after', 'pit', 'slice', 'collapse', 'rescore', 'knn']
 
-/** Reads a body and the query parameters, which override the body. */
+/** Parses a body and the query parameters. The query parameters take precedence. */
 export function readSearch(body: unknown, parameters: Body, now: number): SearchRequest {
   if (body !== undefined && body !== null && !isObject(body)) throw invalid('body: expected an object')
   const request: Body = { ...(body as Body | undefined), ...parameters }

@@ -1,4 +1,4 @@
-/** Resolves an index name to the documents that the caller may see (document 5, 7.2 and 7.5). */
+/** Resolves an index name to the documents that the caller may read (document 5, 7.2 and 7.5). */
 import { authorize, authorizeOrNotFound, type Ctx } from '../../../kernel/contract.ts'
 import { holds, onResource, onTenant, visibleResources } from '../../../kernel/permissions.ts'
 import type { Applications } from '../../applications/contract.ts'
@@ -14,7 +14,7 @@ const applicationPrefix = 'application-'
 const endpointPrefix = 'endpoint-'
 const onApplication = (tenantId: string, name: string) => onResource(tenantId, applicationPrefix + name)
 
-/** The application of an index, and the dates that its name asks for. */
+/** The application of an index, and the dates that the index name selects. */
 export interface IndexOf {
   applicationName: string
   dates?: DateRange
@@ -39,11 +39,11 @@ export async function requireIndex(
   throw notFound()
 }
 
-/** The documents that a search asks for. */
+/** The documents that a search selects. */
 export type Target =
   | { statistics: true; dates?: DateRange | undefined }
   | {
-      /** Names of applications, or all of the tenant. */
+      /** Names of applications, or all applications of the tenant. */
       applications: string[] | 'all'
       dates?: DateRange | undefined
     }
@@ -64,7 +64,10 @@ export async function searchTarget(
   return { applications: [applicationName], ...(dates && { dates }) }
 }
 
-/** Splits applications by what the caller may read of them: all documents, or those of single endpoints. */
+/**
+ * Splits applications by the caller's permissions: those of which the caller may read all documents, and those of which it may read
+ * documents of single endpoints.
+ */
 export function visibleDocuments({ caller, tenantId }: Ctx, applicationNames: string[]) {
   const mayReadAll = (name: string) => holds(caller, readEndpointsScope, onApplication(tenantId, name))
   const endpointIds = visibleResources(caller, readEndpointsScope, tenantId, endpointPrefix)

@@ -1,4 +1,4 @@
-/** Computes aggregations and puts them into the shape of the search engine. */
+/** Computes aggregations and returns them in the format of the search engine. */
 import type { Sql } from '../../../kernel/db.ts'
 import { parseExact } from '../exact-json.ts'
 import { type Aggregation, bucketsMax, type Grouping } from '../query/aggregations.ts'
@@ -13,13 +13,13 @@ interface Search {
   relation: Relation
   scope: Scope
   query: Clause
-  /** Buckets so far, of all aggregations. */
+  /** Number of buckets so far, in all aggregations. */
   buckets: number
 }
 
 type Result = Record<string, unknown>
 
-/** Groups by their keys from the top, as one text. */
+/** Groups by the text of their keys, from the top level down. */
 type Groups = Map<string, Result>
 const topKey = '[]'
 const keyOf = (keys: string[]) => `[${keys.join()}]`
@@ -35,11 +35,11 @@ export async function aggregate(
   return result
 }
 
-/** Adds aggregations to groups that exist already. */
+/** Adds aggregations to groups that already exist. */
 async function addAll(search: Search, aggregations: Aggregation[], levels: Level[], groups: Groups, isEmpty: boolean) {
   const metrics = metricsOf(aggregations)
   const single = metrics.filter(({ field }) => !isListed(search.sql, search.scope, field))
-  // Below a grouping, its own statement has computed the metrics of single values.
+  // Below a grouping, the statement of that grouping has already computed the metrics of single values.
   if (levels.length === 0 && single.length > 0) await addMetrics(search, single, levels, groups, isEmpty)
   for (const metric of metrics)
     if (!single.includes(metric)) await addMetrics(search, [metric], levels, groups, isEmpty)
@@ -64,7 +64,7 @@ async function addMetrics(search: Search, metrics: MetricOf[], levels: Level[], 
 function metricResult({ scope }: Search, { metric, field }: MetricOf, value: number | null): Result {
   const isCount = metric === 'value_count' || metric === 'cardinality'
   if (isCount) return { value: value ?? 0 }
-  // The sum over no values is 0; other metrics have no value.
+  // The sum over no values is 0. Other metrics have no value then.
   if (value === null) return { value: metric === 'sum' ? 0 : null }
   const types = scope.fields.get(field)?.types
   const isDate = field === '@timestamp' || (types?.has('date') && !types.has('long') && !types.has('double'))

@@ -12,20 +12,23 @@ export interface Deletions {
   forgetTenant(sql: Sql, tenantId: string): Promise<void>
   /** Enqueues a job that deletes the documents of an index that arrived before the given time. */
   deleteBefore(sql: Sql, indexNo: number, before: Date): Promise<void>
-  /** Documents of an endpoint stay, but callers of a new endpoint with the same id do not see them. */
+  /**
+   * Records that endpoints were unregistered. Their documents stay, but callers with access to a new endpoint with the same id cannot read
+   * them.
+   */
   recordUnregistered(sql: Sql, tenantId: string, endpointIds: string[], at: Date): Promise<void>
 }
 
 const batchMax = 10_000
 const DeleteDocuments = defineJob<{
   indexNos: number[]
-  /** ISO 8601. Absent: all. */
+  /** The latest time of arrival, in ISO 8601. If absent, all documents are deleted. */
   before?: string
 }>('ingest.delete-documents', { timeoutSeconds: 3600 })
 
 export function createDeletions({ kit, applications }: Pick<Deps, 'kit' | 'applications'>): Deletions {
   const { db, jobs } = kit
-  // Templates do not prevent the deletion of their application; the lock keeps one from being created meanwhile.
+  // Templates do not prevent the deletion of their application. The lock prevents that a template is created meanwhile.
   applications.addUsage({
     plural: 'templates',
     async count(sql, { tenantId, versionName }) {

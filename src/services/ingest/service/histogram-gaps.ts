@@ -1,4 +1,4 @@
-/** Keys of a histogram's empty buckets: those between its first and last bucket, or its bounds. */
+/** Computes the keys of a histogram's empty buckets. These are the buckets between its first and last bucket, or between its bounds. */
 import { bucketsMax, type CalendarUnit, type Grouping } from '../query/aggregations.ts'
 import { invalid } from '../query/clauses.ts'
 import { resolveDate } from '../query/dates.ts'
@@ -37,7 +37,7 @@ function nextOf(grouping: Histogram, key: number): number {
   if (typeof interval === 'number') return key + interval
   const step = interval === 'quarter' ? '3M' : `1${calendarMath[interval]}`
   const text = new Date(key - offsetMs).toISOString()
-  // The time is rounded again, because a local day may have 23 or 25 hours.
+  // The time is rounded again, because a local day can have 23 or 25 hours.
   const next = resolveDate(`${text}||+${step}`, { now: 0, up: false, timeZone })!
   return floorOf(grouping, next + offsetMs + (interval === 'day' || interval === 'week' ? 7_200_000 : 0))
 }

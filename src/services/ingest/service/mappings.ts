@@ -1,4 +1,4 @@
-/** The fields of documents: those of the template, and those that documents had. */
+/** Returns the fields of documents: those that the template declares, and those that documents contained. */
 import type { Ctx } from '../../../kernel/contract.ts'
 import type { Field } from '../documents/fields.ts'
 import { parseExact, stringifyExact } from '../exact-json.ts'
@@ -10,7 +10,7 @@ import { statisticsName, statisticsTypes } from './statistics.ts'
 import type { Template } from './templates.ts'
 
 export interface MappingOperations {
-  /** Returns JSON text. */
+  /** Returns the mapping as JSON text. */
   get(ctx: Ctx, index: string): Promise<string>
 }
 
@@ -43,7 +43,7 @@ export function createMappingOperations({ kit, applications }: Deps): MappingOpe
       const result: Record<string, unknown> = {}
       for (const name of names) {
         const known = indices.find(({ applicationName }) => applicationName === name)
-        // With several applications, those without an index are left out: they never had a template.
+        // If there are several applications, those without an index are left out, because they never had a template.
         if (!known && names.length > 1) continue
         const row = await findTemplate(sql, tenantId, name)
         const mappings = row ? (parseExact(row.template) as Template).mappings : {}
@@ -84,11 +84,11 @@ function propertiesOf(fields: Field[]): Properties {
   return properties
 }
 
-/** A key of the user's data may be `__proto__`. */
+/** Defines a property even if the key of the user's data is `__proto__`. */
 const define = (target: Properties, key: string, value: unknown) =>
   Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true })
 
-/** Merges the fields of documents and of the template, which has precedence. */
+/** Merges the fields of documents and of the template. The template takes precedence. */
 function merged(seen: Properties, declared: Properties): Properties {
   const result: Properties = { ...seen }
   for (const [key, field] of Object.entries(declared)) {

@@ -13,17 +13,17 @@ import type { Deps } from './deps.ts'
 export interface PipelineOperations {
   /** `definition` is JSON text. */
   put(ctx: Ctx, pipelineId: string, definition: string, ifMatch?: string): Promise<void>
-  /** Returns JSON text and its ETag. */
+  /** Returns a pipeline as JSON text, and its ETag. */
   get(ctx: Ctx, pipelineId: string): Promise<{ body: string; etag: string }>
-  /** Returns JSON text. */
+  /** Returns all pipelines as JSON text. */
   list(ctx: Ctx): Promise<string>
   delete(ctx: Ctx, pipelineId: string, ifMatch?: string): Promise<void>
-  /** `body` is JSON text; without an id it contains the pipeline. Returns JSON text. */
+  /** Simulates a pipeline. `body` is JSON text; without an id, it contains the pipeline. Returns JSON text. */
   simulate(ctx: Ctx, pipelineId: string | undefined, body: string, isVerbose?: boolean): Promise<string>
 }
 
 const pipelinesMax = 1000
-/** Maximum size of all pipelines of a tenant, because they are sent to the threads together. */
+/** Maximum size of all pipelines of a tenant together, because they are sent to the threads together. */
 const bytesMax = 8 * 1024 * 1024
 
 const unusable = ({ type, reason, error }: Problem) =>
@@ -32,7 +32,7 @@ const unusable = ({ type, reason, error }: Problem) =>
 export function createPipelineOperations(deps: Deps): PipelineOperations {
   const { db, bus, now } = deps.kit
 
-  // The pipelines are read from the database, so that a caller sees what it has just written through another node.
+  // The pipelines are read from the database, so that a caller gets what it has just written on another node.
   async function run({ tenantId }: Ctx, work: Work) {
     const set = { tenantId, ...(await store.findPipelineSet(db.sql, tenantId)) }
     const named = work.kind === 'simulate' ? work.pipelineId : undefined

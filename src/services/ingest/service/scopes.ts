@@ -1,4 +1,4 @@
-/** Determines what a search can see: the indices of the caller's applications, and their fields. */
+/** Determines what a search can find: the indices of the caller's applications, and their fields. */
 
 import { createCache } from '../../../kernel/cache.ts'
 import type { Ctx } from '../../../kernel/contract.ts'
@@ -22,7 +22,7 @@ export interface SearchedIndices {
   find(tenantId: string, applications: string[] | 'all'): Promise<SearchedIndex[]>
 }
 
-/** Caches what searches need to know of an application, until its documents or its template change. */
+/** Caches the data of an application that searches need, until its documents or its template change. */
 export function createSearchedIndices({ db, bus }: Pick<Kit, 'db' | 'bus'>): SearchedIndices {
   const cache = createCache<{ tenantId: string; indices: SearchedIndex[] }>({
     max: 1000,
@@ -54,7 +54,7 @@ export async function scopeOf(
   const indices = await searched.find(ctx.tenantId, applications)
   const names = applications === 'all' ? indices.map(({ applicationName }) => applicationName) : applications
   const visible = visibleDocuments(ctx, names)
-  // A caller that may read no endpoint of the application lacks a permission; see document 5, 7.5.
+  // If the caller may read no endpoint of the application, it lacks a permission (document 5, 7.5).
   if (
     applications !== 'all' &&
     applications.length === 1 &&

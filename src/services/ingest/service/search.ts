@@ -1,4 +1,4 @@
-/** Searches documents in PostgreSQL, and answers in the shape of the search engine. */
+/** Searches documents in PostgreSQL, and returns results in the format of the search engine. */
 import { createConcurrencyLimit } from '../../../kernel/concurrency-limit.ts'
 import type { Ctx } from '../../../kernel/contract.ts'
 import { type Db, isStatementCanceled, type Sql } from '../../../kernel/db.ts'
@@ -21,16 +21,16 @@ export interface SearchOperations {
   searchMany(ctx: Ctx, index: string, searches: { index?: string; text: string }[]): Promise<string>
 }
 
-/** The relation and scope in which a search finds its documents. */
+/** The relation and scope in which a search finds documents. */
 export interface Source {
   relation: Relation
   scope: Scope
 }
 
 export interface SearchParts {
-  /** Finds the documents of a target; in PostgreSQL. */
+  /** Finds the documents of a target in PostgreSQL. */
   sourceOf(ctx: Ctx, target: Target, request: SearchRequest): Promise<Source>
-  /** Answers searches of documents elsewhere; absent: PostgreSQL does. */
+  /** Answers searches of documents with an external search engine. If absent, PostgreSQL answers them. */
   forward?: ((ctx: Ctx, scope: Scope, request: SearchRequest) => Promise<string>) | undefined
 }
 
@@ -56,7 +56,7 @@ export function createSearchOperations(deps: Deps, parts: SearchParts): SearchOp
     search,
     async searchMany(ctx, index, searches) {
       const startedAt = kit.now().getTime()
-      // The index of the address must exist, also if headers name others.
+      // The index in the URL must exist, even if the headers name other indices.
       await searchTarget(applications, ctx, index)
       const responses: string[] = []
       for (const { index: other = index, text } of searches) {
@@ -70,7 +70,9 @@ export function createSearchOperations(deps: Deps, parts: SearchParts): SearchOp
 
 const withStatus = (text: string) => `${text.slice(0, -1)},"status":200}`
 
-/** A search that cannot be answered does not fail the other searches; a failure of the platform does. */
+/**
+ * Returns the text of a failed search. If a search cannot be answered, the other searches do not fail. A failure of the platform is thrown.
+ */
 function failureText(error: unknown): string {
   if (!(error instanceof PlatformError) || error.status >= 500) throw error
   const { error: cause, status } = engineFormat.body(error)
@@ -93,7 +95,7 @@ async function run(db: Db, { relation, scope }: Source, request: SearchRequest):
       const { hits, total } = await findPage(sql, relation, scope, request, hitsQuery)
       return { hits, total: total ?? from + hits.length }
     }
-    // A single statement sees one snapshot, so it needs no transaction.
+    // A single statement reads one snapshot, so it needs no transaction.
     if (aggregations.length === 0) return { ...(await find(db.sql)), aggregations: undefined }
     return await inSnapshot(db, async (sql) => {
       const found = await find(sql)

@@ -1,8 +1,8 @@
-/** Returns the parts of a document that a search asks for. */
+/** Returns the parts of a document that a search requests. */
 import { isObject } from '../query/clauses.ts'
 import type { SourceFilter } from '../query/request.ts'
 
-/** Turns `a.*` into an expression that matches paths. */
+/** Converts `a.*` to a regular expression that matches paths. */
 const patternOf = (text: string) =>
   new RegExp(`^${text.replaceAll(/[\\^$.|?+()[\]{}]/g, '\\$&').replaceAll(/\*+/g, '.*')}$`, 's')
 
@@ -12,7 +12,7 @@ export function createSourceFilter({ includes, excludes }: SourceFilter): (docum
   const included = includes.map((text) => ({ whole: patternOf(text), text }))
   const excluded = excludes.map(patternOf)
 
-  /** Returns whether the search asks for the whole value at a path, for parts of it, or for none. A wildcard may match below any path. */
+  /** Returns whether the search requests the whole value at a path, parts of it, or nothing. A wildcard may match below any path. */
   function choose(path: string): Chosen {
     if (excluded.some((pattern) => pattern.test(path))) return 'none'
     if (included.length === 0) return 'parts'

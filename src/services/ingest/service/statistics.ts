@@ -1,4 +1,4 @@
-/** The index of traffic statistics: a document for each application version, direction and hour (document 5, 7.2). */
+/** The index of traffic statistics. It has a document for each application version, direction and hour (document 5, 7.2). */
 import type { Sql } from '../../../kernel/db.ts'
 import type { FieldType } from '../documents/fields.ts'
 import type { KnownField } from '../query/scope.ts'

@@ -1,4 +1,4 @@
-/** Templates of applications: they decide which samples become documents, and how long these are kept. */
+/** Templates of applications. A template decides which samples become documents, and for how long these are kept. */
 import type { Ctx } from '../../../kernel/contract.ts'
 import { invalidField } from '../../../kernel/errors.ts'
 import { NoTemplate } from '../errors.ts'
@@ -75,7 +75,7 @@ export function createTemplateOperations({ kit, applications }: Deps): TemplateO
   }
 }
 
-/** Reads a request. Settings are kept below `index`, wherever the request has them. */
+/** Parses a request. Settings are stored below `index`, even if the request has them elsewhere. */
 function readTemplate(body: string): Template {
   const template = parseExact(body)
   if (!isObject(template)) throw invalidField('body', 'expected an object with mappings')
@@ -124,7 +124,7 @@ function retentionDays(value: unknown): number | null {
   return days
 }
 
-/** Returns the id of an existing pipeline. The name may have the tenant ID in front, as the keys of answers have. */
+/** Returns the id of an existing pipeline. The name may start with the tenant id, as the keys in responses do. */
 function pipelineName(pipelineSetting: unknown, tenantId: string, pipelines: Record<string, string>): string | null {
   // The search engine uses `_none` for "no pipeline".
   if (pipelineSetting === undefined || pipelineSetting === null || pipelineSetting === '_none') return null

@@ -10,7 +10,7 @@ export async function copyDocuments(sql: Sql, rows: readonly DocumentRow[]) {
   )
 }
 
-/** Writes documents that an earlier attempt may have written. */
+/** Writes documents. An earlier attempt may already have written them. */
 export async function insertDocuments(sql: Sql, rows: readonly DocumentRow[]) {
   await sql`
     insert into ingest.documents (arrived_at, ts, index_no, id, endpoint_id, version_name, doc)
@@ -33,7 +33,7 @@ export async function insertOrReject(sql: TransactionSql, row: DocumentRow): Pro
   }
 }
 
-/** Records that a pipeline changed fields that are also stored in columns. Returns the indices for which this was not recorded yet. */
+/** Records that a pipeline changed fields that are also stored in columns. Returns the indices for which this is new. */
 export async function markEnvelopeChanged(sql: Sql, indexNos: number[]) {
   return await sql<{ tenantId: string; applicationName: string }[]>`
     update ingest.indices set envelope_changed = true
@@ -49,7 +49,7 @@ export async function insertUnregistered(sql: Sql, tenantId: string, endpointIds
       do update set unregistered_at = greatest(known.unregistered_at, excluded.unregistered_at)`
 }
 
-/** Deletes a part of an index's documents; returns whether there may be more. */
+/** Deletes a part of an index's documents. Returns whether there may be more. */
 export async function deletePart(sql: Sql, indexNo: number, before: Date | undefined, limit: number): Promise<boolean> {
   const { count } = await sql`
     delete from ingest.documents d using (

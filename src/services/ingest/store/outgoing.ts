@@ -1,4 +1,4 @@
-/** SQL of the queue to the external search engine, and of the node that sends it. */
+/** SQL of the queue to the external search engine, and of the lease of the sending node. */
 import type { Sql } from '../../../kernel/db.ts'
 import type { DocumentRow } from '../documents/rows.ts'
 
@@ -20,11 +20,11 @@ export async function insertDeletion(sql: Sql, indexNo: number) {
 export interface OutgoingRow {
   no: number
   indexNo: number
-  /** Null for a deletion, and for a document that is deleted meanwhile. */
+  /** Null for a deletion, and for a document that was deleted meanwhile. */
   id: string | null
   arrivedAt: Date | null
   isDeletion: boolean
-  /** Null if the application is deleted meanwhile. */
+  /** Null if the application was deleted meanwhile. */
   tenantId: string | null
   applicationName: string | null
   endpointId: string | null
@@ -32,7 +32,7 @@ export interface OutgoingRow {
   doc: string | null
 }
 
-/** Returns the first rows of the queue, whose documents have about `bytesMax` bytes. */
+/** Returns the first rows of the queue. Their documents have about `bytesMax` bytes. */
 export async function findOutgoing(sql: Sql, limit: number, bytesMax: number): Promise<OutgoingRow[]> {
   return await sql<OutgoingRow[]>`
     select no, index_no, id, arrived_at, is_deletion, tenant_id, application_name, endpoint_id, doc from (
@@ -49,7 +49,7 @@ export async function deleteOutgoing(sql: Sql, numbers: number[]) {
   await sql`delete from ingest.outgoing where no = any(${numbers}::bigint[])`
 }
 
-/** Returns the approximate number of waiting documents; numbers of rolled back inserts count as well. */
+/** Returns the approximate number of waiting documents. The numbers of rolled back inserts are counted too. */
 export async function estimateWaiting(sql: Sql): Promise<number> {
   const [row] = await sql<{ waiting: number }[]>`
     select coalesce(max(no) - min(no) + 1, 0)::float8 as waiting from ingest.outgoing`
@@ -68,7 +68,7 @@ export async function releaseSender(sql: Sql, nodeId: string) {
   await sql`update ingest.sender set until = '-infinity' where id = 1 and node_id = ${nodeId}`
 }
 
-/** Returns when these endpoints were unregistered; their ids may be registered again. */
+/** Returns when these endpoints were unregistered. An endpoint with the same id may have been registered since. */
 export async function findUnregistered(sql: Sql, tenantId: string, endpointIds: string[]): Promise<Map<string, Date>> {
   const rows = await sql<{ endpointId: string; unregisteredAt: Date }[]>`
     select endpoint_id, unregistered_at from ingest.unregistered

@@ -17,7 +17,10 @@ export async function findDays(sql: Sql): Promise<number[]> {
   })
 }
 
-/** Creates partitions in a transaction. They are attached after creation, so that readers and writers are not blocked. */
+/**
+ * Creates partitions in a transaction. Each is created as a separate table and attached afterwards, so that readers and writers are not
+ * blocked.
+ */
 export async function createPartitions(sql: Sql, days: number[]) {
   await sql`select pg_advisory_xact_lock(hashtextextended('ingest.partitions', 0))`
   for (const day of days) {
@@ -27,12 +30,12 @@ export async function createPartitions(sql: Sql, days: number[]) {
     await sql.unsafe(`create table ${name} (like ingest.documents including defaults including storage)`)
     await sql.unsafe(`
       alter table ingest.documents attach partition ${name} for values from ('${isoOf(day)}') to ('${isoOf(day + 1)}')`)
-    // Statistics of whole documents help no query plan, and ANALYZE would occupy a core.
+    // Statistics of whole documents improve no query plan, and collecting them would occupy a core.
     await sql.unsafe(`alter table ${name} alter doc set statistics 0`)
   }
 }
 
-/** Drops the partition of a day. Returns false if a reader holds a lock for 300 ms; writers must not wait longer. */
+/** Drops the partition of a day. Returns false if a reader holds a lock for more than 300 ms, because writers must not wait longer. */
 export async function dropPartition(sql: TransactionSql, day: number): Promise<boolean> {
   try {
     await sql.savepoint(async (inner) => {

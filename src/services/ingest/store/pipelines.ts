@@ -1,7 +1,7 @@
 /** SQL of pipelines. */
 import type { Sql } from '../../../kernel/db.ts'
 
-/** Locks the pipelines and templates of a tenant against other changes, until the end of the transaction. */
+/** Locks the pipelines and templates of a tenant until the end of the transaction, to exclude other changes. */
 export async function lockTenant(sql: Sql, tenantId: string) {
   await sql`
     insert into ingest.pipeline_sets (tenant_id, version) values (${tenantId}, 1)
@@ -24,7 +24,7 @@ export async function findPipelines(sql: Sql, tenantId: string): Promise<Pipelin
     select pipeline_id, definition from ingest.pipelines where tenant_id = ${tenantId} order by pipeline_id`
 }
 
-/** Returns the version and all pipelines of a tenant, as of one moment. */
+/** Returns the version and all pipelines of a tenant from one snapshot. */
 export async function findPipelineSet(sql: Sql, tenantId: string) {
   const rows = await sql<{ version: number; pipelineId: string | null; definition: string | null }[]>`
     select s.version, p.pipeline_id, p.definition from ingest.pipeline_sets s
@@ -55,7 +55,7 @@ export async function deletePipeline(sql: Sql, tenantId: string, pipelineId: str
   return count === 1
 }
 
-/** Deletes everything of a tenant but its documents; returns the numbers of its indices. */
+/** Deletes all data of a tenant except its documents. Returns the numbers of its indices. */
 export async function deleteTenant(sql: Sql, tenantId: string): Promise<number[]> {
   await sql`delete from ingest.pipelines where tenant_id = ${tenantId}`
   await sql`delete from ingest.pipeline_sets where tenant_id = ${tenantId}`

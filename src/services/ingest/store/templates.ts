@@ -23,7 +23,7 @@ export async function findTemplate(
   return row
 }
 
-/** Returns the number of the index, which it gets now if it has none. */
+/** Returns the number of the index. If it has none, a number is assigned. */
 export async function ensureIndex(sql: Sql, tenantId: string, applicationName: string): Promise<number> {
   await sql`
     insert into ingest.indices (tenant_id, application_name) values (${tenantId}, ${applicationName}) on conflict do nothing`
@@ -63,7 +63,7 @@ export interface IndexRow {
   envelopeChanged: boolean
 }
 
-/** Returns the indices of a tenant, all or those of these applications. */
+/** Returns the indices of a tenant: all, or those of these applications. */
 export async function findIndices(sql: Sql, tenantId: string, names: string[] | 'all'): Promise<IndexRow[]> {
   return await sql<IndexRow[]>`
     select index_no, application_name, envelope_changed from ingest.indices
@@ -71,7 +71,7 @@ export async function findIndices(sql: Sql, tenantId: string, names: string[] | 
     order by application_name`
 }
 
-/** Deletes the template and the number of an application's index; returns the number. */
+/** Deletes the template and the number of an application's index. Returns the number. */
 export async function deleteApplication(
   sql: Sql,
   tenantId: string,
@@ -84,7 +84,7 @@ export async function deleteApplication(
   return row?.indexNo
 }
 
-/** Returns the retention of each index that has its own. */
+/** Returns the retention of each index that has its own retention. */
 export async function findRetentions(sql: Sql): Promise<{ indexNo: number; retentionDays: number }[]> {
   return await sql<{ indexNo: number; retentionDays: number }[]>`
     select index_no, retention_days from ingest.templates where retention_days is not null`
@@ -107,12 +107,12 @@ export async function insertFields(sql: Sql, indexNo: number, fields: Field[]) {
 }
 
 export interface SearchedIndex extends IndexRow {
-  /** JSON text; null without a template. */
+  /** The template as JSON text; null if there is none. */
   template: string | null
   fields: [path: string, type: Field['type'], listed: boolean][] | null
 }
 
-/** Returns everything that a search needs to know of indices, with one statement. */
+/** Returns with one statement all data of indices that a search needs. */
 export async function findSearchedIndices(
   sql: Sql,
   tenantId: string,

@@ -1,6 +1,6 @@
 /**
- * Threads that run pipelines. Tenants take turns, and a tenant never has all threads. A watchdog terminates a thread whose document
- * takes too long; that document fails, and the others continue on another thread.
+ * Threads that run pipelines. Tenants take turns, and a tenant never has all threads. A watchdog terminates a thread whose document takes
+ * too long. That document fails, and the others continue on another thread.
  */
 import { Worker } from 'node:worker_threads'
 import { monotonicMs } from '../../../kernel/clock.ts'
@@ -23,18 +23,18 @@ export interface PoolOptions {
   /** Milliseconds that a thread may take to start. */
   startMs?: number
   now(): Date
-  /** Reports a thread that ended unexpectedly. */
+  /** Called when a thread ended unexpectedly. */
   onError(error: unknown): void
 }
 
-/** The result of work: one problem for all documents, or an outcome for each document. */
+/** The result of the work: either one problem for all documents, or an outcome for each document. */
 export type WorkResult = { problem: Problem } | { outcomes: (DocumentOutcome | string)[] }
 
 export interface PipelinePool {
-  /** Resolves to undefined if too much work waits. */
+  /** Runs the work. Resolves to undefined if too much work waits. */
   run(set: PipelineSet, work: Work): Promise<WorkResult | undefined>
   stop(): Promise<void>
-  /** Threads that the watchdog has ended, for tests and metrics. */
+  /** Number of threads that the watchdog has terminated, for tests and metrics. */
   readonly replaced: number
 }
 
@@ -53,14 +53,16 @@ interface Thread {
   shared: Int32Array<SharedArrayBuffer>
   isReady: boolean
   job: Job | undefined
-  /** The version of each tenant's pipelines that the thread has. */
+  /** The version of each tenant's pipelines that was sent to the thread. */
   versions: Map<string, number>
   seen: { current: number; at: number }
   isKilled: boolean
   idleSince: number
 }
 
-/** Time limit of a document (document 5, 7.6). The watchdog waits `graceMs` longer, because a thread may not get the processor at once. */
+/**
+ * Time limit of a document (document 5, 7.6). The watchdog waits `graceMs` longer, because a thread may not get processor time immediately.
+ */
 const documentMs = 1000
 const graceMs = 1000
 const defaultStartMs = 30_000
@@ -146,7 +148,7 @@ function dispatchWaitingWork(state: State) {
   }
 }
 
-/** One thread stays free for other tenants. */
+/** Returns whether work of the tenant may start. One thread must stay free for other tenants. */
 function mayRun({ threads, maxThreads }: State, tenantId: string): boolean {
   let running = 0
   for (const { job } of threads) if (job?.tenantId === tenantId) running++
@@ -175,7 +177,7 @@ function dispatch(state: State, thread: Thread, job: Job) {
 
 function startThread(state: State): Thread {
   const shared = new Int32Array(new SharedArrayBuffer(Object.keys(cells).length * 4))
-  // The thread gets neither the environment nor the arguments of the process, because a script must never reach them.
+  // The thread gets neither the environment nor the arguments of the process, because a script must never be able to read them.
   const worker = new Worker(new URL('./thread.ts', import.meta.url), {
     workerData: { shared, regexEnabled: state.regexEnabled },
     env: {},
@@ -223,7 +225,7 @@ function handleMessage(state: State, thread: Thread, message: FromThread) {
   dispatchWaitingWork(state)
 }
 
-/** The document that ran fails; the rest of its job runs again. */
+/** Handles the end of a thread. The document that was running fails; the remaining documents of its job run again. */
 function handleExit(state: State, thread: Thread, failure: (Error & { code?: string }) | undefined) {
   state.threads.delete(thread)
   const { job } = thread

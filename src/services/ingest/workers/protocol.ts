@@ -1,7 +1,7 @@
 /** Messages between a node and its threads that run pipelines. */
 import type { Field } from '../documents/fields.ts'
 
-/** The pipelines of a tenant. A thread keeps the last version that it got. */
+/** The pipelines of a tenant. A thread keeps the last version that was sent to it. */
 export interface PipelineSet {
   tenantId: string
   version: number
@@ -12,31 +12,34 @@ export interface PipelineSet {
 export interface Problem {
   type: string
   reason: string
-  /** The error as the search engine writes it, with the position of each mistake. */
+  /** The error in the format of the search engine, with the position of each mistake. */
   error?: Record<string, unknown>
-  /** True if the node could not run the work; the definition may be right. */
+  /** True if the node could not run the work. The definition may still be correct. */
   isTemporary?: boolean
 }
 
 export type Work =
   /** Compiles a definition. */
   | { kind: 'check'; definition: string }
-  /** Runs a stored pipeline, or the one in the body, over the documents of the body. */
+  /** Runs a stored pipeline, or the pipeline in the body, on the documents of the body. */
   | { kind: 'simulate'; pipelineId: string | undefined; body: string; isVerbose: boolean }
-  /** Runs a stored pipeline over documents: JSON texts, one in each line, because one text is copied faster than many. */
+  /**
+   * Runs a stored pipeline on documents. The documents are JSON texts, one in each line, because copying one text is faster than copying
+   * many.
+   */
   | { kind: 'documents'; pipelineId: string; indexNo: number; count: number; documents: string }
 
 export interface ToThread {
   work: Work
   set: Omit<PipelineSet, 'pipelines'> & { pipelines?: PipelineSet['pipelines'] }
-  /** Documents before this one are done. */
+  /** Index of the next document. Earlier documents are done. */
   startAt: number
-  /** Documents that made the platform end a thread. They fail without being run again. */
+  /** Documents for which the platform terminated a thread. They fail without being run again. */
   stuck: [index: number, problem: Problem][]
   now: number
 }
 
-/** The outcome of one document: `doc` is its JSON text; `ts` is undefined if the pipeline left `@timestamp` as it was. */
+/** The outcome of one document. `doc` is its JSON text. `ts` is undefined if the pipeline did not change `@timestamp`. */
 export type DocumentOutcome =
   | { doc: string; ts: number | null | undefined; envelopeChanged: boolean; fields?: Field[] }
   | { dropped: true }
@@ -44,18 +47,20 @@ export type DocumentOutcome =
 
 export type FromThread =
   | { type: 'ready' }
-  /** The work cannot be done at all: the definition does not compile, or the body is wrong. */
+  /** The work cannot be done at all, because the definition does not compile or the body is invalid. */
   | { type: 'problem'; problem: Problem }
-  /** Outcomes of a simulation from `startAt` on, as JSON texts. */
+  /** Outcomes of a simulation, starting with `startAt`, as JSON texts. */
   | { type: 'outcomes'; outcomes: string[]; isLast: boolean }
   | ({ type: 'documents'; isLast: boolean } & PackedOutcomes)
 
-/** Outcomes of documents: one text and arrays of numbers, which are copied faster than an object for each. */
+/**
+ * Outcomes of documents. They are one text and arrays of numbers, because copying these is faster than copying an object for each document.
+ */
 export interface PackedOutcomes {
-  /** A line for each document; empty for those in `others`. */
+  /** One line for each document. The line is empty for documents in `others`. */
   texts: string
   times: Float64Array
-  /** A sum for each document, of 1 (it has no time), 2 (`envelopeChanged`) and 4 (its time is as it was). */
+  /** For each document, the sum of these flags: 1 (it has no time), 2 (`envelopeChanged`), 4 (its time is unchanged). */
   flags: Uint8Array
   /** Outcomes that are not a document. */
   others: [index: number, outcome: DocumentOutcome][]
@@ -84,9 +89,9 @@ export function unpack({ texts, times, flags, others, fields }: PackedOutcomes):
 
 /** Cells of the shared memory. */
 export const cells = {
-  /** One more than the index of the document that runs; 0 if none does. */
+  /** The index of the running document plus one; 0 if no document runs. */
   current: 0,
 } as const
 
-/** A thread returns the outcomes so far after this time, so that tenants take turns. */
+/** After this time, a thread returns the outcomes so far, so that tenants take turns. */
 export const sliceMs = 50

@@ -1,4 +1,4 @@
-/** Reads the columns of a document that a pipeline has made. */
+/** Reads those fields of a pipeline's document that are also stored in columns. */
 import { parseDate } from '../query/dates.ts'
 
 type DocumentMap = Map<unknown, unknown>
@@ -20,7 +20,7 @@ export function timestampOf(source: DocumentMap): number | null {
 
 const unstorable = /(?:^|[^\\])(?:\\\\)*\\u(?:0000|d[89a-f][0-9a-f]{2})/i
 
-/** PostgreSQL stores neither NUL nor lone surrogates. */
+/** Returns why a text cannot be stored: PostgreSQL accepts neither NUL nor lone surrogates. */
 export function storageProblem(text: string): string | undefined {
   const isStorable = text.isWellFormed() && !(text.includes('\\u') && unstorable.test(text))
   return isStorable ? undefined : 'the document has a text with NUL or a lone surrogate, which cannot be stored'

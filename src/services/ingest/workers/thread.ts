@@ -1,4 +1,4 @@
-/** Entry point of a thread that runs pipelines. Pipelines are compiled once for each version of a tenant's pipelines. */
+/** Entry point of a thread that runs pipelines. Each version of a tenant's pipelines is compiled once. */
 import { parentPort, workerData } from 'node:worker_threads'
 import { monotonicMs } from '../../../kernel/clock.ts'
 import { parseDocument } from '../../../painless/json.ts'
@@ -58,7 +58,7 @@ function compiledOf(tenant: Tenant, pipelineId: string): CompileResult | undefin
   return result
 }
 
-/** A pipeline may name another pipeline as templates do: with or without the tenant ID in front. */
+/** Finds a pipeline by name. As in templates, the name may start with the tenant id. */
 const lookupOf = (tenant: Tenant) => (name: string) => {
   const prefix = `${tenant.tenantId}-`
   const result =
@@ -79,7 +79,7 @@ function compile(tenant: Tenant, work: Work, body: DocumentMap | undefined): Com
   return compilePipeline(body?.get('pipeline'), lookupOf(tenant), scriptSettings)
 }
 
-/** Calls `run` for documents until they are done or the slice of time is over. Returns the index of the next one. */
+/** Calls `run` for documents until all are done or the time slice is over. Returns the index of the next document. */
 function runSlice(
   { startAt, stuck }: ToThread,
   count: number,
@@ -153,7 +153,7 @@ function runDocument(text: string, pipeline: Pipeline, timestamp: string, known:
   const fields = known.newFields(written.document.source)
   return {
     doc: written.text,
-    // Reading a date takes as long as a step of a pipeline.
+    // Parsing a date takes as long as a step of a pipeline, so it is skipped if the value did not change.
     ts: written.document.source.get('@timestamp') === time ? undefined : timestampOf(written.document.source),
     envelopeChanged: !isSameEnvelope(envelope, written.document.source),
     ...(fields.length > 0 && { fields }),
@@ -175,7 +175,7 @@ function runSimulation(message: ToThread, body: DocumentMap, pipeline: Pipeline,
 function handle(message: ToThread) {
   const { work } = message
   const tenant = tenantOf(message.set)
-  // The watchdog sees which document a compilation is for.
+  // This lets the watchdog see for which document a pipeline is being compiled.
   Atomics.store(shared, cells.current, message.startAt + 1)
   const isStuck = work.kind === 'check' && message.stuck[0]
   if (isStuck) return send({ type: 'problem', problem: isStuck[1] })

@@ -7,7 +7,7 @@ export const statusBody = Type.Object(
   { status: Status('ACTIVE resumes, SUSPENDED suspends. The present status is accepted and changes nothing.') },
   { title: 'IntegrationStatus', description: 'The new status of an integration.' },
 )
-/** Optional in queries: without it only active objects are listed. */
+/** Optional in queries. Without it, only active objects are listed. */
 export const statusQuery = Type.Optional(
   Type.Enum(['ACTIVE', 'SUSPENDED'], {
     description: 'Lists the objects with this status. Default: ACTIVE.',
@@ -23,7 +23,7 @@ export const poolIds = Type.Array(Name({ description: 'Id of a pool.' }), {
 export const nameField = Name({ description: 'Name for people.' })
 export const descriptionField = Text({ maxLength: 4000, description: 'Description for people.' })
 
-/** The name is part of MQTT topics and of paths. */
+/** The username is part of MQTT topics and of paths. */
 const netUsername = Name({
   pattern: '^[^+#/\\s\\u0000-\\u001f\\u007f]+$',
   description:
@@ -122,7 +122,7 @@ export const endpointFields = {
 }
 
 export const id = (noun: string) => SerialId({ description: `Id of the ${noun}.` })
-/** An id in a path: an integer that cannot be an id is answered with 404, like an unknown one. */
+/** An id in a path. For an integer that cannot be an id, the response is 404, as for an unknown id. */
 export const pathId = (noun: string) => Type.Integer({ description: `Id of the ${noun}.` })
 export const endpointId = Type.String({ description: 'Id of the endpoint that represents it.' })
 export const appVersionName = Name({

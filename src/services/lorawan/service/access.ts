@@ -1,4 +1,7 @@
-/** Permissions on integrations: application → application integration → device, and tenant → account integration → gateway. */
+/**
+ * Permissions on integrations. There are two trees: application → application integration → device, and tenant → account integration →
+ * gateway.
+ */
 import type { Identity } from '../../../identity/contract.ts'
 import { authorize, authorizeOrNotFound, type Ctx } from '../../../kernel/contract.ts'
 import type { Sql } from '../../../kernel/db.ts'
@@ -87,7 +90,7 @@ export const requireGateway = (
   scope = gatewayScopes.read,
 ) => requireRow(ctx, row, onGateway, { read: gatewayScopes.read, scope }, () => NoGatewayIntegration({ id }))
 
-/** Returns whether the caller may list devices of the integration: it may read the integration, or devices in it. */
+/** Returns whether the caller may list devices of the integration. It must be allowed to read the integration, or devices in it. */
 export const mayListBelow = (ctx: Ctx, row: AppIntegrationRow | undefined): row is AppIntegrationRow =>
   row !== undefined && [appScopes.read, deviceScopes.read].some((scope) => holds(ctx.caller, scope, onApp(row)))
 export const mayListGateways = (ctx: Ctx, row: IntegrationRow | undefined): row is IntegrationRow =>
@@ -107,7 +110,7 @@ export function visibleAccounts(ctx: Ctx): number[] | null {
   return ids === 'all' ? null : idsIn(ids)
 }
 
-/** Returns the ids of devices below an integration that the caller may read; null means all. */
+/** Returns the ids of the integration's devices that the caller may read; null means all. */
 export function visibleDevices(ctx: Ctx, app: AppIntegrationRow): number[] | null {
   if (holds(ctx.caller, deviceScopes.read, onApp(app))) return null
   const ids = visibleResources(ctx.caller, deviceScopes.read, app.tenantId, 'net-device-integration-')
@@ -120,10 +123,13 @@ export function visibleGateways(ctx: Ctx, account: IntegrationRow): number[] | n
   return ids === 'all' ? null : idsIn(ids)
 }
 
-/** Checks that the caller may create an integration for the application: 403 without the scope, 400 if the application is unknown. */
+/**
+ * Checks that the caller may create an integration for the application. Throws 403 without the scope, and 400 if the application is
+ * unknown.
+ */
 export async function requireApplication({ applications }: Pick<Deps, 'applications'>, ctx: Ctx, appName: string) {
   const scope = appScopes.create
-  // The permission is checked first, so that a caller who can create integrations nowhere does not learn which applications exist.
+  // The permission is checked first. A caller that cannot create integrations anywhere therefore cannot find out which applications exist.
   if (!holdsSomewhere(ctx.caller, scope)) throw Forbidden({ scope, resource: tenantSystem })
   const application = onApplication(ctx.tenantId, appName)
   const mayRead = [scope, 'application:read'].some((one) => holds(ctx.caller, one, application))
@@ -132,7 +138,10 @@ export async function requireApplication({ applications }: Pick<Deps, 'applicati
   authorize(ctx, scope, application)
 }
 
-/** Returns the version in which the endpoints of devices and gateways are registered. With `appName`, it must be one of this application. */
+/**
+ * Returns the version in which the endpoints of devices and gateways are registered. If `appName` is given, the version must belong to this
+ * application.
+ */
 export async function requireVersion(
   { applications }: Pick<Deps, 'applications'>,
   ctx: Ctx,
@@ -149,7 +158,7 @@ export async function requireVersion(
   return version
 }
 
-/** Gives the creator of an object every scope on it, unless permissions above cover its scopes already. */
+/** Grants the creator of an object every scope on it, unless the creator already has these scopes on a higher resource. */
 export async function grantToCreator(
   { identity }: Pick<Deps, 'identity'>,
   sql: Sql,

@@ -1,4 +1,4 @@
-/** Account integrations: each links the tenant with a user of a network, who owns gateways. */
+/** Account integrations. Each links the tenant with a user of a network who owns gateways. */
 import type { Ctx } from '../../../kernel/contract.ts'
 import { isUniqueViolation, type Sql } from '../../../kernel/db.ts'
 import { checkIfMatch, etagOf } from '../../../kernel/etag.ts'

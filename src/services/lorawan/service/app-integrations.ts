@@ -1,4 +1,6 @@
-/** Application integrations: create, read, change, suspend and delete; devices of the network that are not mapped. */
+/**
+ * Application integrations: create, read, change, suspend and delete them, and list devices of the network that have no device integration.
+ */
 import type { Ctx } from '../../../kernel/contract.ts'
 import { isUniqueViolation, type Sql } from '../../../kernel/db.ts'
 import { checkIfMatch, etagOf } from '../../../kernel/etag.ts'
@@ -104,7 +106,7 @@ async function create(deps: Deps, ctx: Ctx, input: NewConnection & { appName: st
   }
 }
 
-/** The ETag covers what people configure, and which devices there are. */
+/** Returns the ETag. It covers the configured fields and the list of devices. */
 const etagFor = ({ id, version }: { id: number; version: number }, devices: DeviceSummary[]) =>
   etagOf(
     'app-integration',
@@ -124,7 +126,7 @@ async function list(
   return { totalElements: total, content: await viewsOf(deps, rows) }
 }
 
-/** Adds the states of connections: a connection of a node that has died counts as disconnected. */
+/** Adds the states of connections. A connection of a dead node counts as disconnected. */
 async function viewsOf({ kit, identity }: Deps, rows: store.AppIntegrationRow[]): Promise<AppIntegrationView[]> {
   const realms = await identity.realms([...new Set(rows.map(({ tenantId }) => tenantId))])
   return rows.map((row) => {
@@ -156,7 +158,7 @@ async function get(deps: Deps, ctx: Ctx, id: number) {
   return { etag: etagFor(row, devices), view: { ...view!, devices: devices.map(summaryView) } }
 }
 
-/** Locks the integration for a change; 412 if it is not the version that the caller has read. */
+/** Locks the integration for a change. Throws 412 if it is not the version that the caller has read. */
 async function lockFor(sql: Sql, ctx: Ctx, id: number, scope: string, ifMatch?: string) {
   const row = requireApp(ctx, id, await store.lockAppIntegration(sql, id), scope)
   const devices = await findSummaries(sql, id)

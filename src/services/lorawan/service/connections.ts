@@ -1,4 +1,4 @@
-/** Checks, defaults and the sealed key of the connection from an integration to its network. */
+/** Handles the connection from an integration to its network: checks, defaults and the sealed key. */
 import type { Kit } from '../../../kernel/define-service.ts'
 import { invalidField } from '../../../kernel/errors.ts'
 import { parseHost, parseMqttUrl } from '../hosts.ts'
@@ -81,7 +81,7 @@ export const accessOf = (
   signal,
 })
 
-/** Leaves out fields that are null: they are absent in answers. */
+/** Removes fields that are null, so that they are absent in responses. */
 export const withoutNulls = <T extends object>(row: T) =>
   Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)) as {
     [K in keyof T as null extends T[K] ? never : K]: T[K]

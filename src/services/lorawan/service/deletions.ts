@@ -10,7 +10,7 @@ export interface Deletions {
   forgetEndpoints(sql: Sql, endpoints: { tenantId: string; endpointIds: string[]; until: Date }): Promise<void>
   forgetApplication(sql: Sql, application: { tenantId: string; applicationName: string }): Promise<void>
   forgetTenant(sql: Sql, tenantId: string): Promise<void>
-  /** Stores the new version of an endpoint that has moved. */
+  /** Stores the new version of an endpoint that was moved to another version. */
   moveEndpoint(sql: Sql, endpoint: { tenantId: string; endpointId: string; versionName: string }): Promise<void>
 }
 

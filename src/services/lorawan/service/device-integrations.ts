@@ -1,4 +1,4 @@
-/** Device integrations: each links a device of the network with an endpoint, which is registered together with it. */
+/** Device integrations. Each links a device of the network with an endpoint, which is registered together with it. */
 import { authorize, type Ctx } from '../../../kernel/contract.ts'
 import { likePart, type Sql } from '../../../kernel/db.ts'
 import { invalidField } from '../../../kernel/errors.ts'
@@ -128,7 +128,7 @@ const viewOf = (row: store.DeviceIntegrationRow) => {
 const noFormatter: CodecFunctions = { decodes: false, encodes: false }
 const concurrentInspections = 8
 
-/** Checks each distinct formatter once; a thousand devices usually share one. */
+/** Checks each distinct formatter once, because a thousand devices usually share one formatter. */
 async function inspectAll({ codecs }: Deps, tenantId: string, formatters: { formatter?: string; path: string }[]) {
   const functions = new Map<string, CodecFunctions>([['', noFormatter]])
   const distinct = [...Map.groupBy(formatters, ({ formatter = '' }) => formatter)].filter(([text]) => text !== '')
@@ -206,7 +206,7 @@ const newRow = (endpointId: string, device: NewDevice, functions: CodecFunctions
   downlinkConfirmed: device.downlinkConfirmed ?? false,
 })
 
-/** Throws 400 for a relation with both `from` and `to`: only one of them can be the other endpoint. */
+/** Throws 400 for a relation that has both `from` and `to`, because only one of them can be the other endpoint. */
 export function requireOneEnd(items: Pick<NewDevice, 'endpointRelations'>[], field: string) {
   const index = items.findIndex(({ endpointRelations = [] }) =>
     endpointRelations.some((relation) => 'from' in relation && 'to' in relation),
@@ -229,7 +229,7 @@ export const registrationOf = (
   requestPath,
 })
 
-/** Invalidates the caches of all nodes. */
+/** Publishes the change, so that all nodes invalidate their caches. */
 const publish = (
   { kit }: Deps,
   sql: Sql,

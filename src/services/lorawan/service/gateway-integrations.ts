@@ -1,4 +1,6 @@
-/** Gateway integrations: each links a gateway of the network with an endpoint, and registers it in the network if asked. */
+/**
+ * Gateway integrations. Each links a gateway of the network with an endpoint. On request, the gateway is also registered in the network.
+ */
 import { authorize, type Ctx } from '../../../kernel/contract.ts'
 import { likePart, type Sql } from '../../../kernel/db.ts'
 import { invalidField } from '../../../kernel/errors.ts'
@@ -179,7 +181,9 @@ async function create(deps: Deps, ctx: Ctx, id: number, input: Parameters<Gatewa
 
 const rehearsed = Symbol('rehearsed')
 
-/** Inserts and rolls back. Metadata or relations that are refused (400, 404) are found before the network registers a gateway. */
+/**
+ * Inserts all gateways and rolls back. Invalid metadata or relations (400, 404) are thereby found before the network registers a gateway.
+ */
 async function rehearse({ kit }: Deps, insertAll: (sql: Sql) => Promise<unknown>) {
   try {
     await kit.db.tx(async (sql) => {

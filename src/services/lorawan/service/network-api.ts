@@ -1,6 +1,6 @@
 /**
- * Calls the HTTP API of a network (document 5, 9.8). Private addresses are refused, redirects are not followed, and a
- * call takes at most 10 seconds. No error and no log contains the key.
+ * Calls the HTTP API of a network (document 5, 9.8). Private addresses are refused, redirects are not followed, and a call takes at most 10
+ * seconds. Neither errors nor log messages contain the key.
  */
 import { RefusedAddress, safeFetch } from '../../../kernel/safe-fetch.ts'
 
@@ -12,10 +12,10 @@ export interface NetworkAccess {
   signal?: AbortSignal | undefined
 }
 
-/** The network could not be reached, or answered with an error; the message says which. */
+/** The error if the network could not be reached or answered with an error. The message says which. */
 export class NetworkProblem extends Error {
   override readonly name = 'NetworkProblem'
-  /** Undefined if there was no answer. */
+  /** Status of the answer; undefined if there was none. */
   readonly status: number | undefined
 
   constructor(message: string, status?: number) {
@@ -64,14 +64,14 @@ async function call(access: NetworkAccess, method: string, path: string, body?: 
 function connectionText(host: string, error: unknown): string {
   if (error instanceof RefusedAddress) return error.message
   const { name, code } = error as { name?: string; code?: string }
-  // An abort by the caller was handled before, so this is the time limit.
+  // If the caller aborts, that is handled before, so this is the time limit.
   if (name === 'TimeoutError' || name === 'AbortError') return `${host} did not answer within ${timeoutMs / 1000} s`
   return `${host} cannot be reached${code === undefined ? '' : ` (${code})`}`
 }
 
 const reasonLength = 300
 
-/** The text that a network sends with an error, without the key that a careless one might repeat. */
+/** Returns the text that a network sends with an error. The key is removed, because a careless network might repeat it. */
 async function refusalText(host: string, response: Response, key: string): Promise<string> {
   const { status } = response
   if (status >= 300 && status < 400) return `${host} redirects (${status}), which is not followed`
@@ -114,7 +114,7 @@ export async function listNetDevices(access: NetworkAccess, applicationId: strin
     const devices = devicesIn(access.origin, await jsonOf(access.origin, response))
     const before = found.size
     for (const device of devices) found.set(device.netDeviceId, device)
-    // The second condition ends the list of a network that ignores `page`.
+    // The second condition ends the list if a network ignores `page`.
     if (devices.length < devicesPerPage || found.size === before) break
   }
   return [...found.values()]
@@ -177,7 +177,7 @@ export async function registerGateway(access: NetworkAccess, netUsername: string
   })
 }
 
-/** A gateway that the network does not know counts as deleted. */
+/** Deletes a gateway in the network. A gateway that the network does not have counts as deleted. */
 export async function deregisterGateway(access: NetworkAccess, netGatewayId: string) {
   try {
     await call(access, 'DELETE', `/api/v3/gateways/${encodeURIComponent(netGatewayId)}`)

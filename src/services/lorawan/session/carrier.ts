@@ -1,4 +1,4 @@
-/** Signals the node that has the session of a device when commands wait for it (contract of the command service). */
+/** Signals the node that has the session of a device when commands wait for it. It implements a contract of the command service. */
 import { createCache } from '../../../kernel/cache.ts'
 import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
@@ -10,7 +10,7 @@ import type { Downlinks } from './downlinks.ts'
 import type { Sessions } from './sessions.ts'
 import { DownlinkOnce, DownlinksWaiting } from './signals.ts'
 
-/** Time until all nodes know of a new device. Until then another node may invoke a command without signalling the session. */
+/** Time until all nodes have a new device in their caches. Until then, another node may invoke a command without signalling the session. */
 const settleMs = 1000
 
 export function createCarrier(
@@ -30,7 +30,7 @@ export function createCarrier(
     const publisher = sessions.find(appIntegrationId)
     return publisher?.isConnected ? await downlinks.once(publisher, { tenantId, endpointId }, command) : false
   })
-  // A device that is new or resumed may have commands that wait.
+  // Commands may be waiting for a device that is new or resumed.
   bus.subscribe(DeviceIntegrationsChanged, ({ appIntegrationId, endpointIds }) => {
     start(appIntegrationId, endpointIds)
     setTimeout(() => start(appIntegrationId, endpointIds), settleMs).unref()
@@ -65,7 +65,8 @@ export function createCarrier(
       if (messages.length > 0) await signals.sendEach(sql, DownlinksWaiting, messages)
     },
     committed(endpoints) {
-      // A node that has taken the session during the transaction is found now, or reads the commands when it connects.
+      // If a node took the session during the transaction, this lookup finds it. If it takes the session later, it reads the commands when
+      // it connects.
       const retry = async () => {
         for (const { to, payload } of messagesOf(await holdersOf(db.sql, endpoints)))
           await signals.sendNow(to, DownlinksWaiting, payload)

@@ -1,4 +1,4 @@
-/** Puts the parts together that talk with networks: sessions, uplinks, downlinks, statistics. */
+/** Puts together the parts that communicate with networks: sessions, uplinks, downlinks, statistics. */
 import type { Gateway } from '../../../gateway/contract.ts'
 import type { Identity } from '../../../identity/contract.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
@@ -32,7 +32,7 @@ export interface Connector {
 }
 
 const rowsPerDeletion = 10_000
-/** After this time the network has forgotten a downlink. */
+/** After this time, the network no longer reports on a downlink. */
 const downlinkDays = 30
 
 export function createConnector(deps: ConnectorDeps): Connector {

@@ -1,4 +1,6 @@
-/** Cache of the devices that uplinks and downlinks belong to. Devices that are not mapped are cached too, for a short time. */
+/**
+ * Caches the devices that uplinks and downlinks belong to. Network devices without a device integration are cached too, for a short time.
+ */
 import { createBatcher } from '../../../kernel/batcher.ts'
 import { createCache } from '../../../kernel/cache.ts'
 import { monotonicMs } from '../../../kernel/clock.ts'
@@ -9,16 +11,19 @@ import { findLinkedDevices, type LinkedDevice } from '../store/uplinks.ts'
 
 export interface Device extends LinkedDevice {
   endpoint: DeviceEndpoint
-  /** The latest sample and those in the milliseconds directly before it, in milliseconds since 1970. */
+  /**
+   * The time of the latest sample, and the first of the consecutive milliseconds before it that samples also have. In milliseconds since
+   * 1970.
+   */
   latestTimes: { first: number; last: number }
-  /** Earlier milliseconds that samples of the device have, the most recent entry last. */
+  /** Earlier milliseconds that samples of the device have. The most recently added entry is last. */
   earlierTimes: Set<number>
 }
 
-/** Number of earlier times that are kept: few uplinks arrive out of order. */
+/** Number of earlier times that are kept. A few are enough, because few uplinks arrive out of order. */
 const earlierTimesMax = 16
 
-/** Returns the time if no sample of the device has it, otherwise the millisecond after the latest sample. */
+/** Returns the time if no sample of the device has it. Otherwise returns the millisecond after the latest sample. */
 export function takeTime(device: Device, time: number): number {
   const { latestTimes: latest, earlierTimes } = device
   if (time > latest.last + 1) {
@@ -40,7 +45,7 @@ function remember(times: Set<number>, time: number) {
 }
 
 export interface Devices {
-  /** Undefined if the device is not mapped. */
+  /** Finds a device. Returns undefined if it has no device integration. */
   find(appIntegrationId: number, netDeviceId: string): Promise<Device | undefined>
 }
 
@@ -52,7 +57,7 @@ interface Entry {
 const mebibyte = 1024 * 1024
 const cacheBytes = 64 * mebibyte
 const lookupsPerStatement = 500
-/** A device without a device integration is cached for this time, because a network may publish uplinks of many of them. */
+/** A network device without a device integration is cached for this time, because a network may publish uplinks of many such devices. */
 const unmappedMs = 10_000
 
 const keyOf = (appIntegrationId: number, netDeviceId: string) => `${appIntegrationId} ${netDeviceId}`

@@ -1,4 +1,4 @@
-/** Turns commands into downlinks on the node that has the session, and reports of the network into results. */
+/** Converts commands to downlinks on the node that has the session, and converts reports of the network to results of commands. */
 import type { Kit } from '../../../kernel/define-service.ts'
 import { createKeyedMutex } from '../../../kernel/keyed-mutex.ts'
 import type { Commands, EndpointKey, OutstandingCommand } from '../../commands/contract.ts'
@@ -29,9 +29,9 @@ export interface Publisher {
 }
 
 export interface Downlinks {
-  /** Publishes the outstanding commands of these endpoints that were not published yet. Does not wait. */
+  /** Publishes the outstanding commands of these endpoints that were not published yet. It does not wait for the outcome. */
   start(publisher: Publisher, endpointIds: string[]): void
-  /** Publishes the downlinks of the integration's devices, after a connect. Does not wait. */
+  /** Publishes the downlinks of all devices of the integration, after a connect. It does not wait for the outcome. */
   startAll(publisher: Publisher): void
   /** Publishes a command with `commandTtl=0`. */
   once(publisher: Publisher, endpoint: EndpointKey, command: OutstandingCommand): Promise<boolean>
@@ -123,7 +123,9 @@ async function publishOutstanding(deps: DownlinkDeps, publisher: Publisher, endp
     }
 }
 
-/** Publishes a command; one that cannot be encoded ends with 400. Returns false if the connection ended before the acknowledgement. */
+/**
+ * Publishes a command. A command that cannot be encoded ends with 400. Returns false if the connection ended before the acknowledgement.
+ */
 async function publishOne(
   deps: DownlinkDeps,
   publisher: Publisher,
@@ -184,7 +186,10 @@ function recordTraffic({ kit, trafficLog }: DownlinkDeps, device: Device, comman
 
 type Encoding = { fPort: number; payload: object } | { problem: string }
 
-/** Our formatter or that of the network encodes an object; a text is base64, or is encoded as UTF-8 (document 5, 9.5). */
+/**
+ * Encodes the payload of a command. An object is encoded by the formatter here or by that of the network. A text is base64, or is encoded
+ * as UTF-8 (document 5, 9.5).
+ */
 async function encode({ codecs }: DownlinkDeps, device: Device, { payload }: OutstandingCommand): Promise<Encoding> {
   const value: unknown = payload === null ? undefined : JSON.parse(payload)
   const { tenantId, formatter, downlinkFPort: fPort } = device
@@ -202,7 +207,7 @@ async function encode({ codecs }: DownlinkDeps, device: Device, { payload }: Out
 
 const phraseLength = 255
 
-/** Returns the result that a report means; undefined for `sent` of a confirmed downlink, on which `ack` or `nack` follows. */
+/** Returns the result of a command for a report. Returns undefined for `sent` of a confirmed downlink, because `ack` or `nack` follows. */
 function resultOf(status: DownlinkStatus, isConfirmed: boolean, reason: string | undefined) {
   switch (status) {
     case 'sent':

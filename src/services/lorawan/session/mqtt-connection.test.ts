@@ -7,7 +7,7 @@ import { afterAllTests } from '../../../../test/harness/database.ts'
 import { eventually } from '../../../../test/harness/eventually.ts'
 import { connectMqtt } from './mqtt-connection.ts'
 
-/** Starts a server that accepts every log-in and hands the sockets over. */
+/** Starts a server that accepts every login. Returns its sockets to the test. */
 async function aServer() {
   const sockets: Socket[] = []
   const server = createServer((socket) => {
@@ -39,7 +39,7 @@ async function aServer() {
 const publish = (topic: string, payload: string) =>
   mqtt.generate({ cmd: 'publish', topic, payload, qos: 0, dup: false, retain: false })
 
-/** Sends bytes as a packet of their own. */
+/** Sends bytes as a separate TCP packet. */
 const sendPart = (socket: Socket, part: Buffer) =>
   new Promise<void>((resolve) => {
     socket.setNoDelay(true)

@@ -1,6 +1,6 @@
 /**
- * A connection to the MQTT server of a network, as a client of MQTT 3.1.1. Messages with QoS 1 are acknowledged by the caller, when they
- * are stored. A client library would acknowledge by itself and hold several times the memory of an idle connection.
+ * A connection to the MQTT server of a network, as an MQTT 3.1.1 client. The caller acknowledges QoS 1 messages when they are stored. A
+ * client library would acknowledge them itself, and would use several times the memory for an idle connection.
  */
 import { connect as connectTcp, isIP, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
@@ -13,7 +13,7 @@ export interface IncomingMessage {
   topic: string
   payload: Buffer
   qos: 0 | 1 | 2
-  /** Undefined at QoS 0, which needs no acknowledgement. */
+  /** Packet id of the message; undefined at QoS 0, which needs no acknowledgement. */
   messageId: number | undefined
 }
 
@@ -22,29 +22,32 @@ export interface ConnectionOptions {
   clientId: string
   username: string
   password: string
-  /** True discards the session that the broker keeps. */
+  /** True if the broker must discard the session that it keeps. */
   isClean: boolean
   allowPrivate: boolean
-  /** Called with each message. It must be acknowledged on `connection`: on another connection its id belongs to another message. */
+  /**
+   * Called with each message. The message must be acknowledged on `connection`, because on another connection its id belongs to another
+   * message.
+   */
   onMessage(message: IncomingMessage, connection: MqttConnection): void
-  /** Called once, with the reason in words; undefined if this side closed it. */
+  /** Called once when the connection is closed. `problem` is the reason as text, or undefined if this side closed the connection. */
   onClose(problem: string | undefined): void
 }
 
 export interface MqttConnection {
   /** Rejects if the broker refuses one of the filters. */
   subscribe(filters: string[]): Promise<void>
-  /** Publishes with QoS 1. Resolves when the broker has acknowledged, rejects when the connection closes before. */
+  /** Publishes with QoS 1. Resolves when the broker has acknowledged the message. Rejects if the connection closes before. */
   publish(topic: string, payload: string): Promise<void>
   acknowledge(messageId: number): void
   pause(): void
   resume(): void
   readonly isOpen: boolean
-  /** Sends DISCONNECT and closes. */
+  /** Sends DISCONNECT and closes the connection. */
   close(): void
 }
 
-/** A connection that failed, with the reason in words. It never contains the key. */
+/** The error of a connection, with the reason as text. The text never contains the key. */
 export class ConnectionProblem extends Error {
   override readonly name = 'ConnectionProblem'
 }
@@ -59,7 +62,7 @@ interface Waiting {
   fail(problem: Error): void
 }
 
-/** Gets the bytes that a socket receives. */
+/** Receives the bytes that a socket reads. */
 interface Reader {
   read(chunk: Buffer): void
 }
@@ -77,7 +80,7 @@ interface State {
   pingedAt: number | undefined
 }
 
-/** All open connections, for one timer that keeps them alive. */
+/** All open connections. One timer keeps them all alive. */
 const open = new Set<State>()
 let sweeper: NodeJS.Timeout | undefined
 
@@ -96,7 +99,7 @@ function sweep() {
   sweeper = undefined
 }
 
-/** All TCP sockets read into this buffer, because a buffer for each read would stay with idle connections. */
+/** The read buffer of all TCP sockets. With a buffer for each read, idle connections would keep their buffers. */
 const sharedBuffer = Buffer.alloc(65_536)
 
 /** Connects and logs in. Rejects with ConnectionProblem. */
@@ -177,7 +180,7 @@ async function openAttempt(
   const target = await resolveAddress(url, { allowPrivate })
   if (attempt.isOver) throw new Error('the attempt took too long')
   const to = { host: target.address, port }
-  // The name is checked against the certificate; the connection goes to the address that was checked.
+  // The certificate is checked against the name. The connection goes to the address that was checked.
   const socket = isTls
     ? connectTls({ ...to, ...(isIP(host) === 0 && { servername: host }) })
     : connectTcp({ ...to, onread: { buffer: sharedBuffer, callback: (length) => readShared(reader, length) } })
@@ -188,7 +191,7 @@ async function openAttempt(
   return socket
 }
 
-/** Rejects if the work takes too long. The timer ends with the work, because a pending one keeps the memory of the attempt. */
+/** Rejects if the work takes too long. The timer is cleared when the work ends, because a pending timer keeps the memory of the attempt. */
 async function inTime<T>(work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
@@ -228,22 +231,25 @@ function socketProblem(at: string, host: string, error: unknown): string {
   return `${at} cannot be reached${code === '' ? '' : ` (${code})`}`
 }
 
-/** A parser of packets, and the connection whose bytes it has. */
+/** A parser of packets, and the connection whose bytes it is parsing. */
 interface PacketParser {
   parse(chunk: Buffer): void
   owner: State | undefined
-  /** Bytes of a packet that is not complete. */
+  /** Number of bytes of an incomplete packet. */
   rest(): number
   isBetweenPackets(): boolean
 }
 
-/** Parsers without an incomplete packet, which any connection may use. With a parser of its own, an idle connection needs a tenth more memory. */
+/**
+ * Parsers without an incomplete packet. Any connection may use them. With a parser of its own, an idle connection would need a tenth more
+ * memory.
+ */
 const freeParsers: PacketParser[] = []
 const freeParsersMax = 16
 
 function createParser(): PacketParser {
   const parser = mqtt.parser({ protocolVersion: 4 })
-  // The parser's types do not include these fields.
+  // The type declarations of the parser lack these fields.
   const inner = parser as unknown as { _list: { length: number }; _stateCounter: number }
   const packetParser: PacketParser = {
     owner: undefined,
@@ -261,7 +267,7 @@ function createParser(): PacketParser {
 
 function read(state: State) {
   const { socket, options } = state
-  /** Kept only while a packet is not complete. */
+  /** The parser of this connection. It is kept only while a packet is incomplete. */
   let kept: PacketParser | undefined
   state.reader.read = (chunk) => {
     if (!state.isOpen) return
@@ -308,7 +314,7 @@ function receive(state: State, packet: Packet) {
   }
 }
 
-/** Ends the connection for a reason in words; undefined if this side wants it. */
+/** Ends the connection. `problem` is the reason as text, or undefined if this side wants to close it. */
 function fail(state: State, problem: string | undefined) {
   if (!state.isOpen) return
   state.isOpen = false
@@ -325,7 +331,7 @@ function send(state: State, packet: Packet) {
   state.socket.write(mqtt.generate(packet))
 }
 
-/** Resolves with the answer to a packet; a broker that does not answer in time ends the connection. */
+/** Resolves with the answer to a packet. If the broker does not answer in time, the connection is ended. */
 function answerOf(state: State, id: number): Promise<Packet> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => fail(state, 'the network does not answer'), answerMs).unref()
@@ -380,7 +386,7 @@ const connectionOf = (state: State): MqttConnection => ({
     send(state, { cmd: 'disconnect' })
     fail(state, undefined)
     state.socket.end()
-    // A broker that does not close its side must not keep the socket.
+    // A broker that does not close its side must not keep the socket open.
     setTimeout(() => state.socket.destroy(), 2000).unref()
   },
 })

@@ -1,6 +1,6 @@
 /**
- * The session of one integration on this node: connects, subscribes, reconnects with growing pauses, passes messages on and acknowledges
- * them when they are handled. It reports its state only when it changes.
+ * The session of one integration on this node. It connects, subscribes, and reconnects with growing pauses. It passes messages on and
+ * acknowledges them when they are handled. It reports its state only when the state changes.
  */
 import { monotonicMs, sleep } from '../../../kernel/clock.ts'
 import type { MqttAddress } from '../hosts.ts'
@@ -13,12 +13,12 @@ export interface SessionOptions {
   password: string
   allowPrivate: boolean
   startsClean: boolean
-  /** Rejects, or resolves to false, if this node does not have the session any more: then it does not connect. */
+  /** Returns whether the session may connect. Rejects, or resolves to false, if this node no longer has the session. */
   mayConnect(): Promise<boolean>
   /** Waits until this node may open another connection. */
   limited<T>(work: () => Promise<T>): Promise<T>
   changed(state: { isConnected: boolean; error: string | null }): void
-  /** Records that the broker has discarded the session that it kept. If it rejects, the session is discarded again later. */
+  /** Records that the broker has discarded the session that it kept. If this call rejects, the session is discarded again later. */
   cleaned(): Promise<void>
   /** Resolves when the message may be acknowledged. */
   handle(topic: string, payload: Buffer): Promise<void>
@@ -30,13 +30,13 @@ export interface Session {
   readonly isConnected: boolean
   /** Rejects if the session is not connected. */
   publish(topic: string, payload: string): Promise<void>
-  /** Ends the session. With `discard`, the broker forgets its subscriptions and messages. */
+  /** Ends the session. With `discard`, the broker deletes its subscriptions and messages. */
   stop(options?: { discard?: boolean }): Promise<void>
 }
 
 const pauseMinMs = 1000
 const pauseMaxMs = 60_000
-/** Maximum number and size of unhandled messages; beyond them, the connection is not read until messages are handled. */
+/** Maximum number and size of unhandled messages. Above these limits, the connection is not read until messages are handled. */
 const inFlightMax = 200
 const inFlightBytesMax = 2 * 1024 * 1024
 
@@ -103,7 +103,7 @@ async function connect(state: State) {
     if (state.isStopped) return
     if (state.startsClean) {
       await discardSession(options)
-      // This is recorded before the subscription: otherwise the next node would discard uplinks that wait for it.
+      // This is recorded before the subscription. Otherwise the next node would discard uplinks that wait for it.
       await options.cleaned()
       state.startsClean = false
     }
@@ -127,7 +127,7 @@ async function connect(state: State) {
   })
 }
 
-/** Logs in with a clean session and out again, so that the broker forgets the kept one. */
+/** Connects with a clean session and disconnects again, so that the broker deletes the session that it kept. */
 async function discardSession(options: SessionOptions) {
   const connection = await connectMqtt({ ...options, isClean: true, onMessage() {}, onClose() {} })
   connection.close()
@@ -147,7 +147,7 @@ function receive(state: State, { topic, payload, messageId }: IncomingMessage, c
     state.isPaused = false
     state.connection?.resume()
   }
-  // A message that cannot be handled because the node stops is not acknowledged: the broker sends it to the next node.
+  // A message that cannot be handled because the node stops is not acknowledged. The broker then sends it to the next node.
   state.options
     .handle(topic, payload)
     .then(() => {
@@ -159,7 +159,7 @@ function receive(state: State, { topic, payload, messageId }: IncomingMessage, c
 
 const isFull = ({ inFlight, inFlightBytes }: State) => inFlight >= inFlightMax || inFlightBytes >= inFlightBytesMax
 
-/** Reports the reason and connects again later; after a session that lasted a while, the pauses start from the shortest again. */
+/** Reports the reason and connects again later. If the session had lasted a while, the pauses start with the shortest again. */
 function disconnected(state: State, problem: string | undefined) {
   state.connection = undefined
   state.isPaused = false

@@ -1,7 +1,7 @@
 /**
- * Opens the MQTT sessions of integrations on this node. Each session belongs to one node: the row in
- * `lorawan.sessions` names it. Nodes take over sessions without a node at once, and search for such sessions every
- * few seconds. The sweep of `kernel/members.ts` frees the sessions of a dead node.
+ * Opens the MQTT sessions of integrations on this node. Each session belongs to one node, which the row in `lorawan.sessions` names. Nodes
+ * take over sessions without a node immediately when they are signalled, and search for such sessions every few seconds. The sweep of
+ * `kernel/members.ts` frees the sessions of a dead node.
  */
 import type { Identity } from '../../../identity/contract.ts'
 import { RealmStatusChanged } from '../../../identity/events.ts'
@@ -25,7 +25,7 @@ export interface SessionDeps {
 }
 
 export interface Sessions {
-  /** The session of an integration, if this node has it. */
+  /** Returns the publisher of an integration's session, if this node has the session. */
   find(appIntegrationId: number): Publisher | undefined
   start(): void
   stop(): Promise<void>
@@ -33,7 +33,7 @@ export interface Sessions {
 
 /** A session that this node has. */
 interface Held extends store.SessionRow {
-  /** Undefined while the tenant is not available. */
+  /** The session; undefined while the tenant is not available. */
   session: Session | undefined
   publisher: Publisher
 }
@@ -113,7 +113,7 @@ export function createSessions(deps: SessionDeps): Sessions {
   }
 }
 
-/** Takes sessions that no node has. Does not wait; calls while it runs cause another run. */
+/** Takes sessions that no node has. It does not wait; a call during a run causes another run. */
 function claim(parts: Parts) {
   parts.isClaimWanted = true
   if (parts.isStopped || parts.claiming) return
@@ -133,7 +133,7 @@ async function claimAll(parts: Parts) {
     const available = await availableTenants(parts, rows)
     for (const row of rows)
       change(parts, row.appIntegrationId, async () => {
-        // A row that this node already had was freed by a sweep: the old session ends.
+        // If this node already had the row, a sweep has freed it. The old session is ended.
         await parts.held.get(row.appIntegrationId)?.session?.stop()
         open(parts, row, available.has(row.tenantId))
       })
@@ -141,7 +141,7 @@ async function claimAll(parts: Parts) {
   }
 }
 
-/** Adapts sessions of this node to their rows: closes those without a row, and opens changed ones again. Does not wait. */
+/** Updates sessions of this node from their rows: closes sessions without a row, and reopens changed ones. It does not wait. */
 function refresh(parts: Parts, ids: number[]) {
   if (parts.isStopped || ids.length === 0) return
   const { kit } = parts
@@ -154,7 +154,7 @@ function refresh(parts: Parts, ids: number[]) {
   void read().catch((error) => sessionsNotClaimed(kit.log, { err: error }))
 }
 
-/** Runs changes of one session one after the other. A failed one is repeated with the next refresh. */
+/** Runs changes of one session one after the other. A change that failed is repeated with the next refresh. */
 function change(parts: Parts, id: number, work: () => Promise<void>) {
   void parts.inOrder(String(id), work).catch((error) => sessionsNotClaimed(parts.kit.log, { err: error }))
 }
@@ -182,7 +182,7 @@ async function adapt(parts: Parts, id: number, row: store.SessionRow | undefined
   }
 }
 
-/** Ends a session that is no longer wanted. If another node has it, the broker keeps the queued messages for that node. */
+/** Ends a session that is no longer wanted. If another node has the session, the broker keeps the queued messages for that node. */
 async function end({ kit }: Parts, { appIntegrationId, session, claim }: Held) {
   const { nodeId } = kit.members
   const isOurs = await store.isUnwanted(kit.db.sql, { appIntegrationId, nodeId, claim })
@@ -190,7 +190,7 @@ async function end({ kit }: Parts, { appIntegrationId, session, claim }: Held) {
   if (isOurs) await store.releaseSessions(kit.db.sql, nodeId, [appIntegrationId])
 }
 
-/** Opens a session. While the tenant is not available, the session stays disconnected until the tenant is available again. */
+/** Opens a session. While the tenant is not available, the session stays disconnected. */
 function open(parts: Parts, row: store.SessionRow, isAvailable: boolean) {
   if (parts.isStopped) return
   const { kit } = parts
@@ -252,7 +252,7 @@ async function stopAll(parts: Parts) {
     await store.releaseSessions(kit.db.sql, kit.members.nodeId, null)
     await kit.signals.sendNow('all', SessionsFree, {})
   } catch (error) {
-    // The other nodes sweep the rows of this one.
+    // The rows of this node stay claimed until the other nodes sweep them.
     sessionsNotClaimed(kit.log, { err: error })
   }
 }

@@ -1,6 +1,6 @@
 import { defineRequest, defineSignal } from '../../../kernel/signals.ts'
 
-/** Sent when sessions have no node, after a node died, stopped or restarted. */
+/** Signals that sessions have no node, because a node died, stopped or restarted. */
 export const SessionsFree = defineSignal<Record<never, never>>('lorawan.sessions-free')
 
 /** Informs the node that has the session that these endpoints have new commands. */

@@ -1,4 +1,4 @@
-/** Counts uplinks of devices in memory and writes them every second, together with the marks of stored uplinks. */
+/** Counts uplinks of devices in memory. Every second, writes the counts and the marks of stored uplinks. */
 import type { Kit } from '../../../kernel/define-service.ts'
 import { statisticsNotWritten } from '../log-messages.ts'
 import { addCounts, type Counts, markStored, type UplinkKey } from '../store/uplinks.ts'
@@ -9,7 +9,7 @@ export interface Statistics {
   received(deviceIntegrationId: number, at: Date): void
   count(deviceIntegrationId: number, outcome: Outcome): void
   failed(deviceIntegrationId: number, error: string): void
-  /** Remembers that the uplink was stored or dropped, until its row records it. */
+  /** Remembers that the uplink was stored or dropped, until that is recorded in its row. */
   finished(uplink: UplinkKey): void
   isFinished(uplink: UplinkKey): boolean
   /** Writes all pending records. */
@@ -21,7 +21,10 @@ const flushMs = 1000
 const errorLength = 1000
 /** Maximum number of rows that one statement writes. */
 const rowsMax = 5000
-/** Without a database, counts of more devices and marks are dropped; a missing mark only causes a repeated write. */
+/**
+ * Maximum number of pending counts and marks. While the database is unreachable, further ones are dropped. A missing mark only causes a
+ * repeated write.
+ */
 const pendingMax = 200_000
 
 export const uplinkKey = ({ deviceIntegrationId, sessionKey, fCnt }: UplinkKey) =>
@@ -45,7 +48,7 @@ export function createStatistics({ db, log, now }: Pick<Kit, 'db' | 'log' | 'now
     return known
   }
 
-  /** Puts counts back that could not be written; newer ones win. */
+  /** Restores counts that could not be written. Newer counts take precedence. */
   function restore(failed: Counts[]) {
     for (const old of failed) {
       const known = countsOf(old.deviceIntegrationId)

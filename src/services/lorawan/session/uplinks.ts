@@ -1,4 +1,4 @@
-/** Turns uplinks into samples: each once, and acknowledged only when it is durable. */
+/** Converts uplinks to samples. Each uplink becomes one sample, and is acknowledged only when the sample is durable. */
 import type { Gateway } from '../../../gateway/contract.ts'
 import { createBatcher } from '../../../kernel/batcher.ts'
 import { sleep } from '../../../kernel/clock.ts'
@@ -19,7 +19,7 @@ export interface UplinkDeps {
   statistics: Statistics
 }
 
-/** Resolves when the uplink may be acknowledged; never if it cannot be stored before the node stops. */
+/** Resolves when the uplink may be acknowledged. Never resolves if the uplink cannot be stored before the node stops. */
 export type HandleUplink = (appIntegrationId: number, netDeviceId: string, payload: Buffer) => Promise<void>
 
 const uplinksPerStatement = 1000
@@ -36,7 +36,7 @@ export function createUplinks(deps: UplinkDeps): HandleUplink {
     const rows = new Map((await claimUplinks(kit.db.sql, uplinks)).map((row) => [uplinkKey(row), row]))
     return uplinks.map((uplink) => rows.get(uplinkKey(uplink)))
   }, uplinksPerStatement)
-  /** Uplinks that are being stored, by key. If an uplink arrives again meanwhile, the repetition waits for the first one. */
+  /** Uplinks that are being stored, by key. If an uplink arrives again meanwhile, the second one waits for the first. */
   const running = new Map<string, Promise<void>>()
 
   const finish = (device: Device, outcome: Outcome, error?: string) => {
@@ -71,7 +71,7 @@ export function createUplinks(deps: UplinkDeps): HandleUplink {
     if (device.status === 'SUSPENDED') return finish(device, 'dropped')
     const key = { deviceIntegrationId: device.id, sessionKey: uplink.sessionKey, fCnt: uplink.fCnt }
     const text = uplinkKey(key)
-    // There must be no await between the check and the entry: two uplinks with the same key would be claimed in one statement.
+    // There must be no await between the check and the entry, because two uplinks with the same key would be claimed in one statement.
     for (let first = running.get(text); first; first = running.get(text)) await first.catch(() => {})
     if (statistics.isFinished(key)) return finish(device, 'duplicates')
     const stored = store(device, uplink, key)
@@ -81,8 +81,8 @@ export function createUplinks(deps: UplinkDeps): HandleUplink {
 }
 
 /**
- * Returns the time of the sample: when the network received the uplink, also if a later one has arrived before. A millisecond
- * that the device has used is replaced by the next one after its latest sample, because points of the same time replace each other.
+ * Returns the time of the sample: when the network received the uplink, even if a later uplink arrived earlier. If the device has already
+ * used this millisecond, the next one after its latest sample is used, because points with the same time replace each other.
  */
 function timeFor(device: Device, { receivedAt }: Uplink, now: Date): Date {
   const plausibleMs = receivedAt === undefined || receivedAt > now.getTime() + dayMs ? now.getTime() : receivedAt
@@ -104,7 +104,7 @@ async function sampleOf(
       try {
         return await codecs.decode({ tenantId, formatter, bytes, fPort, recvTime })
       } catch (error) {
-        // The session reads no more while its messages wait here.
+        // While its messages wait here, the session reads no further messages.
         if (!(error instanceof SandboxBusy)) throw error
         await sleep(busyMs)
       }
@@ -117,7 +117,7 @@ async function sampleOf(
   }
 }
 
-/** Stores the sample as one that the device has sent. Repeats that until the platform can store it. */
+/** Stores the sample as if the device had sent it. Retries until the platform can store it. */
 function deliver(
   deps: UplinkDeps,
   device: Device,
@@ -137,7 +137,7 @@ function deliver(
   })
 }
 
-/** Repeats work that fails, for example while the database is unreachable. The broker keeps the message meanwhile. */
+/** Retries work that fails, for example while the database is unreachable. The broker keeps the message meanwhile. */
 async function untilStored<T>({ kit }: UplinkDeps, work: () => Promise<T>): Promise<T> {
   for (;;)
     try {

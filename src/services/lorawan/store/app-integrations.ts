@@ -7,7 +7,7 @@ import type { Status } from './status.ts'
 /** The connection from an application or account integration to its network. */
 export interface ConnectionFields {
   netUsername: string
-  /** Sealed. */
+  /** The sealed key. */
   netApiKey: string
   netIdentityServerHost: string
   netIdentityServerKey: string
@@ -88,7 +88,9 @@ export async function findAppIntegrations(
   return { total: count!.count, rows: [...rows] }
 }
 
-/** Lets the next session discard the messages that the broker keeps: uplinks that are published during a suspension are dropped. */
+/**
+ * Makes the next session discard the messages that the broker keeps, because uplinks that are published during a suspension are dropped.
+ */
 export async function startClean(sql: Sql, id: number) {
   await sql`update lorawan.sessions set starts_clean = true where app_integration_id = ${id}`
 }

@@ -1,7 +1,7 @@
 /** SQL that deletes the data of deleted applications and tenants. */
 import type { Sql } from '../../../kernel/db.ts'
 
-/** Deletes the integration of a deleted application; its endpoints, and with them the devices, are gone already. */
+/** Deletes the integration of a deleted application. Its endpoints and devices were deleted before. */
 export async function deleteOfApplication(
   sql: Sql,
   { tenantId, applicationName }: { tenantId: string; applicationName: string },
@@ -13,7 +13,7 @@ export async function deleteOfApplication(
   return rows.map(({ id }) => id)
 }
 
-/** Deletes up to `limit` devices and gateways of a tenant; returns how many. */
+/** Deletes up to `limit` devices and gateways of a tenant. Returns how many were deleted. */
 export async function deleteSomeOfTenant(sql: Sql, tenantId: string, limit: number): Promise<number> {
   let deleted = 0
   for (const table of ['device_integrations', 'gateway_integrations'] as const) {
@@ -27,7 +27,7 @@ export async function deleteSomeOfTenant(sql: Sql, tenantId: string, limit: numb
   return deleted
 }
 
-/** Deletes the integrations of a tenant that has no devices and gateways any more; returns those of applications. */
+/** Deletes the integrations of a tenant that no longer has devices and gateways. Returns the ids of the application integrations. */
 export async function deleteIntegrationsOfTenant(sql: Sql, tenantId: string): Promise<number[]> {
   await sql`delete from lorawan.account_integrations where tenant_id = ${tenantId}`
   const rows = await sql<{ id: number }[]>`

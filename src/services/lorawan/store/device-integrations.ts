@@ -47,7 +47,7 @@ const columns = (sql: Sql) => sql`
 const source = (sql: Sql) => sql`
   lorawan.device_integrations d left join lorawan.device_statistics s on s.device_integration_id = d.id`
 
-/** Returns the network ids of the devices that were inserted; the others are taken. */
+/** Inserts devices. Returns the network ids of those that were inserted; the others are already taken. */
 export async function insertDeviceIntegrations(
   sql: Sql,
   common: { tenantId: string; appIntegrationId: number; appName: string; appVersionName: string; poolIds: string[] },
@@ -117,7 +117,7 @@ export async function findSummaries(sql: Sql, appIntegrationId: number): Promise
     from lorawan.device_integrations where app_integration_id = ${appIntegrationId} order by id`
 }
 
-/** `nameLike` is a pattern of LIKE. With `ids`, only these devices are visible. */
+/** Finds devices. `nameLike` is a LIKE pattern. If `ids` is given, only these devices are visible. */
 export async function findDevices(
   sql: Sql,
   query: {
@@ -166,7 +166,7 @@ export async function updateVersionOfEndpoint(
   return row
 }
 
-/** Deletes the devices of unregistered endpoints; endpoints that were registered again later keep theirs. */
+/** Deletes the devices of unregistered endpoints. Endpoints that were registered again later keep their devices. */
 export async function deleteDevicesOfEndpoints(sql: Sql, endpointIds: string[], until: Date): Promise<DeviceRef[]> {
   return await sql<DeviceRef[]>`
     delete from lorawan.device_integrations
@@ -174,7 +174,7 @@ export async function deleteDevicesOfEndpoints(sql: Sql, endpointIds: string[], 
     returning id, app_integration_id, net_device_id`
 }
 
-/** The ids in the network that have a device integration. */
+/** Finds the network ids of devices that have a device integration. */
 export async function findNetDeviceIds(sql: Sql, appIntegrationId: number): Promise<Set<string>> {
   const rows = await sql<{ netDeviceId: string }[]>`
     select net_device_id from lorawan.device_integrations where app_integration_id = ${appIntegrationId}`

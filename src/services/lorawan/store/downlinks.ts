@@ -22,7 +22,7 @@ export async function findPublished(
   return new Set(rows.map(({ commandId }) => commandId))
 }
 
-/** Stores a downlink before it is published. One that was published before, without an acknowledgement, keeps its correlation id. */
+/** Stores a downlink before it is published. If it was published before without an acknowledgement, it keeps its correlation id. */
 export async function insertDownlink(sql: Sql, row: DownlinkRow): Promise<string> {
   const [stored] = await sql<{ correlationId: string }[]>`
     insert into lorawan.downlinks as d (correlation_id, device_integration_id, tenant_id, endpoint_id, command_id,
@@ -40,7 +40,7 @@ export async function updatePublished(sql: Sql, correlationId: string) {
     update lorawan.downlinks set published_at = statement_timestamp() where correlation_id = ${correlationId}`
 }
 
-/** Finds downlinks by correlation ids that a network has sent, only those of its own integration. */
+/** Finds downlinks by correlation ids that a network has sent. Only downlinks of its own integration are found. */
 export async function findDownlinks(
   sql: Sql,
   appIntegrationId: number,
@@ -57,7 +57,7 @@ export async function deleteDownlink(sql: Sql, correlationId: string) {
   await sql`delete from lorawan.downlinks where correlation_id = ${correlationId}`
 }
 
-/** Deletes downlinks that the network never reported on; returns how many. */
+/** Deletes downlinks on which the network never reported. Returns how many were deleted. */
 export async function deleteOldDownlinks(sql: Sql, days: number, limit: number): Promise<number> {
   const { count } = await sql`
     delete from lorawan.downlinks where ctid = any(array(
@@ -66,7 +66,7 @@ export async function deleteOldDownlinks(sql: Sql, days: number, limit: number):
   return count
 }
 
-/** Returns the next endpoints, in the order of their ids, that are active devices of an integration. */
+/** Returns the next endpoints of an integration's active devices, ordered by the device id. */
 export async function findEndpointsAfter(
   sql: Sql,
   page: { appIntegrationId: number; after: number; limit: number },

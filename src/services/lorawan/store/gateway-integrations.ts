@@ -25,7 +25,7 @@ export interface GatewayIntegrationRow extends NewGatewayIntegration {
   version: number
 }
 
-/** Returns the network ids of the gateways that were inserted; the others are taken. */
+/** Inserts gateways. Returns the network ids of those that were inserted; the others are already taken. */
 export async function insertGateways(
   sql: Sql,
   common: {
@@ -53,7 +53,7 @@ export async function insertGateways(
   return new Set(rows.map(({ netGatewayId }) => netGatewayId))
 }
 
-/** Returns which of these gateway ids are taken, in any account integration of the tenant with the same identity server. */
+/** Returns those of these gateway ids that are taken, in any account integration of the tenant with the same identity server. */
 export async function findTakenGatewayIds(
   sql: Sql,
   server: { tenantId: string; netIdentityServerKey: string },
@@ -96,7 +96,7 @@ export async function findGatewaysByNetId(
     where account_integration_id = ${accountIntegrationId} and net_gateway_id = any(${netGatewayIds}::text[])`
 }
 
-/** `nameLike` is a pattern of LIKE. With `ids`, only these gateways are visible. */
+/** Finds gateways. `nameLike` is a LIKE pattern. If `ids` is given, only these gateways are visible. */
 export async function findGateways(
   sql: Sql,
   query: {

@@ -24,7 +24,7 @@ interface Changes {
   gateway: NameChange
 }
 
-/** Changes columns that people configure. The version, which is part of the ETag, grows. */
+/** Changes the configurable columns. Increases the version, which is part of the ETag. */
 export async function updateIntegration<K extends Kind>(
   sql: Sql,
   kind: K,

@@ -1,4 +1,4 @@
-/** SQL of sessions: which node has the MQTT session of an integration, and its state. */
+/** SQL of sessions: the node that has the MQTT session of an integration, and the state of the session. */
 import type { Sql } from '../../../kernel/db.ts'
 
 /** A session with the columns that a node needs to open it. */
@@ -9,7 +9,7 @@ export interface SessionRow {
   startsClean: boolean
   clientId: string
   netUsername: string
-  /** Sealed. */
+  /** The sealed key. */
   netApiKey: string
   netPlainMqttServerUrl: string
 }
@@ -48,7 +48,7 @@ interface Claim {
   claim: number
 }
 
-/** Writes the state, if the node still has the session. */
+/** Writes the state if the node still has the session. */
 export async function updateState(
   sql: Sql,
   { appIntegrationId, nodeId, claim }: Claim,
@@ -59,7 +59,7 @@ export async function updateState(
     where app_integration_id = ${appIntegrationId} and node_id = ${nodeId} and claim = ${claim}`
 }
 
-/** Records that the broker has discarded the messages of the time before. */
+/** Records that the broker has discarded the messages from before. */
 export async function updateCleaned(sql: Sql, { appIntegrationId, nodeId, claim }: Claim) {
   await sql`
     update lorawan.sessions set starts_clean = false
@@ -73,7 +73,10 @@ export async function isClaimed(sql: Sql, { appIntegrationId, nodeId, claim }: C
   return rows.length > 0
 }
 
-/** Returns whether the integration is deleted or suspended, or has no MQTT, while this node has its session; false if another node has it. */
+/**
+ * Returns whether this node has the session of an integration that is deleted or suspended, or has MQTT disabled. Returns false if another
+ * node has the session.
+ */
 export async function isUnwanted(sql: Sql, { appIntegrationId, nodeId, claim }: Claim): Promise<boolean> {
   const [row] = await sql<{ isOurs: boolean }[]>`
     select coalesce(node_id = ${nodeId} and claim = ${claim}, false) as is_ours
@@ -81,7 +84,7 @@ export async function isUnwanted(sql: Sql, { appIntegrationId, nodeId, claim }: 
   return row?.isOurs ?? true
 }
 
-/** Gives sessions back; with `ids`, only these. Returns how many. */
+/** Releases the sessions of this node. If `ids` is given, only these. Returns how many were released. */
 export async function releaseSessions(sql: Sql, nodeId: string, ids: number[] | null): Promise<number> {
   const { count } = await sql`
     update lorawan.sessions set node_id = null, is_connected = false, error = null
@@ -101,7 +104,7 @@ export interface HeldEndpoint {
   nodeId: string
 }
 
-/** Returns the nodes that have the sessions of these endpoints; endpoints that are not devices of a network are missing. */
+/** Returns the nodes that have the sessions of these endpoints. Endpoints that are not devices of a network are not in the result. */
 export async function findHolders(sql: Sql, tenantId: string, endpointIds: string[]): Promise<HeldEndpoint[]> {
   return await sql<HeldEndpoint[]>`
     select d.endpoint_id, d.app_integration_id, s.node_id

@@ -1,4 +1,4 @@
-/** SQL of uplinks: each is claimed before its sample is stored, so that a repeated one is recognised on every node. */
+/** SQL of uplinks. Each uplink is claimed before its sample is stored, so that every node recognises a repeated uplink. */
 import type { Sql } from '../../../kernel/db.ts'
 
 export interface UplinkKey {
@@ -15,8 +15,8 @@ export interface ClaimedUplink extends UplinkKey {
 }
 
 /**
- * Claims uplinks with distinct keys. A claim of more than an hour ago counts as none. The commit does not wait for the disk: the commit
- * of the sample comes later, waits for the disk, and makes the claim durable too.
+ * Claims uplinks with distinct keys. A claim that is older than an hour does not count. The commit does not wait for the disk, because the
+ * later commit of the sample does, and it makes the claim durable too.
  */
 export async function claimUplinks(sql: Sql, uplinks: (UplinkKey & { sampleAt: Date })[]): Promise<ClaimedUplink[]> {
   return await sql<ClaimedUplink[]>`
@@ -44,7 +44,7 @@ export async function markStored(sql: Sql, uplinks: UplinkKey[]) {
     where u.device_integration_id = g.device and u.session_key = g.session and u.f_cnt = g.f_cnt::bigint`
 }
 
-/** Deletes claims of more than an hour ago; returns how many. */
+/** Deletes claims that are older than an hour. Returns how many were deleted. */
 export async function deleteOldUplinks(sql: Sql, limit: number): Promise<number> {
   const { count } = await sql`
     delete from lorawan.uplinks where ctid = any(array(
@@ -63,7 +63,7 @@ export interface Counts {
   lastErrorAt: Date | null
 }
 
-/** Adds counts to those of the devices; devices that were deleted meanwhile are left out. */
+/** Adds to the counts of the devices. Devices that were deleted meanwhile are left out. */
 export async function addCounts(sql: Sql, counts: Counts[]) {
   await sql`
     insert into lorawan.device_statistics as s (device_integration_id, received, stored, duplicates, dropped, last_uplink_at,
@@ -82,7 +82,7 @@ export async function addCounts(sql: Sql, counts: Counts[]) {
       last_error_at = coalesce(excluded.last_error_at, s.last_error_at)`
 }
 
-/** A device as uplinks and downlinks need it. */
+/** A device with the fields that uplinks and downlinks need. */
 export interface LinkedDevice {
   id: number
   tenantId: string
@@ -97,7 +97,7 @@ export interface LinkedDevice {
   downlinkFPort: number
   downlinkConfirmed: boolean
   status: 'ACTIVE' | 'SUSPENDED'
-  /** The time of its latest sample within the last hour. */
+  /** The time of the device's latest sample within the last hour. */
   lastSampleAt: Date | null
 }
 

@@ -60,7 +60,7 @@ export function createWorks({ bulk }: Pick<Kit, 'bulk'>, deps: Deps): RegisterWo
   })
   bulk.handle(ChangeVersion, {
     async page(sql, { tenantId, data }, items) {
-      // This lock is taken before the locks of endpoints, as in a single change.
+      // This lock is taken before the locks of endpoints, in the same order as for a single change.
       await lockApplicationShared(sql, data.applicationName)
       return await withEndpoints(sql, tenantId, items, async (found) => {
         const failures = await deps.endpoints.moveAll(sql, [...found.values()], data)
@@ -82,7 +82,7 @@ export function createWorks({ bulk }: Pick<Kit, 'bulk'>, deps: Deps): RegisterWo
 
 const outcomeOf = (failed: string | undefined): Outcome<TaskEndpointResult> => (failed === undefined ? {} : { failed })
 
-/** Checks what does not depend on the endpoint, so that the caller learns it at once. */
+/** Checks everything that does not depend on an endpoint, so that the caller gets the error immediately. */
 function patchOf(_ctx: Ctx, { operations, merge }: MetadataPatch): MetadataPatch {
   if ((operations === undefined) === (merge === undefined))
     throw invalidField('operations', 'expected either operations or merge')
@@ -94,7 +94,7 @@ function patchOf(_ctx: Ctx, { operations, merge }: MetadataPatch): MetadataPatch
 
 async function versionOf({ applications }: Deps, ctx: Ctx, versionName: string) {
   const version = await applications.findVersion(versionName)
-  // A caller whose scope covers only single endpoints can see the version if it has `application:read`.
+  // If a caller has the scope on single endpoints only, it can see the version if it has `application:read`.
   const isVisible =
     version?.tenantId === ctx.tenantId &&
     ['application:read', update].some((scope) =>

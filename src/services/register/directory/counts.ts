@@ -1,4 +1,4 @@
-/** Counts endpoints by their version, connection or any metadata key. */
+/** Counts endpoints by version, connection or any metadata key. */
 
 import { monotonicMs } from '../../../kernel/clock.ts'
 import { type ConcurrencyLimit, createConcurrencyLimit } from '../../../kernel/concurrency-limit.ts'
@@ -18,7 +18,7 @@ export interface CountsRequest extends SelectionRequest {
 export interface Counts {
   /** Number of endpoints that meet the conditions. */
   total: number
-  /** False if counting took too long: then only the endpoints that were registered first are counted. */
+  /** False if counting took too long. Then only the endpoints that were registered first are counted. */
   complete: boolean
   counts: DimensionCounts[]
 }
@@ -26,35 +26,35 @@ export interface Counts {
 export interface DimensionCounts {
   by: string
   values: { value: string | number | boolean; count: number }[]
-  /** Number of endpoints with other values than the listed ones. */
+  /** Number of endpoints whose value is not listed. */
   others: number
   /** Number of endpoints without a value. */
   missing: number
 }
 
 export interface CountDeps extends QueryDeps {
-  /** Returns whether all of these applications count endpoints by the key. */
+  /** Returns whether all these applications maintain counts by this key. */
   isCounted(tenantId: string, applicationNames: string[], key: string): Promise<boolean>
   limits: CountLimits
   concurrency: ConcurrencyLimit
 }
 export interface CountLimits {
   budgetMs: number
-  /** Length of the range of endpoint numbers (`seq`) that one statement counts. */
+  /** Number of endpoint numbers (`seq`) that one statement covers. */
   steps: number
   candidatesMax: number
 }
 export const defaultCountLimits: CountLimits = { budgetMs: 2000, steps: 25_000, candidatesMax: 20_000 }
 export const createCountConcurrency = () => createConcurrencyLimit({ perTenant: 2, total: 4, waitingPerTenant: 20 })
 
-/** Maximum number of values of a dimension; further ones are counted together, as others. */
+/** Maximum number of values of a dimension. Further values are counted together as others. */
 const valuesMax = 20_000
 
 /** Sums of the steps: for each dimension, counts by value. */
 interface Sums {
   total: number
   byDimension: Map<string | null, number>[]
-  /** Endpoints with values beyond `valuesMax`, for each dimension. */
+  /** Number of endpoints whose values exceed `valuesMax`, for each dimension. */
   beyond: number[]
 }
 
@@ -77,7 +77,7 @@ export async function countDirectory(deps: CountDeps, ctx: Ctx, request: CountsR
   }
 }
 
-/** Returns whether the maintained counts suffice. Counts by connection and metadata are not maintained for each version. */
+/** Returns whether the maintained counts are sufficient. Counts by connection and metadata are not maintained for single versions. */
 async function isMaintained(deps: CountDeps, { scope, conditions }: DirectoryQuery, dimensions: Dimension[]) {
   if (hasConditions({ ...conditions, versionNames: undefined })) return false
   const others = dimensions.filter(({ field }) => field !== 'application' && field !== 'version')
@@ -107,7 +107,7 @@ async function addMaintained(deps: CountDeps, query: DirectoryQuery, dimensions:
   return true
 }
 
-/** Adds the maintained counts of a dimension. The other endpoints have no value: they have never connected, or do not have the key. */
+/** Adds the maintained counts of a dimension. All other endpoints have no value: they have never connected, or do not have the key. */
 async function addValues(
   deps: CountDeps,
   { scope }: DirectoryQuery,
@@ -128,7 +128,7 @@ async function addValues(
   if (left > 0) addValue(sums, index, isConnection ? 'never' : null, left)
 }
 
-/** Counts in steps. Returns false if the time did not suffice. */
+/** Counts in steps. Returns false if the time limit was reached. */
 async function addCounted(
   deps: CountDeps,
   query: DirectoryQuery,

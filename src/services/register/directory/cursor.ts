@@ -4,19 +4,19 @@ import type { Sort } from './query.ts'
 
 /** A position between two endpoints of a sorted list. Endpoints without a value come last, in the order of registration. */
 export interface Position {
-  /** Undefined among the endpoints without a value, and if the list is in the order of registration. */
+  /** The value at the position. Undefined for endpoints without a value, and if the list is in the order of registration. */
   value: string | undefined
   seq: number
-  /** True among the endpoints without a value. */
+  /** True if the position is among the endpoints without a value. */
   isRest: boolean
 }
 
-/** An endpoint of a page, with its fields if they were read with its position. */
+/** An endpoint of a page. It includes the fields if they were read together with the position. */
 export type Placed<Row> = Position & { row?: Row }
 
 const version = 1
 
-/** The cursor names its order, so that it cannot continue a list in another order. */
+/** Returns a cursor. It contains the order of the list, so that it cannot be used with a list in another order. */
 export const cursorOf = (sort: Sort, { value, seq, isRest }: Position): string =>
   Buffer.from(JSON.stringify([version, sortName(sort), value ?? null, seq, isRest ? 1 : 0])).toString('base64url')
 
@@ -62,7 +62,7 @@ function fieldsOf(cursor: string): [string, string | null, number, number] | und
   return isValid ? [name, value, seq, isRest] : undefined
 }
 
-/** Orders positions as PostgreSQL does: values by their bytes, then by number; endpoints without a value last. */
+/** Orders positions as PostgreSQL does: by the bytes of the values, then by number. Endpoints without a value come last. */
 export function comparePositions(one: Position, other: Position, descending: boolean): number {
   if (one.isRest !== other.isRest) return one.isRest ? 1 : -1
   const sign = descending && !one.isRest ? -1 : 1

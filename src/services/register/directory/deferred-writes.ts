@@ -1,9 +1,11 @@
-/** Collects the newest value for each endpoint, and stores all of them after some seconds. A crash loses them. */
+/**
+ * Collects the newest value of each endpoint, and stores all of them after some seconds. A crash loses the values that are not stored yet.
+ */
 import type { Kit } from '../../../kernel/define-service.ts'
 import { deferredWriteFailed } from '../log-messages.ts'
 
 export interface DeferredWrites<T> {
-  /** Returns at once. An older value does not replace a newer one. */
+  /** Adds a value and returns immediately. An older value does not replace a newer one. */
   add(value: T): void
   /** Stores everything that was added. */
   flush(): Promise<void>
@@ -16,7 +18,7 @@ interface OfEndpoint {
 
 const flushMs = 5000
 const rowsPerStatement = 1000
-/** Beyond this number, further endpoints are not collected until the next flush. */
+/** Maximum number of endpoints. Values of further endpoints are dropped until the next flush. */
 const endpointsMax = 200_000
 
 export function createDeferredWrites<T extends OfEndpoint>(

@@ -5,7 +5,7 @@ import type { Dimension } from './query.ts'
 const dimensionsMax = 5
 const dimensionFields = ['application', 'version', 'connection'] as const
 
-/** Reads the dimensions to count by. Throws a 400 for too many dimensions, or a key that no endpoint can have. */
+/** Parses the dimensions to count by. Throws a 400 for too many dimensions, or for a key that no endpoint can have. */
 export function dimensionsOf(by: Iterable<string> | undefined): Dimension[] {
   const names = [...new Set(by ?? [])]
   if (names.length > dimensionsMax) throw invalidField('by', `expected at most ${dimensionsMax} keys`)

@@ -12,7 +12,7 @@ const register = waypost.ask(Register)
 
 const list = (parameters: Record<string, unknown> = {}, ask = admin) => ask(`GET ${root}/directory${query(parameters)}`)
 
-/** Reads all pages, one endpoint at a time by default. */
+/** Reads all pages. Default: one endpoint on each page. */
 async function all(parameters: Record<string, unknown> = {}, ask = admin): Promise<string[]> {
   const found: string[] = []
   for (let cursor: string | undefined, pages = 0; pages < 200; pages++) {
@@ -31,7 +31,7 @@ const configure = (app: string, config: object) =>
 const updateTask = waypost.built.get('register')!.periodic!.find(({ name }) => name === 'register.update-directory')!
 const update = () => updateTask.run(waypost.kit.db.sql as never)
 
-/** a: pump-1 to pump-3 in version v1, valve-7 in v2; b: b-meter. */
+/** Application a has pump-1 to pump-3 in version v1 and valve-7 in v2. Application b has b-meter. */
 const a = await anApplication(admin, ['v1', 'v2'])
 const b = await anApplication()
 const endpoints: [string, string, object][] = [

@@ -1,13 +1,13 @@
-/** Computes the directory's document of an endpoint: searchable text, values to sort by, and its place. Pure functions. */
+/** Computes the directory's document of an endpoint: the searchable text, the values to sort by, and the place. All functions are pure. */
 import type { PlaceSeries } from '../contract.ts'
 export interface DirectorySettings {
-  /** Metadata keys that are searched and sorted by; their values are texts, numbers or booleans. */
+  /** Metadata keys by which endpoints are searched and sorted. Only values that are texts, numbers or booleans count. */
   keys: string[]
   /** Metadata keys by whose values endpoints are counted. */
   countedKeys: string[]
-  /** Paths of the place in the metadata; undefined for the usual names. */
+  /** Paths of the place in the metadata. If undefined, the usual names are used. */
   place: { latitude: string[]; longitude: string[] } | undefined
-  /** The time series that reports places; its newest value replaces the place in the metadata. */
+  /** The time series that reports places. Its newest value takes precedence over the place in the metadata. */
   series: PlaceSeries | undefined
 }
 
@@ -21,7 +21,7 @@ export interface DirectoryDocument {
   seq: number
   text: string
   grams: number[]
-  /** Encoded values by key; the empty key has the id. */
+  /** Encoded values by key. The empty key contains the endpoint id. */
   sorted: Record<string, string>
   /** Values to count by, as JSON texts by key. */
   counted: Record<string, string>
@@ -30,7 +30,7 @@ export interface DirectoryDocument {
 
 const valueLengthMax = 100
 const textLengthMax = 400
-/** The key of the id in `sorted`. */
+/** The key of the endpoint id in `sorted`. */
 export const idKey = ''
 
 type Metadata = Record<string, unknown>
@@ -63,7 +63,7 @@ export function documentOf(
   }
 }
 
-/** Maximum length of a value. Longer values, objects and arrays count as no value. */
+/** Maximum length of a counted value. Longer values, objects and arrays count as no value. */
 export const countedLengthMax = 200
 
 function countedValues(metadata: Metadata, keys: string[]): Record<string, string> {
@@ -85,10 +85,10 @@ export const normalized = (text: string) =>
     // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are removed
     .replace(/[\u0000-\u001f\u007f]+/g, ' ')
 
-/** Cuts without leaving half of a surrogate pair. */
+/** Shortens a text without leaving half of a surrogate pair. */
 const cut = (text: string, length: number) => (text.length <= length ? text : text.slice(0, length).toWellFormed())
 
-/** Encodes a value so that the order of the bytes is the order of the values: numbers, then texts without case, then booleans. */
+/** Encodes a value so that the order of the bytes is the order of the values: first numbers, then texts (ignoring case), then booleans. */
 export function sortText(value: unknown): string | undefined {
   switch (typeof value) {
     case 'number':
@@ -102,7 +102,7 @@ export function sortText(value: unknown): string | undefined {
   }
 }
 
-/** Hexadecimal digits of the double: those of negative numbers are inverted, so that greater numbers have greater digits. */
+/** Returns the hexadecimal digits of a double. The digits of negative numbers are inverted, so that greater numbers have greater digits. */
 function sortableNumber(value: number): string {
   const view = new DataView(new ArrayBuffer(8))
   view.setFloat64(0, value === 0 ? 0 : value)
@@ -113,10 +113,13 @@ function sortableNumber(value: number): string {
 
 // ── parts of texts
 
-/** Endpoints are searched in ranges of 2^14 numbers. */
+/** The search index divides endpoints into ranges of 2^14 numbers. */
 const rangeBits = 14
 
-/** Combines each n-gram with the range, so that the index has an entry for each range. Equals the expression in `search_candidates`. */
+/**
+ * Combines each n-gram with the range of the endpoint, so that the index has an entry for each range. This must equal the expression in
+ * `search_candidates`.
+ */
 export function gramsInRange(grams: Iterable<number>, seq: number): number[] {
   const range = BigInt(Math.floor(seq / 2 ** rangeBits))
   const mask = Number((range * 2654435761n) & 0x7fff_ffffn)
@@ -136,7 +139,7 @@ export function gramsOfText(text: string): Set<number> {
   return grams
 }
 
-/** FNV-1a of the characters, without the sign bit. */
+/** Returns the FNV-1a hash of the characters, without the sign bit. */
 function gramOf(characters: string[], start: number, size: number): number {
   let hash = 0x811c9dc5 ^ size
   for (let index = start; index < start + size; index++)
@@ -146,7 +149,7 @@ function gramOf(characters: string[], start: number, size: number): number {
 
 const wordsMax = 5
 
-/** Splits a search into words that a text must all contain; undefined if there are too many. */
+/** Splits a search into words. A text must contain all of them. Returns undefined if there are too many words. */
 export function wordsOf(search: string): string[] | undefined {
   const words = [
     ...new Set(
@@ -158,12 +161,14 @@ export function wordsOf(search: string): string[] | undefined {
   return words.length <= wordsMax ? words : undefined
 }
 
-/** Maximum number of n-grams of a word that are looked up. Reading the index entries of more n-grams takes longer than it saves. */
+/**
+ * Maximum number of n-grams of one search word that are looked up. Reading the index entries of more n-grams takes longer than it saves.
+ */
 const gramsPerWord = 4
 
 /**
- * Returns n-grams that every text with these words contains: for each word, the few that are rarest in the sample of texts. An n-gram
- * that most texts contain has a long index entry and does not narrow the search: a search for `bench-0090` took twice as long with it.
+ * Returns n-grams that every text with these words contains: for each word, the few that are rarest in the sample of texts. An n-gram that
+ * most texts contain has a long index entry and hardly narrows the search. With it, a search for `bench-0090` took twice as long.
  */
 export function gramsOfWords(words: string[], sample: Set<number>[]): number[] {
   const grams = new Set<number>()
@@ -204,7 +209,7 @@ function placeOf(metadata: Metadata, paths: DirectorySettings['place']): Place |
   return paths ? undefined : geoJsonPoint(metadata.location)
 }
 
-/** GeoJSON has the longitude first. */
+/** Parses a GeoJSON point. GeoJSON has the longitude first. */
 function geoJsonPoint(value: unknown): Place | undefined {
   const { type, coordinates } = Object(value) as { type?: unknown; coordinates?: unknown }
   if (type !== 'Point' || !Array.isArray(coordinates)) return undefined
@@ -218,7 +223,7 @@ const valueAt = (value: unknown, path: string[]): unknown =>
     value,
   )
 
-/** Accepts numbers and texts of numbers within the range; undefined for anything else. */
+/** Parses numbers, or texts of numbers, within the valid range. Returns undefined for anything else. */
 export function toPlace(latitude: unknown, longitude: unknown): Place | undefined {
   const [y, x] = [degrees(latitude), degrees(longitude)]
   if (y === undefined || x === undefined || Math.abs(y) > 90 || Math.abs(x) > 180) return undefined

@@ -1,6 +1,6 @@
 /**
- * Grids of the map: level n divides the world into 2^n columns and rows of equal degrees. Places are in millionths of a degree, which
- * makes all of this integer arithmetic. Pure functions.
+ * Grids of the map: level n divides the world into 2^n columns and rows of equal degrees. Places are in millionths of a degree, so all
+ * arithmetic uses integers. All functions are pure.
  */
 import type { Place } from './document.ts'
 
@@ -12,7 +12,7 @@ export interface Rectangle {
   east: number
 }
 
-/** Columns and rows of a grid, both ends included. */
+/** A range of columns and rows of a grid. Both ends are included. */
 export interface CellRange {
   x0: number
   x1: number
@@ -20,12 +20,12 @@ export interface CellRange {
   y1: number
 }
 
-/** The levels for which the database keeps sums. Finer cells are counted. */
+/** The levels for which the database stores sums. At finer levels, the endpoints of cells are counted. */
 export const keptLevels = [2, 4, 6, 8, 10, 12, 14]
 export const keptLevelMax = 14
 /** At this level a cell is about a metre high. */
 export const levelMax = 24
-/** Bands of latitude in the table `places`. */
+/** The grid level of the bands of latitude in the table `places`. */
 export const bandLevel = 14
 
 const width = 360_000_000
@@ -36,7 +36,7 @@ const clamp = (cell: number, level: number) => Math.max(0, Math.min(cellsAt(leve
 
 export const columnOf = (longitude: number, level: number) =>
   clamp(Math.floor(((longitude + width / 2) * cellsAt(level)) / width), level)
-/** The north pole belongs to the last row. */
+/** Returns the row of a latitude. The north pole belongs to the last row. */
 export const rowOf = (latitude: number, level: number) =>
   clamp(Math.floor(((latitude + height / 2) * cellsAt(level)) / height), level)
 
@@ -47,7 +47,7 @@ export const cellOf = ({ latitude, longitude }: Place, level: number) => ({
 
 const micro = (degrees: number) => Math.round(degrees * 1e6)
 
-/** Returns the cells that the rectangle touches: one range, or two if it crosses the antimeridian. */
+/** Returns the cells that the rectangle touches: one range, or two ranges if it crosses the antimeridian. */
 export function cellRanges({ south, west, north, east }: Rectangle, level: number): CellRange[] {
   const rows = { y0: rowOf(micro(south), level), y1: rowOf(micro(north), level) }
   const columns = (from: number, to: number) => ({
@@ -57,7 +57,7 @@ export function cellRanges({ south, west, north, east }: Rectangle, level: numbe
   })
   if (west <= east) return [columns(west, east)]
   const [eastern, western] = [columns(west, 180), columns(-180, east)]
-  // At coarse levels both sides may be in the same column.
+  // At coarse levels, both sides of the antimeridian may be in the same column.
   return eastern.x0 <= western.x1 ? [{ ...rows, x0: 0, x1: cellsAt(level) - 1 }] : [eastern, western]
 }
 
@@ -71,7 +71,9 @@ export function levelFor(rectangle: Rectangle, cellsMax: number): number {
   return level
 }
 
-/** The finest kept level that is needed to add up cells of this level; undefined if they must be counted. */
+/**
+ * Returns the coarsest stored level whose cells can be summed to cells of this level. Returns undefined if the endpoints must be counted.
+ */
 export const keptLevelFor = (level: number) => keptLevels.find((kept) => kept >= level)
 
 /** Returns the range of a finer or equal level that covers the same area. */
@@ -80,7 +82,7 @@ export function finer({ x0, x1, y0, y1 }: CellRange, from: number, to: number): 
   return { x0: x0 * factor, x1: (x1 + 1) * factor - 1, y0: y0 * factor, y1: (y1 + 1) * factor - 1 }
 }
 
-/** The area of cells in millionths of a degree; the upper ends are excluded, but those of the world are included. */
+/** Returns the area of cells in millionths of a degree. The upper ends are excluded, except at the edge of the world. */
 export function areaOf({ x0, x1, y0, y1 }: CellRange, level: number) {
   const [cellWidth, cellHeight] = [width / cellsAt(level), height / cellsAt(level)]
   const upperEnd = (cell: number, size: number, half: number) =>

@@ -1,4 +1,4 @@
-/** The directory with limits so small that few endpoints make it use its indexes, continue later, or give up. */
+/** Tests the directory with very small limits. Even few endpoints then make it use its indexes, continue later, or give up. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { aTenantAdmin } from '../../../../test/harness/builders.ts'

@@ -1,4 +1,4 @@
-/** Updates the directory from the queue of changed endpoints. One node does so at a time, in short transactions. */
+/** Updates the directory from the queue of changed endpoints. One node at a time does so, in short transactions. */
 import { performance } from 'node:perf_hooks'
 import { monotonicMs, sleepUnlessAborted } from '../../../kernel/clock.ts'
 import type { Db, Sql } from '../../../kernel/db.ts'
@@ -25,13 +25,15 @@ interface Deps {
   settingsOf: DirectorySettingsOf
 }
 
-/** Number of endpoints whose metadata is in memory at once: 16 MB at most. */
+/** Number of endpoints whose metadata is in memory at the same time. It takes at most 16 MB. */
 const endpointsPerStep = 250
 const periodSeconds = 2
-/** A run ends after this time; the next one continues. */
+/** A run ends after this time, and the next run continues. */
 const runMs = 10_000
 const pausesPerStep = 3
-/** Used while the node is busy, for example with a batch of registrations, unless the last run ended before the queue was empty. */
+/**
+ * Used while the node is busy, for example with a batch of registrations. It is not used if the last run ended before the queue was empty.
+ */
 const pausesPerStepIfBusy = 10
 const busyShare = 0.3
 
@@ -39,7 +41,7 @@ const EnqueueApplication = defineJob<{ tenantId: string; applicationName: string
   timeoutSeconds: 600,
 })
 const endpointsPerEnqueue = 5000
-/** The job starts after this delay, because other nodes read a changed configuration within a second. */
+/** The job starts after this delay, because it takes other nodes up to a second to read a changed configuration. */
 const enqueueDelaySeconds = 3
 
 export function createIndexing({ db, jobs }: Kit, settingsOf: DirectorySettingsOf): Indexing {
@@ -72,8 +74,8 @@ export function createIndexing({ db, jobs }: Kit, settingsOf: DirectorySettingsO
 }
 
 /**
- * Updates the directory in steps, and pauses longer than a step takes, because a document takes more of the database's time than a
- * registration. Returns whether the queue may have more. A node that stops ends the pause and does no further step.
+ * Updates the directory in steps. Each pause is longer than the step before it, because a document takes more database time than a
+ * registration. Returns whether the queue may have more endpoints. When the node stops, the pause ends and no further step runs.
  */
 async function runForAWhile(deps: Deps, isLate: boolean, signal: AbortSignal): Promise<boolean> {
   const began = monotonicMs()
@@ -89,7 +91,7 @@ async function runForAWhile(deps: Deps, isLate: boolean, signal: AbortSignal): P
   }
 }
 
-/** Updates some endpoints. Returns whether the queue may have more. */
+/** Updates some endpoints. Returns whether the queue may have more endpoints. */
 async function step({ db, settingsOf }: Deps): Promise<boolean> {
   return await db.tx(async (sql) => {
     const queued = distinct(await store.takeFromQueue(sql, endpointsPerStep))
@@ -110,7 +112,7 @@ type Document = store.EndpointKey & DirectoryDocument
 
 const keyOf = ({ tenantId, applicationName, seq }: store.EndpointKey) => `${seq} ${applicationName} ${tenantId}`
 
-/** An endpoint that changed several times is updated once. */
+/** Removes duplicates, so that an endpoint that changed several times is updated once. */
 function distinct(queued: store.QueuedEndpoint[]): store.QueuedEndpoint[] {
   const byKey = new Map<string, store.QueuedEndpoint>()
   for (const one of queued)
@@ -125,7 +127,7 @@ function documentFor(endpoint: store.ChangedEndpoint, metadata: Metadata, settin
   return { ...withoutContent(endpoint), ...document, place: reported ?? document.place }
 }
 
-/** Writes only what differs from the stored documents. */
+/** Writes only the differences from the stored documents. */
 async function replaceDocuments(sql: Sql, documents: Document[], deleted: store.EndpointKey[]) {
   const stored = new Map(
     (await store.findDocuments(sql, [...documents, ...deleted].map(withoutContent))).map((one) => [keyOf(one), one]),
@@ -177,9 +179,10 @@ const placed = (key: store.EndpointKey, place: Place | undefined): PlacedEndpoin
 const sortValuesOf = (document: store.EndpointKey & { sorted: Record<string, string> }): store.SortValue[] =>
   Object.entries(document.sorted).map(([key, value]) => ({ ...withoutContent(document), key, value }))
 
-/** Returns the objects that the other list does not have. */
+/** Returns the objects of the first list that are not in the second. */
 function except<T extends object>(list: T[], other: T[]): T[] {
-  // This avoids building texts for new endpoints, which have no old values: it took 4 % of the main thread in the bench `registration`.
+  // New endpoints have no old values, so no texts are built for them. Building them took 4 % of the main thread in the bench
+  // `registration`.
   if (list.length === 0 || other.length === 0) return list
   const textOf = (one: T) => JSON.stringify(Object.entries(one).sort())
   const others = new Set(other.map(textOf))

@@ -1,6 +1,6 @@
 /**
- * Lists endpoints for people: searched, filtered and sorted, one page after a cursor. No request takes long: endpoints are checked in the
- * order of the list for a limited time, and a condition that few endpoints meet is answered by its index.
+ * Lists endpoints for users: searched, filtered and sorted, one page after a cursor. No request takes long: endpoints are checked in the
+ * order of the list for a limited time. If few endpoints meet a condition, its index is used.
  */
 import { monotonicMs } from '../../../kernel/clock.ts'
 import type { Ctx } from '../../../kernel/contract.ts'
@@ -43,21 +43,21 @@ export interface ListDeps extends QueryDeps {
 }
 
 export interface ListLimits {
-  /** No further endpoints are checked after this time. */
+  /** Time after which no further endpoints are checked. */
   budgetMs: number
-  /** Endpoints checked before an index is tried. */
+  /** Number of endpoints that are checked before an index is tried. */
   firstSteps: number
-  /** Maximum number of endpoints that an index may find for a list whose order differs from the order of the index. */
+  /** Maximum number of endpoints that an index may find for a list in another order than the index. */
   candidatesMax: number
 }
 export const defaultLimits: ListLimits = { budgetMs: 30, firstSteps: 300, candidatesMax: 20_000 }
 
 type Item = Placed<candidates.DirectoryRow>
 
-/** A part of a list: endpoints in order, and the position until which they are complete. */
+/** A part of a list: endpoints in order, and the position up to which they are complete. */
 interface Part {
   items: Item[]
-  /** Undefined if the list ends there. */
+  /** The position up to which the part is complete; undefined if the list ends there. */
   reached: Position | undefined
 }
 
@@ -84,7 +84,7 @@ export async function listDirectory(deps: ListDeps, ctx: Ctx, request: Directory
   }
 }
 
-/** Adds the endpoints on which the caller has single grants, up to the position until which the other part is complete. */
+/** Adds the endpoints on which the caller has single grants, up to the position to which the other part is complete. */
 function merge({ sort, limit }: Listing, part: Part, singles: Position[]): Part {
   const { reached } = part
   const complete = singles.filter((one) => !reached || comparePositions(one, reached, sort.descending) <= 0)
@@ -156,8 +156,8 @@ async function partOfApplications(deps: ListDeps, listing: Listing): Promise<Par
   if (isConditional && query.words !== 'rare') {
     const indexed = await byIndex(deps, listing, part, isOver)
     if (indexed) return cutPart(listing, indexed)
-    // The index has used up a part of the time. Half of the budget is reserved for walking, because otherwise the
-    // page would have few endpoints.
+    // The index lookup has used up a part of the time. Half of the budget is reserved for walking, because otherwise the page would have
+    // few endpoints.
     began = Math.max(began, monotonicMs() - budgetMs / 2)
   }
   for (let steps = firstSteps * 2; part.reached && part.items.length <= listing.limit && !isOver(); ) {
@@ -169,7 +169,7 @@ async function partOfApplications(deps: ListDeps, listing: Listing): Promise<Par
   return cutPart(listing, part)
 }
 
-/** Cuts the part to the page. It has one endpoint more than the page if another page follows. */
+/** Shortens the part to the page. The part has one endpoint more than the page if another page follows. */
 function cutPart({ limit }: Listing, { items, reached }: Part): Part {
   return items.length > limit ? { items: items.slice(0, limit), reached: items[limit - 1] } : { items, reached }
 }
@@ -201,10 +201,10 @@ async function walk(deps: ListDeps, listing: Listing, before: Part, steps: numbe
   return items.length > limit ? rest : await walk(deps, listing, rest, steps)
 }
 
-/** With more candidates, walking in the order of the list finds a page sooner than sorting them. */
+/** If there are more candidates than this, walking in the order of the list finds a page sooner than sorting them. */
 const orderedMax = 3000
 
-/** Answers by the index of a condition that few endpoints meet; returns undefined if there is no such condition. */
+/** Answers with the index of a condition that few endpoints meet. Returns undefined if there is no such condition. */
 async function byIndex(deps: ListDeps, listing: Listing, part: Part, isOver: () => boolean): Promise<Part | undefined> {
   const { query, sort } = listing
   if (query.conditions.words.length > 0 && 'field' in sort.by && sort.by.field === 'createdDate')
@@ -229,7 +229,10 @@ async function byIndex(deps: ListDeps, listing: Listing, part: Part, isOver: () 
   return undefined
 }
 
-/** Returns selects of the endpoints that meet one of the conditions, each by an index and with at most one more than `candidatesMax`. */
+/**
+ * Returns one select for each condition that has an index. It selects the endpoints that meet the condition, at most one more than
+ * `candidatesMax`.
+ */
 export async function sourcesOf(
   { db, filters }: QueryDeps,
   { query, sort }: Pick<Listing, 'query' | 'sort'>,
@@ -250,14 +253,14 @@ export async function sourcesOf(
       ),
     )
   if (conditions.metadata.length > 0) sources.push(candidates.metadataSql(sql, sorted, limit))
-  // Endpoints that were never active have no row there.
+  // Endpoints that were never active have no row in that table.
   const { connections: connectionStates, activeAfter } = conditions
   if (activeAfter || (connectionStates && !connectionStates.includes('never')))
     sources.push(candidates.activitySql(sql, sorted, limit))
   return sources
 }
 
-/** Goes through the ranges of the search index in the order of registration. */
+/** Searches the ranges of the search index in the order of registration. */
 async function searchInOrder(deps: ListDeps, listing: Listing, part: Part, isOver: () => boolean): Promise<Part> {
   const { query, sort, limit } = listing
   const { descending } = sort
@@ -281,7 +284,7 @@ async function searchInOrder(deps: ListDeps, listing: Listing, part: Part, isOve
   return { items, reached }
 }
 
-/** Sorts by a key that is not indexed, if the conditions leave few endpoints. */
+/** Sorts by a key that is not indexed, if only few endpoints meet the conditions. */
 async function sortedInMemory(deps: ListDeps, listing: Listing): Promise<Part> {
   const { query, sort, limit } = listing
   const { candidatesMax } = deps.limits

@@ -1,4 +1,4 @@
-/** The topic `counts` of live streams: numbers of endpoints, when they have changed. */
+/** The topic `counts` of live streams. It sends the numbers of endpoints when they have changed. */
 import { createHash } from 'node:crypto'
 import type { Ctx } from '../../../kernel/contract.ts'
 import type { Live, ValueQuery } from '../../../kernel/live/live.ts'
@@ -41,7 +41,7 @@ export function defineCountsTopic(live: Pick<Live, 'define'>, directory: Pick<Di
   })
 }
 
-/** Callers with the same permissions share a key. */
+/** Returns the key of a subscription. Callers with the same permissions share a key. */
 function keyOf({ tenantId, caller }: Ctx, { applicationName, facets }: ValueQuery): string {
   const visible = ['application-', 'endpoint-'].map((prefix) => visibleResources(caller, scope, tenantId, prefix))
   const key = JSON.stringify([tenantId, applicationName, [...(facets.get('by') ?? [])], visible])

@@ -1,4 +1,4 @@
-/** Parses the conditions that lists, counts and selections of jobs share. Each throws a 400 that names the parameter. */
+/** Parses the conditions that lists, counts and selections of jobs share. Each function throws a 400 that names the parameter. */
 import { invalidField } from '../../../kernel/errors.ts'
 import { listOf } from '../../../kernel/schema.ts'
 import { timeOf, timeText } from '../../../kernel/times.ts'
@@ -18,7 +18,7 @@ export function readWords(search: string): string[] {
   return words
 }
 
-/** Returns undefined for all states. */
+/** Parses connection states. Returns undefined if all states are selected. */
 export function connectionsOf(text: string | string[] | undefined): Connection[] | undefined {
   const states = listOf(text)
   for (const state of states ?? [])

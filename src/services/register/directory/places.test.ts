@@ -116,7 +116,7 @@ suite('places of endpoints', () => {
       )
       assert.ok(found.count >= inside.length, JSON.stringify(rectangle))
       assert.ok(found.content.length <= limit)
-      // The rectangle is extended by less than a cell on each side.
+      // The result may exceed the rectangle by less than a cell on each side.
       const cell = Math.max(size, 1e-5) * 4
       for (const { latitude, longitude } of found.content) {
         assert.ok(

@@ -1,4 +1,4 @@
-/** Endpoints of a rectangle on the map, as clusters: sums over the cells of a grid. */
+/** Returns the endpoints of a rectangle on the map as clusters. A cluster is the sum over a cell of a grid. */
 import type { Ctx } from '../../../kernel/contract.ts'
 import type { Db } from '../../../kernel/db.ts'
 import { invalidField } from '../../../kernel/errors.ts'
@@ -58,7 +58,7 @@ async function keptClusters(db: Db, scope: Scope, rectangle: Rectangle, level: n
   return await withSingles(db, scope, rectangle, level, parts.flat())
 }
 
-/** Returns undefined if there are too many places to count. */
+/** Counts places by cell. Returns undefined if there are too many places to count. */
 async function countedClusters(
   db: Db,
   scope: Scope,
@@ -74,7 +74,7 @@ async function countedClusters(
   return await withSingles(db, scope, rectangle, level, clusters)
 }
 
-/** Adds endpoints on which the caller has a grant for this endpoint alone. */
+/** Adds endpoints on which the caller has a grant for that endpoint alone. */
 async function withSingles(db: Db, scope: Scope, rectangle: Rectangle, level: number, clusters: store.Cluster[]) {
   if (!scope.singles) return clusters
   const ranges = cellRanges(rectangle, level)
@@ -95,7 +95,7 @@ async function withSingles(db: Db, scope: Scope, rectangle: Rectangle, level: nu
 async function describe(db: Db, tenantId: string, clusters: store.Cluster[]): Promise<Places> {
   const alone = clusters.filter(({ count }) => count === 1).map(({ seqs }) => seqs)
   const endpoints = new Map((await store.findNames(db.sql, tenantId, alone)).map((row) => [row.seq, row]))
-  // A deleted endpoint is counted until the directory is updated; it has no row any more.
+  // A deleted endpoint is still counted until the directory is updated, but has no row any more.
   const shown = clusters.filter(({ count, seqs }) => count !== 1 || endpoints.has(seqs))
   return {
     count: shown.reduce((sum, { count }) => sum + count, 0),

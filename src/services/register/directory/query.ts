@@ -9,10 +9,10 @@ export interface Sort {
   descending: boolean
 }
 
-/** A field or metadata key that endpoints are counted by. */
+/** A field or metadata key by which endpoints are counted. */
 export type Dimension = { field: 'application' | 'version' | 'connection' } | { field: 'metadata'; key: string }
 
-/** The endpoints that the caller requests and may read: whole applications, and single endpoints of others. */
+/** The endpoints that the caller requests and may read: whole applications, and single endpoints of other applications. */
 export interface Scope {
   tenantId: string
   /** Requested applications whose endpoints the caller may all read. */
@@ -22,14 +22,14 @@ export interface Scope {
 
 export interface Singles {
   endpointIds: string[]
-  /** Undefined for all applications. */
+  /** The requested applications; undefined means all. */
   requestedNames: string[] | undefined
   /** Applications that the caller may read as a whole, so that their endpoints are not selected one by one. */
   exceptNames: string[]
 }
 
 export interface Conditions {
-  /** Words that the searchable text contains. */
+  /** Words that the searchable text must contain. */
   words: string[]
   versionNames: string[] | undefined
   connections: Connection[] | undefined

@@ -1,4 +1,4 @@
-/** Turns a request into a query with the permissions of the caller. Lists and counts share it. */
+/** Converts a request to a query with the permissions of the caller, for lists and counts. */
 import type { Ctx } from '../../../kernel/contract.ts'
 import type { Db } from '../../../kernel/db.ts'
 import { InvalidRequest, invalidField } from '../../../kernel/errors.ts'
@@ -28,7 +28,10 @@ export interface DirectoryQuery {
   conditions: Conditions
   /** The n-grams of the words, for the index. */
   grams: number[]
-  /** About how many endpoints have the words, from a sample: rare ones are found by the index at once, common ones by walking. */
+  /**
+   * How many endpoints have the words, estimated from a sample. Endpoints with rare words are found with the index immediately, endpoints
+   * with common words by walking.
+   */
   words: 'rare' | 'usual' | 'common'
 }
 
@@ -51,7 +54,7 @@ export async function queryOf(deps: QueryDeps, ctx: Ctx, request: SelectionReque
   return { scope, conditions, ...(await searchOf(deps, scope, words)) }
 }
 
-/** Maximum number of endpoints with the words for which the index of words helps a list in another order. */
+/** If more endpoints than this have the words, the index of words does not help a list in another order. */
 const commonCount = 6000
 
 async function searchOf({ sampleOf }: QueryDeps, scope: Scope, words: string[]) {

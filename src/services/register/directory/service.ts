@@ -1,4 +1,4 @@
-/** The directory: lists, counts and places of endpoints for people. */
+/** The directory: lists, counts and places of endpoints, for users. */
 import type { Clock } from '../../../kernel/clock.ts'
 import type { Ctx } from '../../../kernel/contract.ts'
 import type { Kit } from '../../../kernel/define-service.ts'

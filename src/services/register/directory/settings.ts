@@ -27,7 +27,7 @@ const applicationsPerPage = 500
 
 const defaults = { keys: defaultDirectoryKeys, 'counted-keys': defaultCountedKeys }
 
-/** Returns a function that tells whether all versions of these applications index a metadata key, or count endpoints by it (`list`). */
+/** Returns a function that checks whether all versions of these applications index a metadata key, or count endpoints by it (`list`). */
 export const createHasKey =
   (applications: Pick<Applications, 'configurationPage'>, list: 'keys' | 'counted-keys') =>
   async (tenantId: string, applicationNames: string[], key: string): Promise<boolean> => {
@@ -49,6 +49,6 @@ export const createHasKey =
       if (page.length < applicationsPerPage) break
       after = page.at(-1)!.applicationName
     }
-    // If only versions of an application configure keys, its other versions use the default keys.
+    // If only some versions of an application configure keys, its other versions use the default keys.
     return defaults[list].includes(key) || applicationNames.every((name) => configured.has(name))
   }

@@ -1,4 +1,7 @@
-/** Samples the searchable texts of applications, to estimate which n-grams are common and how many endpoints have a word. */
+/**
+ * Takes a sample of the searchable texts of applications. It is used to estimate which n-grams are common and how many endpoints have
+ * certain words.
+ */
 import { createCache } from '../../../kernel/cache.ts'
 import { monotonicMs } from '../../../kernel/clock.ts'
 import type { Db } from '../../../kernel/db.ts'
@@ -17,7 +20,7 @@ export type TextSampleOf = (scope: Scope) => Promise<TextSample>
 
 const sampleSize = 100
 const keptMs = 60_000
-/** Maximum number of samples in memory; each takes about 30 KB. */
+/** Maximum number of samples in memory. Each takes about 30 KB. */
 const samplesMax = 200
 
 export function createTextSample(db: Db): TextSampleOf {

@@ -23,12 +23,12 @@ async function inDatabase(query: unknown, metadata: JsonObject, versionName: str
   return rows.length === 1
 }
 
-/** Each query with metadata that it matches and metadata that it does not. */
+/** Each query, with metadata that it matches and metadata that it does not match. */
 const cases: [query: unknown, matching: JsonObject[], others: JsonObject[]][] = [
   [{}, [{}, { a: 1 }], []],
   ['{"metadata.a": 1}', [{ a: 1 }], [{}]],
 
-  // $elemMatch over the members
+  // These queries use $elemMatch on the members.
   [
     { metadata: { $elemMatch: { key: 'city', value: 'Kyiv' } } },
     [{ city: 'Kyiv' }, { city: ['Kyiv', 1] }],
@@ -74,7 +74,7 @@ const cases: [query: unknown, matching: JsonObject[], others: JsonObject[]][] = 
   [{ metadata: { $type: 'object' } }, [{ a: 1 }], [{}]],
   [{ metadata: { $gt: 1 } }, [], [{ a: 2 }]],
 
-  // the members by path
+  // These queries test the members by path.
   [{ 'metadata.key': 'a' }, [{ a: null }], [{}, { b: 'a' }]],
   [{ 'metadata.key': { $ne: 'a' } }, [{}, { b: 1 }], [{ a: 1, b: 1 }]],
   [{ 'metadata.key': { $regex: '^t', $options: 'i' } }, [{ Temp: 1 }], [{ a: 1 }]],
@@ -88,7 +88,7 @@ const cases: [query: unknown, matching: JsonObject[], others: JsonObject[]][] = 
   [{ 'metadata.value': { $exists: false } }, [{}], [{ a: null }]],
   [{ 'metadata.value': { $size: 1 } }, [{ a: [0] }], [{ a: 1 }]],
 
-  // equality by our alias
+  // These queries test equality with our alias `metadata.<key>`.
   [{ 'metadata.a': 1 }, [{ a: 1 }, { a: [1] }], [{ a: '1' }, { a: true }, { a: [[1]] }, {}]],
   [{ 'metadata.a': 'x' }, [{ a: 'x' }, { a: ['y', 'x'] }], [{ a: { x: 'x' } }]],
   [{ 'metadata.a': -1.5 }, [{ a: -1.5 }], [{ a: 1.5 }]],
@@ -126,7 +126,7 @@ const cases: [query: unknown, matching: JsonObject[], others: JsonObject[]][] = 
   [{ 'metadata.a': { $in: Array.from({ length: 50 }, (_, index) => -index) } }, [{ a: -49 }, { a: [0] }], [{ a: 1 }]],
   [{ 'metadata.__proto__': 1, 'metadata.constructor': { $exists: false } }, [JSON.parse('{"__proto__": 1}')], [{}]],
 
-  // comparisons stay within one type
+  // Comparisons only match values of the same type.
   [
     { 'metadata.a': { $gt: 5 } },
     [{ a: 6 }, { a: 5.1 }],
@@ -142,14 +142,14 @@ const cases: [query: unknown, matching: JsonObject[], others: JsonObject[]][] = 
   [{ 'metadata.a': { $gt: 1e300 } }, [{ a: 1e301 }], [{ a: 1e299 }]],
   [{ 'metadata.a': 5e-324 }, [{ a: 5e-324 }], [{ a: 0 }]],
 
-  // logic
+  // These queries combine conditions.
   [{ 'metadata.a': 1, 'metadata.b': 2 }, [{ a: 1, b: 2 }], [{ a: 1 }, { b: 2 }]],
   [{ $or: [{ 'metadata.a': 1 }, { 'metadata.b': 2 }] }, [{ a: 1 }, { b: 2 }], [{ a: 2, b: 1 }]],
   [{ $nor: [{ 'metadata.a': 1 }, { 'metadata.b': 2 }] }, [{}, { a: 2 }], [{ a: 1 }, { b: 2 }]],
   [{ $and: [{ $nor: [{ $nor: [{ 'metadata.a': 1 }] }] }] }, [{ a: 1 }], [{}]],
   [{ 'metadata.a': { $not: { $not: { $eq: 1 } } } }, [{ a: 1 }], [{}]],
 
-  // the other operators
+  // These queries use the other operators.
   [{ 'metadata.a': { $exists: true } }, [{ a: null }, { a: [] }], [{}]],
   [
     { 'metadata.a.x': { $exists: false } },
@@ -195,7 +195,7 @@ const cases: [query: unknown, matching: JsonObject[], others: JsonObject[]][] = 
   [{ 'metadata.a': { $type: 'bool' } }, [{ a: false }], [{ a: 0 }]],
   [{ 'metadata.a': { $type: 'date' } }, [], [{ a: '2026-01-01T00:00:00Z' }]],
 
-  // connectivity is metadata like any other
+  // Connectivity is queried like any other metadata.
   [{ 'metadata.connected': true }, [{ connected: true, connectivity_ts: 1 }], [{ connected: false }]],
 ]
 

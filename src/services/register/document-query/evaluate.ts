@@ -52,7 +52,10 @@ export function conditionOf(node: Node): Condition {
   }
 }
 
-/** `$exists`, `$size` and `$elemMatch` test the array itself, all others its elements too. */
+/**
+ * Returns whether a test applies to the elements of an array. `$exists`, `$size` and `$elemMatch` test only the array itself; all other
+ * tests also test its elements.
+ */
 const testsElements = (test: Test) => test.is !== 'exists' && test.is !== 'size' && test.is !== 'element'
 
 function someValueAtPath(
@@ -63,7 +66,7 @@ function someValueAtPath(
   check: Check,
 ): boolean {
   if (depth === path.length) return check(value) || (withElements && Array.isArray(value) && value.some(check))
-  // Elements that are not objects are ignored; they do not count as missing.
+  // Elements that are not objects are ignored. They do not count as missing values.
   if (Array.isArray(value))
     return value.some((element) => isObject(element) && someValueAtPath(element, path, depth, withElements, check))
   const name = path[depth]!
@@ -94,7 +97,7 @@ export function checkOf(test: Test): Check {
     case 'element': {
       const where = conditionOf(test.where)
       if (!test.objects) return (value) => Array.isArray(value) && value.some((element) => where(element, undefined))
-      // MongoDB treats a nested array as an object with indexes as names, which queries here cannot use.
+      // MongoDB treats a nested array as an object with indexes as field names. Queries here cannot use such names.
       const ofArray = where({}, undefined)
       return (value) =>
         Array.isArray(value) &&

@@ -1,6 +1,6 @@
 /**
- * Translates a condition of a documentQuery to a PostgreSQL jsonpath predicate. The README ("In SQL") names the three
- * properties of lax jsonpath that make it agree with MongoDB.
+ * Translates a condition of a documentQuery to a PostgreSQL jsonpath predicate. The README ("In SQL") describes three properties of lax
+ * jsonpath due to which it gives the same results as MongoDB.
  */
 
 import { conditionOf } from './evaluate.ts'
@@ -33,7 +33,10 @@ export function predicateOf(node: Node, base = '$'): string {
   }
 }
 
-/** Uses `$.*` where possible: `keyvalue()` creates an object for each member and takes ten times as long. */
+/**
+ * Returns a predicate on members. It uses `$.*` if possible, because `keyvalue()` creates an object for each member and takes ten times as
+ * long.
+ */
 function someMember(where: Node): string {
   if (where.node === 'test' && where.withElements && where.path[0] === 'value') {
     const { path, test } = where
@@ -59,7 +62,7 @@ function existsAt(path: string[], withElements: boolean, test: Test, base: strin
   return or(parts)
 }
 
-/** Returns predicates for a path that does not exist: an object lacks the name, or a value is neither object nor array. */
+/** Returns predicates that hold if a path does not exist: an object lacks the name, or a value is neither an object nor an array. */
 function missingAt(path: string[], base: string): string[] {
   return path.flatMap((name, index) => {
     const reached = steps(base, path.slice(0, index))
@@ -68,13 +71,13 @@ function missingAt(path: string[], base: string): string[] {
   })
 }
 
-/** `$size` and `$elemMatch` test the array, not its elements. */
+/** Returns whether a test applies to the array and not to its elements, as `$size` and `$elemMatch` do. */
 const testsArrayItself = (test: Test) => test.is === 'size' || test.is === 'element'
 
 const holdsForArrays = (test: Test) =>
   (test.is === 'in' && test.values.some(Array.isArray)) || (test.is === 'type' && test.types.includes('array'))
 
-/** Returns the test of one value. It is false if there is no value. */
+/** Returns the predicate for the test of one value. It is false if there is no value. */
 function testPredicate(test: Test, value: string): string {
   switch (test.is) {
     case 'in':
@@ -127,7 +130,7 @@ function isOneOf(values: Json[], value: string): string {
   ])
 }
 
-/** Compares structures part by part, because jsonpath compares only scalars. */
+/** Returns a predicate for equality. Structures are compared part by part, because jsonpath compares only scalars. */
 function equals(value: string, to: Json): string {
   if (Array.isArray(to))
     return and([

@@ -1,7 +1,7 @@
-/** Finds which keys a query depends on. After a change of other keys, the query need not be evaluated again. */
+/** Finds the keys on which a query depends. After a change of other keys, the query need not be evaluated again. */
 import type { Node, Query } from './query.ts'
 
-/** Returns the metadata keys that can influence the result, or `any` if the query tests members without naming keys. */
+/** Returns the metadata keys that can influence the result. Returns `any` if the query tests members without naming keys. */
 export function keysOf(query: Query): Set<string> | 'any' {
   const keys = new Set<string>()
   return collect(query.where, keys) ? keys : 'any'

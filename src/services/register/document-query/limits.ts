@@ -1,4 +1,4 @@
-/** Limits of queries, and the error that says what is wrong and where. */
+/** Limits of queries, and the error for an invalid query. */
 import { isObject, type Json } from './query.ts'
 
 export const limits = {
@@ -31,11 +31,11 @@ export const childPath = (path: string, name: string | number) => (path ? `${pat
 export function checkText(text: string, path: string) {
   if (text.length > limits.textLength)
     throw new DocumentQueryError(path, `a text may have at most ${limits.textLength} characters`)
-  // Metadata cannot contain such text, and the database would reject the comparison.
+  // Metadata cannot contain such a text, and the database would reject the comparison.
   if (!text.isWellFormed() || text.includes('\0')) throw new DocumentQueryError(path, 'this is not valid text')
 }
 
-/** Checks a constant to compare with: any JSON without operators. */
+/** Checks a constant operand. It may be any JSON without operators. */
 export function checkLiteral(literal: unknown, path: string): Json {
   let parts = 0
   const check = (value: unknown, valuePath: string, depth: number) => {

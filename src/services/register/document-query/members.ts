@@ -1,11 +1,11 @@
 /**
- * Rewrites conditions on the members `{ key, value }` of `metadata`. A condition that names its keys becomes a condition on
- * these entries of the metadata object: an index can answer it, and changes of other keys cannot affect it.
+ * Rewrites conditions on the members `{ key, value }` of `metadata`. If a condition names its keys, it becomes a condition on these entries
+ * of the metadata object. Then an index can answer it, and changes of other keys cannot affect it.
  */
 import { checkOf, conditionOf } from './evaluate.ts'
 import { all, any, constant, isObject, type Json, type Node, not, type Test } from './query.ts'
 
-/** With more keys than this, the condition stays a test of all members, because each key repeats the whole condition. */
+/** If a condition names more keys than this, it remains a test of all members, because the rewritten condition is repeated for each key. */
 const keysMax = 20
 
 /** Returns a condition that holds if some member satisfies `where`. */
@@ -50,7 +50,7 @@ function rewriteForEntry(key: string, node: Node): Node {
   }
 }
 
-/** Tests the array `metadata` itself, and its members where MongoDB tests the elements of an array. */
+/** Returns the test of `metadata` itself. Where MongoDB tests the elements of an array, its members are tested. */
 export function testOfMetadata(test: Test): Node {
   switch (test.is) {
     case 'exists':
@@ -64,7 +64,7 @@ export function testOfMetadata(test: Test): Node {
   }
 }
 
-/** Tests a whole member, which is an object and never null, a number or a text. */
+/** Returns the test of a whole member. A member is an object and never null, a number or a text. */
 export function testOfMember(test: Test): Node {
   switch (test.is) {
     case 'exists':

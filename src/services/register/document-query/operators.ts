@@ -1,4 +1,4 @@
-/** Parses the operators on one field: `{ $gt: 5, $lt: 7 }`, or a constant, which means equality. */
+/** Parses the operators on one field, such as `{ $gt: 5, $lt: 7 }`. A constant means equality. */
 import { compileRegex, RegexError } from '../regex/regex.ts'
 import { checkLiteral, childPath, DocumentQueryError, limits } from './limits.ts'
 import { someMember } from './members.ts'
@@ -16,14 +16,14 @@ import {
 } from './query.ts'
 import { foreignTypes, typeNames } from './types.ts'
 
-/** The value that operators test: the application version, `metadata`, or a path. */
+/** The value that operators test: the application version, `metadata`, or the value at a path. */
 export interface Target {
   test(test: Test): Node
-  /** True for `metadata` itself, whose elements are its members. */
+  /** True for `metadata` itself, whose elements are the members. */
   ofMembers?: true
 }
 
-/** Functions of the parser that operators need. The first three throw when the query exceeds a limit. */
+/** Functions of the parser that operators call. The first three throw if the query exceeds a limit. */
 export interface Parser {
   countOperator(path: string): void
   addPatternSize(patternSize: number, path: string): void
@@ -123,7 +123,8 @@ function oneOf({ operand, target, path }: Occurrence): Node {
 function compares(by: Comparison): Operator {
   return ({ operand, target, path }) => {
     const to = checkLiteral(operand, path)
-    // Values of different types never compare. Null equals only null or a missing value, so only "or equal" can match it.
+    // A comparison never matches values of different types. Null equals only null or a missing value, so only `$gte` and `$lte` can match
+    // it.
     if (to === null) return by.length === 2 ? target.test({ is: 'in', values: [null] }) : constant(false)
     if (typeof to === 'object') throw new DocumentQueryError(path, 'a number, a text, true, false or null is expected')
     return target.test({ is: 'compare', by, to })

@@ -23,7 +23,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Resolves a field name. Names mean different things in the document, in a member and in an element of a value. */
+/** Resolves a field name. The meaning of a name depends on whether it is in the document, in a member or in an element of a value. */
 type Scope = (name: string, path: string) => Target
 
 function readDocument(source: JsonObject): Pick<Query, 'where' | 'patternSize'> {
@@ -61,7 +61,7 @@ function readDocument(source: JsonObject): Pick<Query, 'where' | 'patternSize'> 
     )
   }
 
-  /** Parses the inside of `$elemMatch`: operators on the element itself, or a query on its fields. */
+  /** Parses the inside of `$elemMatch`, which is either operators on the element itself or a query on its fields. */
   function elementWhere(operand: unknown, target: Target, path: string, depth: number) {
     if (!isObject(operand)) throw new DocumentQueryError(path, 'an object is expected here')
     const [first] = Object.keys(operand)
@@ -107,7 +107,7 @@ const memberScope: Scope = (name, where) => {
 
 const elementScope: Scope = (name, where) => atPath(readPath(name, where))
 
-/** Splits a path. Its first `names` parts are metadata keys, which may be numbers. */
+/** Splits a path into parts. The first `names` parts are metadata keys, which may be numbers. */
 function readPath(name: string, fieldPath: string, names = 0): string[] {
   const parts = name.split('.')
   checkText(name, fieldPath)

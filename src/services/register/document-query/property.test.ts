@@ -1,6 +1,6 @@
 /**
- * Random queries over random endpoints: SQL, the evaluator and a reference agree. The reference is a literal reading of
- * MongoDB's matcher (its ElementPath) on the document itself; mingo.test.ts compares with mingo.
+ * Tests random queries on random endpoints: SQL, the evaluator and a reference implementation must agree. The reference follows MongoDB's
+ * matcher (its ElementPath) literally, on the document itself. mingo.test.ts compares with mingo.
  */
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
@@ -33,7 +33,8 @@ async function inDatabase(query: JsonObject): Promise<Set<number>> {
   return new Set(rows.map((row) => row.n))
 }
 
-// The reference. Its documents have the metadata twice: as the list `metadata`, and as the object `alias`, for `metadata.<key>` of our queries.
+// The reference implementation. Its documents contain the metadata twice: as the list `metadata`, and as the object `alias`, which our
+// queries call `metadata.<key>`.
 
 type Value = Json | undefined
 
@@ -164,7 +165,7 @@ function filterHolds(filter: JsonObject, document: JsonObject): boolean {
   })
 }
 
-// The generators use few names and values, so that queries and endpoints often have the same ones.
+// The generators use only few names and values, so that queries and endpoints often have some in common.
 
 const scalar = fc.constantFrom<Json>(null, true, false, 0, 1, 2, -1, -1.5, 7, 3e9, '', 'a', 'ab', 'Kyiv', 'kyiv\nb')
 const { value } = fc.letrec<{ value: Json }>((tie) => ({
@@ -272,7 +273,7 @@ const { query: anyQuery } = fc.letrec<{ query: JsonObject }>((tie) => ({
 const spelled = (reference: JsonObject): JsonObject =>
   JSON.parse(JSON.stringify(reference).replaceAll('"alias.', '"metadata.'))
 
-/** The parser refuses deeper and longer queries, which the unit tests check. */
+/** Queries that the parser rejects are skipped. The unit tests check them. */
 const query = anyQuery.filter((reference) => {
   try {
     return Boolean(parse(spelled(reference)))

@@ -1,6 +1,6 @@
 /**
- * The syntax tree of a documentQuery. The evaluator (`evaluate.ts`) and the SQL compiler (`sql.ts`) both use it, so that
- * they cannot disagree about the language.
+ * The syntax tree of a documentQuery. The evaluator (`evaluate.ts`) and the SQL compiler (`sql.ts`) share it, so that they cannot interpret
+ * the language differently.
  */
 import type { Regex } from '../regex/regex.ts'
 
@@ -19,12 +19,12 @@ export type Test =
   | { is: 'mod'; divisor: number; remainder: number }
   | { is: 'type'; types: TypeName[] }
   | { is: 'size'; size: number }
-  /** Some element of the array matches. With `objects`, `where` tests fields of the element, otherwise the element itself. */
+  /** Some element of the array must match. With `objects`, `where` tests the fields of the element, otherwise the element itself. */
   | { is: 'element'; where: Node; objects: boolean }
 
 /**
- * A condition on the value in scope: the metadata object at the root, one `{ key, value }` within `member`, and one element
- * of an array within an `element` test.
+ * A condition on the current value. At the root this is the metadata object, within `member` one `{ key, value }`, and within an `element`
+ * test one element of an array.
  */
 export type Node =
   | { node: 'constant'; holds: boolean }
@@ -32,8 +32,8 @@ export type Node =
   | { node: 'any'; parts: Node[] }
   | { node: 'not'; part: Node }
   /**
-   * Some value at the path passes the test. As in MongoDB, a path passes through the objects of arrays. With `withElements`, an
-   * array at the end of the path passes also if one of its elements passes.
+   * Some value at the path must pass the test. As in MongoDB, a path leads through arrays into the objects that they contain. With
+   * `withElements`, an array at the end of the path also passes if one of its elements passes.
    */
   | { node: 'test'; path: string[]; withElements: boolean; test: Test }
   /** This and the next two nodes occur only at the root. */
@@ -42,10 +42,10 @@ export type Node =
   | { node: 'size'; size: number }
 
 export interface Query {
-  /** The query as given, which is stored and shown. */
+  /** The query as the user gave it. It is stored and shown. */
   source: JsonObject
   where: Node
-  /** The size of its patterns together (`regex.ts`). */
+  /** Total size of the patterns in the query (`regex.ts`). */
   patternSize: number
 }
 
@@ -71,5 +71,5 @@ export const not = (node: Node): Node =>
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Returns whether a missing value passes: it equals null and passes no other test. */
+/** Returns whether a missing value passes the test. A missing value equals null and passes no other test. */
 export const holdsForMissing = (test: Test) => test.is === 'in' && test.values.includes(null)

@@ -1,6 +1,6 @@
 /**
  * Translates a documentQuery to SQL. Equality becomes `@> any(…)`, which the GIN index (jsonb_path_ops) supports. All other conditions
- * are jsonpath, called as a function, because with an operator the planner might read the whole index.
+ * become jsonpath. It is called as a function, because with an operator the planner might read the whole index.
  */
 import type { Fragment, Sql } from '../../../kernel/db.ts'
 import { predicateOf } from './jsonpath.ts'
@@ -13,12 +13,14 @@ export interface Columns {
   versionName: string
 }
 
-/** With more containments than this, planning takes longer than the index saves. */
+/** If there are more containments than this, planning takes longer than the index saves. */
 const containmentsMax = 4000
-/** From this number of values on, a hash table lookup before the containments pays. */
+/** From this number of values, a hash table lookup before the containments makes the statement faster. */
 const valuesForHash = 8
 
-/** Returns a condition for `where` that never raises an error. Null means false, so negate it with `is not true`. */
+/**
+ * Returns an SQL condition for `where` that never raises an error. It may be null, which counts as false, so negate it with `is not true`.
+ */
 export function toSql(sql: Sql, query: Query, columns: Columns): Fragment {
   const metadata = () => sql(columns.metadata) as unknown as Fragment
   const version = () => sql(columns.versionName) as unknown as Fragment
@@ -53,14 +55,14 @@ export function toSql(sql: Sql, query: Query, columns: Columns): Fragment {
     if (shapes.length > containmentsMax) return jsonpathMatch(node)
     const parts = [sql`${metadata()} @> any(${texts(shapes)}::text[]::jsonb[])`]
     if (values.length >= valuesForHash && node.path.length === 1) parts.unshift(hashLookup(node.path[0]!, values))
-    // Containment of a structure also finds larger ones.
+    // Containment of a structure also finds larger structures, so the exact jsonpath condition is added.
     if (values.some((value) => typeof value === 'object')) parts.push(jsonpathMatch(node))
     return parts.length === 1 ? parts[0]! : joined(parts, sql`and`)
   }
 
   /**
-   * Speeds up scans: 300 containments take 60 µs for each row, a lookup in a hash table 0.5 µs. Arrays pass, and the
-   * containments decide.
+   * Returns a condition that speeds up scans: 300 containments take 60 µs for each row, a lookup in a hash table takes 0.5 µs. Arrays
+   * always pass it, because the containments decide about them.
    */
   function hashLookup(key: string, values: Json[]): Fragment {
     const value = sql`${metadata()} -> ${key}::text`
@@ -91,7 +93,7 @@ export function toSql(sql: Sql, query: Query, columns: Columns): Fragment {
     }
   }
 
-  /** Collation C compares by code point, like the evaluator. */
+  /** Compares texts. Collation C compares by code point, like the evaluator. */
   function comparison(by: Comparison, to: string): Fragment {
     const operator = { '>': sql`>`, '>=': sql`>=`, '<': sql`<`, '<=': sql`<=` }[by]
     return sql`(${version()} collate "C" ${operator} ${to})`
@@ -109,7 +111,9 @@ function containsScalar(value: Json): boolean {
   return value !== null
 }
 
-/** Returns the shapes that metadata may have if the path leads to the value: each step and the end may be an array. */
+/**
+ * Returns the shapes that metadata may have if the path leads to the value. The value at each step and at the end may be inside an array.
+ */
 function shapesOf(path: string[], value: Json, withElements: boolean): Json[] {
   const ends: Json[] = withElements ? [value, [value]] : [value]
   return path.reduceRight<Json[]>(

@@ -1,4 +1,4 @@
-/** The types of `$type`. JSON has one number type; MongoDB's types are distinguished by value, as in its JSON import. */
+/** The types of `$type`. JSON has only one number type. MongoDB's number types are distinguished by value, as in MongoDB's JSON import. */
 import { isObject, type Json, type TypeName } from './query.ts'
 
 /** MongoDB's names and numbers of types that JSON values can have. */
@@ -56,7 +56,7 @@ export const intLimit = 2 ** 31
 export const longLimit = 2 ** 63
 
 const isInt = (value: number) => Number.isInteger(value) && value >= -intLimit && value < intLimit
-// Strictly above -2^63: the database stores the shortest decimal of a double, and that of -2^63 is smaller.
+// The value must be strictly above -2^63: the database stores the shortest decimal of a double, and that of -2^63 is smaller.
 const isLong = (value: number) => Number.isInteger(value) && !isInt(value) && value > -longLimit && value < longLimit
 
 export function isOfType(value: Json, type: TypeName): boolean {

@@ -63,7 +63,7 @@ suite('a batch of registrations', () => {
       version,
       Array.from({ length: 250 }, () => ({})),
     )
-    // Runs the same job twice more, while the first run may not have finished.
+    // The same job runs twice more, while the first run may not have finished.
     for (let i = 0; i < 2; i++)
       await waypost.kit.db.tx((sql) => waypost.kit.jobs.send(sql, RegisterBatch.job, { taskId }))
     await finished(taskId, 250)

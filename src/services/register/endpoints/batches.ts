@@ -28,7 +28,7 @@ export interface BatchStatus {
 }
 
 export interface BatchOperations {
-  /** Starts a batch and returns its id, with which callers read its status. */
+  /** Starts a batch and returns its id. Callers use the id to read the status. */
   start(ctx: Ctx, request: BatchRequest): Promise<string>
   status(ctx: Ctx, task: { taskId: string; appName?: string | undefined }): Promise<BatchStatus>
 }
@@ -36,7 +36,7 @@ export interface BatchOperations {
 interface Batch {
   applicationName: string
   versionName: string
-  /** The caller who gets every scope on the endpoints; null if they have these scopes on the application already. */
+  /** The caller that gets every scope on the endpoints; null if the caller already has these scopes on the application. */
   creator: { subject: Ctx['caller']['subject']; roles: string[] } | null
 }
 
@@ -49,11 +49,11 @@ interface BatchItem {
 
 interface Created {
   endpointId: string
-  /** Sealed, in tasks of earlier versions. Now `tokens` has the token. */
+  /** The sealed token in tasks of earlier versions. Newer tasks use `tokens`. */
   endpointToken?: string
   /**
-   * A sealed list of tokens: that of this endpoint and those of the following endpoints without `tokens`. Sealing
-   * each token alone took 20 % of the main thread.
+   * A sealed list of tokens: the token of this endpoint, and those of the following endpoints that have no `tokens`. Sealing each token
+   * separately took 20 % of the main thread.
    */
   tokens?: string
 }
@@ -64,7 +64,7 @@ export const RegisterBatch = defineBulk<Batch, BatchItem, Created>('register.bat
   title: 'Register endpoints',
   pageSize: 500,
   keepItems: true,
-  // While the node prepares a page of one task, the database writes pages of the other tasks on both cores.
+  // While the node prepares a page of one task, the database writes pages of other tasks, on both cores.
   parallel: 3,
 })
 
@@ -153,7 +153,7 @@ function outcomeOf(
   return { result: { endpointId } }
 }
 
-/** Returns a function that reads the token of an item. It must be called for all items in order. */
+/** Returns a function that returns the token of an item. The function must be called for all items in order. */
 function createTokenReader(secrets: Secrets) {
   let tokens: string[] = []
   return ({ endpointToken, tokens: sealed }: Created): string => {

@@ -48,7 +48,7 @@ export const createEndpointsWith =
     const seqById = new Map(rows.map(({ endpointId, seq }) => [endpointId, seq]))
     const inserted = endpoints.filter(({ endpointId }) => seqById.has(endpointId))
     const provisioning = tokens.provision(sql, { tenantId, applicationName }, inserted)
-    // This statement follows that of the tokens in the same round trip.
+    // This statement is sent after the statement of the tokens, in the same round trip.
     if (inserted.length > 0) changes.prepare(sql, { tenantId, applicationName })
     const provisioned = await provisioning
     const tokenById = new Map(inserted.map(({ endpointId }, index) => [endpointId, provisioned[index]!]))

@@ -1,4 +1,7 @@
-/** Registers endpoints along with objects of other services, such as devices of a LoRaWAN network, in their transactions. */
+/**
+ * Registers endpoints together with objects of other services, in the transactions of these services. An example are the devices of a
+ * LoRaWAN network.
+ */
 import type { Ctx } from '../../../kernel/contract.ts'
 import type { Sql } from '../../../kernel/db.ts'
 import { invalidField } from '../../../kernel/errors.ts'
@@ -15,7 +18,7 @@ interface Deps {
   applications: Applications
   relations: RelationOperations
   connectivityKeys: ConnectivityKeysOf
-  /** An outcome is an object if the endpoint was created. */
+  /** Creates endpoints. An outcome is an object if the endpoint was created. */
   createEndpoints(
     sql: Sql,
     version: ApplicationVersionRef,

@@ -23,7 +23,7 @@ import {
 import { createRegisterAll, relationOf } from './registration-for-services.ts'
 import { createSharedTransactions } from './shared-transactions.ts'
 
-/** A relation with an existing endpoint. The endpoint to register is the other end. */
+/** A relation between the new endpoint and an existing endpoint. `from` or `to` is the existing one. */
 export type RelationRequest = { type: 'contains'; from: string } | { type: 'contains'; to: string }
 
 export interface Registration {
@@ -39,7 +39,7 @@ export interface Registered {
   endpointId: string
   token: string
   status: 'Inactive'
-  /** Absent if all relations were created. */
+  /** Outcome of the relations; absent if all relations were created. */
   relations?: LinkOutcome
 }
 
@@ -66,8 +66,8 @@ export function createRegistrationOperations(
   const createEndpoints = createEndpointsWith({ now, bus, identity, tokens, changes })
 
   /**
-   * Throws if the version no longer exists: the transaction may have waited for a connection until after its
-   * deletion. Usually the cache answers.
+   * Throws if the version no longer exists: it may have been deleted while the transaction waited for a connection. Usually the cache
+   * answers this check.
    */
   const requireStill = async ({ versionName }: ApplicationVersionRef) => {
     if (!(await applications.findVersion(versionName))) throw unknownVersion(versionName)
@@ -148,7 +148,7 @@ export function createRegistrationOperations(
   }
 }
 
-/** An endpoint to create in a transaction of its own, or in one that it shares. */
+/** An endpoint to create, in a transaction of its own or in a shared one. */
 interface SingleCreation {
   version: ApplicationVersionRef
   endpoint: NewEndpoint
@@ -159,7 +159,7 @@ interface RecordedCreation extends SingleCreation {
   companion: CommitCompanion | undefined
 }
 
-/** Returns the audit records to commit with a shared transaction: those of the endpoints that it creates. */
+/** Returns the audit records to commit with a shared transaction. These are the records of the endpoints that the transaction creates. */
 function recordedCompanions(creations: RecordedCreation[], outcomes: CreationOutcome[]): CommitCompanion[] {
   return creations.flatMap(({ companion, endpoint }, index) => {
     if (!companion || typeof outcomes[index] !== 'object') return []
@@ -170,7 +170,7 @@ function recordedCompanions(creations: RecordedCreation[], outcomes: CreationOut
 
 interface LinkedCreation extends SingleCreation {
   links: Relation[]
-  /** The other ends of the relations. */
+  /** The existing endpoints of the relations. */
   related: string[]
 }
 

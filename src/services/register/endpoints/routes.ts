@@ -12,7 +12,7 @@ import * as schemas from './schemas.ts'
 const read = { scope: 'endpoint:read' }
 const update = { scope: 'endpoint:update' }
 const remove = { scope: 'endpoint:delete' }
-/** Metadata is arbitrary JSON of users, and so are the values in searches. */
+/** Metadata is arbitrary JSON of users. The values in searches are too. */
 const anyJson = 'inside' as const
 const search = { ...read, anyJson, bodyBytesMax: 256 * 1024 }
 const create = { scope: 'application:endpoint:create', anyJson }
@@ -109,7 +109,7 @@ function inclusionOf(include: string | string[] | undefined): Inclusion {
   return { metadata: fields.includes('metadata'), filters: fields.includes('filters') }
 }
 
-/** Includes metadata also if only `metadataKeys` is given. */
+/** Returns the parts to include. Metadata is also included if only `metadataKeys` is given. */
 function viewOf({ metadata, filters }: Inclusion, keys: string[] | undefined): ListRequest['view'] {
   for (const key of keys ?? []) checkKey(key, 'metadataKeys')
   return { metadata: keys && keys.length > 0 ? keys : metadata ? 'all' : 'none', filters }
@@ -142,7 +142,7 @@ function listRequestOfBody(body: Static<typeof schemas.searchEndpoints.body>): L
     applicationNames: listOf(body.applicationName),
     versionNames: listOf(body.applicationVersionName),
     endpointIds: body.endpointIds,
-    // Every endpoint matches all of no filters.
+    // An empty list of filters does not restrict the search.
     filterIds: body.filterIds?.length === 0 ? undefined : body.filterIds,
     conditions: conditionsOf(body, 'and', searchKey),
     regex: regexOf(body.regex),

@@ -51,12 +51,15 @@ async function pageOfList(sql: Sql, endpointIds: string[], { from = '0', limit }
   }
 }
 
-/** A page starts at the number of a member set and of an endpoint. A filter that gets a new query gets another set. */
+/**
+ * Returns a page of a filter's members. The start of a page contains the number of a member set and of an endpoint. If the query of a
+ * filter changes, the filter gets another member set.
+ */
 async function pageOfFilter(sql: Sql, tenantId: string, filterId: string, { from, limit }: PageRequest) {
   const [setOfFirstPage, after = 0] = from?.split(' ').map(Number) ?? []
   const memberSet = setOfFirstPage ?? (await requireActiveSet(sql, tenantId, filterId))
   const rows = await findMembersOfSet(sql, { tenantId, memberSet, after, limit })
-  // The filter is read after the page: if the filter still has this member set, the page is complete.
+  // The filter is read after the page. If the filter still has the same member set, the page is complete.
   if ((await requireActiveSet(sql, tenantId, filterId)) !== memberSet)
     throw invalidField('filterId', `filter ${filterId} was changed while its endpoints were read`)
   const next = rows.length < limit ? undefined : `${memberSet} ${rows.at(-1)!.seq}`

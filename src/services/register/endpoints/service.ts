@@ -32,13 +32,13 @@ export interface EndpointOperations {
   ): Promise<Document>
   delete(ctx: Ctx, endpointId: string): Promise<void>
   deleteMany(ctx: Ctx, endpointIds: string[]): Promise<Deletion>
-  /** Unregisters endpoints for another service, which has checked the permission of the caller. */
+  /** Unregisters endpoints for another service, which has checked the caller's permission. */
   unregisterAll(sql: Sql, endpointIds: string[]): Promise<void>
   /** Unregisters locked endpoints of a bulk task. Returns those that existed. */
   unregister(sql: Sql, endpointIds: string[]): Promise<string[]>
   /**
-   * Moves locked endpoints of a bulk task to a version, whose application is locked. Returns the reason for each endpoint that
-   * cannot be moved.
+   * Moves locked endpoints of a bulk task to a version. The application must be locked too. Returns a reason for each endpoint that cannot
+   * be moved.
    */
   moveAll(
     sql: Sql,
@@ -47,7 +47,7 @@ export interface EndpointOperations {
   ): Promise<Map<string, string>>
   version(ctx: Ctx, endpointId: string): Promise<{ name: string; registeredDate: Date }>
   setVersion(ctx: Ctx, endpointId: string, versionName: string): Promise<void>
-  /** Sets the version for the device itself. Returns false if its application has no such version. */
+  /** Sets the version that the device itself reports. Returns false if its application has no such version. */
   setReportedVersion(endpointId: string, versionName: string): Promise<boolean>
   /** Unregisters the endpoints that remain of a deleted version. */
   unregisterEndpointsOfVersion(
@@ -119,7 +119,7 @@ async function unregister(deps: Deps, sql: Sql, endpointIds: string[]): Promise<
   return ids
 }
 
-/** Locks the endpoint, and its application against the deletion of versions. */
+/** Locks the endpoint. Also locks its application, so that no version can be deleted meanwhile. */
 async function lockForVersionChange(sql: Sql, endpointId: string): Promise<store.EndpointRow | undefined> {
   const ref = await store.findRef(sql, endpointId)
   if (ref) await store.lockApplicationShared(sql, ref.applicationName)
@@ -246,9 +246,9 @@ async function unregisterEndpointsOfVersion(
   sql: Sql,
   version: Parameters<EndpointOperations['unregisterEndpointsOfVersion']>[1],
 ) {
-  // Waits for registrations that began before the deletion.
+  // This lock waits for registrations that began before the deletion.
   await store.lockApplication(sql, version.applicationName)
-  // Only concurrent registrations leave endpoints here. Those of a deleted tenant are deleted by a job.
+  // Only concurrent registrations can leave endpoints here. The endpoints of a deleted tenant are deleted by a job.
   const remainingIds = await store.findIdsOfVersion(sql, version.tenantId, version.versionName, orphansPerRound)
   if (remainingIds.length > 0) await unregister(deps, sql, remainingIds)
 }

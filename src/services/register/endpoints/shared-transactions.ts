@@ -1,6 +1,6 @@
 /**
- * Runs requests of the same key together: those that arrive while a transaction runs share the next one, which begins before the
- * answers of the first one are delivered. If it fails, each of them runs on its own, so that a request never fails because of another request.
+ * Runs requests of the same key together. Requests that arrive while a transaction runs share the next one, which starts before the answers
+ * of the first one are delivered. If a shared transaction fails, each request runs on its own, so that no request fails because of another.
  */
 import { isDatabaseUnavailable } from '../../../kernel/db.ts'
 
@@ -25,7 +25,8 @@ export function createSharedTransactions<Q, A>(options: SharedTransactionsOption
   const queues = new Map<string, Waiting<Q, A>[]>()
 
   async function run(key: string, queue: Waiting<Q, A>[]) {
-    // The answers are delivered later: the next transaction sends its first statement before, and PostgreSQL works on it meanwhile.
+    // The answers are delivered later, so that the next transaction can send its first statement before. PostgreSQL works on that statement
+    // meanwhile.
     while (queue.length > 0) setImmediate(await settle(options, takeDistinct(queue, options.idOf)))
     queues.delete(key)
   }
@@ -42,7 +43,7 @@ export function createSharedTransactions<Q, A>(options: SharedTransactionsOption
     })
 }
 
-/** Takes the first requests with distinct ids out of the queue; the others keep their order. */
+/** Takes the first requests with distinct ids out of the queue. The others keep their order. */
 function takeDistinct<Q, A>(queue: Waiting<Q, A>[], idOf: (request: Q) => string): Waiting<Q, A>[] {
   const ids = new Set<string>()
   const taken: Waiting<Q, A>[] = []

@@ -1,4 +1,6 @@
-/** Evaluates all filters of an application: which ones begin or cease to match when an endpoint changes. Pure functions. */
+/**
+ * Evaluates all filters of an application when an endpoint changes, to find which of them begin or cease to match. All functions are pure.
+ */
 
 import { compile } from '../document-query/evaluate.ts'
 import { dependsOnVersion, keysOf } from '../document-query/keys.ts'
@@ -14,7 +16,7 @@ export interface FilterRefInSet {
   pending: boolean
 }
 
-/** An endpoint begins (`matched`) or ceases to match a filter. */
+/** An endpoint begins to match a filter (`matched` is true) or ceases to match it. */
 export interface MatchTransition {
   filter: FilterRefInSet
   endpointId: string
@@ -28,11 +30,11 @@ export interface FilterWithQuery extends FilterRefInSet {
 
 export interface FilterSet {
   filters: FilterRefInSet[]
-  /** The size of all patterns together. */
+  /** Total size of all patterns. */
   patternSize: number
   /**
-   * Evaluates the filters that the change affects. `costly` are those that the database must evaluate: their patterns could
-   * take long on these texts, or `hasTime` returned false.
+   * Evaluates the filters that the change affects. `costly` contains the filters that the database must evaluate instead, because their
+   * patterns could take long on these texts or `hasTime` returned false.
    */
   transitionsOf(
     change: EndpointChange,
@@ -50,7 +52,7 @@ const stepsMax = 300_000
 
 export function createFilterSet(stored: (FilterRefInSet & { documentQuery: JsonObject })[]): FilterSet {
   const filters: Compiled[] = []
-  // Indexes the filters by key, so that a change of one key evaluates only the filters that use it.
+  // Filters are indexed by key, so that a change of one key evaluates only the filters that use it.
   const byKey = new Map<string, Compiled[]>()
   const byAnyKey: Compiled[] = []
   const byVersion: Compiled[] = []
@@ -99,7 +101,10 @@ export function createFilterSet(stored: (FilterRefInSet & { documentQuery: JsonO
   }
 }
 
-/** Compares values by identity: an equal object counts as changed, which only costs an evaluation. */
+/**
+ * Returns the keys whose values differ. Values are compared by identity, so an equal object counts as changed. That only costs an
+ * evaluation.
+ */
 function changedKeys(before: Record<string, unknown>, after: Record<string, unknown>): string[] {
   if (before === after) return []
   const changed = Object.keys(after).filter((key) => !Object.hasOwn(before, key) || before[key] !== after[key])
@@ -107,7 +112,7 @@ function changedKeys(before: Record<string, unknown>, after: Record<string, unkn
   return changed
 }
 
-/** Returns a function that computes how much text patterns on the given keys read. The length of each key is cached. */
+/** Returns a function that computes how much text the patterns on given keys read. The text length of each key is cached. */
 function createTextLengths({ versionName, metadata }: EndpointState) {
   const lengthByKey = new Map<string, number>()
   const lengthOf = (key: string) => {
@@ -144,7 +149,7 @@ export function createCompiledFilters(): CompiledFilters {
   return {
     async read(applicationName, revision, load) {
       const cached = sets.get(applicationName)
-      // A Map keeps insertion order, so deleting and inserting again moves the entry to the end (least recently used first).
+      // A Map keeps insertion order. The entry is deleted and inserted again, so that the least recently used entry is the first.
       sets.delete(applicationName)
       const set =
         cached?.revision === revision

@@ -35,7 +35,7 @@ const seqOf = async (endpointId: string): Promise<number> => {
   return row?.seq
 }
 
-/** Pauses the matching of the application's next filter in the step with this endpoint, until `release`. */
+/** Pauses the matching of the application's next filter until `release` is called. It pauses in the step that contains this endpoint. */
 async function heldAt(endpointId: string) {
   const [{ next } = { next: 0 }] = await sql<{ next: number }[]>`
     select last_value + case when is_called then 1 else 0 end as next from register.member_sets`
@@ -91,7 +91,7 @@ suite('while a filter is pending', () => {
     const hold = await heldAt(first)
     const filterId = await aFilter(app, kyiv)
     await hold.isReached()
-    // The step has taken its snapshot by now.
+    // At this point, the step has taken its snapshot.
     const city = (id: string, name: string) => admin(`PUT ${root}/endpoints/${id}/metadata/city`, JSON.stringify(name))
     await city(leaves, 'Lviv')
     await admin(`DELETE ${root}/endpoints/${goes}`)

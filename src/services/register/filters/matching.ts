@@ -1,6 +1,6 @@
 /**
- * Finds the members of a filter with a new query, in the background. `membership.ts` updates members when an endpoint
- * changes. Both may process the same endpoint at the same time; the README proves that the result is exact.
+ * Finds the members of a filter with a new query, in the background. `membership.ts` updates members when an endpoint changes. Both may
+ * process the same endpoint at the same time; the README explains why the result is exact.
  */
 import { defineWalk, type Task } from '../../../kernel/bulk/types.ts'
 import type { Sql } from '../../../kernel/db.ts'
@@ -14,7 +14,7 @@ import * as store from './store/filters.ts'
 import * as members from './store/members.ts'
 
 export interface Matching {
-  /** Publishes that the filter is pending, and finds its members after the commit. Its member set must be empty. */
+  /** Publishes that the filter is pending, and starts to find its members after the commit. Its member set must be empty. */
   begin(sql: Sql, filter: FilterToMatch, createdBy: Task['createdBy']): Promise<void>
   /** Deletes an orphaned member set after the commit. */
   clear(sql: Sql, set: { tenantId: string; memberSet: number }): Promise<void>
@@ -24,12 +24,12 @@ export interface FilterToMatch extends store.FilterKey {
   memberSet: number
 }
 
-/** Walks in steps of about 200 ms, because long transactions prevent VACUUM from removing dead rows. */
+/** Matches the endpoints in steps of about 200 ms, because long transactions prevent VACUUM from removing dead rows. */
 export const MatchFilter = defineWalk<Omit<FilterToMatch, 'tenantId'>>('register.match-filter', {
   title: 'Match a filter',
   first: 2000,
   keepDays: 1,
-  // Without pauses, registrations had less than half of their rate meanwhile (bench `registration`).
+  // Without pauses, the rate of registrations fell below half during the matching (bench `registration`).
   pauseShare: 0.5,
   // A canceled task would leave the filter pending.
   cancelable: false,
@@ -57,7 +57,7 @@ export function createMatching({ db, bus, bulk, jobs }: Kit): Matching {
       if (!(await lockPending(sql, { ...filter, memberSet }))) return
       await store.activateFilter(sql, filter)
       await bus.publish(sql, FilterActivated, filter)
-      // Refusals are deleted twice: most of them before the exclusive lock, the rest under it.
+      // Rows of endpoints that do not match are deleted twice: most of them before the exclusive lock is taken, the rest while it is held.
       await members.deleteRefusals(sql, tenantId, memberSet)
       await store.publishFilters(sql, filter)
       await members.deleteRefusals(sql, tenantId, memberSet)
@@ -82,7 +82,7 @@ export function createMatching({ db, bus, bulk, jobs }: Kit): Matching {
   }
 }
 
-/** Locks the filter and returns it if this set is still pending. A filter that was edited meanwhile has another set. */
+/** Locks the filter, and returns it if this member set is still pending. A filter that was edited meanwhile has another member set. */
 async function lockPending(sql: Sql, filter: FilterToMatch): Promise<store.FilterRow | undefined> {
   const row = await store.lockFilter(sql, filter)
   return row?.memberSet === filter.memberSet && row.status === 'pending' ? row : undefined

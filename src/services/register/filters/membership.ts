@@ -19,14 +19,17 @@ import { findMatching, findStoredMembers } from './store/evaluation.ts'
 import * as store from './store/filters.ts'
 import * as members from './store/members.ts'
 
-/** Limits for patterns: milliseconds on this node per endpoint, then in the database per change, and concurrent changes per tenant. */
+/**
+ * Limits for patterns: milliseconds on this node for each endpoint, milliseconds in the database for each change, and concurrent changes
+ * for each tenant.
+ */
 const patternLimits = { nodeMs: 20, databaseMs: 5000, concurrentPerTenant: 2 }
 
 interface Deps {
   bus: Bus
   compiled: CompiledFilters
   limit: ConcurrencyLimit
-  /** Answers to statements that `prepare` has sent, by transaction. */
+  /** Pending answers to statements that `prepare` has sent, by transaction. */
   sent: WeakMap<Sql, { application: store.ApplicationKey; revision: Promise<number | null> }>
 }
 
@@ -48,14 +51,17 @@ export function updateMembersOnChange(bus: Bus, changes: Changes) {
     },
     (sql, application) => {
       const revision = store.lockFiltersShared(sql, application)
-      // An error of this statement also fails the transaction, so it may be ignored if nothing awaits the revision.
+      // If this statement fails, the transaction fails too. The error can therefore be ignored if nothing awaits the revision.
       revision.catch(() => {})
       deps.sent.set(sql, { application, revision })
     },
   )
 }
 
-/** Takes the shared lock on the filters of an application and returns their revision. A prepared statement has done so already. */
+/**
+ * Takes the shared lock on the filters of an application and returns their revision. If `prepare` was called, its statement has already
+ * done this.
+ */
 async function lockFilters({ sent }: Deps, sql: Sql, application: store.ApplicationKey): Promise<number | null> {
   const prepared = sent.get(sql)
   sent.delete(sql)
@@ -86,7 +92,10 @@ async function updateMembers(deps: Deps, sql: Sql, endpointChanges: EndpointChan
   await publishTransitions(bus, sql, { tenantId, applicationName }, transitions)
 }
 
-/** Yields to other requests between two endpoints, however long the patterns of one tenant take. */
+/**
+ * Finds the transitions of all changes. Between two endpoints it yields to other requests, so that the patterns of one tenant do not block
+ * them.
+ */
 async function transitionsOf(set: FilterSet, endpointChanges: EndpointChange[]) {
   const moves: MatchTransition[] = []
   const costly = new Map<FilterWithQuery, EndpointChange[]>()
@@ -100,7 +109,7 @@ async function transitionsOf(set: FilterSet, endpointChanges: EndpointChange[]) 
   return { moves, costly }
 }
 
-/** Evaluates filters in the database, where the changes are already written. A pending filter gets a result for each change. */
+/** Evaluates filters in the database, where the changes are already written. A result for a pending filter is stored for every change. */
 async function evaluateInDatabase(sql: Sql, tenantId: string, costly: Map<FilterWithQuery, EndpointChange[]>) {
   const moves: MatchTransition[] = []
   const began = monotonicMs()
@@ -144,7 +153,7 @@ async function removeDeletedEndpoints(
   })
 }
 
-/** Publishes transitions of active filters. Those of a pending filter are covered by the event of its activation. */
+/** Publishes the transitions of active filters. For a pending filter, the event of its activation covers them. */
 async function publishTransitions(bus: Bus, sql: Sql, application: store.ApplicationKey, moves: MatchTransition[]) {
   const groups = Map.groupBy(
     moves.filter(({ filter }) => !filter.pending),
@@ -158,5 +167,5 @@ async function publishTransitions(bus: Bus, sql: Sql, application: store.Applica
   }
 }
 
-/** PostgreSQL's error code for a statement that ran out of time. */
+/** PostgreSQL's error code for a statement that exceeded its time limit. */
 const statementTimeoutCode = '57014'

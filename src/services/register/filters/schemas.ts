@@ -28,7 +28,7 @@ const Filter = Type.Object(
 
 const Query = (description: string) =>
   Type.Optional(Type.Union([JsonObject(), Type.String({ maxLength: 100_000 })], { description }))
-/** Existing clients use three names for the query (document 3, 1.1). */
+/** The query can be given under three names, because existing clients use all of them (document 3, 1.1). */
 const queries = {
   documentQuery: Query(
     'MongoDB find filter over `application_version` and `metadata` of an endpoint, as a JSON object or as text that holds one. ' +

@@ -25,7 +25,7 @@ import * as store from './store/filters.ts'
 export interface FilterFields {
   name?: string | undefined
   description?: string | undefined
-  /** An object, or its JSON text. */
+  /** The query as an object, or as its JSON text. */
   documentQuery?: unknown
 }
 
@@ -50,10 +50,10 @@ export interface FilterOperations {
 type Action = 'create' | 'read' | 'update' | 'delete'
 const scopeFor = (action: Action) => `application:endpoint-filter:${action}`
 
-/** Limits the filters of an application: each registration evaluates all of them. */
+/** Maximum number of filters of an application, because each registration evaluates all of them. */
 const filtersMax = 1000
 const queryLengthMax = 100_000
-/** Limits all filters of an application together: each node caches them and reads them again whenever one changes. */
+/** Limits for all filters of an application together, because each node caches them and reads them again whenever one changes. */
 const patternSizeMax = 20_000
 const queryLengthsMax = 2_000_000
 const tryMilliseconds = 2000
@@ -78,7 +78,7 @@ export function createFilterOperations(
   }
 }
 
-/** Checks the permission on the application: 404 for callers that may see neither it nor its filters, 403 for others. */
+/** Checks the permission on the application. Throws 404 if the caller may see neither the application nor its filters, otherwise 403. */
 async function requireAccess(
   { applications }: Deps,
   ctx: Ctx,
@@ -116,7 +116,7 @@ async function createFilter(
   const { source: documentQuery, patternSize } = query
   const filter = { ...application, filterId: newId() }
   return await db.tx(async (sql) => {
-    // This lock and the deletion of the application exclude each other; after a deletion, the next check fails.
+    // This lock and the deletion of the application exclude each other. If the application was deleted, the next check fails.
     await lockApplicationShared(sql, applicationName)
     if (!(await applications.exists(ctx, { name: applicationName }, sql)))
       throw NoApplicationHere({ name: applicationName })
@@ -218,7 +218,7 @@ async function deleteFiltersOfApplication(
   await store.publishFilters(sql, application)
 }
 
-/** Rejects patterns that PostgreSQL cannot compile: a filter with one would stay pending forever. */
+/** Rejects patterns that PostgreSQL cannot compile, because a filter with such a pattern would stay pending forever. */
 async function rejectUnsupportedPatterns(sql: Sql, query: Query) {
   if (query.patternSize === 0) return
   await limitTime(sql, tryMilliseconds)
@@ -233,7 +233,7 @@ async function rejectUnsupportedPatterns(sql: Sql, query: Query) {
   await resetTimeLimit(sql)
 }
 
-/** PostgreSQL's error codes for an invalid regular expression and for a statement that ran out of time. */
+/** PostgreSQL's error codes for an invalid regular expression, and for a statement that exceeded its time limit. */
 const invalidRegexCode = '2201B'
 const statementTimeoutCode = '57014'
 

@@ -1,7 +1,7 @@
 /** Positions in lists of endpoints, and the cursors that callers get for them. */
 import { invalidField } from '../../../kernel/errors.ts'
 
-/** A position after an endpoint of a list. */
+/** A position in a list, directly after an endpoint. */
 export interface Position {
   /** Number (`seq`) of the endpoint, if the list is in the order of registration. */
   after: number | undefined

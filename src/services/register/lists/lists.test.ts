@@ -11,7 +11,7 @@ const platform = waypost.as(aPlatformAdmin())
 const list = (parameters: Record<string, unknown>, ask = admin) => ask(`GET ${root}/endpoints${query(parameters)}`)
 const search = (body: object, ask = admin) => ask(`POST ${root}/endpoints/search`, body)
 
-/** a: 1 and 2 in version v1, 3 in v2; b: 4. */
+/** Application a has endpoints 1 and 2 in version v1 and 3 in v2. Application b has endpoint 4. */
 const a = await anApplication(admin, ['v1', 'v2'])
 const b = await anApplication()
 const metadata: Record<string, object> = {

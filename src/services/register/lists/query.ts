@@ -1,4 +1,4 @@
-/** Parses the query string of a list and the body of a search into the same query. */
+/** Parses the query string of a list, or the body of a search, into the same query object. */
 import { invalidField } from '../../../kernel/errors.ts'
 import { timeOfText } from '../../../kernel/times.ts'
 import { checkKey } from '../metadata/metadata.ts'
@@ -7,7 +7,7 @@ import { compileRegex, RegexError } from '../regex/regex.ts'
 export type Operator = 'IN' | 'NOT_IN' | 'IN_REGEX' | 'NOT_IN_REGEX'
 export const operators: Operator[] = ['IN', 'NOT_IN', 'IN_REGEX', 'NOT_IN_REGEX']
 
-/** Names a field of the endpoint, or a path into its metadata. */
+/** A field of the endpoint, or a path into its metadata. */
 export type Key = { field: 'endpointId' | 'appName' | 'appVersion.name' | 'createdDate' } | { path: string[] }
 
 export type Condition =
@@ -19,9 +19,9 @@ export type Condition =
 /** The tenant's endpoints that the caller may read. */
 export type Visibility = 'all' | { applicationNames: string[]; endpointIds: string[] }
 
-/** Conditions on what the directory stores. */
+/** Conditions on data that the directory stores. */
 export interface DirectoryConditions {
-  /** Words that the searchable text contains. */
+  /** Words that the searchable text must contain. */
   words: string[]
   connections: ('never' | 'disconnected' | 'connected')[] | undefined
   activeAfter: Date | undefined
@@ -40,25 +40,27 @@ export interface EndpointQuery {
   conditions: Condition[]
   /** A pattern in PostgreSQL's dialect. */
   regex?: string | undefined
-  /** Conditions on what the directory stores about an endpoint. */
+  /** Conditions on data that the directory stores about an endpoint. */
   directory?: DirectoryConditions | undefined
   sort?: { key: Key; descending: boolean } | undefined
-  /** Only endpoints whose number (`seq`) is greater. */
+  /** Selects only endpoints whose number (`seq`) is greater. */
   after?: number | undefined
 }
 
 const conditionsMax = 100
 const valuesMax = 1000
 const pathMax = 16
-/** Each position doubles the number of values that the metadata index is searched for. */
+/**
+ * Maximum number of array positions in a path, because each position doubles the number of values that are searched in the metadata index.
+ */
 const positionsMax = 3
 
-/** Returns whether a part of a path, except the first, may be a position in an array; -1 is the last one. */
+/** Returns whether a part of a path, except the first, may be a position in an array. -1 is the last position. */
 export const isPosition = (part: string) => /^-?\d+$/.test(part)
 
 const fields = ['endpointId', 'appName', 'appVersion.name', 'createdDate'] as const
 
-/** Parses a path such as `battery.level`. Metadata keys contain no dots, so this is unambiguous. */
+/** Parses a path such as `battery.level`. Metadata keys contain no dots, so the path is unambiguous. */
 export function metadataKey(text: string, field: string): Key {
   const path = text.split('.')
   checkKey(path[0]!, field)
@@ -69,7 +71,7 @@ export function metadataKey(text: string, field: string): Key {
   return { path }
 }
 
-/** Parses a key of a search, where four names are fields of the endpoint itself (document 3, 1.10). */
+/** Parses a key of a search. Four names are fields of the endpoint itself (document 3, 1.10). */
 export const searchKey = (text: string, field: string): Key => {
   const endpointField = fields.find((name) => name === text)
   return endpointField ? { field: endpointField } : metadataKey(text, field)
@@ -180,10 +182,10 @@ function checkedJson(value: Record<string, unknown>, field: string): Record<stri
   return value
 }
 
-/** Rejects values that PostgreSQL cannot compare with, and nesting that would exhaust the stack. */
+/** Rejects values that PostgreSQL cannot compare, and values that are nested so deeply that they would exhaust the stack. */
 function checkJson(value: unknown, field: string, depth: number) {
   if (depth > 32) throw invalidField(field, 'nested deeper than 32 levels')
-  // JSON.stringify would turn it into null, which matches null values.
+  // JSON.stringify would turn the number into null, which matches null values.
   if (typeof value === 'number' && !Number.isFinite(value)) throw invalidField(field, 'a number is out of range')
   if (typeof value === 'string' && (value.includes('\0') || !value.isWellFormed()))
     throw invalidField(field, 'expected text without NUL and lone surrogates')

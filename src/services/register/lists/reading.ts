@@ -1,4 +1,4 @@
-/** Chooses database connections for lists: statements whose plan never changes use connections that cache plans. */
+/** Chooses database connections for lists. Statements that always have the same best plan use connections that cache plans. */
 import { monotonicMs } from '../../../kernel/clock.ts'
 import type { Db, Pool } from '../../../kernel/db.ts'
 import type { Log } from '../../../kernel/log.ts'
@@ -14,8 +14,8 @@ export interface ListConnections {
 }
 
 /**
- * From this number of endpoints on, the metadata index is always the best plan for a tenant. For a smaller tenant, checking
- * its endpoints one by one may be faster, and only a plan for the given values can decide.
+ * If a tenant has at least this many endpoints, the metadata index is always the best plan. For a smaller tenant, checking its endpoints
+ * one by one may be faster; only a plan for the given values can decide that.
  */
 const largeTenantEndpoints = 50_000
 const countValidMs = 60_000
@@ -31,7 +31,7 @@ export function createListConnections(db: Db, log: Log): ListConnections {
     countByTenant.set(tenantId, { count, countedAtMs: monotonicMs() })
   }
 
-  /** Answers from a count that is up to a minute old. The count is renewed in the background. */
+  /** Returns whether the tenant is large. The count may be up to a minute old; it is renewed in the background. */
   function isLarge(tenantId: string): boolean {
     const cached = countByTenant.get(tenantId)
     if (!cached || monotonicMs() - cached.countedAtMs > countValidMs) {

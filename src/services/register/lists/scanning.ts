@@ -7,7 +7,7 @@ export interface FieldNames {
   filters: string
 }
 
-/** Returns the field that forces a scan of all endpoints, if any: no index supports negation, patterns or sorting. */
+/** Returns the request field that forces a scan of all endpoints, if any. No index supports negation, patterns or sorting. */
 export function scanningField({ regex, conditions, sort }: EndpointQuery, fields: FieldNames): string | undefined {
   if (regex !== undefined) return 'regex'
   const scans = (condition: Condition): boolean =>

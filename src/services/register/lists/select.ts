@@ -108,7 +108,7 @@ async function* byIds(sql: Sql, ctx: Ctx, endpointIds: string[], scope: string):
 }
 
 async function withNumbers(sql: Sql, ctx: Ctx, page: SelectionPage): Promise<SelectedEndpoints> {
-  // A caller of the platform may change endpoints of other tenants, but a job stays in one tenant.
+  // A caller of the platform may change endpoints of other tenants, but a job must stay within one tenant.
   const ownEndpoints = page.endpoints.filter(({ tenantId }) => tenantId === ctx.tenantId)
   const foreign = page.endpoints.filter(({ tenantId }) => tenantId !== ctx.tenantId)
   const numbers = await findNumbersOf(
@@ -165,7 +165,7 @@ function selectedOf(ctx: Ctx, scope: string, endpoints: (EndpointRef & { seq: nu
   return selected
 }
 
-/** Puts the smallest filter first: its members are read, the others are only checked. */
+/** Returns the query with the smallest filter first, because the members of the first filter are read and the others are only checked. */
 async function withActiveFilters(sql: Sql, query: EndpointQuery, filters: FilterIndex): Promise<EndpointQuery> {
   if (!query.filterIds) return query
   const summaries = await filters.find(sql, query.tenantId, query.filterIds)
@@ -180,7 +180,7 @@ async function withActiveFilters(sql: Sql, query: EndpointQuery, filters: Filter
   return { ...query, filterIds, membersOfFirst: summaries[0]?.matchedEndpointsCount }
 }
 
-/** Returns the numbers of all matching endpoints as one text; a million take 8 MB. */
+/** Returns the numbers of all matching endpoints as one text. A million numbers take 8 MB. */
 async function findNumbers(sql: Sql, query: EndpointQuery, filters: FilterIndex, max: number): Promise<string> {
   await store.limitTime(sql, selectMilliseconds)
   const { total, numbers } = await limited(() => store.findNumbers(sql, query, filters, 0))
@@ -190,7 +190,7 @@ async function findNumbers(sql: Sql, query: EndpointQuery, filters: FilterIndex,
   return numbers
 }
 
-/** Turns the errors of a search that is too long or too complex into a 400. */
+/** Converts the errors of a search that takes too long or is too complex to a 400. */
 async function limited<T>(search: () => Promise<T>): Promise<T> {
   try {
     return await search()

@@ -28,7 +28,7 @@ export interface ListRequest {
   offset: number
   /** 0 means no limit. */
   limit: number
-  /** Position of the page; empty for the first one. Undefined: the caller pages by `offset`, and gets no cursor. */
+  /** Cursor of the page; empty for the first page. If undefined, the caller pages by `offset` and gets no cursor. */
   cursor: string | undefined
 }
 
@@ -37,11 +37,11 @@ export interface ListOperations {
   list(ctx: Ctx, request: ListRequest): Promise<Document | AsyncIterable<string>>
 }
 
-/** Maximum number of endpoints that are read at a time; longer responses are streamed. */
+/** Maximum number of endpoints that are read at a time. Longer responses are streamed. */
 export const pageMax = 1000
 /**
- * From this number of matching endpoints on, a page after a cursor reads endpoints in order until it is full. If
- * fewer match, it finds all that are left, because the matching endpoints can be far apart in that order.
+ * If at least this many endpoints match, a page after a cursor reads endpoints in order until the page is full. If fewer match, it first
+ * finds all remaining matches, because they can be far apart in that order.
  */
 const denseTotal = 20_000
 const scanMilliseconds = 10_000
@@ -79,7 +79,7 @@ async function list(deps: Deps, ctx: Ctx, request: ListRequest): Promise<Documen
   if (fitsOnePage && query.visibility === 'all' && query.filterIds?.length === 1 && isFilterOnly(query, []))
     return documentOfPage(window, await pageOfFilter(deps, query, window))
   const summaries = await requireActiveFilters(deps, query, request.fields.filters)
-  // The smallest filter comes first: its members are read, the others are only checked.
+  // The smallest filter comes first, because its members are read and the other filters are only checked.
   summaries.sort(byMemberCount)
   if (summaries.length > 0) query.filterIds = summaries.map(({ filterId }) => filterId)
   query.membersOfFirst = summaries[0]?.matchedEndpointsCount
@@ -87,13 +87,13 @@ async function list(deps: Deps, ctx: Ctx, request: ListRequest): Promise<Documen
   return documentOfPage(window, await pageOf(deps, ctx, query, summaries, window))
 }
 
-/** A request with its position: `offset` is that of the cursor if there is one. */
+/** A request with its position. If there is a cursor, `offset` comes from the cursor. */
 type ListWindow = ListRequest & { position: Position | undefined }
 
 const documentOfPage = (window: ListWindow, page: store.Counted) =>
   documentOf(contentPageText(page.total, [page.content ?? ''], nextCursor(window, page)))
 
-/** Returns the cursor behind a page; undefined after the last one, and for callers that page by `offset`. */
+/** Returns the cursor after a page. It is undefined after the last page, and for callers that page by `offset`. */
 function nextCursor(
   { cursor, limit, offset, sort, position }: ListWindow,
   { count, last, total }: Omit<store.Counted, 'content'>,
@@ -108,7 +108,7 @@ const viewOf = ({ filters }: Deps, { view }: ListRequest): View => ({
   filters: view.filters ? filters : undefined,
 })
 
-/** Runs a search. One that reads every endpoint has a time limit, and few of them run at once. */
+/** Runs a search. A search that reads every endpoint has a time limit, and only few such searches run at once. */
 async function runLimited<T>(
   { db, reading, scans }: Deps,
   ctx: Ctx,
@@ -150,7 +150,7 @@ async function requireActiveFilters(
   return summaries
 }
 
-/** Reads the filter and its members at the same time; a filter that is not active has no members. */
+/** Reads the filter and its members at the same time. A filter that is not active has no members. */
 async function pageOfFilter(deps: Deps, query: EndpointQuery, window: ListWindow): Promise<store.Counted> {
   const [[filter], found] = await Promise.all([
     requireActiveFilters(deps, query, window.fields.filters),
@@ -184,7 +184,7 @@ async function pageOf(
   }
   return await runLimited(deps, ctx, query, window, async (sql, isScan) => {
     if (after !== undefined && (isScan || knownTotal! >= denseTotal)) {
-      // This statement is planned for its values: a cached plan does not take into account that the page is full soon.
+      // This statement is planned for its values, because a cached plan does not consider that the page is full soon.
       const found = await store.findMatchingAfter(isScan ? sql : db.sql, query, filters, { ...window, after }, view)
       return { ...found, total: knownTotal! }
     }
@@ -209,7 +209,7 @@ async function longPageOf(
     if (!window.position && total <= pageMax) {
       const short = { ...window, limit: pageMax }
       const page = await store.findPlain(reading.forIndexScans, query, short, viewOf(deps, window))
-      // Endpoints that were registered meanwhile may not fit.
+      // If endpoints were registered meanwhile, the page may no longer fit.
       if (page.total <= pageMax) return documentOfPage(window, page)
     }
     return stream(total, streamPlainList(deps, query, window, read))
@@ -232,7 +232,7 @@ async function longPageOf(
 /** The endpoints that a stream has read so far. */
 type Read = Pick<store.Texts, 'count' | 'last'>
 
-/** Reads page by page: no connection is held while a slow caller reads. */
+/** Reads page by page, so that no connection is held while a slow client reads the response. */
 async function* streamPlainList(deps: Deps, query: EndpointQuery, window: ListWindow, read: Read) {
   const view = viewOf(deps, window)
   let remaining = window.limit || Number.POSITIVE_INFINITY
@@ -274,7 +274,7 @@ async function* streamByNumbers(deps: Deps, tenantId: string, numbers: string, w
 const byMemberCount = (one: FilterSummary, other: FilterSummary) =>
   one.matchedEndpointsCount - other.matchedEndpointsCount
 
-/** PostgreSQL's error code for a statement that ran out of time. */
+/** PostgreSQL's error code for a statement that exceeded its time limit. */
 const statementTimeoutCode = '57014'
 /** PostgreSQL's error code for an invalid regular expression. */
 const invalidRegexCode = '2201B'
@@ -285,7 +285,7 @@ const uniqueValues = (values: string[] | undefined) => {
   return values && [...new Set(values)]
 }
 
-/** Returns whether the query has only filters, and the caller may read all of their members. */
+/** Returns whether filters are the only conditions of the query, and the caller may read all their members. */
 function isFilterOnly(query: EndpointQuery, filters: FilterSummary[]) {
   const { visibility, applicationNames, versionNames, filterIds } = query
   if (!filterIds || applicationNames || versionNames || !store.isPlain({ ...query, filterIds: undefined })) return false

@@ -43,7 +43,7 @@ const heapUsed = () => {
   return process.memoryUsage().heapUsed
 }
 
-/** Uses a real socket, because only there back-pressure occurs. */
+/** Opens a real socket, because back-pressure occurs only there. */
 async function open(path: string): Promise<{ response: IncomingMessage; server: Socket }> {
   const { app } = waypost.http
   if (!app.server.listening) await app.listen({ port: 0, host: '127.0.0.1' })

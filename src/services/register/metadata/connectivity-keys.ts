@@ -1,6 +1,6 @@
 /**
- * Determines the metadata keys that are reserved for the platform: `connected` and `connectivity_ts`, and the names that
- * the configuration of a version (instance `epl`) gives them.
+ * Determines the metadata keys that are reserved for the platform: `connected` and `connectivity_ts`, or the names that the configuration
+ * of a version (instance `epl`) defines instead.
  */
 import type { Applications, ApplicationVersionRef } from '../../applications/contract.ts'
 import { connectivityInstance, defaultKeys } from '../configuration.ts'
@@ -14,7 +14,7 @@ export const reservedKeys =
   (key) =>
     defaultKeys.includes(key) || lists.some((keys) => keys?.includes(key))
 
-/** Returns the configured keys, or undefined for the default ones. Returns no promise if they are cached. */
+/** Returns the configured keys, or undefined if the default keys apply. They are returned without a promise if they are cached. */
 export type ConnectivityKeysOf = (
   version: ApplicationVersionRef,
 ) => ConnectivityKeys | undefined | Promise<ConnectivityKeys | undefined>

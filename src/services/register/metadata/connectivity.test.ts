@@ -32,7 +32,7 @@ async function aNamedApplication(keys: object = { state: 'online', 'state-ts': '
   return created
 }
 
-/** Returns the keys that are in force where this configuration is stored. */
+/** Returns the keys that apply if this configuration is stored. */
 const keysIn = (stored: object) =>
   createConnectivityKeys({
     derivedConfiguration: (instance, read) => (version) =>
@@ -132,7 +132,7 @@ suite('configured connectivity keys', () => {
     await setConnectivity(id, false, later)
     assert.deepEqual(await metadataOf(id), { online: false, connectivity_ts: later })
     await register.setVersion(id, `${app}-v2`)
-    // Keys that were written stay reserved until the next change of connectivity.
+    // Keys that were written stay reserved until the connectivity changes again.
     assert.equal((await admin(`DELETE ${metadataPath(id, 'online')}`)).status, 400)
     await setConnectivity(id, true, '2026-01-03T00:00:00.000Z')
     assert.deepEqual(await metadataOf(id), { connected: true, connectivity_ts: '2026-01-03T00:00:00.000Z' })

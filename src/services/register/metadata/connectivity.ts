@@ -1,4 +1,4 @@
-/** Stores whether endpoints are connected. Readers see it as metadata; the database has columns for it. */
+/** Stores whether endpoints are connected. The database has columns for it; callers read it as metadata. */
 import type { Kit } from '../../../kernel/define-service.ts'
 import type { Connectivity } from '../contract.ts'
 import type { Changes } from '../endpoint-changes.ts'
@@ -30,7 +30,7 @@ export async function setConnectivity({ db, bus, changes, connectivityKeys }: De
           after: { versionName: row.versionName, metadata: visibleMetadata(row) },
         })),
       )
-    // Connects and disconnects are not sent to other nodes, which read the metadata when they need it.
+    // Other nodes get no signal about connects and disconnects. They read the metadata when they need it.
     await bus.publishAll(sql, MetadataUpdated, rows.flatMap(updateOf), { thisNodeOnly: true })
   })
 }
@@ -46,7 +46,7 @@ function newestOfEach(reported: Connectivity[]): Map<string, Connectivity> {
 const metadataBefore = ({ metadata, wasMetadata, wasConnected, wasConnectivityTs }: store.ConnectivityRow) =>
   visibleMetadata({ metadata: wasMetadata ?? metadata, connected: wasConnected, connectivityTs: wasConnectivityTs })
 
-/** Returns the event of a change, or none if no key differs. */
+/** Returns the event of a change. Returns no event if no key differs. */
 function updateOf(row: store.ConnectivityRow) {
   const { tenantId, applicationName, versionName, endpointId } = row
   // If the metadata did not change, only the columns can differ.

@@ -335,7 +335,7 @@ suite('connectivity', () => {
     assert.deepEqual(await metadataOf(id), { connected: false, connectivity_ts: later.toISOString() })
     await register.setConnectivity([{ endpointId: id, connected: true, at: moment, number: 5 }])
     assert.deepEqual(await metadataOf(id), { connected: true, connectivity_ts: moment.toISOString() })
-    // The same holds within one call, in any order.
+    // The number also decides within one call, in any order.
     await register.setConnectivity([
       { endpointId: id, connected: false, at: moment, number: 7 },
       { endpointId: id, connected: true, at: later, number: 6 },

@@ -1,4 +1,4 @@
-/** Checks, compares and patches metadata. Pure functions. */
+/** Checks, compares and patches metadata. All functions are pure. */
 import { isDeepStrictEqual } from 'node:util'
 import { InvalidRequest, invalidField } from '../../../kernel/errors.ts'
 import { applyJsonPatchInTurns } from '../../../kernel/json-patch.ts'
@@ -9,10 +9,10 @@ export type Metadata = Record<string, unknown>
 export const keyPattern = '^[a-zA-Z0-9_]+$'
 export const keyLengthMax = 128
 export const bytesMax = 64 * 1024
-/** Limits request bodies. With spaces and escapes, or as a patch, they may be longer than the stored metadata. */
+/** Maximum size of request bodies. Spaces and escapes, or a patch, can make them longer than the stored metadata. */
 export const bodyBytesMax = 4 * bytesMax
 export const keysMax = 500
-/** Maximum nesting, the same as that of request bodies. It is checked again, because patches can nest values deeper. */
+/** Maximum nesting, the same as for request bodies. It is checked again, because a patch can nest values deeper. */
 export const depthMax = 64
 
 /** Returns whether a key is reserved for the platform: users and devices can neither set nor delete it. */
@@ -38,12 +38,15 @@ export function checkWritableKey(key: string, isReserved: IsReserved, field = 'm
 
 const tooManyKeys = (field: string) => invalidField(field, `expected at most ${keysMax} keys`)
 
-/** Rejects more than twice the allowed number of keys before they are processed. The exact limit is checked without reserved keys. */
+/**
+ * Rejects more than twice the maximum number of keys before the keys are processed. The exact limit is checked later, without reserved
+ * keys.
+ */
 export function checkKeyCount(metadata: Metadata, field = 'metadata') {
   if (Object.keys(metadata).length > 2 * keysMax) throw tooManyKeys(field)
 }
 
-/** Checks keys, their number, the size and the depth. Reserved keys must be removed before. */
+/** Checks the keys, their number, the size and the depth. Reserved keys must already be removed. */
 export function checkMetadata(metadata: Metadata, isReserved: IsReserved, field = 'metadata') {
   const keys = Object.keys(metadata)
   if (keys.length > keysMax) throw tooManyKeys(field)
@@ -59,10 +62,10 @@ export function checkMetadata(metadata: Metadata, isReserved: IsReserved, field 
 
 /** An escaped character takes six bytes. */
 const characterBytes = 6
-/** No number, `true`, `false` or `null` is longer, and neither are the characters around a key and its value. */
+/** The length of the longest number, `true`, `false` or `null`. The characters around a key and its value are not longer either. */
 const otherBytes = 32
 
-/** Returns a number of bytes that the value's JSON does not exceed; infinite if it is nested deeper than these levels. */
+/** Returns an upper bound for the bytes of the value's JSON. The bound is infinite if the value is nested deeper than `levels`. */
 function boundOfBytes(value: unknown, levels: number): number {
   if (typeof value === 'string') return characterBytes * value.length + otherBytes
   if (typeof value !== 'object' || value === null) return otherBytes
@@ -84,7 +87,7 @@ const isDeeper = (value: unknown, levels: number): boolean =>
 export const withoutReserved = (metadata: Metadata, isReserved: IsReserved): Metadata =>
   pick(metadata, (key) => !isReserved(key))
 
-/** Returns the wanted keys as own properties, even `__proto__`. */
+/** Returns the selected keys as own properties. That includes `__proto__`. */
 export const pick = (metadata: Metadata, includes: (key: string) => boolean): Metadata =>
   Object.fromEntries(Object.entries(metadata).filter(([key]) => includes(key)))
 
@@ -93,7 +96,7 @@ export const withKey = (metadata: Metadata, key: string, value: unknown): Metada
 
 export const hasKey = (metadata: Metadata, key: string) => Object.hasOwn(metadata, key)
 
-/** Returns undefined if nothing differs. */
+/** Returns the difference between two versions of the metadata, or undefined if they are equal. */
 export function differenceOf(before: Metadata, after: Metadata): MetadataDifference | undefined {
   const added: [string, string][] = []
   const updated: [string, { newValue: string; oldValue: string }][] = []
@@ -126,7 +129,7 @@ interface StoredConnectivity {
   connectivityTs?: Date | null
 }
 
-/** Returns the metadata that readers see, with the connectivity keys if the state is known. */
+/** Returns the metadata that callers read. It includes the connectivity keys if the state is known. */
 export function visibleMetadata(row: StoredConnectivity & { metadata: Metadata }): Metadata {
   const { metadata, connected, connectivityTs } = row
   const isKnown = connected !== null && connected !== undefined && connectivityTs

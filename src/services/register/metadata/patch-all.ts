@@ -1,4 +1,4 @@
-/** Patches metadata: of one endpoint for a caller, and of many endpoints in a bulk task. */
+/** Patches the metadata of one endpoint for a caller, and of many endpoints in a bulk task. */
 import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { PlatformError } from '../../../kernel/errors.ts'
@@ -44,7 +44,7 @@ export async function patchedOf(
   return withoutReserved(patched, isReserved)
 }
 
-/** Returns the top-level keys that a patch operation changes. The operation may be invalid; it is checked later. */
+/** Returns the top-level keys that a patch operation changes. The operation may still be invalid, because it is checked later. */
 function keysWritten(operation: unknown): string[] {
   const { op, path, from } = (operation ?? {}) as { op?: unknown; path?: unknown; from?: unknown }
   const pointers = op === 'test' ? [] : op === 'move' ? [path, from] : [path]
@@ -57,7 +57,7 @@ function keysWritten(operation: unknown): string[] {
 const isObject = (value: unknown): value is Metadata =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Merges objects member by member; null removes a member. Own properties only, so `__proto__` is an ordinary name. */
+/** Merges objects member by member. Null removes a member. Only own properties are used, so `__proto__` is an ordinary name. */
 export function merged(target: unknown, patch: Metadata): Metadata {
   const members = new Map(isObject(target) ? Object.entries(target) : [])
   for (const [key, value] of Object.entries(patch))
@@ -77,7 +77,7 @@ export async function patchAll(
   const saved: { row: EndpointRow; save: MetadataToSave; difference: NonNullable<ReturnType<typeof differenceOf>> }[] =
     []
   for (const row of rows) {
-    // Few tasks run at a time, so that they can wait for the configuration of a version while they hold a connection.
+    // Only few tasks run at a time, so a task may wait for the configuration of a version while it holds a connection.
     const isReserved = reservedKeys(await connectivityKeys(row), row.connectivityKeys)
     try {
       const patched = await patchedOf(visibleMetadata(row), patch, isReserved)

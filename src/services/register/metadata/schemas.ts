@@ -39,7 +39,7 @@ export const patchMetadata = {
   summary: 'Change the metadata of an endpoint by a JSON Patch',
   description: 'Applies all operations of the patch (RFC 6902), or none.',
   params: ofEndpoint,
-  // The schema has no type, so that another Content-Type gets 415 whatever its body is.
+  // The schema has no type, so that another Content-Type gets 415 for any body.
   body: Type.Unsafe<unknown>({
     items: { description: 'An operation of RFC 6902: add, remove, replace, move, copy or test.' },
     maxItems: 1000,

@@ -39,17 +39,20 @@ export interface MetadataOperations {
   patch(ctx: Ctx, endpointId: string, operations: unknown[], ifMatch: string | undefined): Promise<string>
   setKey(ctx: Ctx, endpointId: string, key: string, value: unknown, ifMatch: string | undefined): Promise<string>
   deleteKey(ctx: Ctx, endpointId: string, key: string, ifMatch: string | undefined): Promise<string>
-  /** Patches locked endpoints of a bulk task. Returns the reason for each endpoint whose metadata cannot be changed so. */
+  /** Patches locked endpoints of a bulk task. Returns a reason for each endpoint whose metadata cannot be patched. */
   patchAll(sql: Sql, rows: store.EndpointRow[], patch: MetadataPatch): Promise<Map<string, string>>
   keysOfApplication(ctx: Ctx, applicationName: string): Promise<Record<string, string[]>>
-  /** Applies a change of the device itself. Returns false if the endpoint does not exist. */
+  /** Applies a change that the device itself makes. Returns false if the endpoint does not exist. */
   change(endpointId: string, change: MetadataChange, options?: { cause?: string }): Promise<boolean>
   setConnectivity(changes: Connectivity[]): Promise<void>
 }
 
 export type { MetadataPatch } from './patch-all.ts'
 
-/** Connectivity keys do not change the ETag. An endpoint that is registered again with the same id has other ETags. */
+/**
+ * Returns the ETag of the metadata. Connectivity keys do not change it. If an endpoint is registered again with the same id, its ETags
+ * differ.
+ */
 const etagFor = (row: store.EndpointRow, revision = row.metadataRevision) =>
   etagOf(row.endpointId, row.createdDate.toISOString(), String(revision))
 
@@ -91,7 +94,7 @@ async function readKey({ db }: Deps, ctx: Ctx, endpointId: string, key: string) 
   return metadata[key]
 }
 
-/** Writes and publishes the difference. Returns the new revision. `newMetadata` must contain no reserved keys. */
+/** Writes the metadata and publishes the difference. Returns the new revision. `newMetadata` must contain no reserved keys. */
 async function save(
   { bus, now, changes }: Deps,
   sql: Sql,
@@ -120,8 +123,8 @@ async function save(
 }
 
 /**
- * Locks the endpoint while `work` runs. The reserved keys depend on the configuration of its version. If this is not cached,
- * it is read outside of the transaction, and the transaction starts again.
+ * Locks the endpoint while `work` runs. The reserved keys depend on the configuration of its version. If that is not cached, it is read
+ * outside of the transaction, and the transaction starts again.
  */
 async function withLockedEndpoint<T>(
   { db, connectivityKeys }: Deps,
@@ -160,7 +163,7 @@ const changeForCaller = (
     return etagFor(row, await save(deps, sql, row, await make(row, isReserved), isReserved))
   })
 
-/** Replaces all metadata. Reserved keys are ignored, so that a caller can write back what it has read. */
+/** Replaces all metadata. Reserved keys are ignored, so that a caller can write back everything that it has read. */
 const replace = (deps: Deps, target: Target, metadata: Metadata) =>
   changeForCaller(deps, target, (_, isReserved) => {
     // The number of keys is checked before they are processed, because a body may have twenty thousand keys.

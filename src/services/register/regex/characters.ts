@@ -35,7 +35,7 @@ const digit = ranges('09')
 const word = ranges('09', 'AZ', 'az', '_')
 const space = ranges('\t\r', ' ')
 
-/** Character classes are ASCII, as in PCRE and RE2. PostgreSQL's own classes depend on its locale. */
+/** Character classes contain only ASCII characters, as in PCRE and RE2. PostgreSQL's own classes depend on its locale. */
 export const escapedClasses: Record<string, CharacterSet> = {
   d: digit,
   D: complement(digit),
@@ -68,7 +68,7 @@ export const anything = complement([])
 
 let variants: Map<number, number[]> | undefined
 
-/** Maps each letter to those that differ from it only in case (Unicode simple case folding, as in the flags `iu`). */
+/** Maps each letter to the letters that differ from it only in case (Unicode simple case folding, as with the flags `iu`). */
 function caseVariants(): Map<number, number[]> {
   if (variants) return variants
   const groups = new Map<string, number[]>()

@@ -1,6 +1,6 @@
 /**
- * Compiles regular expressions of users for two engines that agree: RE2 in memory (linear time, so that it cannot block the
- * node) and PostgreSQL's own. Both patterns are written from one tree (`syntax.ts`), with every character class spelled out.
+ * Compiles regular expressions of users for two engines that must agree: RE2 in memory and PostgreSQL's own. RE2 takes linear time, so it
+ * cannot block the node. Both patterns are generated from one tree (`syntax.ts`), in which every character class is spelled out.
  */
 import { RE2Set } from 're2js'
 import { type CharacterSet, complement } from './characters.ts'
@@ -13,15 +13,17 @@ export interface Regex {
   options: string
   /** Returns whether some part of the text matches. */
   test(text: string): boolean
-  /** Number of atoms after expanding repetitions: `test` takes at most this many steps for each character. 0 for a literal text. */
+  /**
+   * Number of atoms after repetitions are expanded. `test` takes at most this many steps for each character. It is 0 for a literal text.
+   */
   size: number
-  /** For `~` in SQL, and for `like_regex … flag "s"` in jsonpath. */
+  /** The pattern for `~` in SQL, and for `like_regex … flag "s"` in jsonpath. */
   sqlPattern: string
 }
 
 const lengthMax = 500
 const sizeMax = 1500
-/** Memory limit of RE2 for one pattern. Its default of 8 MB would be 8 GB for a thousand filters. */
+/** Memory limit of RE2 for one pattern. With its default of 8 MB, a thousand filters would take 8 GB. */
 const engineBytes = 32 * 1024
 
 /** Compiles a pattern. Throws a RegexError with a message for its author. */
@@ -93,7 +95,7 @@ const re2: Dialect = {
     })[assertion],
 }
 
-/** Lookaround replaces PostgreSQL's `\y` and `^`, which depend on the locale and on flags. */
+/** Lookaround is used instead of PostgreSQL's `\y` and `^`, because these depend on the locale and on flags. */
 const w = '[0-9A-Za-z_]'
 const postgres: Dialect = {
   character: (codePoint) => (codePoint > 0xffff ? `\\U${hex(codePoint, 8)}` : `\\u${hex(codePoint, 4)}`),
@@ -146,7 +148,10 @@ function writeSet(set: CharacterSet, dialect: Dialect): string {
   return `[${negated ? '^' : ''}${ranges.join('')}]`
 }
 
-/** Returns a test without the engine for a literal text, which may be anchored: most patterns of users are such texts. */
+/**
+ * Returns a test that works without the engine, if the pattern is a literal text, possibly with anchors. Most patterns of users are such
+ * texts.
+ */
 function literalTestOf(tree: Tree): ((text: string) => boolean) | undefined {
   const parts = tree.is === 'sequence' ? [...tree.parts] : [tree]
   const isAssertion = (part: Tree | undefined, assertion: Assertion) =>
@@ -172,7 +177,7 @@ function literalOf(parts: Tree[]): string | undefined {
   return literal
 }
 
-/** Compiles the RE2 pattern at its first use: a change evaluates few of a thousand filters. */
+/** Compiles the RE2 pattern at its first use, because a change evaluates only few of a thousand filters. */
 function engineOf(tree: Tree): (text: string) => boolean {
   let engine: RE2Set | undefined
   return (text) => {

@@ -1,6 +1,6 @@
 /**
- * Parses a regular expression of the supported subset (document-query/README.md) into a tree. The patterns for RE2 and
- * for PostgreSQL are both written from this tree, so that dialect and locale cannot make the engines disagree.
+ * Parses a regular expression of the supported subset (document-query/README.md) into a tree. The patterns for RE2 and for PostgreSQL are
+ * generated from this tree, so that differences of dialect and locale do not matter.
  */
 import {
   anything,
@@ -47,7 +47,7 @@ const assertions: Record<string, Assertion> = {
   B: 'no word boundary',
 }
 
-/** The state of reading one pattern. */
+/** The state of the parser for one pattern. */
 interface Reader {
   characters: string[]
   /** Index of the next character. */
@@ -103,7 +103,7 @@ function skipComments(reader: Reader) {
   }
 }
 
-/** Returns undefined for `(?i)`, which only changes the flags. */
+/** Reads an atom. Returns undefined for `(?i)`, which only changes the flags. */
 function readAtom(reader: Reader): Tree | undefined {
   const character = take(reader)!
   switch (character) {
@@ -187,7 +187,7 @@ function quantified(reader: Reader, atom: Tree): Tree {
   if (peek(reader) === '?') take(reader)
   else if (peek(reader) === '+') fail(reader, 'possessive repetition is not supported')
   if (/^(?:[*+?]|\{\d+(?:,\d*)?\})/.test(rest(reader))) fail(reader, 'a repetition cannot be repeated without a group')
-  // PostgreSQL rejects repeated assertions. They match the empty text, so one is enough, or none if the minimum is 0.
+  // PostgreSQL rejects repeated assertions. An assertion matches the empty text, so one occurrence is enough, or none if the minimum is 0.
   if (atom.is === 'assertion') return min > 0 ? atom : { is: 'sequence', parts: [] }
   return { is: 'repeat', part: atom, min, max }
 }
@@ -219,7 +219,7 @@ function bracket(reader: Reader): CharacterSet {
   const members: CharacterSet[] = []
   for (let first = true; first || peek(reader) !== ']'; first = false) {
     const [set, single] = member(reader)
-    // Only single characters are case-folded: \W contains the Kelvin sign, but must not match k because of it.
+    // Only single characters are case-folded. The class \W contains the Kelvin sign, but must not match k because of that.
     const dash = peek(reader) === '-' && peek(reader, 1) !== ']' && peek(reader, 1) !== undefined
     if (!dash) {
       members.push(single ? fold(reader, set) : set)

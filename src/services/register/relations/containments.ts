@@ -1,4 +1,4 @@
-/** Gives the service `assets` access to relations between endpoints, and both services a common check for cycles. */
+/** Gives the service `assets` access to relations between endpoints. Both services use the same check for cycles. */
 import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { InvalidRequest } from '../../../kernel/errors.ts'
@@ -8,13 +8,13 @@ import { RelationsUpdated } from '../events.ts'
 import { type Ancestry, createAncestry } from './ancestry.ts'
 import * as store from './store.ts'
 
-/** Limits the relations that a new one is checked against. Real hierarchies are far smaller. */
+/** Maximum number of levels and relations that a new relation is checked against. Real hierarchies are far smaller. */
 const levelsMax = 1000
 const relationsAboveMax = 20_000
 
 /**
- * Reads all relations above these entities, level by level, from the register and from other services. It reads upwards, because an entity
- * can contain a million others.
+ * Reads all relations above these entities, level by level, from the register and other services. It reads upwards, because an entity can
+ * contain a million others but is contained in few.
  */
 export async function ancestryOf(
   sql: Sql,

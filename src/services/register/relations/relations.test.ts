@@ -147,7 +147,7 @@ suite('unlinking endpoints', () => {
     assert.equal((await related(a)).totalElements, 0)
     assert.deepEqual(publishedEvents.at(-1)?.payload.unlinked, [contains(a, b)])
     assert.equal((await unlink(contains(a, 'nobody'))).status, 404)
-    // Without a → b, c can contain a: this is not a cycle.
+    // The relation a → b no longer exists, so c can contain a without a cycle.
     assert.equal((await link(contains(c, a))).status, 204)
   })
 })

@@ -11,7 +11,7 @@ const update = { scope: 'endpoint:update', bodyBytesMax: 1024 * 1024 }
 export function relationRoutes(http: Http, { relations }: RegisterService) {
   http.put('/relations/link', { schema: schemas.link, config: update }, async ({ ctx, body }, reply) => {
     const outcome = await relations.link(ctx, body)
-    // Valid relations are created even if others fail; the response lists both.
+    // Valid relations are created even if others fail. The response then lists both.
     return outcome.failed.length > 0 ? reply.code(400).send(outcome) : reply.code(204).send()
   })
 
@@ -31,7 +31,7 @@ export function relationRoutes(http: Http, { relations }: RegisterService) {
   )
 }
 
-/** Accepts the many spellings of existing clients (document 3, 1.12). */
+/** Parses the direction. Existing clients use many spellings (document 3, 1.12). */
 function directionOf(relation: string): 'outbound' | 'inbound' {
   switch (relation.toLowerCase().replace(/[-_ ]/g, '')) {
     case 'contains':

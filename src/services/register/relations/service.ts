@@ -26,9 +26,9 @@ export interface RelationOperations {
   ): Promise<string | AsyncIterable<string>>
   /** Queues transactions that lock the tenant's relations, so that waiting requests hold no connection. */
   serialize<T>(tenantId: string, work: () => Promise<T>): Promise<T>
-  /** Locks the endpoints that a registration links to. An endpoint that the caller may not update is a 404. */
+  /** Locks the endpoints to which a registration creates relations. Throws 404 for an endpoint that the caller may not update. */
   lockLinkedEndpoints(sql: Sql, ctx: Ctx, tenantId: string, endpointIds: string[]): Promise<void>
-  /** Creates relations in the given order. The caller holds the lock on the tenant's relations. */
+  /** Creates relations in the given order. The caller must hold the lock on the tenant's relations. */
   connect(sql: Sql, tenantId: string, relations: Relation[]): Promise<LinkOutcome>
   containments: Containments
 }
@@ -37,7 +37,7 @@ const pageMax = 1000
 const waitingMax = 200
 
 type Deps = Pick<Kit, 'db' | 'bus' | 'now'> & {
-  /** Services that add relations with other entities, which count for cycles. */
+  /** Services that add relations with other entities. Their relations are included in the check for cycles. */
   sources: ContainmentSource[]
 }
 
@@ -92,7 +92,7 @@ async function connect(
   return outcome
 }
 
-/** Locks both ends of all relations. The caller must be allowed to update them (404 before 403), and they must have one tenant. */
+/** Locks both ends of all relations. Checks that the caller may update them (404 before 403) and that all have the same tenant. */
 async function lockEnds(sql: Sql, ctx: Ctx, relations: Relation[]): Promise<string> {
   const ids = [...new Set(relations.flatMap(({ from, to }) => [from, to]))]
   const refById = new Map((await endpoints.lockRefsShared(sql, ids)).map((ref) => [ref.endpointId, ref]))
@@ -143,7 +143,7 @@ async function list({ db }: Deps, ctx: Ctx, request: ListRequest) {
   return contentPageText(total, rows.map(jsonOf))
 }
 
-/** Reads page by page: no connection is held while a slow caller reads. */
+/** Reads page by page, so that no connection is held while a slow client reads the response. */
 async function* streamRelations(
   sql: Sql,
   selection: Omit<Parameters<typeof store.findRelations>[1], 'after' | 'offset' | 'limit'>,
@@ -169,7 +169,7 @@ const reasons: Record<LinkResult, string | undefined> = {
   duplicate: 'This relation exists already',
 }
 
-/** Returns a unique key; ids contain no space. */
+/** Returns a unique key of a relation. Ids contain no spaces. */
 const keyOf = ({ type, from, to }: Relation) => `${type} ${from} ${to}`
 
 const jsonOf = ({ type, from, to }: Relation) => JSON.stringify({ type, from, to })

@@ -2,7 +2,7 @@ import type { Fragment, Sql } from '../../../kernel/db.ts'
 import type { EndpointRef, Relation } from '../contract.ts'
 import type { Visibility } from '../lists/query.ts'
 
-/** Locks the relations of a tenant: two concurrent changes could create a cycle together. */
+/** Locks the relations of a tenant, because two concurrent changes could together create a cycle. */
 export async function lockRelations(sql: Sql, tenantId: string) {
   await sql`select pg_advisory_xact_lock(hashtextextended(${`register.relations\n${tenantId}`}, 0))`
 }
@@ -28,7 +28,7 @@ export async function insertRelations(
     on conflict do nothing returning type, from_id as "from", to_id as "to"`
 }
 
-/** Adds the rows of `deleted` to the ended relations. A relation never ends before it began, whatever the clocks of the nodes say. */
+/** Adds the rows of `deleted` to the ended relations. The end is never before the start, even if the clocks of nodes differ. */
 const keepEnded = (sql: Sql, at: Date) => sql`
   insert into register.ended_relations (tenant_id, from_id, to_id, type, created_date, ended_date)
   select tenant_id, from_id, to_id, type, created_date, greatest(created_date, ${at}::timestamptz) from deleted`
@@ -55,11 +55,11 @@ export async function deleteRelationsOf(sql: Sql, endpointIds: string[], at: Dat
     ${keepEnded(sql, at)}`
 }
 
-/** The relations that exist now, as SQL for a statement in another service. */
+/** Returns SQL for the current relations, for a statement in another service. */
 export const currentRelations = (sql: Sql): Fragment => sql`
   select tenant_id, from_id, to_id, created_date from register.relations where type = 'contains'`
 
-/** The relations that have ended, as SQL for a statement in another service. */
+/** Returns SQL for the relations that have ended, for a statement in another service. */
 export const endedRelations = (sql: Sql): Fragment => sql`
   select tenant_id, from_id, to_id, created_date, ended_date, number from register.ended_relations where type = 'contains'`
 

@@ -15,7 +15,7 @@ import {
 import { groupBySize, type Task } from './split-query.ts'
 
 export interface LoadedSamples {
-  /** The part of the task that was loaded; undefined means nothing. */
+  /** The part of the task that was loaded; undefined if nothing was loaded. */
   loaded?: Task
   points: SamplePoints
   remaining: Task[]
@@ -25,7 +25,7 @@ export interface LoadOrder {
   descending: boolean
   /** True if a task with too many samples is split by series before it is split by time. */
   seriesFirst: boolean
-  /** True if the points are reduced afterwards, so that larger parts can be read, unless there are texts. */
+  /** True if the points are reduced afterwards. Larger parts can then be read, unless there are texts. */
   isReducing: boolean
 }
 
@@ -38,14 +38,16 @@ interface LoadOptions extends store.ColumnOptions {
 /** Limits of one statement. */
 export interface SampleLimits {
   values: number
-  /** Maximum number of values in one statement for a reduction, which does not keep them in memory. */
+  /** Maximum number of values in one statement for a reduction, which does not keep the values in memory. */
   reducedValues: number
   textBytes: number
 }
 
 type SampleLimitOf = (format: SampleFormat, options: Pick<LoadOptions, 'texts'>) => number
 
-/** Texts take memory, so they are read in smaller parts than numbers that are to be reduced. */
+/**
+ * Returns which texts the first statement reads. Texts take memory, so they are read in smaller parts than numbers that will be reduced.
+ */
 const firstTexts = ({ isReducing }: LoadOrder) => (isReducing ? 'none' : 'short')
 
 export function createSampleLoader(db: Db, limits: SampleLimits) {
@@ -62,7 +64,7 @@ export function createSampleLoader(db: Db, limits: SampleLimits) {
     return rows && locate(rows, format)
   }
 
-  /** Loads with the cheapest statement, and again with a costlier one if the rows require it. */
+  /** Loads samples with the cheapest statement. If the rows require it, loads them again with a more expensive statement. */
   async function load(
     task: Task,
     format: SampleFormat,
@@ -101,8 +103,8 @@ export function createSampleLoader(db: Db, limits: SampleLimits) {
   return {
     load: (task: Task, format: SampleFormat, order: LoadOrder) => load(task, format, order),
     /**
-     * Returns how many endpoints fit into one statement, estimated by some of them; undefined if the task has too few
-     * endpoints for an estimate.
+     * Returns how many endpoints fit into one statement. The number is estimated from some of the endpoints. Returns undefined if the task
+     * has too few endpoints for an estimate.
      */
     async endpointsPerPart(task: Task, format: SampleFormat, order: LoadOrder): Promise<number | undefined> {
       const step = task.endpointNos.length / estimatedEndpoints
@@ -110,7 +112,7 @@ export function createSampleLoader(db: Db, limits: SampleLimits) {
       if (format.sets.length === 0) return Number.POSITIVE_INFINITY
       const endpointNos = Array.from({ length: estimatedEndpoints }, (_, n) => task.endpointNos[Math.floor(n * step)]!)
       const counts = await store.countSamples(db.sql, { ...format, ...task, endpointNos })
-      // The median is used, since one large endpoint says nothing about the others. Endpoints without samples have no count.
+      // The median is used, because one large endpoint says nothing about the others. Endpoints without samples are not among the counts.
       const sorted = counts.map(({ points }) => points).sort((a, b) => b - a)
       const samples = sorted[estimatedEndpoints / 2] ?? 0
       const limit = limitOf(format, { texts: firstTexts(order) }) * estimateMargin
@@ -119,19 +121,19 @@ export function createSampleLoader(db: Db, limits: SampleLimits) {
   }
 }
 
-/** Endpoints whose samples are counted for an estimate. */
+/** Number of endpoints whose samples are counted for an estimate. */
 const estimatedEndpoints = 8
-/** Leaves room for endpoints with more samples than the estimate. */
+/** This factor leaves room for endpoints with more samples than estimated. */
 const estimateMargin = 0.9
 
-/** Splits a task with long texts; undefined if it has to be split by time. */
+/** Splits a task with long texts. Returns undefined if the task must be split by time. */
 function splitTexts(task: Task, { seriesFirst }: LoadOrder): Task[] | undefined {
   if (task.endpointNos.length > 1) return task.endpointNos.map((no) => ({ ...task, endpointNos: [no] }))
   if (seriesFirst && task.series.length > 1) return task.series.map((series) => ({ ...task, series: [series] }))
   return undefined
 }
 
-/** Splits a task with too many samples; undefined if it has to be split by time. */
+/** Splits a task with too many samples. Returns undefined if the task must be split by time. */
 async function splitCut(
   { sql }: Db,
   task: Task,
@@ -154,8 +156,8 @@ async function splitCut(
 const isSingleTime = ({ from, to }: Span) => from === to
 
 /**
- * Cuts the task before the last time that was read, since that time may have more samples. If nothing is before it,
- * that time becomes a task of its own.
+ * Cuts the task before the last time that was read, because more samples may have that time. If nothing is before it, that time becomes a
+ * task of its own.
  */
 function cutAt(task: Task, { from, to }: Span, descending: boolean): { loaded: Task | undefined; remaining: Task[] } {
   const cutTime = descending ? from : to

@@ -1,7 +1,4 @@
-/**
- * Writes points as JSON directly into bytes, which takes a third of the time that strings take (bench `time-series`,
- * a million points).
- */
+/** Writes points as JSON directly into bytes. This takes a third of the time that strings take (bench `time-series`, a million points). */
 import { firstFrom, type Points, valueAt } from '../points.ts'
 import { dayMs, put, putNumber, putTimeOfDay, reserve, type TextBuffer } from './text-buffer.ts'
 
@@ -24,13 +21,12 @@ const before = '{"timestamp":"'
 const after = 'Z","values":{'
 const timeAt = before.length + '2026-01-02T'.length
 
-/** Returns the part of a point that is the same for all of a day. */
+/** Returns the text at the start of a point, which is the same for all points of a day. */
 const dayText = (day: number, name: string) =>
   Buffer.from(`${before}${new Date(day * dayMs).toISOString().slice(0, 11)}00:00:00.000${after}${name}`)
 
 /**
- * Writes the points from index `from`, separated by commas, until the text has about `bytesMax` bytes. Returns the
- * index to continue at.
+ * Writes the points from index `from`, separated by commas, until the text has about `bytesMax` bytes. Returns the index of the next point.
  */
 export function putPoints(text: TextBuffer, rows: AlignedRows, from: number, bytesMax: number): number {
   const { times, columns, cells, count } = rows
@@ -72,11 +68,11 @@ function putRow(text: TextBuffer, { columns, cells }: AlignedRows, names: Buffer
   }
 }
 
-/** Values of a series aligned by time. */
+/** The values of a series, aligned by time. */
 export interface AlignedRows {
   /** Number of rows to be written. */
   count: number
-  /** Ascending. */
+  /** The times, ascending. */
   times: Float64Array
   columns: Column[]
   /** Absent if every row has all columns. */
@@ -85,9 +81,9 @@ export interface AlignedRows {
   descendingFrom?: number
 }
 
-/** The columns that each row has. It takes memory for each point, not for each row and column. */
+/** Describes which columns each row has. It takes memory for each point instead of each combination of row and column. */
 interface Cells {
-  /** Index of each row's first cell, then the end of the last row. */
+  /** Index of the first cell of each row, followed by the end of the last row. */
   starts: Uint32Array
   columns: Uint32Array
   /** Indexes of points in the column. */
@@ -109,7 +105,7 @@ const single = (column: Column): AlignedRows => ({
   columns: [column],
 })
 
-/** Returns true if all columns have the same times, as values of the same samples do. */
+/** Returns true if all columns have the same times. This is so for values of the same samples. */
 function haveSameTimes([first, ...others]: Column[]): boolean {
   const { count, times } = first!.points
   return others.every(({ points }) => {
@@ -162,7 +158,7 @@ function rowIndexesOf(times: Float64Array, points: Points): Uint32Array {
   let next = 0
   for (let index = 0; index < points.count; index++) {
     const time = points.times[index]!
-    // It is usually the next time; with many columns it may be far away.
+    // The row is usually the next one. With many columns, it may be far away.
     if (times[next] !== time) next = firstFrom({ times, count: times.length }, time)
     rowIndexes[index] = next++
   }

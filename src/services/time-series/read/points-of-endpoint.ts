@@ -1,4 +1,4 @@
-/** Reads points for other services, of one endpoint and series, with the queries of the API. */
+/** Reads points of one endpoint and series for other services. It uses the same queries as the API. */
 import type { Kit } from '../../../kernel/define-service.ts'
 import { timeOf } from '../../../kernel/times.ts'
 import type { Point, SeriesOfEndpoint, TimeSeries } from '../contract.ts'

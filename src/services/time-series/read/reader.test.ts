@@ -11,7 +11,7 @@ const { collect, unregisteredEndpoint, waypost, pack, points, registerEndpoint }
 const { db } = waypost.kit
 const today = Math.floor(Date.now() / dayMs) * dayMs
 
-/** Compares with the reference reader, in both directions. */
+/** Compares the reader with the reference reader, in both directions. */
 async function assertSameAsReference(query: Parameters<typeof collect>[0], limits: ReaderLimits) {
   const expected = { [query.endpointId]: await points(query.endpointId) }
   let parts = 0

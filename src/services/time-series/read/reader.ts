@@ -1,6 +1,6 @@
 /**
- * Reads points in parts: one part is in memory while the next is read. Samples are read before chunks, so a point that
- * is packed in between is read twice and merged, never missed.
+ * Reads points in parts: one part is in memory while the next one is read. Samples are read before chunks. A point that is packed in
+ * between is therefore read twice and merged, but never missed.
  */
 
 import type { ConcurrencyLimit } from '../../../kernel/concurrency-limit.ts'
@@ -21,23 +21,23 @@ export interface ReadRequest extends Span {
   endpointNos: number[]
   series: SelectedSeries[]
   descending: boolean
-  /** Reads the next part while the current one is used; for callers that want all parts. */
+  /** True if the next part is read while the current one is used. This is for callers that want all parts. */
   prefetch: boolean
-  /** True if all parts of an endpoint and series come before those of the next. */
+  /** True if all parts of an endpoint and series come before the parts of the next one. */
   seriesFirst?: boolean
-  /** Set for reductions, which read larger parts. `sums` reads only the stored sums of chunks where these suffice. */
+  /** Set for reductions, which read larger parts. With `sums`, only the stored sums of chunks are read if these are enough. */
   reducing?: 'points' | 'sums'
-  /** Intervals whose sums replace the points. */
+  /** Intervals for which sums are returned instead of points. */
   summing?: Interval
 }
 
-/** Points that were read together. Parts of the same endpoints and series share the same list objects. */
+/** Points that were read together. Parts with the same endpoints and series share the same list objects. */
 export type Part = Task & { fragments: Iterable<SeriesFragment> }
 
 export interface Reader {
   /**
-   * Yields parts. A part has each series of an endpoint once; later parts have later times (descending: earlier).
-   * Points are unpacked when the fragments are iterated.
+   * Yields parts. A part contains each series of an endpoint once. Later parts have later times, or earlier times if the order is
+   * descending. Points are unpacked only when the fragments are iterated.
    */
   read(request: ReadRequest): AsyncGenerator<Part>
 }
@@ -47,13 +47,16 @@ export interface ReaderLimits {
   points: number
   /** Approximate maximum number of sample values in a part. */
   sampleValues: number
-  /** Bytes of texts in these samples. */
+  /** Maximum number of bytes of texts in these samples. */
   sampleTextBytes?: number
 }
 
-/** Factor by which parts of a reduction are larger: packed points take a few bytes each and are unpacked one series at a time. */
+/**
+ * Factor by which parts of a reduction are larger. They can be larger, because packed points take a few bytes each and are unpacked one
+ * series at a time.
+ */
 const reductionFactor = 5
-/** Samples of a part are converted without a pause, so their parts grow less. */
+/** The factor is smaller for samples, because the samples of a part are converted without a pause. */
 const sampleReductionFactor = 2
 
 const defaultLimits: ReaderLimits = { points: 120_000, sampleValues: 120_000 }
@@ -76,7 +79,7 @@ export function createReader({
     return isSumming ? store.findPackedSums(sql, part, sampledDays) : store.findPacked(sql, part)
   }
 
-  /** Loads a task. `loaded` is undefined if it was too large; `rest` then has smaller tasks. */
+  /** Loads a task. If it was too large, `loaded` is undefined and `rest` contains smaller tasks. */
   async function load(
     task: Task,
     format: SampleFormat,

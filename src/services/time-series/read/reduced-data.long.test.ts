@@ -25,7 +25,7 @@ const always = { fromDate: '2025-01-01', toDate: '2028-01-01' }
 
 type PointsByEndpoint = Record<string, Record<string, { timestamp: string; values: Record<string, Value> }[]>>
 
-/** Merges the objects of a response. Each has one endpoint, and no endpoint is in two. */
+/** Merges the objects of a response. Each object has one endpoint, and no endpoint occurs twice. */
 function whole(parts: PointsByEndpoint[]): PointsByEndpoint {
   for (const part of parts) assert.equal(Object.keys(part).length, 1)
   const all: PointsByEndpoint = Object.assign({}, ...parts)
@@ -71,7 +71,7 @@ suite('aggregation by interval', () => {
 
   test('points are aggregated by the wall clock of a time zone, packed or not', async () => {
     const endpoint = await unregisteredEndpoint()
-    // The clock of Berlin changes on 29 March, a day of 23 hours.
+    // In Berlin, the clock changes on 29 March, so that this day has 23 hours.
     const first = Date.UTC(2026, 2, 27, 23)
     await collect(
       endpoint,

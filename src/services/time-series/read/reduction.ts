@@ -1,4 +1,4 @@
-/** Reads from a request how points are reduced. */
+/** Parses the parameters of a request that reduce the number of points. */
 import { invalidField } from '../../../kernel/errors.ts'
 import type { Reduction } from './data.ts'
 import type { Aggregate } from './interval-sums.ts'
@@ -12,7 +12,7 @@ export interface ReductionRequest {
   points?: number
 }
 
-/** Returns how points are reduced; undefined for all points. */
+/** Returns how points are reduced, or undefined if all points are returned. */
 export function reductionOf({ aggregate, interval, timeZone, points }: ReductionRequest): Reduction | undefined {
   if (points !== undefined && (aggregate ?? interval) !== undefined)
     throw invalidField('points', 'cannot be combined with aggregate and interval')

@@ -1,4 +1,4 @@
-/** Converts samples, as `store/sample-records.ts` returns them, to points of series. */
+/** Converts samples in the form that `store/sample-records.ts` returns to points of series. */
 import type { Points, Value } from '../points.ts'
 import { recordHead } from '../record.ts'
 import type { SeriesSet } from '../store/numbers.ts'
@@ -16,7 +16,7 @@ export interface SampleFormat {
   bySet: Map<number, SelectedOfSet>
   /** True if only the selected values of a sample are read. */
   isNarrow: boolean
-  /** Maximum number of values that are read of a sample. */
+  /** Maximum number of values that are read from a sample. */
   width: number
 }
 
@@ -31,9 +31,9 @@ interface SelectedOfSet {
   length: number
 }
 
-/** Whole records are read unless a set is wider than this. */
+/** If a set has at most this many values, whole records are read. */
 const wideMin = 16
-/** Up to these limits, selected values are cut out of wide records. */
+/** Up to these limits, only the selected values are read from records with many values. */
 const narrowValuesMax = 8
 const narrowSetsMax = 32
 
@@ -63,7 +63,7 @@ export function sampleFormat(all: SeriesSet[], selectedSeries: number[]): Sample
 
 type Other = Exclude<Value, number>
 
-/** Samples with the offset of each record. */
+/** Samples, with the offset of each record. */
 export interface Samples extends SampleRows {
   offsets: Uint32Array
 }
@@ -95,14 +95,17 @@ export function rangeOf({ records, offsets }: Samples): Span {
   return { from, to }
 }
 
-/** Returns true if a record has a value that is not a number. A sum with NaN is NaN; adding takes less time than checking each. */
+/**
+ * Returns true if a record has a value that is not a number, which is stored as NaN. The values are added, because a sum with NaN is NaN
+ * and adding is faster than checking each value.
+ */
 export function hasOthers({ records }: SampleRows): boolean {
   let sum = 0
   for (let index = 0; index < records.length; index++) sum += records[index]! * 0
   return Number.isNaN(sum)
 }
 
-/** The samples of one series, for one endpoint. */
+/** The samples of one series of one endpoint. */
 export interface RecentPoints {
   /** Strictly ascending. */
   times: Float64Array
@@ -114,7 +117,7 @@ export interface RecentPoints {
 /** Samples by endpoint and series. */
 export type SamplePoints = Map<number, Map<number, RecentPoints>>
 
-/** Returns undefined if a series has a time twice and the rows lack the order of writes. */
+/** Converts samples to points. Returns undefined if a series has the same time twice and the rows do not contain the order of writes. */
 export function samplePoints(
   samples: Samples,
   format: SampleFormat,
@@ -136,7 +139,7 @@ interface TimedRows {
   times: Float64Array
 }
 
-/** Groups the rows of the task's time range by endpoint, in the order in which they were read. */
+/** Groups the rows in the task's time range by endpoint, in the order in which they were read. */
 function* rowsByEndpoint(
   { records, offsets }: Samples,
   { endpointNos, from, to }: Span & { endpointNos: number[] },
@@ -173,7 +176,7 @@ function* rowsByEndpoint(
 
 type OthersByRow = Map<number, Record<number, Other>>
 
-/** Parses the values that are not numbers, by row. Only rows with NaN have some. */
+/** Parses the values that are not numbers, by row. Only rows with NaN have such values. */
 function othersByRow({ records, offsets, others }: Samples): OthersByRow {
   const byRow: OthersByRow = new Map()
   if (!others) return byRow
@@ -223,7 +226,7 @@ const timeIn =
   (row: number) =>
     records[offsets[row]! + 1]!
 
-/** Sorts by time; the last write wins. Returns undefined if a time occurs twice and the order of writes is unknown. */
+/** Sorts by time. If a time occurs twice, the last write wins. Returns undefined if the order of writes is unknown. */
 function orderRows(samples: Samples, { rows, times }: TimedRows): TimedRows | undefined {
   if (isAscending(times)) return { rows, times }
   const order = orderOf(times)
@@ -238,7 +241,7 @@ function orderRows(samples: Samples, { rows, times }: TimedRows): TimedRows | un
   return { rows: last, times: Float64Array.from(last, timeOf) }
 }
 
-/** Where the value of a series is, in the record and in the sample. */
+/** The position of a series' value in the record and in the sample. */
 interface Location {
   position: number
   valueIndex: number
@@ -283,7 +286,7 @@ function pointsOf(
   return { count: rows.length, times, numbers, ...(others && { others }) }
 }
 
-/** Adds up records without making points of them, which would allocate an array for each series. */
+/** Sums records directly. Creating points first would allocate an array for each series. */
 function sumsOf(
   { records, offsets }: Samples,
   { rows, times }: TimedRows,

@@ -1,4 +1,4 @@
-/** Merges packed points and samples of a part, one series at a time. */
+/** Merges the packed points and the samples of a part, one series at a time. */
 import { dayOf } from '../pack/chunk-builder.ts'
 import { firstTimeOf, unpack } from '../pack/chunk-codec.ts'
 import { between, merge, type Points } from '../points.ts'
@@ -21,22 +21,19 @@ export interface Loaded {
 
 type Packed = Omit<PackedOfSeries, 'endpointNo' | 'seriesId'>
 
-/** The points of one series value. If sums are requested, some points are only in `sums`. */
+/** The points of one series value. If sums are requested, some points are contained only in `sums`. */
 export interface FragmentColumn extends Column {
   sums?: Sum[]
 }
 
-/** Points of one series within a part, for one endpoint. Values without points are left out. */
+/** Points of one series of one endpoint within a part. Values without points are left out. */
 export interface SeriesFragment {
   endpointNo: number
   series: SelectedSeries
   columns: FragmentColumn[]
 }
 
-/**
- * Yields the fragments of a part. With `summing`, packed points are returned as sums of these intervals where that is
- * cheaper.
- */
+/** Yields the fragments of a part. With `summing`, packed points are returned as sums of these intervals if that is cheaper. */
 export function* fragmentsOf({ task, samples, packed }: Loaded, summing?: Interval): Generator<SeriesFragment> {
   for (const endpointNo of task.endpointNos) {
     const [sampled, chunks] = [samples.get(endpointNo), packed.get(endpointNo)]
@@ -83,7 +80,7 @@ function sumsIn(numbers: Float64Array): Sum[] {
   return sums
 }
 
-/** Unpacks the points within the task, except those that were added to `sums`. */
+/** Unpacks the points of the task, except points that are already added to `sums`. */
 function packedOf(
   data: Buffer | null | undefined,
   task: Span,
@@ -102,7 +99,7 @@ function packedOf(
   return days.length > 0 ? [between(merge(days), task.from, task.to)] : []
 }
 
-/** Splits chunks of a series, each with a length prefix, by day. Only chunks of the same day can overlap. */
+/** Splits the chunks of a series by day. Each chunk has a length prefix. Only chunks of the same day can overlap. */
 function* byDay(data: Buffer): Generator<Uint8Array[]> {
   let [day, chunksOfDay]: [number, Uint8Array[]] = [Number.NaN, []]
   for (let offset = 0; offset < data.length; ) {

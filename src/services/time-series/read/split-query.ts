@@ -1,6 +1,6 @@
 /**
- * Splits a large query into tasks that fit into memory: several small endpoints together, days of a large endpoint,
- * series of a large day, hours of a large series.
+ * Splits a large query into tasks that fit into memory. Small endpoints are combined. A large endpoint is split into days, a large day into
+ * series, and a large series into hours.
  */
 import type { Sql } from '../../../kernel/db.ts'
 import { dayMs } from '../pack/chunk-builder.ts'
@@ -17,17 +17,20 @@ export interface SplitOptions {
   descending: boolean
   /** Approximate maximum number of points in a task. */
   pointsMax: number
-  /** Splits a large endpoint by series and then by days; otherwise by days and then by series. */
+  /** True if a large endpoint is split by series first and then by days; false for the other order. */
   seriesFirst: boolean
 }
 
 const daysPerStatement = 5000
-/** Approximate number of chunks that one statement counts. It is small, because a statement runs to its end after its client has disconnected. */
+/**
+ * Approximate number of chunks that one statement counts. It is small, because a statement continues to its end even after its client has
+ * disconnected.
+ */
 const chunksPerStatement = 200_000
-/** Maximum number of days that count in the estimate: longer queries rarely have chunks on most of their days. */
+/** Maximum number of days that the estimate assumes, because longer queries rarely have chunks on most of their days. */
 const typicalDaysMax = 400
 
-/** Yields tasks in the order of the endpoints, those of one endpoint in time order. */
+/** Yields tasks in the order of the endpoints. The tasks of one endpoint are in time order. */
 export async function* splitQuery(sql: Sql, task: Task, options: SplitOptions): AsyncGenerator<Task> {
   if (task.series.length === 0 || task.from > task.to) return
   const days = Math.min(typicalDaysMax, (task.to - task.from) / dayMs + 1)
@@ -56,7 +59,7 @@ async function* splitEndpoints(sql: Sql, task: Task, options: SplitOptions): Asy
   }
 }
 
-/** Splits one endpoint by days. `splitLarge` gets a day that exceeds the limit; no other packed day is in its task. */
+/** Splits one endpoint by days. `splitLarge` is called with a day that exceeds the limit; its task contains no other packed day. */
 async function* splitByDays(
   sql: Sql,
   task: Task,
@@ -70,7 +73,7 @@ async function* splitByDays(
     remaining = days.length < daysPerStatement ? undefined : restAfter(span, days.at(-1)!.key, descending)
     const sizes = sizesOf(days)
     const parts = [...groupBySize([...sizes.keys()], (day) => sizes.get(day)!, pointsMax)]
-    // Times between the parts belong to one of them too, since samples may be there.
+    // Times between the parts must belong to one of them too, because samples may have such times.
     const cuts = parts.slice(1).map(([first]) => first!)
     const spans = spansOf(remaining ? withoutRest(span, remaining, descending) : span, cuts, descending)
     for (const [index, partSpan] of spans.entries()) {
@@ -127,7 +130,7 @@ const partOf = ({ endpointNos, series, from, to }: Task): store.Part => ({
 
 const sizesOf = (sizes: store.Size[]) => new Map(sizes.map(({ key, points }) => [key, points]))
 
-/** Groups consecutive items up to the limit; an item that exceeds it is alone. */
+/** Groups consecutive items up to the limit. An item that exceeds the limit forms a group of its own. */
 export function* groupBySize<T>(items: T[], sizeOf: (item: T) => number, limit: number): Generator<T[]> {
   let [group, sum]: [T[], number] = [[], 0]
   for (const item of items) {
@@ -143,7 +146,7 @@ export function* groupBySize<T>(items: T[], sizeOf: (item: T) => number, limit: 
   if (group.length > 0) yield group
 }
 
-/** Cuts a time range where these days begin (descending: end). The days are in reading order. */
+/** Cuts a time range where these days begin, or where they end if the order is descending. The days are in reading order. */
 function spansOf({ from, to }: Span, days: number[], descending: boolean): Span[] {
   const spans: Span[] = []
   let [low, high] = [from, to]
@@ -158,7 +161,7 @@ function spansOf({ from, to }: Span, days: number[], descending: boolean): Span[
   return [...spans, { from: low, to: high }]
 }
 
-/** Returns the rest of the range after a day, in reading order. */
+/** Returns the part of the range that follows a day in reading order. */
 function restAfter({ from, to }: Span, day: number, descending: boolean): Span | undefined {
   const rest = descending ? { from, to: day * dayMs - 1 } : { from: (day + 1) * dayMs, to }
   return rest.from <= rest.to ? rest : undefined

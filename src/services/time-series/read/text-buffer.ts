@@ -31,7 +31,7 @@ export function takeText(text: TextBuffer): Buffer {
 
 export const dayMs = 86_400_000
 
-/** Writes the digits of a time of day over the zeros in a copied `2026-01-02T00:00:00.000Z`. */
+/** Writes the digits of a time of day into a copy of `2026-01-02T00:00:00.000Z`, in place of the zeros. */
 export function putTimeOfDay(bytes: Buffer, at: number, ms: number) {
   const seconds = (ms / 1000) | 0
   const minutes = (seconds / 60) | 0
@@ -53,7 +53,7 @@ export function putTimeOfDay(bytes: Buffer, at: number, ms: number) {
 const integerMax = 1e9
 
 /**
- * Writes a number. Up to three decimals are formatted here, in a fifth of the time of `String` and with the same
+ * Writes a number. Numbers with up to three decimals are formatted here, which takes a fifth of the time of `String` and gives the same
  * result.
  */
 export function putNumber(text: TextBuffer, number: number) {
@@ -68,7 +68,7 @@ export function putNumber(text: TextBuffer, number: number) {
   }
   const { bytes } = text
   let offset = text.length
-  // Numbers of up to 15 digits have one shortest text. JSON has no negative zero.
+  // A number of up to 15 digits has only one shortest text. JSON has no negative zero.
   if (scaled / power !== number || scaled > integerMax || scaled < -integerMax) {
     const digits = String(number)
     for (let index = 0; index < digits.length; index++) bytes[offset++] = digits.charCodeAt(index)

@@ -1,4 +1,4 @@
-/** Sorts samples by time. Most are in order already, so only those that are earlier than a previous one are sorted. */
+/** Sorts samples by time. Most samples are already in order, so only those that are earlier than a previous sample are sorted. */
 
 /** Returns true if the times increase strictly. */
 export function isAscending(times: ArrayLike<number>): boolean {
@@ -6,7 +6,7 @@ export function isAscending(times: ArrayLike<number>): boolean {
   return true
 }
 
-/** Returns the indexes in time order; undefined if a time occurs twice. */
+/** Returns the indexes in time order, or undefined if a time occurs twice. */
 export function orderOf(times: ArrayLike<number>): Uint32Array | undefined {
   const inOrder = new Uint32Array(times.length)
   const late: number[] = []

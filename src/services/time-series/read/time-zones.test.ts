@@ -44,13 +44,13 @@ test('days, weeks and months begin at midnight of the zone, also when the clock 
 })
 
 test('a midnight that the clock skips or repeats belongs to one day', () => {
-  // São Paulo: 2018-11-04 began at 01:00.
+  // In São Paulo, 2018-11-04 began at 01:00.
   assert.deepEqual(startsOf('1d', 'America/Sao_Paulo', '2018-11-03T12:00Z', '2018-11-06T00:00Z'), [
     '2018-11-03T03:00Z',
     '2018-11-04T03:00Z',
     '2018-11-05T02:00Z',
   ])
-  // Havana: 2026-11-01 has midnight twice.
+  // In Havana, midnight of 2026-11-01 occurs twice.
   assert.deepEqual(startsOf('1d', 'America/Havana', '2026-10-31T12:00Z', '2026-11-03T00:00Z'), [
     '2026-10-31T04:00Z',
     '2026-11-01T04:00Z',
@@ -84,7 +84,7 @@ test('hours follow the wall clock: a repeated hour is two intervals of 1h, and m
 
 test('intervals cover all times without gaps, and each time lies in the interval that begins at its start', () => {
   const zones = ['Europe/Berlin', 'America/Havana', 'Australia/Lord_Howe', 'Africa/Casablanca', 'Asia/Kathmandu', 'UTC']
-  // The clocks of these zones change within three days of one of these.
+  // The clocks of these zones change within three days of one of these dates.
   for (const name of zones)
     for (const [interval, days] of [
       ['15m', 3],

@@ -1,16 +1,16 @@
-/** Offsets of IANA time zones, from the data of Node.js. Looking one up takes microseconds, so each year is looked up once. */
+/** Offsets of IANA time zones, from the data of Node.js. A lookup takes microseconds, so the changes of each year are looked up once. */
 
 export interface TimeZone {
-  /** Returns the milliseconds that the wall clock of the zone is ahead of UTC. */
+  /** Returns by how many milliseconds the local time of the zone is ahead of UTC. */
   offsetAt(time: number): number
-  /** Returns the first time after a change of the offset, for two times between which it changes once. */
+  /** Returns the first time with the new offset. The offset must change exactly once between the two given times. */
   changeBetween(before: number, after: number): number
 }
 
 const dayMs = 86_400_000
-/** No zone changes twice within a week. */
+/** Step of the search for changes, because no zone changes twice within a week. */
 const stepMs = 7 * dayMs
-/** First year whose offset is looked up. Wall clocks followed the sun before, so earlier times get the offset of this year. */
+/** First year whose offset is looked up. Before it, clocks followed the sun, so earlier times get the offset of this year. */
 const firstYear = 1900
 const zonesMax = 1000
 const yearsMax = 500
@@ -53,7 +53,7 @@ function readOffset(format: Intl.DateTimeFormat, time: number): number {
   return Date.UTC(year!, month! - 1, day, hour, minute, second) - seconds
 }
 
-/** The offset from this time on. */
+/** A change of the offset: `offset` is valid from `from` on. */
 interface Change {
   from: number
   offset: number

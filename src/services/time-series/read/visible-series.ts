@@ -18,7 +18,7 @@ export interface SeriesFilter {
 }
 
 export interface SelectedData {
-  /** Endpoints that have points, in pages. An endpoint that does not exist or is not visible is left out. */
+  /** Endpoints that have points, in pages. Endpoints that do not exist or are not visible are left out. */
   endpoints: AsyncIterable<store.NumberedEndpoint[]>
   /** Series that have points. */
   series: SelectedSeries[]
@@ -28,7 +28,7 @@ export interface VisibleSeries {
   /** Returns the endpoints that the caller may read; undefined means all. Throws if there are none. */
   readableEndpoints(ctx: Ctx, applicationName: string): Promise<Set<string> | undefined>
   select(ctx: Ctx, requested: SeriesFilter): Promise<SelectedData>
-  /** Returns only the next endpoints after an id. `next` is where to continue; undefined means that these are the last. */
+  /** Selects only the next endpoints after an id. `next` is the id after which to continue; it is undefined on the last page. */
   selectAfter(
     ctx: Ctx,
     requested: SeriesFilter,
@@ -89,7 +89,7 @@ async function readableEndpoints({ applications, register }: Deps, ctx: Ctx, app
   const missingScopes = readScopes.filter((scope) => !holds(caller, scope, application))
   const [first] = missingScopes
   if (first === undefined) return undefined
-  // A scope that the caller does not hold on the application has to be held on each endpoint.
+  // If the caller does not hold a scope on the application, it must hold the scope on each endpoint.
   const granted = visibleResources(caller, first, tenantId, 'endpoint-') as string[]
   const grantedEndpoints = granted.length > 0 ? [...(await register.findAll(granted)).values()] : []
   const readable = grantedEndpoints.filter(

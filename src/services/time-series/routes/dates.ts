@@ -12,5 +12,5 @@ export function untilOf(beforeDate: string | number | undefined, now: Date): num
   return until
 }
 
-/** Treats an empty list like an absent one. */
+/** Returns undefined for an empty list, so that it counts as absent. */
 export const nonEmpty = (list: string[] | undefined) => (list && list.length > 0 ? list : undefined)

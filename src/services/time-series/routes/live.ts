@@ -23,5 +23,5 @@ export function liveRoutes(http: Http, { live }: TimeSeriesService) {
   )
 }
 
-/** Treats an empty list like an absent one. */
+/** Returns undefined for an empty list, so that it counts as absent. */
 const nonEmpty = (list: string[] | undefined) => (list && list.length > 0 ? list : undefined)

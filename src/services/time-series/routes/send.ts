@@ -6,7 +6,7 @@ import { createTurns } from '../../../kernel/turns.ts'
 export const jsonType = 'application/json; charset=utf-8'
 export const csvType = 'text/csv; charset=utf-8; header=present'
 
-/** Returns true if Accept names CSV with at least the weight of JSON. */
+/** Returns true if the Accept header gives CSV at least the weight of JSON. */
 export function wantsCsv(accept = ''): boolean {
   const accepted = accept.split(',').map((part) => {
     const [type = '', ...parameters] = part.split(';').map((piece) => piece.trim().toLowerCase())
@@ -17,7 +17,7 @@ export function wantsCsv(accept = ''): boolean {
   return weightOf('text/csv') > 0 && weightOf('text/csv') >= weightOf('application/json')
 }
 
-/** Sends buffers as fast as the client reads. An error before the first buffer becomes an HTTP error. */
+/** Sends buffers only as fast as the client reads. An error before the first buffer becomes an HTTP error. */
 export async function sendBuffers(
   { raw }: Pick<Request<OperationSchema>, 'raw'>,
   reply: Reply,
@@ -32,13 +32,13 @@ export async function sendBuffers(
     return reply.send(Readable.from([]))
   }
   const body = Readable.from(startingWith(first, iterator), { highWaterMark: 1 })
-  // A client that has disconnected never starts reading, so the response limit is released here.
+  // A client that has disconnected never starts reading, so the slot of the response limit is released here.
   body.once('close', () => void iterator.return?.())
   return reply.send(body)
 }
 
 async function* startingWith(first: IteratorResult<Buffer>, rest: AsyncIterator<Buffer>) {
-  // A client that reads fast takes buffers without a pause, which would keep other requests from running.
+  // For a client that reads fast, this loop never waits. It must yield, so that other requests can run.
   const takeTurns = createTurns()
   try {
     for (let next = first; !next.done; next = await rest.next()) {

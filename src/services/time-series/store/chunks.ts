@@ -16,7 +16,7 @@ export interface ChunkHead extends ChunkKey {
   n: number
 }
 
-/** Finds chunks for all combinations of these endpoints, days and series. */
+/** Finds the chunks of all combinations of these endpoints, days and series. */
 export async function findHeads(sql: Sql, keys: ChunkKey[]): Promise<(ChunkHead & { bytes: number })[]> {
   const uniqueOf = (column: keyof ChunkKey) => [...new Set(keys.map((key) => key[column]))]
   return await sql`
@@ -56,7 +56,7 @@ const columns = 'endpoint_no, series_id, day, slot, part, n, t_min, t_max, v_min
 const header = Buffer.concat([Buffer.from('PGCOPY\n\xff\r\n\0', 'latin1'), Buffer.alloc(8)])
 const rowLength = 2 + 12 * 4 + 3 * 8 + 5 * 4 + 3 * 8
 
-/** Writes chunks, in a transaction. */
+/** Writes chunks. Must be called in a transaction. */
 export async function copyChunks(sql: Sql, chunks: PackedChunk[]) {
   if (chunks.length === 0) return
   const copy = sql.unsafe(`copy time_series.chunks (${columns}) from stdin (format binary)`)
@@ -105,9 +105,9 @@ export interface SlotRow {
   x: string | null
 }
 
-/** Reads the samples of a slot by endpoint, time and number, in pages, in a transaction. */
+/** Reads the samples of a slot in pages, ordered by endpoint, time and number. Must be called in a transaction. */
 export async function* readSlot(sql: Sql, slot: number, pageSize: number): AsyncGenerator<SlotRow[]> {
-  // The cursor reads in the order of the index, so that each page costs the same; a sort would read and order the whole slot before the first page.
+  // The cursor reads in the order of the index, so that each page costs the same. A sort would read the whole slot before the first page.
   await sql`
     select set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
       set_config('max_parallel_workers_per_gather', '0', true)`
@@ -124,17 +124,17 @@ export async function* readSlot(sql: Sql, slot: number, pageSize: number): Async
 }
 
 const dayMs = 86_400_000
-/** Number of pages that a step scans; the scan of a whole slot in one statement would run without a pause. */
+/** Number of pages that a step scans. A scan of the whole slot in one statement would leave no time for a pause. */
 const pagesPerScan = 500
 
 export interface SlotExtent {
-  /** The days of its samples. */
+  /** The days of the slot's samples. */
   days: number[]
-  /** The length of its longest text. */
+  /** The length of the longest text in the slot. */
   longestText: number
 }
 
-/** Finds the days and the longest text of a slot's samples, in steps; `pause` is called between them. */
+/** Finds the days and the longest text of a slot's samples, in steps. `pause` is called between the steps. */
 export async function findExtent(sql: Sql, slot: number, pause: () => Promise<void> | undefined): Promise<SlotExtent> {
   const days = new Set<number>()
   let longestText = 0
@@ -153,7 +153,7 @@ export async function findExtent(sql: Sql, slot: number, pause: () => Promise<vo
   return { days: [...days], longestText }
 }
 
-/** A partition; `from` and `to` are the first days of the month and of the next one. */
+/** A partition of one month. `from` is the first day of the month, `to` the first day of the next month. */
 export interface Month {
   name: string
   from: number
@@ -180,7 +180,7 @@ export async function createMonth(sql: Sql, { name, from, to }: Month) {
   )
 }
 
-/** Drops a partition. Fails with 55P03 if a long read would make others wait. */
+/** Drops a partition. Fails with 55P03 if a long read would make other statements wait. */
 export async function dropMonth(sql: Sql, name: string) {
   await limitLockWait(sql, 300)
   await sql.unsafe(`drop table if exists time_series.${name}`)

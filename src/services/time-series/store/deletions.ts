@@ -4,7 +4,7 @@ import { numberBytes } from '../record.ts'
 import { holdOpenSlot } from './samples.ts'
 import { findOpenSlot } from './slots.ts'
 
-/** Deletes the numbers of endpoints, so that their data cannot be read; chunks are deleted later. */
+/** Deletes the numbers of endpoints, so that their data can no longer be read. The chunks are deleted later. */
 export async function moveToDeleted(sql: Sql, endpointIds: string[], cutoff: number, at: Date): Promise<number[]> {
   const deleted = await sql<{ endpointNo: number; endpointId: string }[]>`
     delete from time_series.endpoints where endpoint_id = any(${endpointIds}::text[])
@@ -19,7 +19,7 @@ export async function moveToDeleted(sql: Sql, endpointIds: string[], cutoff: num
   return deleted.map(({ endpointNo }) => endpointNo)
 }
 
-/** Finds some endpoints of a tenant or application, up to a number. */
+/** Finds a limited number of endpoints of a tenant or application. */
 export async function findEndpointIdsOf(
   sql: Sql,
   query: { tenantId: string; applicationName: string | undefined; upTo: number; limit: number },
@@ -54,8 +54,8 @@ export async function removeDeleted(sql: Sql, endpointNos: number[]) {
 }
 
 /**
- * Copies samples to the new number of an endpoint that was registered again, in a transaction. Throws if the slot is
- * being closed; the caller retries.
+ * Copies samples to the new number of an endpoint that was registered again. Must be called in a transaction. Throws if the slot is being
+ * closed; the caller retries.
  */
 export async function copyUnderNewNumber(sql: Sql, old: DeletedEndpoint, endpointNo: number) {
   const slot = await findOpenSlot(sql)
@@ -74,7 +74,7 @@ export async function deleteNames(sql: Sql, tenantId: string, applicationName: s
   await sql`delete from time_series.series where tenant_id = ${tenantId} ${ofApplication}`
 }
 
-/** Finds endpoint ids of all tenants, in pages. */
+/** Finds endpoint ids of all tenants, page by page. */
 export async function findEndpointIds(sql: Sql, after: string, limit: number): Promise<string[]> {
   const rows = await sql<{ endpointId: string }[]>`
     select endpoint_id from time_series.endpoints where endpoint_id > ${after} order by endpoint_id limit ${limit}`

@@ -5,7 +5,7 @@ import { openTimeSeries } from '../../../../test/harness/time-series.ts'
 
 const { sql } = await openTimeSeries()
 
-/** Small tables that would be copied to every server. */
+/** Small tables that would be replicated to every server. */
 const everywhere = ['slots', 'latest_marks']
 const distributedColumns = ['endpoint_no', 'endpoint_id', 'tenant_id']
 

@@ -3,13 +3,16 @@ import type { Sql } from '../../../kernel/db.ts'
 import { saveLatest } from './latest.ts'
 import { type RecordRow, withValues } from './samples.ts'
 
-/** Returns the next number in the order of writes. Do not call it within a transaction, which would block all other callers. */
+/**
+ * Returns the next number in the order of writes. Must not be called in a transaction, because it would block all other callers until the
+ * commit.
+ */
 export async function nextWritten(sql: Sql): Promise<number> {
   const [row] = await sql`select time_series.next_written() as number`
   return row!.number
 }
 
-/** Returns the next number and stores the mark right before it, so that the mark is durable before the rows. */
+/** Returns the next number, and stores the mark directly before it. The mark is then durable before the rows. */
 export async function nextWrittenWithMark(sql: Sql, nodeId: string): Promise<number> {
   const [row] = await sql`
     insert into time_series.latest_marks as m (node, written) values (${nodeId}, time_series.next_written() - 1)
@@ -23,7 +26,7 @@ export async function saveMark(sql: Sql, nodeId: string, written: number) {
     on conflict (node) do update set written = excluded.written`
 }
 
-/** Deletes the mark unless it was replaced meanwhile. */
+/** Deletes the mark, unless another mark has replaced it meanwhile. */
 export async function deleteMark(sql: Sql, nodeId: string, written: number) {
   await sql`delete from time_series.latest_marks where node = ${nodeId} and written = ${written}`
 }
@@ -39,7 +42,7 @@ export async function findMarks(sql: Sql): Promise<Mark[]> {
 
 const rowsPerPage = 2000
 
-/** Adds samples after that number to the table; repeating it changes nothing. */
+/** Adds samples after that number to the table. Running it twice does no harm. */
 export async function completeLatest(sql: Sql, after: number) {
   let last = { endpointNo: 0, setId: 0 }
   for (;;) {

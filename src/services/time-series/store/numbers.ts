@@ -6,7 +6,7 @@ export interface NumberedEndpoint {
   endpointNo: number
 }
 
-/** Returns the numbers of endpoints and creates missing ones. */
+/** Returns the numbers of endpoints. Missing numbers are created. */
 export async function numberEndpoints(
   sql: Sql,
   unsorted: { endpointId: string; tenantId: string; applicationName: string }[],
@@ -28,14 +28,14 @@ export async function findEndpointNumbers(sql: Sql, endpointIds: string[]): Prom
     select endpoint_id, endpoint_no from time_series.endpoints where endpoint_id = any(${endpointIds}::text[])`
 }
 
-/** Returns those of the given numbers that belong to an endpoint. */
+/** Returns those of the given numbers that belong to an existing endpoint. */
 export async function findExistingNumbers(sql: Sql, endpointNos: number[]): Promise<Set<number>> {
   const rows = await sql<NumberedEndpoint[]>`
     select endpoint_no from time_series.endpoints where endpoint_no = any(${endpointNos}::bigint[])`
   return new Set(rows.map(({ endpointNo }) => endpointNo))
 }
 
-/** Finds endpoints of an application by id, in pages. */
+/** Finds endpoints of an application ordered by id, page by page. */
 export async function findEndpointsOf(
   sql: Sql,
   page: { tenantId: string; applicationName: string; after: string; limit: number },
@@ -70,7 +70,7 @@ export async function findEndpointsByIds(
     order by endpoint_id`
 }
 
-/** Finds series by name with all of their values; without names, all series. */
+/** Finds series with all their values by name. Without names, finds all series. */
 export async function findSeriesByName(
   sql: Sql,
   query: { tenantId: string; applicationName: string; names: string[] | undefined },
@@ -130,7 +130,7 @@ export async function findSeriesByNames(
     where tenant_id = ${tenantId} and application_name = ${applicationName}`
 }
 
-/** Creates missing series, under the lock of the application so that its limit holds. */
+/** Creates missing series. The application is locked, so that its limit is respected. */
 export async function insertSeries(
   sql: Sql,
   { tenantId, applicationName }: Application,
@@ -162,13 +162,13 @@ export async function findSetsByNumber(sql: Sql, setIds: number[]): Promise<Seri
   return await sql`select set_id, series_ids from time_series.sets where set_id = any(${setIds}::bigint[])`
 }
 
-/** Creates missing sets and returns all. */
+/** Creates missing sets and returns all sets. */
 export async function insertSets(
   sql: Sql,
   { tenantId, applicationName }: Application,
   lists: number[][],
 ): Promise<SeriesSet[]> {
-  // Lists of different lengths cannot be a two-dimensional array.
+  // Lists of different lengths cannot form a two-dimensional array, so each list is passed as a text.
   const texts = lists.map((seriesIds) => `{${seriesIds.join()}}`)
   await sql`
     insert into time_series.sets (tenant_id, application_name, series_ids)

@@ -1,5 +1,5 @@
 /**
- * SQL statements that read points. Small rows are combined to one value for each endpoint, which takes a tenth of the time. Every
+ * SQL statements that read points. Small rows are combined into one value for each endpoint, which takes a tenth of the time. Every
  * statement has a condition on endpoints, so that the tables could be partitioned by endpoint.
  */
 import type { Sql } from '../../../kernel/db.ts'
@@ -37,7 +37,7 @@ export interface Size {
   points: number
 }
 
-/** Counts texts by their bytes: a number takes a few bytes, and a text up to 65,536. */
+/** Returns the size of a chunk in points. Texts are counted by their bytes: a number takes a few bytes, but a text up to 65,536. */
 const sizeOf = (sql: Sql) => sql`greatest(n, octet_length(data) / 64)`
 
 /** Counts the packed points of each endpoint. */
@@ -47,7 +47,7 @@ export async function sumByEndpoint(sql: Sql, part: Part): Promise<Size[]> {
     group by endpoint_no`
 }
 
-/** Counts the packed points of the first (descending: last) days. */
+/** Counts the packed points of the first days, or of the last days if the order is descending. */
 export async function sumByDay(sql: Sql, part: Part, order: { descending: boolean; limit: number }): Promise<Size[]> {
   return await sql`
     select day as key, sum(${sizeOf(sql)})::float8 as points from time_series.chunks where ${overlaps(sql, part)}
@@ -69,12 +69,12 @@ export async function findChunkStarts(sql: Sql, part: Part): Promise<{ from: num
 export interface PackedOfSeries {
   endpointNo: number
   seriesId: number
-  /** Chunks in the order of day and write, each with its length in four bytes before it. */
+  /** The chunks in the order of day and write. Each is preceded by its length in four bytes. */
   data: Buffer | null
   /** First and last time of the points in `data`. */
   tMin: number | null
   tMax: number | null
-  /** Sums of chunks whose points are not needed: five numbers for each chunk (first time, count, sum, minimum, maximum). */
+  /** Sums of chunks whose points are not needed. There are five numbers for each chunk: first time, count, sum, minimum, maximum. */
   sums?: Float64Array
 }
 
@@ -87,8 +87,8 @@ export async function findPacked(sql: Sql, part: Part): Promise<PackedOfSeries[]
 }
 
 /**
- * Reads sums of whole chunks. Reads the points of chunks that exceed the range, overlap another chunk, share a day with
- * samples, or have values that are not numbers.
+ * Reads the sums of whole chunks. It reads the points of a chunk that exceeds the range, overlaps another chunk, shares a day with samples,
+ * or has values that are not numbers.
  */
 export async function findPackedSums(sql: Sql, part: Part, sampledDays: number[]): Promise<PackedOfSeries[]> {
   const rows = await sql<(Omit<PackedOfSeries, 'sums'> & { sums: Buffer | null })[]>`

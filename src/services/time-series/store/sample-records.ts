@@ -1,39 +1,39 @@
 /**
- * SQL statements that read samples which are not packed yet. COPY returns the records of all samples as one byte string without
- * converting it to text. COPY takes no parameters, so these statements contain the numbers of endpoints and times as text.
+ * SQL statements that read samples that are not packed yet. COPY returns the records of all samples as one byte string, without converting
+ * it to text. COPY has no parameters, so the statements contain the endpoint numbers and times as text.
  */
 import type { Db, Sql } from '../../../kernel/db.ts'
 import { numberBytes, recordHeadBytes } from '../record.ts'
 import type { SeriesSet } from './numbers.ts'
 import { floatsIn, type Part, type Size } from './reading.ts'
 
-/** Endpoints, sets and series of samples, and a time range. */
+/** Selects samples: endpoints, sets, series and a time range. */
 export interface SamplePart extends Omit<Part, 'seriesIds'> {
   sets: SeriesSet[]
   selectedSeries: number[]
-  /** True if records have only the values of the selected series, in their order. */
+  /** True if records contain only the values of the selected series, in their order. */
   isNarrow: boolean
 }
 
-/** Samples, not sorted. */
+/** Samples in no particular order. */
 export interface SampleRows {
   /** The records of all samples, one after the other. */
   records: Float64Array
   /** Absent if there is only one set. */
   setIds: Float64Array | undefined
-  /** Present if requested. */
+  /** Present if they were requested. */
   slots: Float64Array | undefined
   writtens: Float64Array | undefined
-  /** Values that are not numbers, as JSON, of the samples that have any. Null if they were not requested. */
+  /** For the samples that have such values: the values that are not numbers, as JSON. Null if they were not requested. */
   others: string[] | null
-  /** Total bytes of the long texts that `others` lacks; 0 if all texts or none were requested. */
+  /** Total bytes of the long texts that are missing in `others`. It is 0 if all texts or none were requested. */
   longBytes: number
 }
 
 export interface ColumnOptions {
-  /** Reads `slot` and `written`, which give the order of writes. Only samples with the same time need them. */
+  /** True if `slot` and `written`, which define the order of writes, are read too. They are needed only for samples with the same time. */
   withOrder: boolean
-  /** Which texts to read. The total size of long ones is not known before the read. */
+  /** Which texts to read. The total size of the long texts is not known before the read. */
   texts: 'none' | 'short' | 'all'
 }
 
@@ -48,8 +48,8 @@ export async function findSamples(db: Db, part: SamplePart, options: SampleOptio
 }
 
 /**
- * Finds the first (descending: last) samples of one endpoint. The planner has no statistics of recent samples, and would sort
- * instead of using the index.
+ * Finds the first samples of one endpoint, or the last if the order is descending. Planner settings are changed, because the planner has no
+ * statistics of recent samples and would sort instead of using the index.
  */
 export async function findFirstSamples(
   db: Db,
@@ -61,7 +61,7 @@ export async function findFirstSamples(
   return await readRows(db, part, options, `${selectFrom(part, options)} where ${isInPart(part)} ${order}`, useIndex)
 }
 
-/** Finds the samples of a single time. Of several samples with the same set, it returns the one that was written last. */
+/** Finds the samples of a single time. If several samples have the same set, returns the one that was written last. */
 export async function findSamplesAt(db: Db, part: SamplePart): Promise<SampleRows | undefined> {
   const rows = `
     select distinct on (endpoint_no, set_id) record, set_id, x, slot, written
@@ -79,7 +79,7 @@ export async function countSamples(sql: Sql, { endpointNos, from, to, sets }: Sa
     group by endpoint_no`
 }
 
-/** Selects no more columns than needed: each takes 30 ns for a sample. */
+/** Returns the select list. It has only the columns that are needed, because each column takes 30 ns for a sample. */
 function selectFrom({ sets, isNarrow }: SamplePart, { withOrder, texts }: ColumnOptions): string {
   const columns = [
     'record',
@@ -101,7 +101,7 @@ const isInPart = ({ endpointNos, from, to, sets }: SamplePart) =>
 const isAnyOf = (column: string, numbers: number[], type: string) =>
   numbers.length === 1 ? `${column} = ${whole(numbers[0]!)}` : `${column} = any('{${numbers.map(whole)}}'::${type}[])`
 
-/** Only whole numbers are put into the text of a statement. */
+/** Returns a whole number as text for a statement. Throws for any other value. */
 function whole(number: number): string {
   if (!Number.isSafeInteger(number)) throw new Error(`${number} is not a whole number`)
   return String(number)
@@ -109,7 +109,7 @@ function whole(number: number): string {
 
 /** Texts up to this length, such as states, are read with the numbers. */
 const longBytesMin = 256
-/** Separates JSON texts, which have no line breaks. Parsing an array of long texts takes a hundred times as long. */
+/** Separates JSON texts, which contain no line breaks. Parsing a PostgreSQL array of long texts would take a hundred times as long. */
 const separator = '\n'
 
 async function readRows(
@@ -153,7 +153,7 @@ async function readRows(
   }
 }
 
-/** Returns an expression that depends on the set of a sample; `positions` are those of the selected values in the record. */
+/** Returns an SQL expression that depends on the set of a sample. `positions` are the positions of the selected values in the record. */
 function bySet(sets: SeriesSet[], selectedSeries: number[], expression: (positions: number[]) => string): string {
   const cases = sets.map(({ setId, seriesIds }) => {
     const indexes = selectedSeries.map((seriesId) => seriesIds.indexOf(seriesId)).filter((index) => index >= 0)
@@ -176,7 +176,7 @@ const isAnyOther = (positions: number[]) =>
 /** Bytes before the first row of a binary COPY. */
 const copyHeadBytes = 19
 
-/** Returns the columns of the only row of a binary COPY, which is in the first block. */
+/** Returns the columns of the only row of a binary COPY. The row is in the first block. */
 function fieldsOfRow(output: Buffer): (Buffer | undefined)[] {
   const count = output.readInt16BE(copyHeadBytes)
   const fields: (Buffer | undefined)[] = []

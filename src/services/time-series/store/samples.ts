@@ -12,34 +12,34 @@ const slotClosedState = 'WP001'
 /** Returns true if nothing was written because the slot is closed. */
 export const isSlotClosed = (error: unknown) => (error as { code?: string } | null)?.code === slotClosedState
 
-/** Returns true if nothing was written because a stamped sample of the endpoint has the same time. */
+/** Returns true if nothing was written because another stamped sample of the endpoint already has the same time. */
 export const isTimeTaken = (error: unknown) => isUniqueViolation(error)
 
 const holdSql = (slot: number) => `select time_series.hold_slot(${slot})`
 const copySql = (slot: number) => `copy ${partitionOf(slot)} (${columns.join(', ')}) from stdin (format binary)`
 
-/** Writes all rows into the slot if it is open; they are durable when it returns. */
+/** Writes all rows into the slot if it is open. The rows are durable when the promise resolves. */
 export async function copySamples(db: Db, slot: number, rows: Rows) {
   let encoded: Buffer | undefined
   await db.copyIn(`${holdSql(slot)}; ${copySql(slot)}`, () => {
     encoded = rows.encode(slot)
     return encoded
   })
-  // After an error the buffer may still be on its way to the socket, so it is not used again.
+  // After an error, the buffer may still be on its way to the socket, so it is not reused.
   if (encoded) returnBuffer(encoded)
 }
 
-/** Keeps the slot open until the commit, in a transaction. Fails with `isSlotClosed`. */
+/** Keeps the slot open until the commit. Must be called in a transaction. Fails with `isSlotClosed` if the slot is closed. */
 export async function holdOpenSlot(sql: Sql, slot: number) {
   await sql.unsafe(holdSql(slot))
 }
 
-/** Writes rows, in a transaction that holds the slot. `isCopy` means that they are in an older slot too. */
+/** Writes rows in a transaction that holds the slot. `isCopy` means that the rows are also in an older slot. */
 export async function copyRows(sql: Sql, slot: number, rows: Rows, isCopy: boolean) {
   await copyIn(sql.unsafe(copySql(slot)), () => rows.encode(slot, isCopy))
 }
 
-/** Does the same as `holdOpenSlot` and `copyRows` in one round trip. */
+/** Does the work of `holdOpenSlot` and `copyRows` in one round trip. */
 export async function holdAndCopyRows(sql: Sql, slot: number, rows: Rows) {
   sql`select time_series.hold_slot(${slot})`.execute()
   await copyRows(sql, slot, rows, false)
@@ -62,7 +62,7 @@ export async function findStampedAt(sql: Sql, stamped: { endpointNo: number; tim
     where s.endpoint_no = any(${endpointNos}::bigint[]) and s.stamped`
 }
 
-/** Finds the last time of stored stamped samples of each endpoint since the given time. */
+/** Finds the last time of the stored stamped samples of each endpoint, since the given time. */
 export async function findLastStamped(sql: Sql, from: Map<number, number>): Promise<Map<number, number>> {
   const endpointNos = [...from.keys()]
   const rows = await sql<{ endpointNo: number; ts: number }[]>`
@@ -85,10 +85,10 @@ export interface WrittenSample {
 
 export type RecordRow = Omit<WrittenSample, 'v'> & { record: Buffer }
 
-/** Replaces the record of a sample by its numbers. */
+/** Replaces the record of a sample with its numbers. */
 export const withValues = ({ record, ...row }: RecordRow): WrittenSample => ({ ...row, v: valuesInRecord(record) })
 
-/** Finds samples that were written after the one with this write number, in the order of writes. */
+/** Finds the samples that were written after the sample with this number, in the order of writes. */
 export async function findSamplesSince(
   sql: Sql,
   endpointNos: number[],

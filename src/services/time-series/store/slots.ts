@@ -1,6 +1,6 @@
 /**
- * SQL of slots, the partitions of samples by arrival. Writers hold a shared lock on a slot until their commit; closing
- * it takes the lock exclusively.
+ * SQL of slots, which are the partitions of samples by arrival. Writers hold a shared lock on a slot until their commit. Closing a slot
+ * takes the lock exclusively.
  */
 import type { Sql } from '../../../kernel/db.ts'
 
@@ -25,7 +25,7 @@ export async function findOpenSlot(sql: Sql): Promise<number | undefined> {
   return row?.slot
 }
 
-/** Closes a slot. Afterwards all writers have committed or failed, and no node can write into it. */
+/** Closes a slot. After it, all writers have committed or failed, and no node can write into the slot. */
 export async function closeSlot(sql: Sql, slot: number) {
   await sql`select pg_advisory_xact_lock(hashtext('time-series.slot'), ${slot}::integer)`
   await sql`update time_series.slots set state = 'closed' where slot = ${slot} and state = 'open'`
@@ -35,16 +35,16 @@ export async function lockSlots(sql: Sql) {
   await sql`select pg_advisory_xact_lock(hashtextextended('time-series.slots', 0))`
 }
 
-/** Creates a table and attaches it as a partition afterwards, so that readers and writers do not wait. */
+/** Creates a table and then attaches it as a partition, so that readers and writers do not wait. */
 export async function createSlot(sql: Sql): Promise<number> {
   const [row] = await sql`insert into time_series.slots (state) values ('ready') returning slot`
   const slot = row!.slot as number
   const name = partitionOf(slot)
-  // Rows are only added, and the table is dropped within hours, so vacuum has nothing to do.
+  // Rows are only added, and the table is dropped within hours, so there is nothing to vacuum.
   await sql.unsafe(
     `create table ${name} (like time_series.samples including all) with (autovacuum_vacuum_insert_threshold = -1)`,
   )
-  // Statistics of values help no plan, and collecting them keeps a core busy for a quarter of a second.
+  // Statistics of the values improve no plan, and collecting them keeps a core busy for a quarter of a second.
   await sql.unsafe(
     `alter table ${name} alter record set statistics 0, alter x set statistics 0, alter written set statistics 0,
       alter slot set statistics 0, alter stamped set statistics 0, alter set_id set statistics 10, alter endpoint_no set statistics 10, alter ts set statistics 10`,
@@ -57,7 +57,7 @@ export async function openSlot(sql: Sql, slot: number, at: Date) {
   await sql`update time_series.slots set state = 'open', opened_date = ${at} where slot = ${slot}`
 }
 
-/** Saves a number that was requested after the slot was opened. */
+/** Saves a number in the order of writes. It must have been requested after the slot was opened. */
 export async function saveOpening(sql: Sql, slot: number, written: number) {
   await sql`update time_series.slots set opened_written = ${written} where slot = ${slot} and opened_written is null`
 }
@@ -73,10 +73,10 @@ export async function markPacked(sql: Sql, slot: number) {
   await sql`update time_series.slots set state = 'packed' where slot = ${slot}`
 }
 
-/** Drops a packed slot, unless another node does so. Fails with 55P03 if a long read would make others wait. */
+/** Drops a packed slot, unless another node drops it. Fails with 55P03 if a long read would make other statements wait. */
 export async function dropSlot(sql: Sql, slot: number) {
   await limitLockWait(sql, 300)
-  // Without this lock, a partition that another node drops at the same moment is an internal error of PostgreSQL (XX000).
+  // Without this lock, PostgreSQL fails with an internal error (XX000) if another node drops the partition at the same moment.
   const rows = await sql`select slot from time_series.slots where slot = ${slot} for update skip locked`
   if (rows.length === 0) return
   await sql.unsafe(`drop table if exists ${partitionOf(slot)}`)

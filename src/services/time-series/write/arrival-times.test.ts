@@ -44,7 +44,7 @@ suite('times of arrival', () => {
       most = Math.max(most, arrivals.size)
     }
     assert.ok(most <= sweepFrom + 1, `${most} entries`)
-    // An entry in the future is kept.
+    // An entry with a time in the future is kept.
     for (let more = 0; more < 50_000; more++) arrivals.next(0, 20_000)
     for (let turn = 0; turn < 2 * sweepFrom; turn++) arrivals.next(1 + turn, 20_001 + turn)
     assert.equal(arrivals.next(0, 20_001), 70_000)

@@ -1,10 +1,10 @@
 /**
- * Gives samples without a timestamp their time: the time of arrival, or the next millisecond that the endpoint has not
- * used (document 5, 10.3). Conflicts with other nodes are detected by the database.
+ * Assigns a time to samples without a timestamp: the time of arrival, or the next millisecond that the endpoint has not used (document 5,
+ * 10.3). The database detects conflicts with other nodes.
  */
 export interface ArrivalTimes {
   next(endpointNo: number, arrivedAt: number): number
-  /** Records that the endpoint has used times up to this one, on another node or before a restart. */
+  /** Records that the endpoint has used times up to this one. They were used on another node or before a restart. */
   used(endpointNo: number, time: number): void
 }
 
@@ -15,7 +15,7 @@ export function createArrivalTimes(): ArrivalTimes & { readonly size: number } {
   const lastTimes = new Map<number, number>()
   let sweepAt = sweepFrom
 
-  /** Removes entries whose millisecond is over. */
+  /** Removes entries whose millisecond has passed. */
   function sweep(now: number) {
     for (const [endpointNo, time] of lastTimes) if (time < now) lastTimes.delete(endpointNo)
     sweepAt = Math.max(sweepFrom, lastTimes.size * 2)

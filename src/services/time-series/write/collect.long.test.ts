@@ -67,7 +67,7 @@ suite('collecting samples', () => {
       receivedAt.getTime(),
       (samples: unknown[]) => api.collect(messageOf(endpoint, receivedAt), samples),
     ]
-    // A message that waits for a lookup, then one with several samples, some with timestamps.
+    // The first message waits for a lookup. The second has several samples, some of them with timestamps.
     await Promise.all([
       arrive([{ a: 0 }]),
       arrive([{ a: 1 }, { a: 2, timestamp: 5 }, { a: 3, timestamp: 'never' }, { other: 'x' }, { a: 4 }]),
@@ -139,7 +139,7 @@ suite('collecting samples', () => {
     const numbers = createNumbers(counting, { seriesMax: 5000 })
     const sets = await numbers.allSetsOf(endpoint, lists)
     assert.equal(transactions, 1)
-    // There are more combinations than sets, so the last ones are stored value by value.
+    // There are more combinations than sets, so the last combinations are stored value by value.
     for (const [index, own] of sets.entries()) {
       assert.equal(own.length, index < 2000 ? 1 : 2)
       assert.deepEqual(own.flatMap(numbers.fieldsOf), lists[index])
@@ -168,7 +168,7 @@ suite('collecting samples', () => {
         }),
       )
     assert.ok(stored > 0, 'the first messages must be stored')
-    // The three longest do not count, because garbage of other tests is collected meanwhile.
+    // The three longest stalls do not count, because garbage of other tests may be collected meanwhile.
     const stallMs = stalls.toSorted((a, b) => b - a)[3]!
     assert.ok(stallMs < 100, `${stallMs} ms`)
   })

@@ -1,6 +1,6 @@
 /**
- * Turns a device message into rows. If endpoint, plan and sets are cached, which is nearly always, nothing is awaited
- * but the commit, whose promise all messages in it share.
+ * Converts a device message to rows. If the endpoint, plan and sets are cached, which is nearly always the case, only the commit is
+ * awaited. All messages in a commit share its promise.
  */
 import { currentCause } from '../../../kernel/cause.ts'
 import type { DailyQuota } from '../../../kernel/daily-quota.ts'
@@ -19,7 +19,7 @@ export interface CollectDeps {
   plans: ExtractionPlans
   numbers: Numbers
   writer: Writer
-  /** Returns whether a service wants the points of this endpoint, which then name their message. */
+  /** Returns whether a service wants the points of this endpoint. Published points contain the id of their message. */
   isPublished(origin: Origin): boolean
   companion?(): SampleCompanion | undefined
   quota: Pick<DailyQuota, 'requireSamples'>
@@ -57,7 +57,7 @@ export function createCollect({ plans, numbers, writer, isPublished, companion, 
   /** Endpoints whose samples wait for a lookup. */
   const lookups = createKeyedMutex()
 
-  /** Adds the samples after the lookup; later samples of the same endpoint come after them. */
+  /** Adds the samples after the lookup. Later samples of the same endpoint are added after them. */
   function afterLookup(
     origin: Origin,
     samples: unknown[],
@@ -87,7 +87,7 @@ export function createCollect({ plans, numbers, writer, isPublished, companion, 
     return { committed: add(origin, endpointNo, receivedAt, extractedSamples, sets, extras) }
   }
 
-  /** A sample without values has no row, but its companion rows are stored, and it is published. */
+  /** Adds the extras of a message without values: it has no rows, but its companion rows are stored and its samples published. */
   function addOnlyExtras(origin: Origin, extras: Extras): Promise<void> {
     if (!extras.companionRows && !extras.received) return resolvedPromise
     addExtras(writer.current(laneOf(origin, extras), origin.endpointId), extras)

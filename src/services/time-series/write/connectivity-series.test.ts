@@ -69,7 +69,7 @@ test('a client that connects, publishes and disconnects at once is stored as con
   const { app, version } = await anApplication()
   await configure(app, { 'time-series': { name: 'presence' } })
   const { endpointId, token } = await anEndpoint(version)
-  // CONNECT, PUBLISH (QoS 0) and DISCONNECT in one TCP segment.
+  // CONNECT, PUBLISH (QoS 0) and DISCONNECT are sent in one TCP segment.
   const text = (value: string) => Buffer.concat([Buffer.from([0, value.length]), Buffer.from(value)])
   const packet = (header: number, ...parts: Buffer[]) => {
     const body = Buffer.concat(parts)

@@ -1,4 +1,4 @@
-/** Stores connects and disconnects as a series of 1 and 0, if the version configures it (instance `epl`). */
+/** Stores connects and disconnects as a series of 1 and 0, if the configuration of the version enables it (instance `epl`). */
 import type { ConnectivityChange, Extension } from '../../../kernel/device.ts'
 import { PlatformError } from '../../../kernel/errors.ts'
 import type { Log } from '../../../kernel/log.ts'
@@ -21,7 +21,7 @@ export function createConnectivitySeries(deps: {
 
   async function put(name: string, changes: ConnectivityChange[]) {
     const { tenantId, applicationName, versionName } = changes[0]!.endpoint
-    // An endpoint that was unregistered disconnects too, but gets no points.
+    // An endpoint also disconnects when it is unregistered, but then it gets no point.
     const registered = await register.findAll(changes.map(({ endpoint }) => endpoint.endpointId))
     const points = changes
       .filter(({ endpoint }) => registered.has(endpoint.endpointId))
@@ -34,7 +34,7 @@ export function createConnectivitySeries(deps: {
     try {
       if (points.length > 0) await putPoints({ tenantId, applicationName, versionName }, points)
     } catch (error) {
-      // A rejection, for example for too many series, is final; all other errors are retried.
+      // A rejection, for example because of too many series, is final. All other errors are retried.
       if (!(error instanceof PlatformError) || error.status >= 500) throw error
       connectivityNotStored(log, { err: error, applicationName, versionName, series: name })
     }
@@ -49,7 +49,7 @@ export function createConnectivitySeries(deps: {
           const name = await seriesOf(changesOfVersion[0]!.endpoint)
           if (name !== undefined) await put(name, changesOfVersion)
         } catch (error) {
-          // The points of other versions are still stored.
+          // The points of the other versions are still stored.
           failures.push(error)
         }
       if (failures.length > 0) throw failures[0]

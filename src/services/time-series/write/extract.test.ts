@@ -139,7 +139,7 @@ test('dates may be relative, have microseconds, and have other time zones', () =
   assert.equal(parsedTime('-1'), '1969-12-31T23:59:59.999Z')
   assert.equal(parsedTime('2024-01-01T10:00:00+02'), '2024-01-01T08:00:00.000Z')
   assert.equal(parsedTime('2024-01-01 10:00-05'), '2024-01-01T15:00:00.000Z')
-  // PostgreSQL and clients know only the years 1 to 9999.
+  // PostgreSQL and clients support only the years 1 to 9999.
   assert.equal(parsedTime('0000-05-05'), '0001-01-01T00:00:00.000Z')
   assert.equal(parsedTime('0001-01-01T00:00:00+14:00'), '0001-01-01T00:00:00.000Z')
   assert.equal(parsedTime('9999-12-31T23:59:59-12:00'), '9999-12-31T23:59:59.999Z')

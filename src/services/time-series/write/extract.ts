@@ -1,4 +1,4 @@
-/** Extracts values of series from a sample: those that the plan names, and every top-level number (document 3, 3.2). */
+/** Extracts values of series from a sample: the values that the plan names, and every top-level number (document 3, 3.2). */
 
 import { timeMax, timeMin, timeOfText } from '../../../kernel/times.ts'
 import { defaultValueName, seriesName } from '../configuration.ts'
@@ -7,7 +7,7 @@ import type { Value } from '../points.ts'
 import type { Plan, ValueType } from './extraction-plan.ts'
 
 export interface Extracted {
-  /** Undefined means the time of arrival. */
+  /** Milliseconds since 1970; undefined means the time of arrival. */
   at: number | undefined
   /** Series and value name of each value, joined by `fieldOf`. */
   fields: string[]
@@ -22,7 +22,7 @@ export interface Rejection {
 export const autoPrefix = 'auto~'
 const textLengthMax = 65_536
 
-/** `sampleTime` is the time of a sample that has none of its own, if another source than its arrival tells it. */
+/** Extracts the values. `sampleTime` is used if the sample has no time of its own; without it, the time of arrival is used. */
 export function extract(plan: Plan, sample: unknown, sampleTime?: number): Extracted | Rejection {
   const time = timeOf(plan.time, sample) ?? sampleTime
   // Document 3, 3.1: the fallback `fail` drops the points of a sample without a time.
@@ -51,7 +51,7 @@ export function extract(plan: Plan, sample: unknown, sampleTime?: number): Extra
   return { at: time, fields, values }
 }
 
-/** Returns the reason why it cannot be stored as a value of this type. */
+/** Returns the reason why a value cannot be stored as this type, or undefined. */
 export function valueProblem(found: unknown, type: ValueType | undefined): string | undefined {
   if (found === null) return undefined
   const actualType = typeof found

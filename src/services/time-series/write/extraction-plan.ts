@@ -1,4 +1,4 @@
-/** Plans which series are extracted from a sample, by the configuration of instance `epts` (document 3, part 3). */
+/** Derives from the configuration of instance `epts` which series are extracted from a sample (document 3, part 3). */
 import type { Applications, ApplicationVersionRef } from '../../applications/contract.ts'
 import { type TimeSeriesConfiguration, timeSeriesInstance } from '../configuration.ts'
 
@@ -24,11 +24,11 @@ export interface Plan {
 }
 
 export interface ExtractionPlans {
-  /** Returns the plan without a promise if it is cached. */
+  /** Returns the plan. It is returned without a promise if it is cached. */
   planOf(version: ApplicationVersionRef): Plan | Promise<Plan>
 }
 
-/** Creates the cache of plans, which follows the configuration. */
+/** Creates the cache of plans. A change of the configuration invalidates a plan. */
 export const createExtractionPlans = (applications: Pick<Applications, 'derivedConfiguration'>): ExtractionPlans => ({
   planOf: applications.derivedConfiguration(timeSeriesInstance, planOf),
 })

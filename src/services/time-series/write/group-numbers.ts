@@ -1,21 +1,21 @@
 /**
- * Gives each group of rows its first number in the order of writes. A group needs its number when its write starts. While only one group
- * is open, it requests its number in advance, so that its write does not wait. If another group requests a number before that write
- * starts, the first number is dropped: rows that arrive after the other group was acknowledged must not get a smaller number.
+ * Gives each group of rows its first number in the order of writes, when its write starts. A single open group requests its number in
+ * advance. That number is dropped if another group requests one earlier: rows that arrive after the other group was acknowledged must not
+ * get a smaller number.
  */
 import type { Rows } from './rows.ts'
 import type { WriteOrder } from './write-order.ts'
 
 export interface GroupNumbers {
-  /** A group was created, and rows are going to be added. */
+  /** Called when a group was created, before rows are added to it. */
   opened(rows: Rows): void
-  /** Sets `first` at the start of an attempt to write. A group keeps the number of its first attempt. */
+  /** Sets `first` when an attempt to write starts. Later attempts of the group keep the number. */
   assign(rows: Rows): Promise<void>
   /** Sets another number, for rows that are written again. */
   renew(rows: Rows): Promise<void>
   /** Removes a group that was given up. */
   abandoned(rows: Rows): void
-  /** Returns the numbers of groups whose write has not started, as far as they are known. */
+  /** Returns the known numbers of groups whose write has not started. */
   pending(): number[]
   isEmpty(): boolean
 }
@@ -43,7 +43,7 @@ export function createGroupNumbers(order: Pick<WriteOrder, 'next'>): GroupNumber
     return number
   }
 
-  /** Full groups keep their numbers, since no rows are added to them. */
+  /** Drops the numbers of the other groups. Full groups keep their numbers, because no rows are added to them. */
   function withdrawOthers(rows: Rows) {
     for (const other of unstarted)
       if (other !== rows && !other.isFull) {

@@ -1,6 +1,7 @@
 /**
- * The mark of this node: the number up to which the table `latest` contains the values that the node has written. It is stored before the
- * first rows that are missing in the table, so that another node notices a crash, and removed when the table is complete.
+ * The mark of this node is a number in the order of writes. Up to it, the table `latest` contains the values that the node wrote. The mark
+ * is stored before the first rows that are missing in the table, so that other nodes notice a crash. It is removed when the table is
+ * complete.
  */
 import type { Db } from '../../../kernel/db.ts'
 import { deleteMark, nextWritten, nextWrittenWithMark, saveMark } from '../store/latest-marks.ts'
@@ -32,7 +33,7 @@ export function createLatestMark(db: Db, nodeId: string): LatestMark {
     },
     async remove() {
       const written = stored
-      // A call of `next` from now on stores another mark, which the statement below does not match.
+      // A call of `next` from here on stores a new mark, which the statement below does not delete.
       stored = undefined
       if (written !== undefined) await deleteMark(db.sql, nodeId, written)
     },

@@ -1,6 +1,6 @@
 /**
- * Keeps the newest value for each endpoint and series: in memory immediately, in the table about once a second.
- * After a crash the table is completed from the samples; see README.md.
+ * Keeps the newest value of each endpoint and series. It is in memory immediately, and in the table about once a second. After a crash, the
+ * table is completed from the samples (README.md).
  */
 import type { Db } from '../../../kernel/db.ts'
 import type { Log } from '../../../kernel/log.ts'
@@ -21,14 +21,14 @@ export interface LatestValues {
   /** Drops the values of endpoints that lost their numbers. */
   drop(endpointNos: number[]): void
   dropAll(): void
-  /** Saves some of the unsaved values, or all of them. */
+  /** Saves some of the unsaved values, or all of them if `all` is true. */
   flush(all?: boolean): Promise<void>
   start(): Promise<void>
   stop(): Promise<void>
 }
 
 export interface LatestOptions {
-  /** A pool of its own, since long texts would delay other statements. */
+  /** A pool of its own, because long texts would delay other statements. */
   db: Db
   reading: Db
   numbers: Numbers
@@ -36,7 +36,7 @@ export interface LatestOptions {
   mark: LatestMark
   log: Log
   writes: {
-    /** Returns the number up to which everything that this node wrote is stored. */
+    /** Returns a number in the order of writes up to which everything that this node wrote is stored. */
     storedUpTo(): Promise<number>
     isIdle(): boolean
   }
@@ -44,9 +44,9 @@ export interface LatestOptions {
 
 const everyMs = 1000
 const rowsAtLeast = 4000
-/** With more endpoints, the table lags behind by at most this time. */
+/** If there are many endpoints, the table lags behind by at most this time. */
 const secondsBehind = 30
-/** Consecutive flushes without unsaved values before the mark is removed. */
+/** The mark is removed after this many consecutive flushes without unsaved values. */
 const cleanFlushes = 2
 
 export function createLatestValues(options: LatestOptions): LatestValues {
@@ -109,7 +109,7 @@ export function createLatestValues(options: LatestOptions): LatestValues {
     dropAll: () => unsaved.clear(),
     flush,
     async start() {
-      // Nodes that crashed may count as alive for some seconds. Completing the table twice changes nothing.
+      // Nodes that crashed may count as alive for some seconds, so their values may be added here and again later. That does no harm.
       const marks = await findMarks(options.reading.sql)
       if (marks.length > 0) await db.tx((sql) => completeLatest(sql, Math.min(...marks.map(({ written }) => written))))
       timer = setInterval(tick, everyMs).unref()
@@ -140,7 +140,7 @@ async function completeAfter(db: Db, nodeId: string) {
 
 type OfEndpoint = NewestSample & { endpointNo: number }
 
-/** Combines the table, the memory and, if other nodes may have unsaved values, newer samples. */
+/** Combines the table with the values in memory. If other nodes may have unsaved values, newer samples are read too. */
 async function findLatestOf(
   { db, reading, numbers, members }: LatestOptions,
   memory: UnsavedLatest[],
@@ -174,7 +174,7 @@ function* slices<T>(all: T[], size: number) {
 
 function newestValues(newest: NewestSample[], seriesOf: Map<number, number[]>): LatestValue[] {
   const [only] = newest
-  // Most endpoints always send the same fields.
+  // This is the usual case, because most endpoints always send the same fields.
   if (newest.length === 1)
     return (seriesOf.get(only!.setId) ?? []).map((seriesId, index) => ({
       seriesId,

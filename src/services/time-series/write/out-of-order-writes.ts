@@ -1,18 +1,21 @@
 /**
- * Keeps the order of one node's writes when a slot closes between them. If two samples of a series have the same time, the one in the later
- * slot wins. So if write A is delayed and stored in slot 2, while write B, which started after A, is already in slot 1, then B is written
- * again after A.
+ * Preserves the order of one node's writes when a slot closes between them. If two samples of a series have the same time, the one in the
+ * later slot wins. Suppose that write A is delayed and stored in slot 2, while write B, which started after A, is in slot 1. Then B is
+ * written again after A.
  */
 import type { Rows } from './rows.ts'
 
 export interface OutOfOrderWrites {
   started(rows: Rows): void
-  /** Returns the writes that started after `rows` but would lose to it: their slot is earlier than `slot`, or their number in the order of writes is smaller. */
+  /**
+   * Returns the writes that started after `rows` but would be overridden by it: their slot is earlier than `slot`, or their number in the
+   * order of writes is smaller.
+   */
   storedTooEarly(rows: Rows, slot: number): Rows[]
   stored(rows: Rows, slot: number): void
   /** Removes a write that was abandoned. */
   abandoned(rows: Rows): void
-  /** Returns `rows.first`, its first number in the order of writes, of every write that is not stored yet and already has one. */
+  /** Returns the first number in the order of writes (`rows.first`) of every write that is not stored yet and already has a number. */
   pending(): number[]
   /** Returns true if every write is stored or abandoned. */
   isEmpty(): boolean
@@ -23,7 +26,7 @@ const trackedMax = 256
 
 interface Write {
   rows: Rows
-  /** The slot of this write once it is stored. It stays in the list while an older write is not stored. */
+  /** The slot of this write when it is stored. A stored write stays in the list while an older write is not stored. */
   slot: number | undefined
 }
 

@@ -1,8 +1,8 @@
-/** Counts points of callers and rules in the daily quota of the tenant. Points that the platform writes itself do not count. */
+/** Counts points of callers and rules towards the daily quota of the tenant. Points that the platform writes itself do not count. */
 import type { DailyQuota } from '../../../kernel/daily-quota.ts'
 import type { NewPoint, TimeSeries } from '../contract.ts'
 
-/** Bytes of a time, and of a value that is not a text. */
+/** Bytes that a time counts, and also a value that is not a text. */
 const numberBytes = 8
 
 const bytesOf = ({ values }: NewPoint) => {

@@ -52,7 +52,7 @@ suite('writing points', () => {
       [{ [id]: { good: [at(1), at(2, { value: {} })] } }, `${id}.good[1].values.value`],
       [{ [id]: { good: [at(1), at(2, { time: 1 })] } }, `${id}.good[1].values.time`],
       [{ [id]: { good: [at(1), at(2, { 'a,b': 1 })] } }, `${id}.good[1].values.a,b`],
-      // Fields are joined by control characters, so this name would look like two.
+      // Fields are joined by control characters, so this name would look like two names.
       [{ [id]: { good: [at(1), at(2, { 'a\tgood\nb': 1 })] } }, `${id}.good[1].values.a\tgood\nb`],
       [{ [id]: { good: [at(1), null] } }, `${id}.good[1]`],
       [{ [id]: { good: at(1) } }, `${id}.good`],

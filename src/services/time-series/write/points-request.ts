@@ -8,7 +8,7 @@ import type { NewPoint, TimeSeries, Value } from '../contract.ts'
 import { NoEndpoint, NoVersion, OfOtherVersion, PointRejected } from '../errors.ts'
 
 export interface PointsRequest {
-  /** Stores all points or none. `body` maps endpoint id → series → points. */
+  /** Stores all points or none. `body` maps endpoint ids to series names, and series names to points. */
   put(ctx: Ctx, appVersionName: string, body: Record<string, unknown>): Promise<void>
 }
 
@@ -45,7 +45,7 @@ export function createPointsRequest({
         const { versionName } = endpoint
         if (versionName !== appVersionName) throw OfOtherVersion({ endpointId, versionName, appVersionName })
       }
-      // A caller without permission gets an error even if the body names no endpoint.
+      // A caller without permission gets an error even if the body contains no endpoint.
       if (endpointIds.length === 0) for (const scope of scopes) authorize(ctx, scope, application)
       const points = pointsOf(body)
       if (points.length > 0) await putPoints(version, points)

@@ -31,7 +31,7 @@ export function createPutPoints({
 }) {
   return async (version: Version, points: NewPoint[]): Promise<void> => {
     for (const point of points) requireValidPoint(point)
-    // Sorting the names results in fewer sets.
+    // The names are sorted, because otherwise each order would create a set of its own.
     const nonEmpty = points
       .map((point) => ({ point, valueNames: Object.keys(point.values).sort() }))
       .filter(({ valueNames }) => valueNames.length > 0)
@@ -48,7 +48,7 @@ export function createPutPoints({
     }
     const origins = new Map(Array.from(endpointNos.keys(), (endpointId) => [endpointId, originOf(endpointId)]))
     const isAnyPublished = [...origins.values()].some(({ messageId }) => messageId !== undefined)
-    // Concurrent requests have no order, so no key is needed.
+    // Concurrent requests have no order among each other, so no key is needed.
     const rows = writer.current(isAnyPublished ? 'published' : 'plain')
     for (const [index, { point, valueNames }] of nonEmpty.entries()) {
       const { endpointId, timestamp: at } = point
@@ -59,7 +59,7 @@ export function createPutPoints({
   }
 }
 
-/** Looks up all endpoints concurrently, so that unknown ones share a statement. */
+/** Looks up all endpoints concurrently, so that the lookups of unknown endpoints share a statement. */
 const endpointNosOf = (version: Version, points: NewPoint[], numbers: Numbers) =>
   [...new Set(points.map(({ endpointId }) => endpointId))].map(
     async (endpointId) => [endpointId, await numbers.endpointNo({ ...version, endpointId })] as const,

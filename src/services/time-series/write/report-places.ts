@@ -1,4 +1,4 @@
-/** Reports places in stored samples to the register, for applications that configure a series for them. */
+/** Reports the places in stored samples to the register, for applications that configure a series for places. */
 import type { Log } from '../../../kernel/log.ts'
 import type { Register } from '../../register/contract.ts'
 import { placeSeriesUnread } from '../log-messages.ts'
@@ -28,7 +28,7 @@ export function createPlaceReports(
   }
 
   return (rows) => {
-    // Consecutive samples are usually of the same version, whose configuration is looked up once.
+    // Consecutive samples usually have the same version, so its configuration is looked up only once.
     let versionName: string | undefined
     let series: ReturnType<Register['placeSeriesOf']>
     for (let row = 0; row < rows.count; row++) {
@@ -47,7 +47,7 @@ export function createPlaceReports(
   }
 }
 
-/** Samples have their latitude and longitude in the same set, unless they have very many fields. */
+/** Returns the indexes of latitude and longitude in a set. Both are in the same set, unless a sample has very many fields. */
 function indexesOf(numbers: Pick<Numbers, 'fieldsOf'>, set: SeriesSet, { name, latitude, longitude }: PlaceSeries) {
   const fields = numbers.fieldsOf(set)
   const found = {

@@ -1,4 +1,4 @@
-/** Rows that are written together, and their encoding as binary COPY, sorted by endpoint, time and arrival. */
+/** Rows that are written together, and their encoding as binary COPY. The encoding is sorted by endpoint, time and arrival. */
 
 import type { Group } from '../../../kernel/group-commit.ts'
 import { takeBuffer } from '../../../kernel/spare-buffers.ts'
@@ -7,7 +7,7 @@ import type { Value } from '../points.ts'
 import { numberBytes, recordHeadBytes } from '../record.ts'
 import type { SeriesSet } from '../store/numbers.ts'
 
-/** How many numbers in the order of writes a group has. They distinguish samples of the same endpoint and time. */
+/** Count of numbers in the order of writes that each group has. They distinguish samples with the same endpoint and time. */
 export const numbersOfGroup = 256
 
 /** The endpoint that a sample belongs to. */
@@ -16,9 +16,9 @@ export interface Origin {
   applicationName: string
   versionName: string
   endpointId: string
-  /** The run of a rule that made the sample. */
+  /** The run of a rule that created the sample. */
   cause?: string | undefined
-  /** The message of the sample. It is known if the points are published. */
+  /** The id of the sample's message. It is known if the points are published. */
   messageId?: string
 }
 
@@ -36,22 +36,22 @@ export interface Rows extends Group {
   readonly received: ReceivedMessage[]
   /** True if points of these rows are published in the same commit. */
   readonly hasPublishedPoints: boolean
-  /** True once a write was tried, which may have succeeded without an answer. */
+  /** True if there was already an attempt to write the rows, which may have succeeded although its answer was lost. */
   isRepeated: boolean
   /** The group's first number in the order of writes, once it is known. */
   first: number | undefined
   /**
-   * Adds a sample: one row for each of its sets, whose values are consecutive in `values`. `isStamped` means that the
-   * platform gave the time.
+   * Adds a sample. There is one row for each of its sets, whose values are consecutive in `values`. `isStamped` means that the platform
+   * assigned the time.
    */
   add(endpointNo: number, time: number, isStamped: boolean, sets: SeriesSet[], values: Value[], origin: Origin): void
   addCompanionRows(rows: CompanionRows): void
   addReceived(received: ReceivedMessage): void
-  /** Returns every stamped sample with the index of its (first) row. */
+  /** Returns every stamped sample with the index of its first row. */
   stamped(): { row: number; endpointNo: number; time: number }[]
-  /** Moves stamped samples of these endpoints behind the given times, in order, and updates the times in `after`. */
+  /** Gives the stamped samples of these endpoints times after the given times, in order, and updates the times in `after`. */
   moveStamped(after: Map<number, number>): void
-  /** Encodes the rows into a buffer of `takeBuffer`. `isCopy` means that they are stored in an older slot already. */
+  /** Encodes the rows into a buffer from `takeBuffer`. `isCopy` means that the rows are already stored in an older slot. */
   encode(slot: number, isCopy?: boolean): Buffer
 }
 
@@ -67,12 +67,12 @@ const trailerLength = 2
 const fixedLength = 2 + 8 * 4 + 4 + 8 + 8 + 4 + 8 + recordHeadBytes + 1
 const highWordFactor = 2 ** 32
 
-/** Says where a row's time comes from. The unique index covers only the first row of a stamped sample. */
+/** The origin of a row's time. The unique index covers only the first row of a stamped sample. */
 const timeFromDevice = 0
 const timeFromPlatform = 1
 const timeFromPlatformFurtherRow = 2
 
-/** Details of each row: origin of its time, index of its sample, and its values that are not numbers. */
+/** Details of each row: the origin of its time, the index of its sample, and its values that are not numbers. */
 interface Details {
   readonly timeOrigins: number[]
   readonly samples: number[]
@@ -231,8 +231,8 @@ function sortedRows({ endpointNos, times }: Rows): Uint32Array {
 }
 
 /**
- * Numbers rows of the same endpoint and time so that the last sample has the last number of the group. If there are
- * more samples than numbers, the first ones share a number.
+ * Assigns numbers to rows of the same endpoint and time, so that the last sample has the last number of the group. If there are more
+ * samples than numbers, the first samples share a number.
  */
 function assignNumbers(order: Uint32Array, { endpointNos, times, writtens, first }: Rows, samples: number[]) {
   if (first === undefined) throw new Error('the rows have no number in the order of writes yet')
@@ -247,7 +247,7 @@ function assignNumbers(order: Uint32Array, { endpointNos, times, writtens, first
   }
 }
 
-/** Writes all columns but the last two. */
+/** Writes all columns except the last two. */
 function putRow(view: DataView, start: number, slot: number, rows: Rows, row: number): number {
   const rowValues = rows.values[row]!
   view.setInt16(start, columns.length)
@@ -277,7 +277,7 @@ function putInt64(view: DataView, at: number, value: number): number {
   return at + 12
 }
 
-/** Encodes values that are not numbers as JSON, which escapes NUL and lone surrogates; PostgreSQL rejects both. */
+/** Encodes values that are not numbers as JSON. JSON escapes NUL and lone surrogates, which PostgreSQL would reject. */
 export const othersOf = (values: Value[]): string =>
   JSON.stringify(
     Object.fromEntries(values.flatMap((value, index) => (typeof value === 'number' ? [] : [[index, value]]))),

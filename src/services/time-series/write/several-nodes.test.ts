@@ -25,7 +25,7 @@ test('two nodes write, close slots and pack concurrently, and nothing is lost', 
       try {
         await pack()
       } catch (error) {
-        // A packing round stops if it would block readers or writers, and is retried.
+        // A packing round that would block readers or writers stops and is retried.
         failures.add((error as { code?: string }).code ?? String(error))
       }
   })
@@ -72,7 +72,7 @@ test('two nodes that receive samples without a timestamp of one endpoint in the 
     Array.from({ length: 4 }, async () => {
       while (next < count) {
         const value = next++
-        // Many samples a millisecond, so that both nodes give the same times.
+        // There are many samples in each millisecond, so that both nodes assign the same times.
         const at = new Date(start + Math.floor(value / 20) * 5)
         await api.collect(messageOf(endpoint, at), [{ v: value }, { v: value + 0.5 }])
       }
@@ -141,7 +141,7 @@ test('the latest value includes what any node has acknowledged, also before it i
     assert.deepEqual(await newest(asks), [[1000 + turn, turn]])
     if (turn === 1) await writes.service.latest.flush(true)
   }
-  // Writes the same time again, and an older one that changes nothing.
+  // The first sample repeats a time, and the second has an older time and changes nothing.
   await first.collect(endpoint, [{ timestamp: 1003, v: 7 }])
   await first.collect(endpoint, [{ timestamp: 1001, v: 8 }])
   assert.deepEqual(await newest(second), [[1003, 7]])

@@ -1,14 +1,14 @@
-/** Determines the slot that this node writes into, and opens the next one when it is time. */
+/** Determines the slot that this node writes into, and opens the next slot when it is due. */
 import type { Clock } from '../../../kernel/clock.ts'
 import type { Db } from '../../../kernel/db.ts'
 import { nextWritten } from '../store/latest-marks.ts'
 import * as store from '../store/slots.ts'
 
 export interface Slots {
-  /** Returns the open slot as this node knows it. A writer that finds it closed calls `invalidate` and asks again. */
+  /** Returns the open slot from the cache of this node. A writer that finds the slot closed calls `invalidate` and then `current` again. */
   current(): Promise<number> | number
   invalidate(slot?: number): void
-  /** Opens the next slot when it is due, and prepares the one after it. `force` ignores its age and size. */
+  /** Opens the next slot when it is due, and creates the one after it. `force` ignores the age and size of the current slot. */
   rotate(force?: boolean): Promise<void>
 }
 
@@ -22,8 +22,8 @@ export interface SlotLimits {
 export const slotLimits: SlotLimits = { ageHours: 6, rows: 2_000_000, rowsPerEndpoint: 500 }
 
 /**
- * Maximum wait of closing a slot for its writers, which take milliseconds. New writers wait meanwhile. After this
- * time the closing gives up and is retried later.
+ * Maximum time for which the closing of a slot waits for its writers, which take milliseconds. New writers wait meanwhile. After this time,
+ * the closing gives up and is retried later.
  */
 const closeWaitMs = 500
 
@@ -47,8 +47,8 @@ export function createSlots({ db, now }: { db: Db; now: Clock }, limits: SlotLim
   }
 
   /**
-   * Called after the commit, so that rows in older slots have smaller numbers. If the node dies before, the next round
-   * does it.
+   * Saves the number at which a slot was opened. It is called after the commit, so that rows in older slots have smaller numbers. If the
+   * node dies before that, the next round saves it.
    */
   const saveOpening = async (slot: number) => store.saveOpening(db.sql, slot, await nextWritten(db.sql))
 
@@ -95,13 +95,13 @@ export function createSlots({ db, now }: { db: Db; now: Clock }, limits: SlotLim
         await store.lockSlots(sql)
         const current = await store.findSlots(sql)
         const next = current.find(({ state }) => state === 'ready')
-        // Another node may have closed it meanwhile.
+        // Another node may have closed the slot meanwhile.
         if (!next || !current.some(({ slot, state }) => slot === open.slot && state === 'open')) return undefined
         await store.closeSlot(sql, open.slot)
         await store.openSlot(sql, next.slot, now())
         return next.slot
       })
-      // The slot is cached at once, so that no write of this node has to look for it.
+      // The new slot is cached immediately, so that no write of this node has to look it up.
       cachedSlot = opened
       if (opened !== undefined) await saveOpening(opened)
     },

@@ -9,17 +9,17 @@ import type { ArrivalTimes } from './arrival-times.ts'
 import type { Rows } from './rows.ts'
 
 export interface TimeConflicts {
-  /** Returns true if endpoints of these rows have to be looked up before they are written into this slot. */
+  /** Returns true if the stored times of these rows' endpoints must be looked up before the rows are written into this slot. */
   needLookup(rows: Rows, slot: number): boolean
-  /** Moves stamped samples of such endpoints behind the stored ones, in the transaction that writes them. */
+  /** Gives stamped samples of such endpoints times after the stored ones, in the transaction that writes the samples. */
   resolve(sql: Sql, rows: Rows, slot: number): Promise<void>
-  /** Records which endpoints had a conflict. Returns true if the rows were stored by an earlier attempt. */
+  /** Records which endpoints had a conflict. Returns true if an earlier attempt already stored the rows. */
   record(sql: Sql, rows: Rows): Promise<boolean>
 }
 
 const lookupMs = 60_000
 const conflictingMax = 10_000
-/** Time after the first use of a slot during which all endpoints are looked up. */
+/** For this time after the first use of a slot, all endpoints are looked up. */
 export const newSlotMs = 2000
 
 export interface TimeConflictOptions {
@@ -35,9 +35,9 @@ export function createTimeConflicts(
   let [lastSlot, firstSeenMs] = [Number.NaN, Number.NEGATIVE_INFINITY]
 
   /**
-   * Returns whether endpoints have to be looked up in a new slot. Times in the slot before can come from another
-   * node, or from this one before a restart. A node that was alone during that slot skips the lookups, because they
-   * would serialize the writes of the first two seconds.
+   * Returns whether the slot is new, so that endpoints must be looked up: times in the previous slot may come from another node, or from
+   * this node before a restart. A node that was alone during that slot needs no lookups, which would serialize the writes of the first two
+   * seconds.
    */
   function isNew(slot: number): boolean {
     if (slot !== lastSlot) {
@@ -48,7 +48,7 @@ export function createTimeConflicts(
     return monotonicMs() - firstSeenMs < isNewForMs
   }
 
-  /** Endpoints with a recent conflict and the time until which they are looked up, oldest first. */
+  /** Endpoints with a recent conflict, oldest first. The value is the time until which they are looked up. */
   const conflicting = new Map<number, number>()
 
   function hasConflict(endpointNo: number): boolean {

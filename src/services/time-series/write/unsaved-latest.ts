@@ -1,4 +1,4 @@
-/** The newest samples that the table `latest` may lack, by endpoint, oldest entry first. */
+/** The newest samples that may be missing in the table `latest`, by endpoint. The oldest entry is first. */
 import type { Value } from '../points.ts'
 import type { Rows } from './rows.ts'
 
@@ -10,7 +10,7 @@ export interface NewestSample {
 }
 
 export interface UnsavedOfEndpoint {
-  /** The number, in the order of writes, of the first sample of the endpoint that the table may lack. */
+  /** The number, in the order of writes, of the endpoint's first sample that may be missing in the table. */
   since: number
   /** The newest sample of each set. */
   newest: NewestSample[]

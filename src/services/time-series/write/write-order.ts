@@ -1,8 +1,8 @@
-/** Numbers writes across all nodes with a database sequence, so that no clock decides which of two is later. */
+/** Numbers writes across all nodes with a database sequence, so that no clock decides which of two writes is later. */
 export interface WriteOrder {
   /** Returns the first number of the next group. Numbers increase in the order of the calls. */
   next(): Promise<number>
-  /** Returns a number that is less than that of all later writes. */
+  /** Returns a number that is less than the numbers of all later writes. */
   position(): Promise<number>
 }
 

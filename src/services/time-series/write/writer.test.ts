@@ -85,7 +85,7 @@ test('a write with an unknown outcome is repeated without effect', async () => {
   const { endpoint, write } = await ready(writer)
   await write(7)
   assert.equal(failures, -1)
-  // A stamped sample is not moved because of its own earlier attempt.
+  // A stamped sample is not moved to another time because of its own earlier attempt.
   failures = 2
   await write(8, 5000)
   assert.equal(failures, 1, 'the second attempt must find the stored rows')
@@ -180,7 +180,7 @@ test('endpoints do not wait for the failing or hanging event of another endpoint
   await eventually(() => assert.ok(attempts.includes(1)), { everyMs: 1 })
   const second = send(slow!, sample(2), true)
   await eventually(() => assert.ok(attempts.includes(2)), { everyMs: 1 })
-  // This one is not published any more, but it is stored after the published one.
+  // These samples are no longer published, but they are stored after the published one.
   const later = [send(failing!, sample(11), true), send(failing!, sample(12), true), send(slow!, sample(21), false)]
   await send(without!, sample(3), false)
   await send(withRules!, sample(4), true)

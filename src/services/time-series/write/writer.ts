@@ -1,8 +1,7 @@
 /**
- * Writes samples into the open slot, many in one commit. Rows are only appended: a write with an unknown outcome is
- * repeated, and of equal times the later number wins.
- *
- * Rows that are published have groups of their own (lanes), so that other tenants do not wait for the events of a tenant with rules.
+ * Writes samples into the open slot, many in one commit. Rows are only appended. A write with an unknown outcome is repeated; if times are
+ * equal, the higher number wins. Rows that are published are in groups of their own (lanes), so that other tenants do not wait for events
+ * of a tenant with rules.
  */
 import type { Db, Sql } from '../../../kernel/db.ts'
 import { createGroupCommit, type GroupCommit } from '../../../kernel/group-commit.ts'
@@ -17,27 +16,27 @@ import type { Slots } from './slots.ts'
 import { createTimeConflicts } from './time-conflicts.ts'
 import type { WriteOrder } from './write-order.ts'
 
-/** In the lane `published`, the messages of an endpoint are written one after the other, so that event handlers get them in this order. */
+/** In the lane `published`, the messages of an endpoint are written one after the other, so that event handlers get them in order. */
 export type Lane = 'plain' | 'published'
 
 export interface Writer {
   /**
-   * Returns the group for a message: add its rows, then call `committed`. A message of an endpoint that still has rows in the lane
-   * `published` goes there, too. Throws 503 if too much is pending.
+   * Returns the group for a message. Add its rows, then call `committed`. If an endpoint still has rows in the lane `published`, its next
+   * message goes there too. Throws 503 if too many bytes are pending.
    */
   current(lane?: Lane, endpointId?: string): Rows
   /** Resolves when the rows just added to `current` are durable. */
   committed(): Promise<void>
   /**
-   * Returns undefined if the endpoint has no pending rows in the lane `plain`; otherwise a promise for the end of their writes. A message
-   * for the lane `published` waits for it, because it could be written before them.
+   * Returns a promise for the end of the endpoint's pending writes in the lane `plain`, or undefined if there are none. A message for the
+   * lane `published` waits for it, because otherwise it could be written first.
    */
   plainRowsSettled(endpointNo: number): Promise<void> | undefined
   /** Resolves when no rows are pending. */
   drained(): Promise<void>
   /** Returns the time for a sample without a timestamp. */
   timeOfArrival(endpointNo: number, arrivedAt: number): number
-  /** Returns the number up to which everything that this node wrote is stored. */
+  /** Returns a number in the order of writes up to which everything that this node wrote is stored. */
   storedUpTo(): Promise<number>
   /** Returns true if nothing is being collected or written. */
   isIdle(): boolean
@@ -49,7 +48,7 @@ export interface WriterOptions {
   slots: Slots
   log: Log
   metrics: Metrics
-  /** Publishes the received samples of rows in their transaction, before they are written. */
+  /** Publishes the received samples of the rows. It runs in the transaction of the rows, before they are written. */
   publishReceived?(sql: Sql, rows: Rows): Promise<void>
   /** Runs in the transaction that stores the rows, after they are written, if `isNeeded` returns true. */
   duringCommit?: { isNeeded(rows: Rows): boolean; run(sql: Sql, rows: Rows): Promise<void> }
@@ -64,10 +63,10 @@ export interface WriterOptions {
 
 const valuesMax = 5000
 const everyMs = 15
-/** Rules wait for the commit of their samples, so it starts earlier while the writes are small. */
+/** Rules wait for the commit of their samples, so small writes start earlier. */
 const publishedEveryMs = (lastCount: number) => Math.min(everyMs, 5 + lastCount / 20)
 const concurrentWrites = { plain: 4, published: 3 }
-/** Connections for all writes, for numbers and for latest values. */
+/** Maximum number of connections, for all writes, for numbers and for latest values. */
 export const connectionsMax = concurrentWrites.plain + concurrentWrites.published + 4
 const pendingBytesMax = { plain: 192 * 1024 * 1024, published: 96 * 1024 * 1024 }
 /** Maximum number of retries for closed slots and conflicting times. */
@@ -76,7 +75,7 @@ const retriesMax = 10
 const codeOf = (error: unknown) => (error as { code?: string } | null)?.code
 /** SQLSTATE classes of errors that the data causes. */
 const dataErrors = /^(22|54)/
-/** The partition was dropped: its slot was packed, or the database was restored. */
+/** SQLSTATE of a missing table: the partition was dropped, because its slot was packed or the database was restored. */
 const undefinedTable = '42P01'
 
 export function createWriter(options: WriterOptions): Writer {
@@ -95,7 +94,7 @@ export function createWriter(options: WriterOptions): Writer {
       if (rows.received.length > 0) await options.publishReceived?.(sql, rows)
       if (hasConflict) await holdOpenSlot(sql, slot).then(() => conflicts.resolve(sql, rows, slot))
       const copied = hasConflict ? copyRows(sql, slot, rows, false) : holdAndCopyRows(sql, slot, rows)
-      // Without further statements COMMIT follows in the same write as the rows, and fails if their copy fails.
+      // If no further statements follow, COMMIT is sent in the same write as the rows. It fails if their copy fails.
       copied.catch(() => {})
       for (const one of rewritten) await copyRows(sql, slot, one, true)
       if (!duringCommit?.isNeeded(rows)) return
@@ -111,7 +110,7 @@ export function createWriter(options: WriterOptions): Writer {
     if (rewritten.length === 0 && !hasConflict && rows.received.length === 0 && !duringCommit?.isNeeded(rows))
       return await copySamples(db, slot, rows)
     if (!hasConflict) return await writeInTransaction(rows, rewritten, slot, false)
-    // These writes are serialized, so that the times of such an endpoint increase from write to write.
+    // These writes run one after the other, so that the times of such an endpoint increase from write to write.
     const work = () => writeInTransaction(rows, rewritten, slot, true)
     const resolved = lookups.last.then(work, work)
     lookups.last = resolved.catch(() => {})

@@ -1,6 +1,6 @@
 /**
- * Encodes columns of records: a head with all small columns, and the payloads, each compressed with zstd. A reader that needs no
- * payload decompresses the head only. The README describes the format.
+ * Encodes columns of records as two parts, each compressed with zstd: a head with all small columns, and the payloads. A reader that needs
+ * no payload decompresses only the head. The README describes the format.
  */
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { createByteReader, createByteWriter } from './bytes.ts'
@@ -12,15 +12,15 @@ const headCompressed = 1
 const payloadsCompressed = 2
 const hasEndpointIds = 4
 const headerBytes = 10
-/** Minimum length of a part that is compressed. For a shorter part, the call of zstd takes longer than the rest of its encoding. */
+/** Minimum length of a part that is compressed. For a shorter part, the call of zstd takes longer than the rest of the encoding. */
 const compressedMin = 200
-/** Level 1 takes a quarter less time than the default level 3 and compresses these columns and payloads as well. */
+/** Level 1 takes a quarter less time than the default level 3, and compresses these columns and payloads equally well. */
 const params = { [constants.ZSTD_c_compressionLevel]: 1 }
-/** zstd allocates its output in pieces of this many bytes. Most parts shrink to a quarter. */
+/** zstd allocates its output in pieces of this many bytes. Most parts shrink to a quarter of their size. */
 const outputPiece = (bytes: number) => Math.min(16 * 1024, Math.max(1024, bytes >> 2))
 
 export interface EncodeOptions {
-  /** False if the endpoint of each record is stored beside the data. */
+  /** False if the endpoint of each record is stored next to the data. */
   withEndpoints: boolean
 }
 
@@ -49,7 +49,7 @@ function compressed(bytes: Buffer): { bytes: Buffer; isCompressed: boolean } {
 
 const writer = createByteWriter()
 
-/** Returns a view that is valid until the next call. */
+/** Encodes the head. The returned view is valid until the next call. */
 function encodeHead(columns: Columns, withEndpoints: boolean): Buffer {
   const { count, kinds, texts, endpointIds } = columns
   writer.clear()
@@ -85,7 +85,7 @@ function encodeHead(columns: Columns, withEndpoints: boolean): Buffer {
   }
 }
 
-/** Decodes columns. Without endpoint ids in the data, `endpointIds` is empty. Payloads are decompressed when they are read. */
+/** Decodes columns. If the data contains no endpoint ids, `endpointIds` is empty. Payloads are decompressed when they are first read. */
 export function decodeColumns(data: Buffer): Columns {
   if (data[0] !== formatVersion) throw new Error(`a block of the traffic log has the unknown format ${data[0]}`)
   const flags = data[1]!

@@ -1,21 +1,21 @@
-/** Sequential writing and reading of variable-length integers, in 7 bits a byte; the highest bit says that more follow. */
+/** Writes and reads variable-length integers with 7 bits per byte. The highest bit of a byte means that more bytes follow. */
 
 export interface ByteWriter {
   readonly length: number
   /** Writes an integer from 0 to 2^53. */
   unsigned(value: number): void
-  /** Writes an integer from -2^53 to 2^53; small ones are short. */
+  /** Writes an integer from -2^53 to 2^53. Small integers take few bytes. */
   signed(value: number): void
   bytes(value: Uint8Array): void
   text(value: string): void
-  /** Returns a view of the bytes so far; it is valid until the next write. */
+  /** Returns a view of the bytes written so far. It is valid until the next write. */
   view(): Buffer
-  /** Removes all bytes, and keeps the memory for the next ones. */
+  /** Removes all bytes. The memory is kept for the next ones. */
   clear(): void
 }
 
 const initialBytes = 4096
-/** A writer that is cleared keeps at most this much memory. */
+/** Maximum amount of memory that a writer keeps when it is cleared. */
 const keptBytesMax = 1024 * 1024
 const integerBytesMax = 8
 /** This bit of the first byte marks a negative integer. */

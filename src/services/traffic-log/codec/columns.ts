@@ -1,11 +1,11 @@
 /**
- * Many records of a tenant in memory, column by column. Texts that repeat are held once, and payloads are one buffer, so that a
- * record that waits for its commit is not an object.
+ * Holds many records of a tenant in memory, column by column. Texts that repeat are stored once, and all payloads are in one buffer, so
+ * that a waiting record needs no object of its own.
  */
 
 import { returnBuffer, takeBuffer } from '../../../kernel/spare-buffers.ts'
 
-/** A record as the log keeps it. */
+/** A record as it is stored in the log. */
 export interface StoredRecord {
   /** Microseconds since 1970. */
   micros: number
@@ -17,13 +17,13 @@ export interface StoredRecord {
   correlationId: string
   resourcePath: string
   requestId: number | undefined
-  /** JSON as it was written. */
+  /** The JSON text of the metadata, as it was written. */
   metadata: string | undefined
-  /** The kept bytes, text or not. */
+  /** The bytes that are kept, whether they are text or not. */
   payload: Buffer
   /** False if the payload is shown as base64. */
   isText: boolean
-  /** Size of the payload as it was sent: more than its length if it was cut or left out. */
+  /** Size of the payload as it was sent. It is more than the length of `payload` if the payload was truncated or left out. */
   payloadBytes: number
 }
 
@@ -39,15 +39,15 @@ export interface Columns {
   readonly endpoint: ArrayLike<number>
   readonly texts: readonly string[]
   readonly path: ArrayLike<number>
-  /** Index in `texts`, plus 1; 0 without metadata. */
+  /** Index in `texts`, plus 1; 0 if the record has no metadata. */
   readonly metadata: ArrayLike<number>
-  /** -1 without a request id. */
+  /** The request id; -1 if the record has none. */
   readonly requestId: ArrayLike<number>
-  /** A correlation id is a text and, if its end is a number in base 36, that number; otherwise -1. */
+  /** A correlation id is stored as a text and a number. The number is the end of the id if that is in base 36; otherwise it is -1. */
   readonly correlationText: ArrayLike<number>
   readonly correlationNumber: ArrayLike<number>
   readonly payloadEnd: ArrayLike<number>
-  /** Bytes of a payload that were not kept. */
+  /** Number of payload bytes that were not kept. */
   readonly bytesLeftOut: ArrayLike<number>
   /** All payloads, one after the other. */
   payloads(): Buffer
@@ -57,7 +57,7 @@ export interface ColumnsBuilder extends Columns {
   /** Approximate size in memory. */
   readonly bytes: number
   add(record: StoredRecord): void
-  /** Gives the memory of the payloads back. Call it when the columns are encoded; they cannot be read afterwards. */
+  /** Returns the memory of the payloads for reuse. Call it when the columns are encoded, because they cannot be read afterwards. */
   release(): void
 }
 
@@ -86,7 +86,7 @@ const numberPattern = /^(.*-)([1-9a-z][0-9a-z]{0,9})$/
 /** Bytes of a record in memory besides its texts and payload. */
 const recordBytes = 96
 
-/** Holds payloads one after the other, in a buffer that is used again after `release`. */
+/** Holds payloads one after the other, in a buffer that is reused after `release`. */
 function createPayloads(capacity: number) {
   let buffer = takeBuffer(capacity)
   let length = 0
@@ -94,7 +94,7 @@ function createPayloads(capacity: number) {
     get length() {
       return length
     },
-    /** Returns where the payload ends. */
+    /** Adds a payload and returns the position after its end. */
     add(payload: Buffer): number {
       if (length + payload.length > buffer.length) {
         const larger = takeBuffer(Math.max(buffer.length * 2, length + payload.length))

@@ -1,7 +1,7 @@
 /** Counts records and bytes by application, version, extension and direction. The counts are stored beside the records. */
 import { type Columns, type Kind, payloadBytesAt } from './columns.ts'
 
-/** The short names save space: every batch and block has them. */
+/** The counts of one group. The field names are short to save space, because every batch and block contains them. */
 export interface Group {
   /** Application. */
   a: string
@@ -13,7 +13,7 @@ export interface Group {
   o: boolean
   /** Records. */
   n: number
-  /** Bytes of the payloads as they were sent. */
+  /** Bytes of the payloads, as they were sent. */
   b: number
 }
 
@@ -36,7 +36,7 @@ const groupOfKind = ({ applicationName, versionName, extension, outbound }: Kind
   b: 0,
 })
 
-/** Kinds that differ in the form of the payload only are one group. */
+/** Merges groups that differ only in whether the payload is text. */
 function merged(groups: Group[]): Group[] {
   const result: Group[] = []
   for (const group of groups) {
@@ -52,7 +52,7 @@ function merged(groups: Group[]): Group[] {
 const fnvOffset = 0x811c9dc5
 const fnvPrime = 0x01000193
 
-/** Returns a hash of 32 bits (FNV-1a). A search skips batches that lack the hash of its endpoint. */
+/** Returns a 32-bit hash (FNV-1a). A search skips batches that do not contain the hash of its endpoint. */
 export function hashOfEndpoint(endpointId: string): number {
   let hash = fnvOffset
   for (let index = 0; index < endpointId.length; index++)

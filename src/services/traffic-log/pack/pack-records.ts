@@ -1,4 +1,4 @@
-/** Turns records of a tenant into blocks and counts them. Pure, because it runs in a thread of its own. */
+/** Converts the records of a tenant to blocks and counts them. The functions are pure, because they run in a thread of their own. */
 import { decodeColumns, encodeColumns } from '../codec/block-codec.ts'
 import { type Columns, correlationIdAt, createColumns, payloadBytesAt, recordAt } from '../codec/columns.ts'
 import { type Group, groupsOf } from '../codec/groups.ts'
@@ -6,13 +6,13 @@ import { type Group, groupsOf } from '../codec/groups.ts'
 /** Encoded records. */
 export interface PackSource {
   data: Uint8Array
-  /** The endpoint of each record, if the data does not have them. */
+  /** The endpoint of each record, if the data does not contain the endpoints. */
   endpointIds?: string[] | undefined
-  /** True if the records are in the counts already. */
+  /** True if the records are already included in the counts. */
   isCounted?: boolean | undefined
 }
 
-/** A block whose endpoints have no numbers yet. */
+/** A block whose endpoints have no numbers assigned yet. */
 export interface PackedBlock {
   /** Days since 1970. */
   day: number
@@ -27,7 +27,7 @@ export interface PackedBlock {
   data: Uint8Array
 }
 
-/** Records of five minutes. */
+/** The count of records within five minutes. */
 export interface Count extends Group {
   /** Milliseconds since 1970. */
   since: number
@@ -38,12 +38,12 @@ export interface PackResult {
   counts: Count[]
 }
 
-/** Maximum number of records in a block. A larger block compresses better, but a reader decodes the whole block for one record. */
+/** Maximum number of records in a block. A larger block compresses better, but a reader must decode the whole block for one record. */
 export const recordsPerBlock = 192
 const hourMicros = 3_600_000_000
 const dayMicros = 24 * hourMicros
 const fiveMinutesMs = 300_000
-/** Request ids are stored modulo this, to find blocks; the data has the whole ids. */
+/** To find blocks, request ids are stored modulo this number. The data contains the whole ids. */
 export const requestIdModulus = 2 ** 15
 
 export function packRecords(sources: PackSource[]): PackResult {
@@ -73,7 +73,7 @@ export function countRecords(sources: PackSource[]): Count[] {
   return counts.result()
 }
 
-/** Returns the records after a time, encoded with their endpoints; undefined if there is none. */
+/** Returns the records after a time, encoded with their endpoints. Returns undefined if there are none. */
 export function recordsAfter(source: PackSource, micros: number): PackSource | undefined {
   const columns = columnsOf(source)
   const kept = createColumns()
@@ -90,7 +90,7 @@ function columnsOf({ data, endpointIds }: PackSource): Columns {
   return { ...columns, endpointIds, endpoint: Int32Array.from(endpointIds, (_, index) => index) }
 }
 
-/** A record: the index of its source, and its index within. */
+/** The position of a record: the index of its source, and the index within that source. */
 type RecordPosition = [source: number, index: number]
 const microsOf = (all: Columns[], [source, index]: RecordPosition) => all[source]!.micros[index]!
 

@@ -1,4 +1,7 @@
-/** Packs records: few of them at once, many in a thread, so that devices do not wait. The thread ends when it is idle. */
+/**
+ * Packs records. Few records are packed directly; many are packed in a thread, so that devices do not wait. The thread ends when it is
+ * idle.
+ */
 import { Worker } from 'node:worker_threads'
 import { type PackResult, type PackSource, packRecords } from './pack-records.ts'
 

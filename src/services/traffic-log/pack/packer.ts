@@ -1,4 +1,7 @@
-/** Packs batches into blocks: one node at a time, a tenant in a transaction. A packer that is killed leaves nothing behind. */
+/**
+ * Packs batches into blocks. One node at a time packs, with a transaction for each tenant. If the packing process is killed, nothing is
+ * stored.
+ */
 import type { Clock } from '../../../kernel/clock.ts'
 import { monotonicMs } from '../../../kernel/clock.ts'
 import type { Db, Sql } from '../../../kernel/db.ts'
@@ -10,9 +13,9 @@ import { type PackResult, type PackSource, recordsPerBlock } from './pack-record
 import type { PackThread } from './pack-thread.ts'
 
 export interface Packer {
-  /** Packs what is due, or with `all` every batch. Returns the number of packed records. */
+  /** Packs the batches that are due. With `all`, packs every batch. Returns the number of packed records. */
   round(options?: { all?: boolean }): Promise<number>
-  /** Packs all batches of a tenant; waits for the packer of another node. */
+  /** Packs all batches of a tenant. If another node is packing, waits for it. */
   packAllOf(tenantId: string): Promise<void>
 }
 
@@ -20,26 +23,26 @@ export interface PackerDeps {
   db: Db
   now: Clock
   thread: PackThread
-  /** Ensures that the days of blocks have partitions, before a transaction. */
+  /** Ensures that the days of blocks have partitions. It is called before the transaction. */
   ensureDays: Partitions['ensure']
-  /** Called if a partition is missing although `ensureDays` knew it: a restore has replaced the database. */
+  /** Called if a partition is missing although `ensureDays` had cached it. This happens after a restore, which replaces the database. */
   invalidateDays: Partitions['invalidate']
 }
 
-/** Minimum age of a batch that is packed, so that blocks of one time rarely overlap. */
+/** Minimum age of a batch that is packed, so that blocks rarely overlap in time. */
 const lagMs = 2000
 /** Batches of a tenant are packed when they have this many records, or are this old. */
 const recordsMin = 2048
 const ageMaxMs = 300_000
-/** Number of batches from which on a tenant is packed earlier, because a search reads all of them. */
+/** If a tenant has at least this many batches, they are packed earlier, because a search reads all of them. */
 const batchesMax = 1000
-/** Maximum number of records in memory at a time, about 20 MB. */
+/** Maximum number of records in memory at a time. They take about 20 MB. */
 const recordsMax = 10_000
-/** Blocks with fewer records are packed again together with later ones of their hour. */
+/** Blocks with fewer records than this are packed again, together with later records of their hour. */
 const smallBlock = recordsPerBlock / 2
 const roundMaxMs = 10_000
 const dayMs = 86_400_000
-/** Bytes of a block besides its data: columns, keys, and its part of the indexes for each record. */
+/** Bytes of a block besides its data: columns, keys, and its share of the indexes for each record. */
 const blockBytes = 320
 const bytesPerRecord = 6
 
@@ -110,7 +113,7 @@ async function takeSmallBlocks(sql: Sql, tenantId: string, batches: BatchRow[]):
   return await store.takeSmallBlocks(sql, tenantId, { from, to, recordsMax: smallBlock })
 }
 
-/** Returns stored blocks with the ids of their endpoints, to be packed again. */
+/** Returns stored blocks with the ids of their endpoints, so that they can be packed again. */
 export async function sourcesOf(sql: Sql, tenantId: string, blocks: store.StoredBlock[]): Promise<PackSource[]> {
   const numbers = [...new Set(blocks.flatMap(({ endpoints }) => [...endpoints]))]
   const ids = await store.findEndpointIds(sql, tenantId, numbers)
@@ -122,9 +125,9 @@ export async function sourcesOf(sql: Sql, tenantId: string, blocks: store.Stored
 }
 
 export interface WriteOptions {
-  /** Blocks that the new ones replace. */
+  /** Stored blocks that the new blocks replace. */
   replaced?: store.StoredBlock[]
-  /** False if the records are in the hourly statistics already. */
+  /** False if the records are already included in the hourly statistics. */
   withHourly?: boolean
 }
 
@@ -151,7 +154,7 @@ export async function writeBlocks(
 
 type Sized = { lastAt: number; n: number; data: Buffer }
 
-/** Returns how the number of records and the size of the blocks change, by hour. */
+/** Returns the changes of the number of records and of the size of the blocks, by hour. */
 export function storedOf(added: Sized[], removed: Sized[]): Map<number, { records: number; bytes: number }> {
   const hours = new Map<number, { records: number; bytes: number }>()
   const add = ({ lastAt, n, data }: Sized, sign: number) => {

@@ -4,12 +4,14 @@ import { constants, setPriority } from 'node:os'
 import { parentPort } from 'node:worker_threads'
 import { type PackSource, packRecords } from './pack-records.ts'
 
-/** Lowers the priority of this thread. Only Linux has priorities of threads; elsewhere, or without the permission, nothing changes. */
+/**
+ * Lowers the priority of this thread. Only Linux has priorities of threads. On other systems, or without the permission, nothing changes.
+ */
 function lowerPriority() {
   try {
     const threadId = Number(readlinkSync('/proc/thread-self').split('/').pop())
     setPriority(threadId, constants.priority.PRIORITY_BELOW_NORMAL)
-  } catch {} // no such file: another operating system
+  } catch {} // The file does not exist on other operating systems.
 }
 
 lowerPriority()

@@ -1,6 +1,6 @@
 /**
- * Finds a page of records of a few endpoints. The blocks have counts of records for each endpoint, so that only the
- * blocks of the page are decoded.
+ * Finds a page of records of a few endpoints. The blocks have counts of records for each endpoint, so that only blocks with records of the
+ * page are decoded.
  */
 import { type BlockOfEndpoints, findBlocksOfEndpoints, findUncounted, loadBlocks } from '../store/units.ts'
 import type { Page, PageRequest } from './page.ts'
@@ -35,13 +35,13 @@ export async function findByEndpoint(search: Search, { offset, limit }: PageRequ
 }
 
 /**
- * Returns the blocks that can have records of the page. Blocks at the start are passed over while all of their records come before
- * the page, and none overlaps a later one.
+ * Returns the blocks that can contain records of the page. Blocks at the start are skipped if all their records come before the page and
+ * they do not overlap a later block.
  */
 function neededBlocks(blocks: BlockOfEndpoints[], offset: number, pageEnd: number) {
   let [passed, first, seen, last] = [0, 0, 0, 0]
   const loaded = { firstAt: Number.POSITIVE_INFINITY, lastAt: Number.NEGATIVE_INFINITY }
-  // Further blocks that overlap the loaded ones may have records of the page, too.
+  // Further blocks that overlap the loaded ones may contain records of the page too.
   while (last < blocks.length && (seen < pageEnd || overlaps(blocks[last]!, loaded))) {
     const { n, firstAt, lastAt } = blocks[last++]!
     seen += n

@@ -1,4 +1,4 @@
-/** Pages of records in the order of time, for exports. */
+/** Finds pages of records in chronological order, for exports. */
 import { monotonicMs } from '../../../kernel/clock.ts'
 import type { Sql } from '../../../kernel/db.ts'
 import type { StoredRecord } from '../codec/columns.ts'
@@ -7,7 +7,7 @@ import type { MicrosSpan, RecordFilter } from './filter.ts'
 import { findFirst } from './search.ts'
 
 const recordsMax = 500
-/** Time span of the first search: long searches are divided, because each search has a time limit. */
+/** Time span of the first search. Long searches are divided, because each search has a time limit. */
 const firstWindow = 6 * 3_600_000_000
 const leastWindow = 1_000_000
 const pageMs = 2000
@@ -15,8 +15,8 @@ const pageMs = 2000
 type Run = <T>(work: (sql: Sql, deadline: number) => Promise<T>) => Promise<T>
 
 /**
- * Returns the next records and where to continue. Records of the same microsecond are on the same page, so that none is lost or repeated
- * between two pages.
+ * Returns the next records and the position at which to continue. Records of the same microsecond are on the same page, so that none is
+ * lost or repeated between two pages.
  */
 export async function findNextRecords(
   run: Run,
@@ -45,7 +45,7 @@ export async function findNextRecords(
   return { records: [], next: undefined }
 }
 
-/** Leaves the records of the last microsecond to the next page, because more records may have the same time. */
+/** Leaves the records of the last microsecond for the next page, because more records may have the same time. */
 function wholeMicroseconds(records: StoredRecord[]) {
   const last = records.at(-1)!.micros
   const whole = records.filter(({ micros }) => micros < last)

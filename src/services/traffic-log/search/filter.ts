@@ -1,4 +1,4 @@
-/** Decides which records of a batch or block a query matches. */
+/** Decides which records of a batch or block match a query. */
 import { type Columns, correlationIdAt, payloadAt } from '../codec/columns.ts'
 import type { Group } from '../codec/groups.ts'
 
@@ -8,13 +8,16 @@ export interface MicrosSpan {
   to: number
 }
 
-/** The records that a caller with permissions on applications and single endpoints sees: none from before a single endpoint was unregistered. */
+/**
+ * The records that a caller with permissions on applications and single endpoints may read. Records of a single endpoint count only if they
+ * are newer than the last unregistration of its id.
+ */
 export interface Visible {
   applicationNames: ReadonlySet<string>
   endpointIds: ReadonlySet<string>
   /** Microseconds since 1970, by endpoint id. */
   unregistered: ReadonlyMap<string, number>
-  /** Records of these applications are left out, because they are counted apart. */
+  /** Records of these applications are left out, because they are counted separately. */
   exceptApplications?: ReadonlySet<string> | undefined
 }
 
@@ -29,11 +32,11 @@ export interface RecordFilter {
   payload?: Buffer | undefined
   resourcePath?: string | undefined
   requestId?: number | undefined
-  /** Set by the writer, which looks for its own record. */
+  /** Set by the code that writes records, to find its own record. */
   correlationId?: string | undefined
 }
 
-/** Returns whether the counts by group tell how many records of a unit match, without decoding the records. */
+/** Returns whether the number of matching records of a unit follows from its counts by group, so that the records need not be decoded. */
 export const isAnsweredByGroups = (filter: RecordFilter) =>
   (filter.visible === 'all' || filter.visible.endpointIds.size === 0) &&
   !filter.endpointIds &&
@@ -56,7 +59,7 @@ export function matchesGroup(filter: RecordFilter, { a, v, x, o }: Counted): boo
 export const countOfGroups = (filter: RecordFilter, groups: Group[]) =>
   groups.reduce((sum, group) => (matchesGroup(filter, group) ? sum + group.n : sum), 0)
 
-/** Returns the indexes of the matching records. `endpointIdAt` may return undefined for an endpoint that no filter names. */
+/** Returns the indexes of the matching records. `endpointIdAt` may return undefined for an endpoint that the filter does not name. */
 export function matchingIndexes(
   filter: RecordFilter,
   columns: Columns,
@@ -85,7 +88,7 @@ export function matchingIndexes(
   return found
 }
 
-/** Searches all payloads at once, which is far faster than one by one. */
+/** Returns whether any payload may match. All payloads are searched at once, which is far faster than one by one. */
 const mayHavePayload = ({ payload }: RecordFilter, columns: Columns) => !payload || columns.payloads().includes(payload)
 
 function isVisible(

@@ -10,13 +10,13 @@ export interface OutcomeQuery {
   endpointId: string
   extension: string
   requestId: number
-  /** Number of the latest responses of the extension that are searched. */
+  /** Number of latest responses of the extension that are searched. */
   outcomes: number
 }
 
 const endOfTime = Number.MAX_SAFE_INTEGER
 
-/** Finds the latest response with this request id, if it is among the latest ones of the extension. Run it in one snapshot. */
+/** Finds the latest response with this request id, if it is among the latest responses of the extension. Must run in one snapshot. */
 export async function findOutcome(sql: Sql, query: OutcomeQuery, deadline: number): Promise<StoredRecord | undefined> {
   const { tenantId, endpointId, extension, requestId, outcomes } = query
   const since = ((await findUnregistered(sql, tenantId, [endpointId])).get(endpointId) ?? -1) + 1

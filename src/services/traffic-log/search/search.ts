@@ -1,4 +1,4 @@
-/** Pages of records and their totals. */
+/** Finds pages of records and their totals. */
 import { systemClock } from '../../../kernel/clock.ts'
 import type { Sql } from '../../../kernel/db.ts'
 import type { StoredRecord } from '../codec/columns.ts'
@@ -35,7 +35,7 @@ export async function visibleTo(
   }
 }
 
-/** Finds a page of records and their total number. Run it in one snapshot. */
+/** Finds a page of records and their total number. Must run in one snapshot. */
 export async function findRecords(sql: Sql, request: PageRequest, deadline: number): Promise<Page> {
   const search = await openSearch(sql, request, deadline)
   const { filter } = request
@@ -49,7 +49,10 @@ export async function findRecords(sql: Sql, request: PageRequest, deadline: numb
   return { total: total + single, records: await readPage(search, request) }
 }
 
-/** Splits the filter of a caller who may read whole applications and single endpoints, because records of applications are counted in advance. */
+/**
+ * Splits the filter of a caller that may read whole applications and single endpoints. The records of applications have stored counts;
+ * those of single endpoints do not.
+ */
 function mixedParts(filter: RecordFilter): { applications: RecordFilter; endpoints: RecordFilter } | undefined {
   const { visible } = filter
   if (visible === 'all' || visible.applicationNames.size === 0) return undefined
@@ -77,12 +80,12 @@ async function findByCounts(search: Search, request: PageRequest): Promise<Page>
   return { total, records: await readPage(narrowedSearch, { ...narrowed, offset }, start) }
 }
 
-/** Pages within this many records are read without reading the counts first. */
+/** A page that ends within this many records is read directly, without reading the counts first. */
 const shortScanMax = 2000
 
 /**
- * Narrows the span to the hours that contain the page, according to the counts. A page with a large offset, or of a version with
- * few records, is then found without reading all records before it.
+ * Narrows the span to the hours that contain the page, using the stored counts. A page with a large offset, or a page of a version with few
+ * records, is then found without reading all records before it.
  */
 async function narrowToHours(search: Search, request: PageRequest, inBatches: number): Promise<PageRequest> {
   const { sql, query } = search
@@ -126,7 +129,7 @@ async function readPage(
   return await loadRecords(search, page)
 }
 
-/** Reads everything that may match. */
+/** Finds a page by reading all units that may match. */
 async function findByScan(search: Search, { offset, limit }: PageRequest): Promise<Page> {
   const page: Found[] = []
   let total = 0

@@ -1,4 +1,4 @@
-/** Reads matching records in the order of time from batches and blocks, and decodes only the needed records. */
+/** Reads matching records in chronological order from batches and blocks. Only the needed records are decoded. */
 import { monotonicMs } from '../../../kernel/clock.ts'
 import type { Sql } from '../../../kernel/db.ts'
 import { createPace } from '../../../kernel/pace.ts'
@@ -9,7 +9,7 @@ import { findEndpointIds } from '../store/blocks.ts'
 import { findUnits, type LoadedUnit, type Position, positionOf, type Unit, type UnitQuery } from '../store/units.ts'
 import { countOfGroups, isAnsweredByGroups, matchingIndexes } from './filter.ts'
 
-/** A matching record that is not decoded completely yet. */
+/** A matching record that is not completely decoded yet. */
 export interface Found {
   columns: Columns
   index: number
@@ -19,7 +19,7 @@ export interface Found {
 export interface Search {
   sql: Sql
   query: UnitQuery
-  /** Monotonic milliseconds after which the search fails. */
+  /** The search fails after this time, in monotonic milliseconds. */
   deadline: number
   /** Microseconds since 1970. */
   nowMicros: number
@@ -31,7 +31,7 @@ export function checkDeadline(deadline: number) {
   if (monotonicMs() > deadline) throw SearchTooLong({ seconds: searchSeconds })
 }
 
-/** Returns the matching records of a unit, in its order. */
+/** Returns the matching records of a unit, in the order of the unit. */
 export function matchesIn({ filter, numbers }: UnitQuery, unit: LoadedUnit): Found[] {
   const columns = decodeColumns(unit.data)
   const { endpoints } = unit
@@ -41,20 +41,20 @@ export function matchesIn({ filter, numbers }: UnitQuery, unit: LoadedUnit): Fou
   return matchingIndexes(filter, columns, endpointIdAt).map((index) => ({ columns, index, unit }))
 }
 
-/** Number of units that the first statement reads, and the maximum; each statement reads twice as many as the one before. */
+/** Number of units that the first statement reads, and the maximum. Each statement reads twice as many units as the one before. */
 const unitsMin = 4
 const unitsMax = 64
 
 const dayMicros = 86_400_000_000
 
-/** Divides the time before now: almost all pages are of the last two days, whose few partitions are planned fast. */
+/** Divides the time into windows. Almost all requested pages are in the last two days, whose few partitions are planned fast. */
 function windowsOf(descending: boolean, nowMicros: number) {
   const recent = { from: nowMicros - dayMicros, to: Number.MAX_SAFE_INTEGER }
   const earlier = { from: 0, to: recent.from }
   return descending ? [recent, earlier] : [{ from: 0, to: Number.MAX_SAFE_INTEGER }]
 }
 
-/** Reads units in order, in portions that grow. */
+/** Reads units in order, in portions of growing size. */
 async function* unitsOf(
   { sql, query, deadline, nowMicros }: Search,
   start: Position | undefined,
@@ -89,9 +89,8 @@ function compare(a: Found, b: Found): number {
 const outbound = ({ columns, index }: Found) => columns.kinds[columns.kind[index]!]!.outbound
 
 /**
- * Yields matching records in order, in portions. A record is yielded once no later unit can have a record that
- * precedes it. Units are sorted by their start, or by their end if the order is descending, so that the next unit
- * decides this.
+ * Yields matching records in order, in portions. A record is yielded when no later unit can contain a record that comes before it. Units
+ * are sorted by their start, or by their end if the order is descending, so that the next unit determines this.
  */
 export async function* recordsInOrder(
   search: Search,
@@ -100,7 +99,7 @@ export async function* recordsInOrder(
   yield* inOrder(search, unitsOf(search, start, Math.ceil(expected / 64), true))
 }
 
-/** Yields the matching records of units, which come in the order of the query. */
+/** Yields the matching records of units. The units must be in the order of the query. */
 export async function* inOrder(
   { query, deadline }: Search,
   units: AsyncIterable<LoadedUnit> | Iterable<LoadedUnit>,
@@ -128,19 +127,19 @@ export async function* inOrder(
   if (waiting.length > 0) yield waiting
 }
 
-/** Smallest offset at which whole units before the page are skipped by their counts. */
+/** Minimum offset at which whole units before the page are skipped by their counts. */
 const skippedMin = 200
 
 export interface Skipped {
-  /** Where the page's units start. */
+  /** The position at which the units of the page start. */
   start: Position | undefined
-  /** Records between there and the page. */
+  /** Number of records between that position and the page. */
   offset: number
 }
 
 /**
- * Passes over whole units before the page, by their counts. A unit is passed over only if no other one overlaps it in time, and it is
- * wholly within the span.
+ * Skips whole units before the page by their counts. A unit is skipped only if no other unit overlaps it in time and it is completely
+ * within the span.
  */
 export async function skipUnits(search: Search, offset: number): Promise<Skipped> {
   const { query } = search
@@ -149,7 +148,7 @@ export async function skipUnits(search: Search, offset: number): Promise<Skipped
   let remaining = offset
   let start: Position | undefined
   let previous: Unit | undefined
-  /** The end, in the direction of the order, of all units so far. */
+  /** The end of all units so far, in the direction of the order. */
   let reached = descending ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY
   for await (const unit of unitsOf(search, undefined, 256, false)) {
     const isDisjoint = previous && (descending ? unit.lastAt < reached : unit.firstAt > reached)
@@ -167,7 +166,7 @@ export async function skipUnits(search: Search, offset: number): Promise<Skipped
   return { start, offset: remaining }
 }
 
-/** Returns complete records; the ids of endpoints in blocks are looked up. */
+/** Returns complete records. The ids of endpoints in blocks are looked up. */
 export async function loadRecords({ sql, query }: Search, found: Found[]): Promise<StoredRecord[]> {
   const { tenantId } = query.filter
   const numbers = new Set<number>()

@@ -1,4 +1,4 @@
-/** Exact totals: the counts of blocks where these suffice, plus the records in batches and in blocks at the ends of the span. */
+/** Computes exact totals: the stored counts of blocks where possible, plus the records in batches and in blocks at the ends of the span. */
 import type { Sql } from '../../../kernel/db.ts'
 import { fiveMinutesMs, hourMs } from '../store/counts.ts'
 import { type PartSpans, sumOfCounts } from '../store/totals.ts'
@@ -20,7 +20,7 @@ export const isByEndpoint = (filter: RecordFilter) =>
 
 const isInside = ({ firstAt, lastAt }: LoadedUnit, { from, to }: MicrosSpan) => firstAt >= from && lastAt < to
 
-/** Counts the matching records of units. Their groups suffice if the filter is by group and the unit is within the span. */
+/** Counts the matching records of units. The counts by group are enough if the filter is by group and the unit is within the span. */
 export function countIn(query: UnitQuery, units: LoadedUnit[]): number {
   const { filter } = query
   const byGroup = isAnsweredByGroups(filter)
@@ -32,7 +32,7 @@ export function countIn(query: UnitQuery, units: LoadedUnit[]): number {
 
 export interface Total {
   total: number
-  /** Records in batches; they are not in the counts. */
+  /** Number of records in batches, which are not included in the counts. */
   inBatches: number
 }
 
@@ -58,7 +58,7 @@ export function partsOf({ from, to }: MicrosSpan): PartSpans {
   return { hours, minutes: beside, rest }
 }
 
-/** Counts by groups: of a tenant, applications, a version or an extension. */
+/** Counts by groups: for a tenant, applications, a version or an extension. */
 export async function totalByCounts(sql: Sql, query: UnitQuery): Promise<Total> {
   const parts = partsOf(query.filter.span)
   const ofSpan = (span: MicrosSpan): UnitQuery => ({ ...query, filter: { ...query.filter, span } })

@@ -18,10 +18,10 @@ const rowsOf = (batches: Batch[]) =>
     { bytes: data },
   ])
 
-/** Writes all batches or none; they are durable when it returns. */
+/** Writes all batches or none. They are durable when the promise resolves. */
 export const insertBatches = (db: Db, batches: Batch[]) => db.copyIn(copy, () => copyData(rowsOf(batches)))
 
-/** Writes, in a transaction, the batches that are not stored yet. If another transaction is writing one of them, it waits for its end. */
+/** Writes, in a transaction, the batches that are not stored yet. If another transaction is writing one of them, waits for its end. */
 export async function insertMissingBatches(sql: Sql, batches: Batch[]) {
   for (const { tenantId, batchId, firstAt, lastAt, n, groups, endpointHashes, data } of batches)
     await sql`
@@ -53,7 +53,7 @@ export interface BatchRow {
   data: Buffer
 }
 
-/** Removes the earliest batches of a tenant, of about `recordsMax` records, and returns them. */
+/** Removes and returns the earliest batches of a tenant, with about `recordsMax` records. */
 export async function takeBatches(
   sql: Sql,
   tenantId: string,

@@ -1,4 +1,4 @@
-/** SQL of blocks: a tenant's packed records of one hour, and the numbers of their endpoints. */
+/** SQL of blocks, which contain a tenant's packed records of one hour, and of the numbers of their endpoints. */
 import { copyIn } from '../../../kernel/copy-in.ts'
 import type { Sql } from '../../../kernel/db.ts'
 import type { Group } from '../codec/groups.ts'
@@ -52,10 +52,10 @@ export async function preventPacking(sql: Sql) {
   await sql`select pg_advisory_xact_lock_shared(hashtextextended('traffic-log.packing', 0))`
 }
 
-/** Maximum number of endpoints in one statement. The answer for ten thousand would block the thread for tens of milliseconds. */
+/** Maximum number of endpoints in one statement. Processing the answer for ten thousand would block the thread for tens of milliseconds. */
 const endpointsPerStatement = 1000
 
-/** Returns the numbers of endpoints; new ones get a number. In a transaction that holds the packing lock. */
+/** Returns the numbers of endpoints; new endpoints get a number. Must be called in a transaction that holds the packing lock. */
 export async function numbersOf(
   sql: Sql,
   tenantId: string,

@@ -1,4 +1,4 @@
-/** Encodes rows in the binary format of COPY. They are few and long: batches and blocks. */
+/** Encodes rows in the binary format of COPY. It is for batches and blocks, which are few but long rows. */
 
 /** A field in the order of the columns. */
 export type Field =

@@ -1,6 +1,6 @@
 /**
- * Numbers of the records in blocks, by five minutes and by hour. They change in the transaction that changes the blocks, so they are
- * exact; records in batches are counted by the search.
+ * SQL of the counts of records in blocks, by five minutes and by hour. The transaction that changes blocks also changes the counts, so they
+ * are exact. Records in batches are counted by the search.
  */
 import type { Fragment, Sql } from '../../../kernel/db.ts'
 import type { Count } from '../pack/pack-records.ts'
@@ -10,7 +10,7 @@ export const hourMs = 3_600_000
 
 const hourOf = (sql: Sql) => sql`date_bin('1 hour', since, timestamptz 'epoch')`
 
-/** Adds counts of packed records; negative ones after a deletion. `withHourly`: they are in the hourly statistics, too. */
+/** Adds counts of packed records. After a deletion, the counts are negative. With `withHourly`, the hourly statistics change too. */
 export async function addCounts(sql: Sql, tenantId: string, counts: Count[], { withHourly = true } = {}) {
   if (counts.length === 0) return
   const rows = sql.json(counts.map(({ since, ...group }) => ({ ...group, s: since })))
@@ -38,8 +38,8 @@ export async function addCounts(sql: Sql, tenantId: string, counts: Count[], { w
 }
 
 /**
- * Returns a relation with the columns since, application_name, version_name, outbound, messages and bytes. Records that are not
- * packed yet are added.
+ * Returns a relation with the columns since, application_name, version_name, outbound, messages and bytes. It includes records that are not
+ * packed yet.
  */
 export const trafficStatistics = (sql: Sql, tenantId: string): Fragment => sql`
   select since, application_name, version_name, outbound, sum(messages)::bigint as messages, sum(bytes)::bigint as bytes from (
@@ -50,14 +50,14 @@ export const trafficStatistics = (sql: Sql, tenantId: string): Fragment => sql`
     where tenant_id = ${tenantId}) parts
   group by since, application_name, version_name, outbound`
 
-/** Deletes the counts of a tenant up to a time, which is the end of an hour. */
+/** Deletes the counts of a tenant up to a time, which must be the end of an hour. */
 export async function deleteCountsBefore(sql: Sql, tenantId: string, end: Date) {
   await sql`delete from traffic_log.counts where tenant_id = ${tenantId} and since < ${end}`
   await sql`delete from traffic_log.hourly where tenant_id = ${tenantId} and since < ${end}`
   await sql`delete from traffic_log.stored where tenant_id = ${tenantId} and since < ${end}`
 }
 
-/** Adds what the blocks of an hour take. */
+/** Adds the number of records and bytes that the blocks of an hour contain. */
 export async function addStored(
   sql: Sql,
   tenantId: string,
@@ -81,7 +81,9 @@ export async function sumOfStored(sql: Sql): Promise<{ records: number; bytes: n
   return row!
 }
 
-/** Deletes the blocks and counts of the oldest hour. Hourly statistics stay. In a transaction that holds the packing lock. */
+/**
+ * Deletes the blocks and counts of the oldest hour. Hourly statistics stay. Must be called in a transaction that holds the packing lock.
+ */
 export async function deleteOldestHour(sql: Sql): Promise<{ since: Date; records: number; bytes: number } | undefined> {
   const [hour] = await sql<{ since: Date; records: number; bytes: number }[]>`
     select since, sum(records)::float8 as records, sum(bytes)::float8 as bytes from traffic_log.stored

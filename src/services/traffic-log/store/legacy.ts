@@ -1,4 +1,4 @@
-/** SQL of the rows that versions before blocks have written. */
+/** SQL of the rows that earlier versions wrote, which had no blocks. */
 import type { Sql } from '../../../kernel/db.ts'
 
 export interface LegacyRow {
@@ -20,7 +20,7 @@ export async function findLegacyTenant(sql: Sql, since: Date): Promise<string | 
   return row?.tenantId
 }
 
-/** Removes about `limit` of the newest rows of a tenant and returns them. */
+/** Removes and returns about `limit` of the newest rows of a tenant. */
 export async function takeLegacyRows(sql: Sql, tenantId: string, since: Date, limit: number): Promise<LegacyRow[]> {
   return await sql`
     with bound as (

@@ -1,4 +1,4 @@
-/** SQL of the partitions: blocks and refusals have one per day (UTC). */
+/** SQL of the partitions. Blocks and refusals have one partition per day (UTC). */
 import type { Sql, TransactionSql } from '../../../kernel/db.ts'
 
 export const dayMs = 86_400_000
@@ -39,7 +39,10 @@ export async function findDaysToDrop(sql: Sql): Promise<number[]> {
   return [...(await findDaysOf(sql, [...names, legacyTable])).keys()]
 }
 
-/** Creates partitions in a transaction. They are attached after creation, so that readers and writers are not blocked. */
+/**
+ * Creates partitions in a transaction. Each is created as a separate table and attached afterwards, so that readers and writers are not
+ * blocked.
+ */
 export async function createPartitionsOfDays(sql: Sql, days: number[]) {
   await sql`select pg_advisory_xact_lock(hashtextextended('traffic-log.partitions', 0))`
   for (const day of days)
@@ -53,7 +56,7 @@ export async function createPartitionsOfDays(sql: Sql, days: number[]) {
     }
 }
 
-/** Reduces statistics: those of packed records help no query plan, and ANALYZE would read all of them. */
+/** Reduces the statistics of PostgreSQL. Statistics of packed records improve no query plan, and ANALYZE would read all of them. */
 async function limitStatistics(sql: Sql, name: string) {
   const set = (columns: string[], target: number) => columns.map((column) => `alter ${column} set statistics ${target}`)
   const [unused, used] = [
@@ -63,7 +66,7 @@ async function limitStatistics(sql: Sql, name: string) {
   await sql.unsafe(`alter table ${name} ${[...set(unused!, 0), ...set(used!, 10)].join(', ')}`)
 }
 
-/** Drops the partitions of a day and its counts. Returns false if a reader holds a lock for 300 ms. */
+/** Drops the partitions of a day and its counts. Returns false if a reader holds a lock for more than 300 ms. */
 export async function dropPartitionsOfDay(sql: TransactionSql, day: number): Promise<boolean> {
   try {
     await sql.savepoint(async (inner) => {

@@ -53,7 +53,7 @@ export async function findRefusalsSince(
     order by created_at limit ${limit}`
 }
 
-/** Finds a page of refusals, newest first, and their total number. Run it in one snapshot. */
+/** Finds a page of refusals, newest first, and their total number. Must run in one snapshot. */
 export async function findRefusals(
   sql: Sql,
   { tenantIds, reason, endpointIds, span, offset, limit }: RefusalQuery,

@@ -1,4 +1,4 @@
-/** SQL that sums up the counts of blocks. */
+/** SQL that sums the counts of blocks. */
 import type { Fragment, Sql } from '../../../kernel/db.ts'
 import type { MicrosSpan, RecordFilter } from '../search/filter.ts'
 
@@ -29,13 +29,13 @@ export async function sumOfCounts(sql: Sql, filter: RecordFilter, { hours, minut
   return row!.sum
 }
 
-/** An hour, and how many matching records there are from the start of the result to the end of this hour, in the order of the query. */
+/** An hour, with the number of matching records from the start of the result to the end of this hour, in the order of the query. */
 export interface PassedHour {
   since: Date
   passed: number
 }
 
-/** Finds the hours around a page: the last one that ends before `offset` records, and the first that ends after `pageEnd`. */
+/** Finds the hours around a page: the last hour that ends before `offset` records, and the first hour that ends after `pageEnd` records. */
 export async function findHours(
   sql: Sql,
   filter: RecordFilter,

@@ -1,4 +1,6 @@
-/** SQL that finds units, which are batches and blocks, for a search. Run it in one snapshot, so that each record is in exactly one unit. */
+/**
+ * SQL that finds units for a search. A unit is a batch or a block. It must run in one snapshot, so that each record is in exactly one unit.
+ */
 import type { Fragment, Sql } from '../../../kernel/db.ts'
 import { type Group, hashOfEndpoint } from '../codec/groups.ts'
 import { requestIdModulus } from '../pack/pack-records.ts'
@@ -31,7 +33,7 @@ export interface UnitQuery {
   descending: boolean
 }
 
-/** The position of a unit in the order: by its end if descending, else by its start. */
+/** The position of a unit in the order. Units are ordered by their start, or by their end if the order is descending. */
 export interface Position {
   at: number
   id: string
@@ -52,7 +54,7 @@ const hasGroup = (sql: Sql, { versionName: v, extension: x, outbound: o }: Recor
 const ofApplications = (sql: Sql, names: Iterable<string>) => sql`
   exists (select from jsonb_array_elements(groups) g where g ->> 'a' = any(${[...names]}::text[]))`
 
-/** Conditions that skip units without a match. The filter then checks single records. */
+/** Returns conditions that exclude units without a match. The filter then checks single records. */
 function pruning(sql: Sql, { filter, numbers }: UnitQuery, isBatch: boolean): Fragment {
   const hasEndpoint = (ids: ReadonlySet<string>) => {
     if (isBatch) return sql`endpoint_hashes && ${[...ids].map(hashOfEndpoint)}::integer[]`
@@ -77,7 +79,7 @@ function pruning(sql: Sql, { filter, numbers }: UnitQuery, isBatch: boolean): Fr
 
 const within = (sql: Sql, { from, to }: { from: number; to: number }) => sql`last_at >= ${from} and first_at < ${to}`
 
-/** The records of a block are of one day, so the span determines the partitions. */
+/** Returns the condition on days. All records of a block are of one day, so the span determines the partitions. */
 const withinDays = (sql: Sql, { from, to }: { from: number; to: number }) => sql`
   day >= ${Math.floor(from / dayMicros)} and day <= ${Math.floor(Math.min(to, 9e15) / dayMicros)}`
 
@@ -101,11 +103,11 @@ export interface UnitWindow {
   position: Position | undefined
   limit: number
   withData: boolean
-  /** Finds only units that end in this period, because a plan for few partitions takes less time. */
+  /** Finds only units that end in this period, because planning for few partitions takes less time. */
   ends: { from: number; to: number }
 }
 
-/** Finds units in the order of the query. `withData`: with their records. */
+/** Finds units in the order of the query. With `withData`, they include their records. */
 export async function findUnits(
   sql: Sql,
   query: UnitQuery,
@@ -115,7 +117,7 @@ export async function findUnits(
   const days = { from: Math.max(filter.span.from, ends.from), to: Math.min(filter.span.to, ends.to) }
   const column = descending ? sql`last_at` : sql`first_at`
   const order = descending ? sql`order by ${column} desc, id desc` : sql`order by ${column}, id`
-  // An index supports only the bound on the ordered column; the outer condition orders units of the same time.
+  // The index supports only the bound on the ordered column. The outer condition handles units with the same time.
   const bound =
     position === undefined
       ? sql``
@@ -139,17 +141,17 @@ export async function findUnits(
   return rows.map(unitOf)
 }
 
-/** A block with records of a few endpoints, and how many. */
+/** A block with records of a few endpoints, and the number of these records. */
 export interface BlockOfEndpoints {
   day: number
   blockId: number
   firstAt: number
   lastAt: number
-  /** Records of the endpoints, whatever their time. */
+  /** Number of records of the endpoints, at any time. */
   n: number
 }
 
-/** Finds the blocks with records of these endpoints in the span, without decoding them, in the order of the query. */
+/** Finds the blocks with records of these endpoints in the span, in the order of the query. The blocks are not decoded. */
 export async function findBlocksOfEndpoints(
   sql: Sql,
   { filter, descending }: UnitQuery,
@@ -176,7 +178,7 @@ export async function loadBlocks(sql: Sql, tenantId: string, blocks: BlockOfEndp
   return rows.map(unitOf)
 }
 
-/** Finds units whose records are not in the counts: batches, and with `all` blocks of a short span. */
+/** Finds units whose records are not in the counts: batches and, with `all`, blocks of a short span. */
 export async function findUncounted(
   sql: Sql,
   query: UnitQuery,
@@ -200,7 +202,7 @@ export async function findUncounted(
   return rows.map(unitOf)
 }
 
-/** Units within the span are counted by their groups, unless the filter needs their records. */
+/** Returns whether the records of a unit are needed. If a unit is within the span and the filter is by group, its counts are enough. */
 const needsData = (sql: Sql, { span, endpointIds, visible }: RecordFilter) =>
   endpointIds || (visible !== 'all' && visible.endpointIds.size > 0)
     ? sql`data`
@@ -220,7 +222,7 @@ export async function findUnregistered(
 
 export const snapshotReadOnly = 'isolation level repeatable read read only'
 
-/** Sets the time limit for statements in a transaction. It uses custom plans, because the best plan depends on the time span. */
+/** Sets the time limit of statements in a transaction. Also forces custom plans, because the best plan depends on the time span. */
 export async function limitStatements(sql: Sql, milliseconds: number) {
   await sql`
     select set_config('statement_timeout', ${String(milliseconds)}, true), set_config('jit', 'off', true),

@@ -22,7 +22,7 @@ function unix(text: string, zone: Zone, perSecond: number): Temporal | undefined
   return zonedInstant(instant(seconds, Math.round((value - seconds) * 1e3) * 1e6), zone)
 }
 
-/** External TAI64 labels: seconds since 1970 of the atomic clock, ten ahead of UTC, and nanoseconds. */
+/** Parses external TAI64 labels: seconds since 1970 of the atomic clock, which is ten seconds ahead of UTC, and nanoseconds. */
 function tai64(text: string, zone: Zone): Temporal | undefined {
   const match = /^@?([0-9a-fA-F]{16})([0-9a-fA-F]{8})?$/.exec(text)
   if (!match) return undefined
@@ -47,7 +47,7 @@ const special: Record<string, Reader> = {
   TAI64N: tai64,
 }
 
-/** Compiles a format: a name above or a pattern; several patterns may be joined by `||`. */
+/** Compiles a format: one of the names above, or a pattern. Several patterns may be joined by `||`. */
 function readerOf(format: string): Reader {
   const found = Object.hasOwn(special, format) ? special[format] : undefined
   if (found) return found
@@ -82,7 +82,7 @@ function formatterFor(pattern: string, property: string) {
   }
 }
 
-/** Compiles a zone, which may be a template. */
+/** Compiles a time zone, which may be a template. */
 function zoneOf(text: string): Template<Zone> {
   if (isTemplate(text)) {
     const template = compileTemplate(text)
@@ -97,13 +97,15 @@ function zoneOf(text: string): Template<Zone> {
   }
 }
 
-/** Returns the year of `_ingest.timestamp`, which dates without year take. */
+/** Returns the year of `_ingest.timestamp`. Dates without a year get this year. */
 function yearOf(document: IngestDocument): number {
   const year = Number(/^(\d{4})/.exec(document.timestamp)?.[1])
   return Number.isNaN(year) ? 1970 : year
 }
 
-/** Returns undefined if the text does not fit the format, or the date does not exist, such as 30 February. */
+/**
+ * Parses a text with one format. Returns undefined if the text does not match the format or the date does not exist, such as 30 February.
+ */
 function tryReader(reader: Reader, text: string, zone: Zone, year: number): Temporal | undefined {
   try {
     return reader(text, zone, year)

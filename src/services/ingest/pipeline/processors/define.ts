@@ -4,7 +4,7 @@ import type { IngestDocument, Pipeline } from '../types.ts'
 
 export type Run = (document: IngestDocument) => void
 
-/** Services that a processor may use while it is compiled. */
+/** Functions and settings that a processor may use while it is compiled. */
 export interface Context {
   settings: ScriptSettings
   /** Finds a pipeline by name when a document reaches the processor. */
@@ -16,7 +16,7 @@ export interface Context {
 }
 
 export interface ProcessorDefinition {
-  /** One sentence for the reference page. */
+  /** A sentence for the reference page. */
   summary: string
   /** Options with their meaning, for the reference page. */
   options: Record<string, string>

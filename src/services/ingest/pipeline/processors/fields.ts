@@ -17,7 +17,7 @@ const copied = (value: unknown): unknown => {
   return value.map(copied)
 }
 
-/** A path that may be a template; a fixed one is split once. */
+/** Compiles a path, which may be a template. A fixed path is split only once. */
 export function compilePath(text: string): { path: Template; parts: (path: string) => string[] } {
   if (isTemplate(text)) return { path: compileTemplate(text), parts: splitPath }
   const fixed = checkedPath(text)

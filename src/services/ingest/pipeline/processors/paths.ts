@@ -2,7 +2,7 @@ import { ConfigError } from '../config.ts'
 import { splitPath } from '../document.ts'
 import { ProcessorError } from '../failure.ts'
 
-/** Splits a path in a definition; an invalid path is a mistake in the definition. */
+/** Splits a path in a definition. An invalid path is reported as a mistake in the definition. */
 export function checkedPath(path: string): string[] {
   try {
     return splitPath(path)

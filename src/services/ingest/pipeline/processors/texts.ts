@@ -17,12 +17,12 @@ export const textOptions = {
   ignore_missing: 'Whether a field that is missing or null is ignored instead of a failure, default false.',
 }
 
-/** Reads a field. A missing field is null with `ignoreMissing`, and otherwise an error. */
+/** Reads a field. If the field is missing, returns null with `ignoreMissing`, and otherwise throws. */
 export function readField(document: IngestDocument, path: string, parts: string[], ignoreMissing: boolean): unknown {
   return ignoreMissing ? (findField(document, parts) ?? null) : getField(document, path, parts)
 }
 
-/** Compiles a processor that turns a text into another value. */
+/** Compiles a processor that converts a text to another value. */
 export function textProcessor(config: Config, convert: (text: string) => unknown): Run {
   const field = requiredText(config, 'field')
   const parts = checkedPath(field)
@@ -68,7 +68,7 @@ export const trim: ProcessorDefinition = {
   compile: (config) => textProcessor(config, (text) => trimText(text)),
 }
 
-/** Compiles the pattern of a processor; an invalid pattern is a mistake in the definition. */
+/** Compiles the pattern of a processor. An invalid pattern is reported as a mistake in the definition. */
 function patternOf(config: Config, name: string) {
   const text = requiredText(config, name)
   try {

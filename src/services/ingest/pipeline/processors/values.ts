@@ -19,7 +19,7 @@ function integer(text: string, bits: number): bigint {
   return match ? parseInteger(match[1]! + match[2]!, 16, bits) : parseInteger(text, 10, bits)
 }
 
-/** Conversions by type; each throws the error of its parser. */
+/** Conversions by type. Each throws the error of its parser. */
 const conversions: Record<string, (text: string) => unknown> = {
   integer: (text) => Number(integer(text, 32)),
   long: (text) => integer(text, 64),
@@ -37,12 +37,12 @@ const conversions: Record<string, (text: string) => unknown> = {
   },
 }
 
-/** Guesses the type of a text; anything else stays as it is. */
+/** Converts a text to the first type that fits. If none fits, the text stays as it is. */
 function automatic(text: string): unknown {
   for (const type of ['boolean', 'integer', 'long', 'float', 'double'])
     try {
       const value = conversions[type]!(text)
-      // A number that loses digits as a float becomes a double.
+      // If a number would lose digits as a float, it becomes a double.
       if (type === 'float' && !Object.is(Number(text), (value as { value: number }).value)) continue
       return value
     } catch (error) {

@@ -12,10 +12,10 @@ export interface MetricOf {
   field: string
 }
 
-/** One level of groupings above the groups that a statement computes. */
+/** One level of the groupings that contain the groups of a statement. */
 export interface Level {
   grouping: Grouping
-  /** JSON texts of the keys to which terms were cut; absent: all. */
+  /** JSON texts of the keys that remain after terms were limited. If absent, all keys. */
   kept?: string[]
 }
 
@@ -23,26 +23,26 @@ export interface GroupRow {
   /** The key of each level, as JSON text. */
   keys: string[]
   count: number
-  /** Number of documents in the group above, over all terms, also those that were cut. */
+  /** Number of documents in the group above. It includes documents of terms that were left out. */
   total: number
-  /** In the order of the metrics; null if no document has the field. */
+  /** The values in the order of the metrics; null if no document has the field. */
   values: (number | null)[]
 }
 
 interface Key {
   expression: Fragment
-  /** Rows with one value each, joined to the documents. */
+  /** A join that adds one row for each value to the documents. */
   join?: Fragment
   /** Returns the key as JSON text. */
   shown(key: Fragment): Fragment
-  /** Returns the condition that the key is one of these. */
+  /** Returns the condition that the key is one of these keys. */
   isOneOf(keys: string[]): Fragment
 }
 
 const asMillis = (sql: Sql, time: Fragment) => sql`(extract(epoch from ${time}) * 1000)::float8`
 const composites = `('object', 'array', 'null')`
 
-/** Returns a zone in the POSIX notation of PostgreSQL, in which offsets have the opposite sign. */
+/** Returns a time zone in PostgreSQL's POSIX notation, in which offsets have the opposite sign. */
 function zoneName(timeZone: string): string {
   const [, sign, hours, minutes = '00'] = /^([+-])(\d{2}):?(\d{2})?$/.exec(timeZone) ?? []
   if (hours === undefined) return timeZone === 'Z' ? 'UTC' : timeZone
@@ -65,7 +65,7 @@ function dateKey(sql: Sql, grouping: Extract<Grouping, { kind: 'date_histogram' 
   return sql`(date_trunc(${interval as string}::text, ${time} - ${offset}, ${zone}::text) + ${offset})`
 }
 
-/** Returns the value of a source, and the join that it needs; `name` is the alias of the join. */
+/** Returns the value of a source, and the join that it needs. `name` is the alias of the join. */
 function plainValue(
   sql: Sql,
   source: Extract<FieldSource, { kind: 'value' | 'values' }>,
@@ -137,7 +137,7 @@ function termsKey(sql: Sql, source: FieldSource, grouping: Extract<Grouping, { k
   }
 }
 
-/** Returns a metric of values that are rows already. */
+/** Returns a metric over values that are already separate rows. */
 function metricOf(sql: Sql, metric: Metric, { numbers, values }: { numbers: Fragment; values: Fragment }): Fragment {
   if (metric === 'value_count') return sql`count(${values})::float8`
   if (metric === 'cardinality') return sql`count(distinct ${values})::float8`
@@ -151,10 +151,10 @@ function numbersOf(sql: Sql, source: FieldSource, value: Fragment): Fragment {
   return isDate ? asMillis(sql, timeOf(sql, value)) : numberOf(sql, value)
 }
 
-/** Returns whether a metric needs rows of its own, because its field has several values in a document. */
+/** Returns whether a metric needs separate rows, because its field can have several values in a document. */
 export const isListed = (sql: Sql, scope: Scope, field: string) => sourceOf(sql, scope, field).kind === 'values'
 
-/** Joins fragments. The driver would take an empty list for a parameter. */
+/** Joins fragments. The driver would treat an empty list as a parameter. */
 const inSequence = (sql: Sql, parts: Fragment[]): Fragment => (parts.length === 0 ? sql`` : sql`${parts}`)
 
 interface GroupQuery {
@@ -162,7 +162,7 @@ interface GroupQuery {
   scope: Scope
   query: Clause
   levels: Level[]
-  /** Metrics of fields with one value, or a single one of a field with several. */
+  /** Metrics of fields with one value, or exactly one metric of a field with several values. */
   metrics: MetricOf[]
 }
 
@@ -177,7 +177,7 @@ export async function findGroups(
     const source = sourceOf(sql, scope, field)
     if (source.kind !== 'values') {
       const plain = source.kind === 'value' ? plainValue(sql, source, '').value : source.column
-      // Numbers are checked by their own type; a second check would read the field again.
+      // Numbers are checked by their own type. A second check would read the field again.
       const direct = source.kind === 'value' ? source.value : source.column
       return metricOf(sql, metric, { numbers: numbersOf(sql, source, direct), values: plain })
     }
@@ -205,7 +205,7 @@ export async function findGroups(
     order by rank limit ${bucketsMax + 1}`.unprepared()
 }
 
-/** Cuts terms to their first ones, and puts groups in order. */
+/** Limits terms to the first ones, and orders the groups. */
 function rankedGroups(sql: Sql, levels: Level[], metrics: MetricOf[], names: Fragment[], grouped: Fragment): Fragment {
   const { grouping } = levels.at(-1)!
   const last = names.at(-1)!

@@ -1,4 +1,4 @@
-/** Turns clauses of a query into SQL conditions. Values are always parameters. */
+/** Translates the clauses of a query to SQL conditions. Values always become parameters. */
 import type { Fragment, Sql } from '../../../../kernel/db.ts'
 import type { FieldType } from '../../documents/fields.ts'
 import type { Bound, Clause, Comparison, Scalar } from '../../query/clauses.ts'
@@ -57,7 +57,7 @@ function boolCondition(sql: Sql, scope: Scope, clause: Extract<Clause, { kind: '
   return parts.length === 0 ? sql`true` : joined(sql, parts, 'and')
 }
 
-/** Returns the JSON values that a caller may mean: 5 and "5", true and "true". */
+/** Returns the JSON values that match a value in a query: both 5 and "5", both true and "true". */
 function jsonValues(values: Scalar[]): string[] {
   const texts = new Set<string>()
   for (const value of values) {
@@ -155,7 +155,7 @@ function prefixCondition(sql: Sql, scope: Scope, clause: Extract<Clause, { kind:
   )
 }
 
-/** Texts match word by word, other values as a whole. */
+/** Returns the condition of a `match` query. Texts are compared word by word, other values as a whole. */
 function matchCondition(sql: Sql, scope: Scope, clause: Extract<Clause, { kind: 'match' }>): Fragment {
   const { field, value: searched, words, needsAll } = clause
   const source = sourceOf(sql, scope, field)

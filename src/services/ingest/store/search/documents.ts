@@ -6,7 +6,7 @@ import type { Scope } from '../../query/scope.ts'
 import { conditionOf, endpointCondition, operators } from './conditions.ts'
 import { indexColumn, joined, sourceOf } from './fields.ts'
 
-/** Tables that a search can read, with the columns of `ingest.documents`. */
+/** A table that a search can read. It has the columns of `ingest.documents`. */
 export type Relation = (sql: Sql) => Fragment
 export const documentsRelation: Relation = (sql) => sql`ingest.documents`
 
@@ -19,7 +19,7 @@ export interface Hit {
   sort: string[] | null
 }
 
-/** Runs statements on one snapshot, so that hits, totals and aggregations agree. */
+/** Runs statements on one snapshot, so that hits, totals and aggregations are consistent. */
 export async function inSnapshot<T>(db: Db, work: (sql: Sql) => Promise<T>): Promise<T> {
   return (await db.sql.begin('isolation level repeatable read read only', async (sql) => {
     // Compiling a plan to machine code takes longer than most searches.
@@ -40,7 +40,7 @@ function permittedCondition(sql: Sql, { tenantId, whole, partly, endpointIds }: 
   return whole.length === 0 ? ofEndpoints : sql`(${oneOf(sql, whole)} or ${ofEndpoints})`
 }
 
-/** Returns the condition of everything that the caller may see and that the query matches. */
+/** Returns the condition for documents that the caller may read and that match the query. */
 export function visibleCondition(sql: Sql, scope: Scope, query: Clause): Fragment {
   const { dates } = scope
   const parts: Fragment[] = [permittedCondition(sql, scope)]
@@ -52,7 +52,10 @@ export function visibleCondition(sql: Sql, scope: Scope, query: Clause): Fragmen
   return joined(sql, parts, 'and')
 }
 
-/** Returns the bounds of `@timestamp` that every hit has. The same bounds hold for the time of arrival, by which tables are partitioned. */
+/**
+ * Returns the bounds of `@timestamp` that apply to every hit. The same bounds apply to the time of arrival, by which the tables are
+ * partitioned.
+ */
 function timeBounds(query: Clause): [Comparison, Date][] {
   if (query.kind === 'bool') return query.must.flatMap(timeBounds)
   if (query.kind !== 'range' || query.field !== '@timestamp') return []
@@ -75,7 +78,7 @@ function sortExpression(sql: Sql, scope: Scope, { field, descending, missingFirs
   if (field === '_doc') return { expression: sql`d.arrived_at`, shown: sql`${millis(sql, sql`d.arrived_at`)}`, order }
   const source = sourceOf(sql, scope, field)
   if (source.kind === 'time') {
-    // Without nulls, the plain order can be read from the index.
+    // If there are no nulls, the plain order can be read from the index.
     const plain = scope.envelopeChanged ? order : sql.unsafe(direction)
     return { expression: source.column, shown: millis(sql, source.column), order: plain }
   }
@@ -93,11 +96,14 @@ const millis = (sql: Sql, time: Fragment) => sql`(extract(epoch from ${time}) * 
 
 interface Page {
   hits: Hit[]
-  /** Counted up to `countMax` and one more; undefined if it is not known. */
+  /** The number of hits, counted up to `countMax` and one more; undefined if it is not known. */
   total: number | undefined
 }
 
-/** Finds hits and their total with one statement. It is planned with its values: a plan for any value reads whole partitions. */
+/**
+ * Finds hits and their total with one statement. The statement is planned for its values, because a generic plan would read whole
+ * partitions.
+ */
 export async function findPage(
   sql: Sql,
   relation: Relation,

@@ -8,12 +8,12 @@ export type FieldSource =
   | { kind: 'time'; column: Fragment }
   /** A text column that is never null. */
   | { kind: 'text'; column: Fragment; isEndpoint: boolean }
-  /** A value that a document has at most once. */
+  /** A value that occurs at most once in a document. */
   | { kind: 'value'; value: Fragment; types: ReadonlySet<FieldType> | undefined }
-  /** Values in the document: `values` is a set of rows with the column `v`. */
+  /** Values in the document. `values` is a set of rows with the column `v`. */
   | { kind: 'values'; values: Fragment; types: ReadonlySet<FieldType> | undefined }
 
-/** Returns a path of jsonpath that also finds values in lists. */
+/** Returns a jsonpath that also finds values in lists. */
 const jsonpathOf = (keys: string[]) => `lax $${keys.map((key) => `.${JSON.stringify(key)}`).join('')}[*]`
 
 export function sourceOf(sql: Sql, scope: Scope, queriedField: string): FieldSource {

@@ -1,4 +1,4 @@
-/** Traffic statistics with the columns of documents. */
+/** Selects traffic statistics with the columns of documents. */
 import type { Fragment, Sql } from '../../../../kernel/db.ts'
 
 /** `statistics` has the columns since, application_name, version_name, outbound, messages and bytes. */

@@ -1,4 +1,4 @@
-/** Finds the endpoints that meet a rare condition by an index, in any order. */
+/** Finds the endpoints that meet a rare condition. It uses an index and returns the endpoints in any order. */
 import type { Fragment, Sql } from '../../../../kernel/db.ts'
 import type { FilterIndex } from '../../filters/filter-index.ts'
 import { conditionsSql } from '../../lists/store/conditions.ts'
@@ -30,7 +30,7 @@ interface Query {
   sort: Sort
 }
 
-/** The numbers that a search goes through. */
+/** The range of endpoint numbers to search. */
 export interface SearchRange {
   from: number
   to: number
@@ -58,7 +58,7 @@ export function metadataSql(sql: Sql, { scope, conditions }: Query, limit: numbe
   return sql`select e.seq from register.endpoints e where e.tenant_id = ${scope.tenantId} ${parts} limit ${limit}`
 }
 
-/** Selects by activity. The `order by` makes the planner use the index, whatever it estimates. */
+/** Selects endpoints by activity. The `order by` makes the planner use the index, whatever it estimates. */
 export function activitySql(sql: Sql, { scope, conditions }: Query, limit: number): Fragment {
   const { connections = ['never', 'disconnected', 'connected'], activeAfter, activeBefore } = conditions
   return sql`
@@ -70,7 +70,7 @@ export function activitySql(sql: Sql, { scope, conditions }: Query, limit: numbe
       order by o.at, o.seq limit ${limit}) part limit ${limit}`
 }
 
-/** All endpoints of the applications. */
+/** Selects all endpoints of the applications. */
 export const scopeSql = (sql: Sql, { scope }: Query, limit: number): Fragment => sql`
   select part.seq from unnest(${scope.applicationNames}::text[]) as application(name) cross join lateral (
     select o.seq from register.endpoints o where o.tenant_id = ${scope.tenantId} and o.application_name = application.name
@@ -97,7 +97,7 @@ export async function findCandidates(
   return { ...row, found: row.found.map(withDate) }
 }
 
-/** A condition on `e` for the single endpoints of the scope. */
+/** Returns a condition on `e` for the single endpoints of the scope. */
 export const singlesSql = (
   sql: Sql,
   tenantId: string,
@@ -142,7 +142,7 @@ export interface DirectoryRow {
   metadataUpdatedDate: Date | null
 }
 
-/** The same fields as JSON, of `e` and `a`; read them with `rowOfJson`. */
+/** Selects these fields of `e` and `a` as JSON. `rowOfJson` parses it. */
 export const rowJsonSql = (sql: Sql, metadata: boolean): Fragment => sql`
   json_build_object('seq', e.seq, 'endpointId', e.endpoint_id, 'createdDate', register.moment(e.created_date),
     'applicationName', e.application_name, 'versionName', e.version_name,
@@ -172,7 +172,7 @@ export async function findRows(sql: Sql, tenantId: string, seqs: number[], metad
     where e.tenant_id = ${tenantId} and e.seq = any(${seqs}::bigint[])`
 }
 
-/** The applications of the tenant that have endpoints. */
+/** Finds the applications of the tenant that have endpoints. */
 export async function findApplications(sql: Sql, tenantId: string): Promise<string[]> {
   const rows = await sql<{ applicationName: string }[]>`
     select application_name from register.counts where tenant_id = ${tenantId} and metadata_key = ''
@@ -180,7 +180,7 @@ export async function findApplications(sql: Sql, tenantId: string): Promise<stri
   return rows.map(({ applicationName }) => applicationName)
 }
 
-/** Reads searchable texts at equal distances, and estimates the number of all texts. */
+/** Reads searchable texts at equal distances, and estimates how many texts there are. */
 export async function findTextSample(
   sql: Sql,
   scope: Scope,
@@ -198,7 +198,7 @@ export async function findTextSample(
   return { texts: rows.map(({ text }) => text), size: to - from + 1 }
 }
 
-/** The smallest and the greatest number of an endpoint of the applications. */
+/** Finds the smallest and the greatest number of an endpoint of the applications. */
 export async function findBounds(
   sql: Sql,
   { tenantId, applicationNames }: Scope,

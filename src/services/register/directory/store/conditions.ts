@@ -1,25 +1,25 @@
-/** Conditions of the directory as SQL, over `register.endpoints e`, `register.documents d` and `register.activity a`. */
+/** Translates the conditions of the directory to SQL over `register.endpoints e`, `register.documents d` and `register.activity a`. */
 import type { Fragment, Sql } from '../../../../kernel/db.ts'
 import type { FilterIndex } from '../../filters/filter-index.ts'
 import { conditionsSql } from '../../lists/store/conditions.ts'
 import { type Conditions, type Connection, connections } from '../query.ts'
 
-/** Connectivity is in two columns, or in the metadata under configured names. */
+/** Reads the connectivity. It is in two columns, or in the metadata under configured names. */
 const connectedSql = (sql: Sql): Fragment => sql`coalesce(e.connected, case when e.connectivity_keys is not null
   then coalesce(e.metadata -> e.connectivity_keys[1] = 'true'::jsonb, false) end)`
 
-/** The connection as in the table `activity`: 0 never, 1 disconnected, 2 connected. */
+/** Returns the connection as in the table `activity`: 0 means never connected, 1 disconnected, 2 connected. */
 export const connectionSql = (sql: Sql): Fragment =>
   sql`case ${connectedSql(sql)} when true then 2 when false then 1 else 0 end`
 
 export const numberOfConnection = (connection: Connection) => connections.indexOf(connection)
 
-/** Joins the tables that the conditions need to `e`. */
+/** Joins to `e` the tables that the conditions need. */
 export const joinsSql = (sql: Sql, { words }: Pick<Conditions, 'words'>): Fragment => sql`
   ${words.length > 0 ? sql`join register.documents d on d.tenant_id = e.tenant_id and d.application_name = e.application_name and d.seq = e.seq` : sql``}
   left join register.activity a on a.tenant_id = e.tenant_id and a.application_name = e.application_name and a.seq = e.seq`
 
-/** Joins the same tables, or none if no condition needs them. */
+/** Joins the tables of `joinsSql`, or none if no condition needs them. */
 export const neededJoinsSql = (sql: Sql, { words, activeAfter, activeBefore }: Conditions): Fragment =>
   words.length > 0 || activeAfter || activeBefore ? joinsSql(sql, { words }) : sql``
 

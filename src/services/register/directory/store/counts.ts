@@ -9,7 +9,7 @@ import { conditionSql, connectionSql, neededJoinsSql } from './conditions.ts'
 export interface CountedStep {
   /** Number of endpoints that meet the conditions. */
   total: number
-  /** Counts by dimension (its index) and value; a value of null stands for endpoints without a value. */
+  /** Counts by dimension (its index) and value. A value of null stands for endpoints without a value. */
   groups: { dimension: number; value: string | null; count: number }[]
 }
 
@@ -33,7 +33,7 @@ function valueSql(sql: Sql, by: Dimension): Fragment {
   }
 }
 
-/** Counts the endpoints of `register.endpoints e` for which `where` holds. */
+/** Counts the endpoints of `register.endpoints e` that meet `where`. */
 async function countWhere(sql: Sql, query: Query, filters: FilterIndex, where: Fragment): Promise<CountedStep> {
   const { scope, conditions, dimensions } = query
   const values = dimensions
@@ -79,7 +79,7 @@ export async function countCandidates(
   )
 }
 
-/** Counts the endpoints that the caller may read one by one, without permission on their applications. */
+/** Counts the endpoints that the caller may read individually, without a permission on their applications. */
 export async function countSingles(sql: Sql, query: Query, filters: FilterIndex): Promise<CountedStep | undefined> {
   const { tenantId, singles } = query.scope
   return singles && (await countWhere(sql, query, filters, singlesSql(sql, tenantId, singles)))
@@ -92,7 +92,7 @@ export async function findBounds(sql: Sql, tenantId: string): Promise<{ from: nu
   return { from: row.from ?? 0, to: row.to ?? -1 }
 }
 
-/** Reads the counts by application and version that every change maintains. */
+/** Reads the counts by application and version, which every change updates. */
 export async function findMaintained(
   sql: Sql,
   { tenantId, applicationNames }: Scope,

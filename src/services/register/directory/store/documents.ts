@@ -12,7 +12,7 @@ export interface EndpointKey {
 }
 
 export interface QueuedEndpoint extends EndpointKey {
-  /** False if only its connectivity changed. */
+  /** False if only the connectivity of the endpoint changed. */
   whole: boolean
 }
 
@@ -37,13 +37,13 @@ export async function takeFromQueue(sql: Sql, limit: number): Promise<QueuedEndp
 export interface ChangedEndpoint extends EndpointKey {
   endpointId: string
   versionName: string
-  /** Null if only its connectivity changed. */
+  /** The metadata; null if only the connectivity changed. */
   metadata: Metadata | null
   reportedLatitude: number | null
   reportedLongitude: number | null
 }
 
-/** Reads changed endpoints. Those that were deleted are missing in the result. */
+/** Reads changed endpoints. Deleted endpoints are not in the result. */
 export async function findChanged(sql: Sql, queued: QueuedEndpoint[]): Promise<ChangedEndpoint[]> {
   return await sql<ChangedEndpoint[]>`
     select e.tenant_id, e.application_name, e.seq, e.endpoint_id, e.version_name, case when q.whole then e.metadata end as metadata,
@@ -102,7 +102,7 @@ interface ConnectionOf {
   connection: number
 }
 
-/** Endpoints that have never connected are not counted, as most of them have no row. */
+/** Returns a count of a connection. Endpoints that have never connected are not counted, because most of them have no row. */
 const connectionCount = ({ tenantId, applicationName, connection }: ConnectionOf, count: number): ValueCount[] =>
   connection === 0 ? [] : [{ tenantId, applicationName, key: connectionKey, value: String(connection), count }]
 
@@ -155,9 +155,8 @@ export async function saveConnections(sql: Sql, keys: EndpointKey[]) {
 }
 
 /**
- * Stores when endpoints were active, to the minute, so that a device that sends often causes few writes. A new row
- * starts as never connected: only `saveConnections` sets the connection, and it runs later if the endpoint is in the
- * queue.
+ * Stores when endpoints were active. The time is rounded to the minute, so that a device that sends often causes few writes. A new row
+ * starts as never connected, because only `saveConnections` sets the connection; it runs later if the endpoint is in the queue.
  */
 export async function saveActivity(sql: Sql, active: { endpointId: string; at: Date }[]) {
   await sql`
@@ -170,7 +169,10 @@ export async function saveActivity(sql: Sql, active: { endpointId: string; at: D
       where known.at < excluded.at - interval '1 minute'`
 }
 
-/** Enqueues all endpoints of an application or version behind a number. Returns the last number; undefined if none is left. */
+/**
+ * Enqueues the endpoints of an application or version whose number is greater than `after`. Returns the last number, or undefined if none
+ * is left.
+ */
 export async function enqueueAll(
   sql: Sql,
   page: { tenantId: string; applicationName: string; after: number; limit: number },
@@ -202,7 +204,7 @@ const tables = [
 
 /** Deletes a part of a deleted tenant's directory. Returns false when nothing is left. */
 export async function deleteDirectoryOfTenant(sql: Sql, tenantId: string, limit: number): Promise<boolean> {
-  // An update that has read an endpoint before its deletion must not write its document afterwards.
+  // An update that read an endpoint before its deletion must not write the endpoint's document afterwards.
   await lockDirectory(sql)
   for (const table of tables) {
     const name = sql.unsafe(`register.${table}`)

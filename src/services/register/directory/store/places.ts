@@ -1,4 +1,4 @@
-/** Stores places of endpoints, and the sums over cells of the grids. */
+/** Stores places of endpoints, and sums over the cells of the grids. */
 import type { Fragment, Sql } from '../../../../kernel/db.ts'
 import type { Place } from '../document.ts'
 import { bandLevel, type CellRange, cellOf, keptLevels, rowOf } from '../grid.ts'
@@ -11,10 +11,10 @@ export interface Cluster {
   x: number
   y: number
   count: number
-  /** Sums in millionths of a degree. */
+  /** Sums of the latitudes and longitudes, in millionths of a degree. */
   latitudes: number
   longitudes: number
-  /** The number of the endpoint if the cluster is one endpoint; otherwise meaningless. */
+  /** The number of the endpoint, if the cluster consists of one endpoint. Otherwise it is meaningless. */
   seqs: number
 }
 
@@ -77,7 +77,7 @@ async function addToCells(sql: Sql, differences: CellDifference[]) {
       and s.x = c.x and s.count = 0`
 }
 
-/** Adds up the kept cells of a range to cells that are `2^coarser` times as wide. */
+/** Sums the stored cells of a range to cells that are `2^coarser` times as wide. */
 export async function findKeptCells(
   sql: Sql,
   scope: Scope,
@@ -97,7 +97,7 @@ export async function findKeptCells(
 const sumsSql = (sql: Sql): Fragment => sql`sum(part.count)::bigint as count, sum(part.latitudes)::bigint as latitudes,
   sum(part.longitudes)::bigint as longitudes, sum(part.seqs)::bigint as seqs`
 
-/** The bounds in millionths of a degree, both included. */
+/** Bounds in millionths of a degree. Both ends are included. */
 export interface Area {
   west: number
   east: number

@@ -1,8 +1,8 @@
-/** Maintains and reads numbers of endpoints by value. Only the background task of the directory writes them. */
+/** Stores and reads the numbers of endpoints by value. Only the background task of the directory writes them. */
 import type { Sql } from '../../../../kernel/db.ts'
 import type { Scope } from '../query.ts'
 
-/** The key under which connections are counted: metadata keys are not empty. */
+/** The key under which connections are counted. It cannot be a metadata key, because those are not empty. */
 export const connectionKey = ''
 
 export interface ValueCount {
@@ -34,7 +34,7 @@ export async function addToValueCounts(sql: Sql, differences: ValueCount[]) {
       and s.count = 0`
 }
 
-/** Reads the numbers of endpoints by the values of a key. Changes are counted after some seconds. */
+/** Reads the numbers of endpoints by the values of a key. A change is counted some seconds later. */
 export async function findValueCounts(
   sql: Sql,
   { tenantId, applicationNames }: Scope,

@@ -1,4 +1,4 @@
-/** Walks endpoints in the order of a list, and finds those that meet the conditions. */
+/** Reads endpoints in the order of a list, and finds those that meet the conditions. */
 import type { Fragment, Sql } from '../../../../kernel/db.ts'
 import type { FilterIndex } from '../../filters/filter-index.ts'
 import type { Position } from '../cursor.ts'
@@ -11,7 +11,7 @@ export interface Walk {
   scope: Scope
   sort: Sort
   conditions: Conditions
-  /** The walk begins behind this position. */
+  /** The position after which the walk begins. */
   after: Position | undefined
   /** Number of endpoints to check. */
   steps: number
@@ -23,7 +23,7 @@ export interface Walk {
 export interface Walked {
   /** Number of endpoints that were checked. */
   steps: number
-  /** The position behind the last checked endpoint; null if there was none. */
+  /** The position after the last checked endpoint; null if there was none. */
   last: { seq: number; value: string | null } | null
   /** Endpoints that meet the conditions, in order. */
   found: { seq: number; value: string | null; row: DirectoryRow }[]
@@ -72,7 +72,10 @@ function valuesSql(sql: Sql, walk: Walk): Fragment {
   return by.field === 'createdDate' ? endpointsSql(sql, walk, sql``) : activitySql(sql, walk)
 }
 
-/** Scans once for each application, and takes the first endpoints of all scans. The planner must not scan the whole tenant, so the name is part of the order. */
+/**
+ * Scans each application separately, and takes the first endpoints of all scans. The order includes the application name, so that the
+ * planner does not scan the whole tenant.
+ */
 function endpointsSql(sql: Sql, { scope, sort, after, steps }: Walk, also: Fragment): Fragment {
   const { descending } = sort
   const behind = after ? (descending ? sql`and o.seq < ${after.seq}` : sql`and o.seq > ${after.seq}`) : sql``
@@ -103,7 +106,7 @@ function sortValuesSql(sql: Sql, { scope, sort, after, steps }: Walk): Fragment 
     order by part.value ${direction}, part.seq ${direction} limit ${steps}`
 }
 
-/** The index has the connection before the time, so that a query can restrict both. */
+/** Selects endpoints by activity. In the index, the connection comes before the time, so that a query can restrict both. */
 function activitySql(sql: Sql, { scope, sort, conditions, after, steps }: Walk): Fragment {
   const { descending } = sort
   const states = (conditions.connections ?? connections).map(numberOfConnection)

@@ -6,7 +6,7 @@ export interface CountSelection {
   versionNames?: string[] | undefined
 }
 
-/** Adds up both tables, with the same conditions on each. */
+/** Sums both tables, with the same conditions on each. */
 const sumOfCounts = (sql: Sql, where: Fragment) => sql`
   select application_name, version_name, metadata_key, sum(n) as n from (
     select application_name, version_name, metadata_key, count as n from register.counts where ${where}
@@ -39,7 +39,7 @@ export async function findKeys(
     order by version_name, metadata_key`
 }
 
-/** Adds the differences to the counts, in one statement, so that readers count each difference exactly once. */
+/** Moves the differences into the counts with one statement, so that readers count each difference exactly once. */
 export async function foldCounts(sql: Sql) {
   await sql`
     with moved as (delete from register.count_differences returning *),

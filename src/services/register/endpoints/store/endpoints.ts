@@ -7,7 +7,7 @@ export interface EndpointRow extends EndpointRef {
   seq: number
   versionRegisteredDate: Date
   createdDate: Date
-  /** Contains no connectivity keys except those in `connectivityKeys`. */
+  /** Metadata as stored. Connectivity keys are only contained if they are in `connectivityKeys`. */
   metadata: Metadata
   metadataRevision: number
   metadataUpdatedDate: Date | null
@@ -26,7 +26,7 @@ export interface NewEndpoint {
 }
 
 /**
- * Inserts endpoints and their counts in one statement. Returns those whose id was free. The shared lock makes a deletion of the
+ * Inserts endpoints and their counts in one statement, and returns those whose id was free. The shared lock makes a deletion of the
  * application (`lockApplication`) wait for this transaction. Node.js computes the counts, because PostgreSQL takes 8 µs for the keys of
  * each endpoint; PostgreSQL computes them only if an id was taken.
  */
@@ -68,7 +68,7 @@ export async function insertEndpoints(
 }
 
 interface Count {
-  /** A metadata key; the empty one counts the endpoints. */
+  /** A metadata key. The empty key counts the endpoints themselves. */
   key: string
   versionName: string
   count: number
@@ -96,7 +96,7 @@ export async function lockApplication(sql: Sql, applicationName: string) {
   await sql`select pg_advisory_xact_lock(hashtextextended(${lockName(applicationName)}, 0))`
 }
 
-/** Blocks the deletion of the application until the transaction ends, as a registration does. */
+/** Prevents the deletion of the application until the transaction ends. A registration does the same. */
 export async function lockApplicationShared(sql: Sql, applicationName: string) {
   await sql`select pg_advisory_xact_lock_shared(hashtextextended(${lockName(applicationName)}, 0))`
 }
@@ -107,7 +107,7 @@ export const allColumns = (sql: Sql) => sql`${refColumns(sql)}, seq, version_reg
 
 export const endpointRelation = (sql: Sql): Fragment => sql`select ${refColumns(sql)} from register.endpoints`
 
-/** Adds the metadata key `name` if it is a text; null otherwise. */
+/** Selects endpoints with the metadata key `name`. It is null if it is not a text. */
 export const namedEndpointRelation = (sql: Sql): Fragment => sql`
   select ${refColumns(sql)}, case when jsonb_typeof(metadata -> 'name') = 'string' then metadata ->> 'name' end as name
   from register.endpoints`
@@ -143,7 +143,7 @@ export async function lockEndpoint(sql: Sql, endpointId: string): Promise<Endpoi
   return row
 }
 
-/** Saves metadata and updates the counts of its keys. Returns the new revision. */
+/** Saves metadata and updates the counts of its keys. Returns the new revision of the metadata. */
 export async function saveMetadata(
   sql: Sql,
   endpoint: EndpointRef & { metadata: Metadata; at: Date; addedKeys: string[]; removedKeys: string[] },
@@ -187,7 +187,7 @@ export interface ConnectivityRow extends EndpointRef {
   connectivityTs: Date
   wasConnected: boolean | null
   wasConnectivityTs: Date | null
-  /** Null if the metadata did not change. */
+  /** The metadata before the change; null if it did not change. */
   wasMetadata: Metadata | null
 }
 
@@ -196,11 +196,14 @@ export interface ConnectivityChange {
   connected: boolean
   at: Date
   number: number
-  /** Undefined for the default keys. */
+  /** The configured keys; undefined if the default keys are used. */
   keys: ConnectivityKeys | undefined
 }
 
-/** Saves newer connectivity and returns the rows that changed. Writes metadata and key counts only for configured key names. */
+/**
+ * Saves connectivity that is newer than the stored one, and returns the rows that changed. Metadata and key counts are written only if key
+ * names are configured.
+ */
 export async function saveConnectivity(sql: Sql, changes: ConnectivityChange[]): Promise<ConnectivityRow[]> {
   const ids = changes.map(({ endpointId }) => endpointId)
   return await sql<ConnectivityRow[]>`

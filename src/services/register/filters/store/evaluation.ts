@@ -7,7 +7,7 @@ import { toSql } from '../../document-query/sql.ts'
 
 const columns = { metadata: 'e.metadata', versionName: 'e.version_name' }
 
-/** Returns the endpoints that match. */
+/** Returns the numbers of the endpoints that match. */
 export async function findMatching(sql: Sql, query: Query, tenantId: string, seqs: number[]): Promise<Set<number>> {
   const keys = keysOf(query)
   const connectivity = keys === 'any' || defaultKeys.some((key) => keys.has(key))
@@ -22,7 +22,7 @@ export async function findMatching(sql: Sql, query: Query, tenantId: string, seq
   return new Set(rows.map(({ seq }) => seq as number))
 }
 
-/** Returns the endpoints that are stored as members. */
+/** Returns the numbers of the endpoints that are stored as members. */
 export async function findStoredMembers(
   sql: Sql,
   set: { tenantId: string; memberSet: number; seqs: number[] },
@@ -34,7 +34,7 @@ export async function findStoredMembers(
   return new Set(rows.map(({ seq }) => seq))
 }
 
-/** Makes the database compile all patterns of the query. Throws if it rejects one. */
+/** Makes the database compile all patterns of the query. Throws if the database rejects a pattern. */
 export async function compilePatterns(sql: Sql, query: Query) {
   await sql`
     select from (select '{}'::jsonb as metadata, ''::text as version_name offset 0) e where ${toSql(sql, query, columns)}`.unprepared()

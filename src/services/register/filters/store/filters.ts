@@ -80,7 +80,7 @@ export async function countFilters(sql: Sql, query: ApplicationKey & { name?: st
   return row?.count
 }
 
-/** Adds up the sizes of all filters in the application. */
+/** Sums the sizes of all filters of the application. */
 export async function sumFilters(
   sql: Sql,
   { tenantId, applicationName }: ApplicationKey,
@@ -156,7 +156,10 @@ export async function lockFiltersShared(
   return row?.revision
 }
 
-/** Waits for changes of endpoints that use the old filters, and blocks new changes. Must be the last statement of its transaction. */
+/**
+ * Waits for changes of endpoints that use the old filters, and blocks new changes until the commit. Must be the last statement of its
+ * transaction.
+ */
 export async function publishFilters(sql: Sql, { tenantId, applicationName }: ApplicationKey) {
   await sql`select register.publish_filters(${tenantId}, ${applicationName})`
 }
@@ -174,7 +177,10 @@ export async function findQueries(sql: Sql, { tenantId, applicationName }: Appli
     where tenant_id = ${tenantId} and application_name = ${applicationName}`
 }
 
-/** Adds the differences to the counts, in one statement, so that readers count each difference exactly once. Deletes the counts of member sets without a filter. */
+/**
+ * Moves the differences into the counts with one statement, so that readers count each difference exactly once. Deletes the counts of
+ * member sets without a filter.
+ */
 export async function foldFilterCounts(sql: Sql) {
   await sql`
     with moved as (delete from register.filter_count_differences returning *),

@@ -8,16 +8,16 @@ import { toSql } from '../../document-query/sql.ts'
 import type { FilterIndex, FilterSummary } from '../filter-index.ts'
 import { type ApplicationKey, memberCountSql } from './filters.ts'
 
-/** Up to this many members are read first, and their endpoints are then checked (about 3 µs each). */
+/** If a filter has at most this many members, they are read first, and their endpoints are checked afterwards (about 3 µs each). */
 const membersReadFirst = 20_000
-/** A lookup of one number in a set takes as long as reading this many members in sequence. */
+/** Looking up one number in a set takes as long as reading this many members in sequence. */
 const membersPerLookup = 6
 
 const setOf = (sql: Sql, tenantId: string, filterId: string): Fragment => sql`(
   select f.member_set from register.filters f
   where f.tenant_id = ${tenantId} and f.filter_id = ${filterId} and f.status = 'active')`
 
-/** Returns the member sets of filters. A deleted filter yields null, which matches nothing. */
+/** Returns the member sets of filters. For a deleted filter it contains null, which matches nothing. */
 const setsOf = (sql: Sql, tenantId: string, filterIds: string[]): Fragment => sql`array(
   select f.member_set from unnest(${filterIds}::text[]) with ordinality as given(filter_id, position)
     left join register.filters f on f.tenant_id = ${tenantId} and f.filter_id = given.filter_id and f.status = 'active'
@@ -75,7 +75,7 @@ export const filterIndex: FilterIndex = {
 
   async matchesOf(sql, { tenantId, endpointIds, filterIds }) {
     if (endpointIds.length === 0 || filterIds.length === 0) return new Map()
-    // The sets are few, so each endpoint is looked up in each of them by the primary key.
+    // There are only few sets, so each endpoint is looked up in each set by the primary key.
     const rows = await sql<{ endpointId: string; filterIds: string[] }[]>`
       with sets as materialized (
         select filter_id, member_set from register.filters
@@ -88,7 +88,7 @@ export const filterIndex: FilterIndex = {
   },
 }
 
-/** Finds a page of members in list order. The set must be that of an active filter. */
+/** Finds a page of members in list order. The set must belong to an active filter. */
 export async function findMembersOfSet(
   sql: Sql,
   page: { tenantId: string; memberSet: number; after: number; limit: number },
@@ -109,7 +109,9 @@ export interface Transition {
   matched: boolean
 }
 
-/** Saves which filters changed endpoints begin and cease to match, with the counts. Rows are sorted, which prevents deadlocks. */
+/**
+ * Saves which filters the changed endpoints begin and cease to match, and updates the counts. The rows are sorted, to prevent deadlocks.
+ */
 export async function saveTransitions(sql: Sql, tenantId: string, transitions: Transition[]) {
   const column = <K extends keyof Transition>(name: K) => transitions.map((move) => String(move[name]))
   await sql`
@@ -132,8 +134,8 @@ export async function saveTransitions(sql: Sql, tenantId: string, transitions: T
 }
 
 /**
- * Adds the differences of the counts: 1 for a row that matches now, -1 for an existing row that ceased to match, 0
- * for a new row that does not match.
+ * Inserts the differences of the counts: 1 for a row that matches now, -1 for an existing row that ceased to match, and 0 for a new row
+ * that does not match.
  */
 const countChangesSql = (sql: Sql, tenantId: string, gone: Fragment) => sql`
   insert into register.filter_count_differences (tenant_id, member_set, difference)
@@ -165,7 +167,7 @@ export async function removeEndpoints(
     select member_set, seq from deleted`
 }
 
-/** Returns how many endpoints the next step has, and the number of the last one. */
+/** Returns the number of endpoints in the next step, and the number (`seq`) of the last of them. */
 export async function findNext(
   sql: Sql,
   { tenantId, applicationName, after, limit }: ApplicationKey & { after: number; limit: number },
@@ -179,8 +181,8 @@ export async function findNext(
 }
 
 /**
- * Adds the matching endpoints with numbers above `after`, up to `until`, to a set. It locks no endpoints: rows of concurrent
- * changes take precedence (see the README).
+ * Adds the matching endpoints with numbers above `after`, up to `until`, to a set. It locks no endpoints, because rows of concurrent
+ * changes take precedence (README.md).
  */
 export async function matchPart(
   sql: Sql,
@@ -205,7 +207,7 @@ export async function matchPart(
     select ${part.tenantId}, ${part.memberSet}, count(*) from added having count(*) > 0`.unprepared()
 }
 
-/** Deletes the rows of endpoints that do not match, which a set needs only while it is pending. */
+/** Deletes the rows of endpoints that do not match. A set needs these rows only while it is pending. */
 export async function deleteRefusals(sql: Sql, tenantId: string, memberSet: number) {
   await sql`
     delete from register.filter_members
@@ -218,7 +220,7 @@ export async function markOrphanedSet(sql: Sql, { tenantId, memberSet }: { tenan
 }
 
 /**
- * Deletes a part of an orphaned set. Returns false if there is none that is not locked. It deletes by `ctid`, because the
+ * Deletes a part of an orphaned set. Returns false if there is no orphaned set without a lock. Rows are deleted by `ctid`, because the
  * planner's statistics do not cover new sets.
  */
 export async function deleteOrphanedMembers(sql: Sql, limit: number): Promise<boolean> {

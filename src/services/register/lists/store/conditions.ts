@@ -3,7 +3,10 @@ import type { Fragment, Sql } from '../../../../kernel/db.ts'
 import { defaultKeys } from '../../configuration.ts'
 import { type Condition, isPosition, type Key } from '../query.ts'
 
-/** Translates a conjunction. All equalities become one `@>`, so that the index intersects them and rare values narrow common ones. */
+/**
+ * Translates a conjunction. All equalities become one `@>`, so that the index intersects them. Rare values then narrow the result of common
+ * ones.
+ */
 export function conditionsSql(sql: Sql, conditions: Condition[]): Fragment[] {
   const equalities = new Map<string, unknown>()
   const others = conditions.filter((condition) => {
@@ -24,7 +27,10 @@ export function conditionsSql(sql: Sql, conditions: Condition[]): Fragment[] {
 const isScalar = (value: unknown) => typeof value !== 'object' || value === null
 const nestedObject = (path: string[], value: unknown) => path.reduceRight((inner, name) => ({ [name]: inner }), value)
 
-/** Returns the values of which `@>` finds at least one in a key with this value at the path: a number names a field or a position. */
+/**
+ * Returns the values of which `@>` finds at least one if the value is at the path. There are several, because a number in a path can be a
+ * field name or a position.
+ */
 const containedIn = (path: string[], value: unknown) =>
   path.reduceRight<unknown[]>(
     (inner, name) => inner.flatMap((one) => (isPosition(name) ? [{ [name]: one }, [one]] : [{ [name]: one }])),
@@ -101,8 +107,8 @@ const textOf = (sql: Sql, key: Key): Fragment =>
   'field' in key ? fieldOf(sql, key.field) : sql`(${jsonOf(sql, key)} #>> '{}')`
 
 /**
- * Matches a pattern against the id, the version's name and all metadata keys and values. These are a dozen matches for each
- * endpoint, so one match over their concatenation comes first; it may find too much, but never too little.
+ * Matches a pattern against the id, the version's name and all metadata keys and values. These are a dozen matches for each endpoint.
+ * Therefore one match on their concatenation comes first; it may find too much, but never too little.
  */
 export const regexSql = (sql: Sql, pattern: string): Fragment => sql`
   case when concat(e.endpoint_id, ' ', e.version_name, ' ', e.metadata::text,
@@ -113,11 +119,11 @@ export const regexSql = (sql: Sql, pattern: string): Fragment => sql`
     where m.key ~ ${pattern} or m.value ~ ${pattern})
   else false end`
 
-/** Finds the assertions in a pattern that regex.ts wrote. A backslash of the user is always `\u005c` there. */
+/** Finds the assertions in a pattern that regex.ts wrote. In such a pattern, a backslash of the user is always written as `\u005c`. */
 const assertions = /\\[AZ]|\(\?(?:<)?[=!][^)]*\)/g
 
 /**
- * Returns a weaker pattern, which is matched first. It has no assertions, and it also matches every text with a backslash, because JSON
- * writes escapes with one. The texts that match are checked with the exact pattern.
+ * Returns a weaker pattern, which is matched first. It has no assertions. It also matches every text with a backslash, because JSON uses
+ * backslashes for escapes. Texts that match are then checked with the exact pattern.
  */
 const withoutAssertions = (pattern: string) => `(?:${pattern.replace(assertions, '(?:)')})|\\u005c`

@@ -1,18 +1,18 @@
 /**
- * Builds the JSON text of endpoints in PostgreSQL. No other code concatenates JSON. A page of a hundred takes half the
- * time of `json_build_object` (0.7 instead of 1.4 ms), and Node.js neither parses nor serializes rows.
+ * Builds the JSON text of endpoints in PostgreSQL. This is the only code that concatenates JSON. For a page of a hundred endpoints, it
+ * takes half the time of `json_build_object` (0.7 instead of 1.4 ms), and Node.js neither parses nor serializes rows.
  */
 import type { Fragment, Sql } from '../../../../kernel/db.ts'
 import type { FilterIndex } from '../../filters/filter-index.ts'
 
 export interface View {
-  /** All metadata, none, or only these keys. */
+  /** Which metadata to include: all, none, or only these keys. */
   metadata: 'none' | 'all' | string[]
-  /** Includes the ids of the active filters that each endpoint matches. */
+  /** If present, the ids of the active filters that each endpoint matches are included. */
   filters: FilterIndex | undefined
 }
 
-/** Selects the rows of `from` (`from … where … order by …`) as one text, so that the driver reads a single row. */
+/** Returns a select that combines the rows of `from` (`from … where … order by …`) into one text, so that the driver reads a single row. */
 export function textsOf(sql: Sql, view: View, from: Fragment, total?: Fragment): Fragment {
   const counted = total ? sql`${total} as total,` : sql``
   const rows = sql`select ${columnsOf(sql, view)} ${from}`
@@ -33,7 +33,7 @@ export const oneTextOf = (sql: Sql, view: View, endpointId: string): Fragment =>
   from (${withCreatedText(sql, sql`select e.tenant_id, ${columnsOf(sql, view)} from register.endpoints e where e.endpoint_id = ${endpointId}`)}) e
     ${view.filters ? sql`left join (${view.filters.idsBySeq(sql, sql`select seq from register.endpoints where endpoint_id = ${endpointId}`)}) matching on true` : sql``}`
 
-/** `offset 0` makes PostgreSQL format the date once, not at every use. */
+/** Adds the creation date as text. `offset 0` makes PostgreSQL format the date once instead of at every use. */
 const withCreatedText = (sql: Sql, rows: Fragment): Fragment => sql`
   select e.*, ${momentOf(sql, sql`e.created_date`)} as created from (${rows}) e offset 0`
 
@@ -41,7 +41,10 @@ const columnsOf = (sql: Sql, { metadata }: View): Fragment => sql`e.seq, e.endpo
   e.version_name, e.created_date, e.version_registered_date, e.pool_ids
   ${metadata === 'none' ? sql`` : sql`, e.metadata, e.metadata_updated_date, e.connected, e.connectivity_ts`}`
 
-/** Names and ids contain no characters that JSON escapes; calling `to_json` on them would make the query 1.5 times as slow. */
+/**
+ * Returns the JSON of an endpoint. Names and ids contain no characters that JSON escapes; `to_json` on them would make the query 1.5 times
+ * as slow.
+ */
 const textOf = (sql: Sql, { metadata, filters }: View): Fragment => sql`
   '{"endpointId":"' || e.endpoint_id || '","createdDate":"' || e.created
   || '","appName":"' || e.application_name || '","appVersion":{"name":"' || e.version_name
@@ -54,11 +57,14 @@ const metadataOf = (sql: Sql, metadata: 'all' | string[]): Fragment => sql`
   || coalesce(',"metadataUpdatedDate":"' || ${unlessCreated(sql, sql`e.metadata_updated_date`)} || '"', '')
   || ',"metadata":' || ${metadata === 'all' ? sql`${visibleMetadataSql(sql)}::text` : pickKeysSql(sql, metadata)}`
 
-/** Equals `register.moment`, inlined, because PostgreSQL would look up the function at each planning. */
+/**
+ * Formats a date like `register.moment`. The expression is inlined, because PostgreSQL would look up the function whenever it plans a
+ * statement.
+ */
 const momentOf = (sql: Sql, date: Fragment): Fragment =>
   sql`to_char(${date} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
 
-/** Reuses the text of the creation date if the dates are equal, which is frequent. Formatting a new date takes 1 µs. */
+/** Formats a date. If it equals the creation date, which is frequent, the text of that date is reused. Formatting a date takes 1 µs. */
 const unlessCreated = (sql: Sql, date: Fragment): Fragment =>
   sql`case when ${date} = e.created_date then e.created else ${momentOf(sql, date)} end`
 

@@ -18,7 +18,7 @@ export interface Page {
 
 type PartialVisibility = Exclude<Visibility, 'all'>
 
-/** With more names than this, one index scan for each is slower than a single scan. */
+/** If there are more names than this, one index scan for each name is slower than a single scan. */
 const indexScansMax = 50
 
 /** Returns disjoint conditions for the endpoints that are requested and readable. */
@@ -50,15 +50,15 @@ const singleEndpoints = (sql: Sql, { endpointIds }: PartialVisibility, readableA
 
 interface IndexScan {
   where: Fragment
-  /** The column that precedes the number in the order. */
+  /** The column that comes before the number in the order. */
   name: Fragment
 }
 
 const noName = (sql: Sql) => sql`''::text`
 
 /**
- * Returns the same parts, each as an ordered scan of one index. Each name is written as a range and is part of the order.
- * Otherwise the planner may scan the whole tenant, in which the endpoints of a new application come last.
+ * Returns these parts, each as an ordered scan of one index. Each name is written as a range and is part of the order. Otherwise the
+ * planner might scan the whole tenant, in which the endpoints of a new application come last.
  */
 function indexScansOf(sql: Sql, query: EndpointQuery): IndexScan[] {
   const { tenantId, visibility, applicationNames: requested, versionNames } = query
@@ -89,8 +89,8 @@ function indexScansOf(sql: Sql, query: EndpointQuery): IndexScan[] {
 const unionOf = (sql: Sql, parts: Fragment[]) => parts.reduce((before, part) => sql`${before} union all ${part}`)
 
 /**
- * Returns `from … order by …` for a page over all parts. A single part is scanned directly. Of several parts, each contributes at
- * most `offset + limit` rows, and the page is then read by `ctid`, which is stable within one statement.
+ * Returns `from … order by …` for a page over all parts. A single part is scanned directly. If there are several, each contributes at most
+ * `offset + limit` rows, and the rows of the page are then read by `ctid`, which is stable within one statement.
  */
 function pageSql(
   sql: Sql,
@@ -110,11 +110,11 @@ function pageSql(
   return byCtid(sql, sql`select row_id from (${unionOf(sql, parts)}) parts order by seq ${window}`)
 }
 
-/** Returns whether the query names only applications and versions. */
+/** Returns whether applications and versions are the only conditions of the query. */
 export const isPlain = ({ endpointIds, filterIds, conditions, regex, directory, sort }: EndpointQuery) =>
   !endpointIds && !filterIds && conditions.length === 0 && regex === undefined && !directory && !sort
 
-/** Returns whether the query has only metadata conditions, over all endpoints of the tenant. */
+/** Returns whether metadata conditions are the only conditions of the query, which covers all endpoints of the tenant. */
 export const isOfWholeTenant = ({
   visibility,
   applicationNames,
@@ -132,7 +132,10 @@ function conditionSql(sql: Sql, query: EndpointQuery): Fragment {
   return parts.reduce((before, part) => sql`${before} ${part}`, sql``)
 }
 
-/** Each condition is a semijoin: one lookup for each endpoint of a page, or one hash for all endpoints. */
+/**
+ * Returns the conditions of the directory. Each is a semijoin: PostgreSQL makes one lookup for each endpoint of a page, or one hash for all
+ * endpoints.
+ */
 function directorySql(
   sql: Sql,
   { words, connections: states, activeAfter, activeBefore }: DirectoryConditions,
@@ -149,7 +152,7 @@ function directorySql(
     ${activeBefore ? sql`and not exists (${activity} and r.at >= ${activeBefore})` : sql``}`
 }
 
-/** Returns an SQL expression for the total. It counts only endpoints with grants of their own; the rest comes from the counts. */
+/** Returns an SQL expression for the total. It counts only endpoints with grants of their own; the rest comes from the stored counts. */
 function countedPlain(sql: Sql, query: EndpointQuery): Fragment {
   const { tenantId, visibility, applicationNames, versionNames } = query
   if (visibility === 'all') return endpointCountSql(sql, { tenantId, applicationNames, versionNames })
@@ -211,7 +214,7 @@ export async function findPlain(sql: Sql, query: EndpointQuery, page: Page, view
   return row
 }
 
-/** Returns the rows behind the number `after`. */
+/** Returns the rows with numbers greater than `after`. */
 export async function findNext(
   sql: Sql,
   query: EndpointQuery,
@@ -225,7 +228,7 @@ export async function findNext(
 const pageOfMembersSql = (sql: Sql, query: EndpointQuery, filters: FilterIndex, { offset, limit }: Page) =>
   filters.page(sql, query.tenantId, query.filterIds ?? [], { after: query.after ?? -1, offset, limit })
 
-/** Returns a page of filter members, if the query has no other condition and the caller may read all of them. */
+/** Returns a page of filter members, if the query has no other condition and the caller may read all members. */
 export async function findMembers(
   sql: Sql,
   query: EndpointQuery,
@@ -245,7 +248,7 @@ export async function countMembers(sql: Sql, query: EndpointQuery, filters: Filt
   return row?.count
 }
 
-/** Returns a page of the matching endpoints, with the number of all that are behind `query.after`. */
+/** Returns a page of the matching endpoints, and the number of all matching endpoints after `query.after`. */
 export async function findMatching(
   sql: Sql,
   query: EndpointQuery,
@@ -266,7 +269,7 @@ const ofPage = (sql: Sql) => sql`
   from register.endpoints e join page on page.row_id = e.ctid
   where e.ctid = any(array(select row_id from page)) order by page.position`
 
-/** Returns the numbers of all matching endpoints as one text, `3,17,18`, for a streamed response. A million take 8 MB. */
+/** Returns the numbers of all matching endpoints as one text, such as `3,17,18`, for a streamed response. A million numbers take 8 MB. */
 export async function findNumbers(sql: Sql, query: EndpointQuery, filters: FilterIndex, offset: number) {
   const [row] = await sql<{ total: number; numbers: string | null }[]>`
     with ${matched(sql, query, filters)},
@@ -276,7 +279,7 @@ export async function findNumbers(sql: Sql, query: EndpointQuery, filters: Filte
   return { total: row?.total ?? 0, numbers: row?.numbers ?? '' }
 }
 
-/** Returns endpoints in the given order, without those that were deleted meanwhile. */
+/** Returns endpoints in the given order. Endpoints that were deleted meanwhile are left out. */
 export async function findByNumbers(sql: Sql, tenantId: string, numbers: number[], view: View): Promise<Texts> {
   const from = sql`
     from register.endpoints e join unnest(${numbers}::bigint[]) with ordinality as page(seq, position) on page.seq = e.seq
@@ -285,7 +288,7 @@ export async function findByNumbers(sql: Sql, tenantId: string, numbers: number[
   return row
 }
 
-/** Returns the matching endpoints behind a number in the order of registration. It stops at the end of the page. */
+/** Returns the matching endpoints with greater numbers, in the order of registration. It stops at the end of the page. */
 export async function findMatchingAfter(
   sql: Sql,
   query: EndpointQuery,
@@ -325,7 +328,7 @@ export interface RowAfter {
   connectivityTs: Date | null
 }
 
-/** Returns matching endpoints behind the number `after`, in the order of registration. */
+/** Returns matching endpoints with numbers greater than `after`, in the order of registration. */
 export async function findRowsAfter(
   sql: Sql,
   query: EndpointQuery,
@@ -347,7 +350,7 @@ export async function findText(sql: Sql, endpointId: string, view: View): Promis
   return row
 }
 
-/** Limits the time of statements with expressions of users, until the transaction ends or `resetTimeLimit`. */
+/** Limits the time of statements that contain expressions of users. The limit ends with the transaction or with `resetTimeLimit`. */
 export async function limitTime(sql: Sql, milliseconds: number) {
   await sql`select set_config('statement_timeout', ${String(milliseconds)}, true)`
 }
