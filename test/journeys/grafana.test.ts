@@ -1,5 +1,6 @@
 /** Sends the requests of the Grafana guide as the data source Infinity does. */
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { createFixtures } from '../harness/gateway.ts'
 import { filesOf } from '../harness/guide.ts'
@@ -16,7 +17,9 @@ interface Target {
 }
 
 test('the data source and the queries of the Grafana guide work', async () => {
-  const key = (await ask('POST /iam/api/v1/api-keys', { name: 'grafana' })).body.key
+  const guide = readFileSync(new URL('../../docs/guides/grafana.md', import.meta.url), 'utf8')
+  const [, keyText] = /-d '(\{"name": "grafana".*\})'/.exec(guide)!
+  const key = (await ask('POST /iam/api/v1/api-keys', JSON.parse(keyText!))).body.key
   const variables: Record<string, string> = { WAYPOST_URL: baseUrl, WAYPOST_API_KEY: key }
   const expanded = files
     .get('provisioning/datasources/waypost.yaml')!
@@ -52,6 +55,7 @@ test('the data source and the queries of the Grafana guide work', async () => {
       JSON.stringify(panel.datasource).includes(settingOf('uid')),
     ),
   )
+  assert.match(files.get('provisioning/dashboards/provider.yaml')!, / path: \/etc\/grafana\/provisioning\/dashboards\n/)
   const counts: number[] = []
   for (const { type, url, url_options, columns } of targets) {
     assert.equal(type, 'csv')

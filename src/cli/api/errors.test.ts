@@ -20,3 +20,14 @@ test('a 404 of the platform is explained as a missing object, and a 404 of anoth
   assert.equal(exitCodeOf(theirs), 1)
   assert.match(explain(theirs), /next: check the address with waypost context show/)
 })
+
+test('a certificate of an unknown issuer is explained with the setting that names the root', () => {
+  const cause = Object.assign(new Error('self-signed certificate in certificate chain'), {
+    code: 'SELF_SIGNED_CERT_IN_CHAIN',
+  })
+  const error = new WaypostError('https://iot.example.com is not reachable', { code: 'unreachable', cause })
+  assert.equal(exitCodeOf(error), 6)
+  assert.match(explain(error), /\n {2}next: set NODE_EXTRA_CA_CERTS to a file with the root certificate/)
+  const refused = new WaypostError('https://iot.example.com is not reachable', { code: 'unreachable' })
+  assert.match(explain(refused), /check the address/)
+})

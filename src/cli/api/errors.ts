@@ -48,11 +48,23 @@ export function explain(error: Error): string {
     const { status, field, correlationId, retryAfterSeconds } = error
     if (field !== undefined && !error.message.includes(field)) lines.push(`  field: ${visible(field)}`)
     if (correlationId !== undefined) lines.push(`  correlation id: ${visible(correlationId)}`)
-    const next = isNotOfPlatform(error) ? checkAddress : nextStep(status, error.code, retryAfterSeconds)
+    const next = isNotOfPlatform(error)
+      ? checkAddress
+      : isUntrusted(error.cause)
+        ? trustRoot
+        : nextStep(status, error.code, retryAfterSeconds)
     if (next !== undefined) lines.push(`  next: ${next}`)
   }
   if (error instanceof CommandError && error.usage !== undefined) lines.push('', error.usage.trimEnd())
   return `${lines.join('\n')}\n`
+}
+
+const trustRoot = 'set NODE_EXTRA_CA_CERTS to a file with the root certificate of the platform'
+
+/** Returns whether a connection failed because the issuer of the certificate is not known. */
+function isUntrusted(cause: unknown): boolean {
+  const code = String((cause as { code?: unknown } | undefined)?.code)
+  return /SELF_SIGNED_CERT|^UNABLE_TO_(VERIFY_LEAF_SIGNATURE|GET_ISSUER_CERT_LOCALLY)$/.test(code)
 }
 
 const checkAddress = 'check the address with waypost context show'

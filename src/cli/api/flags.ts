@@ -80,12 +80,7 @@ export function parseCommand(description: Description, argv: string[]): ParsedCo
   const options: FlagOptions = { ...commonOptions }
   for (const { flag, described } of flags)
     options[flag] = described.kind === 'list' ? { type: 'string', multiple: true } : { type: 'string' }
-  const { values, positionals } = parseArgs({
-    args: withBooleanValues(argv, flags),
-    options,
-    allowPositionals: true,
-    strict: true,
-  })
+  const { values, positionals } = parseFlags(withBooleanValues(argv, flags), options)
   const parsed: ParsedCommand = { args: pathArguments(description, positionals), fields: {}, flags: readCommon(values) }
   for (const { flag, target, described } of flags) {
     const input = values[flag] as string | string[] | undefined
@@ -96,6 +91,16 @@ export function parseCommand(description: Description, argv: string[]): ParsedCo
   )
   if (missing.length > 0) throw usageError(`--${missing[0]!.flag} is required: ${missing[0]!.described.description}`)
   return parsed
+}
+
+function parseFlags(args: string[], options: FlagOptions) {
+  try {
+    return parseArgs({ args, options, allowPositionals: true, strict: true })
+  } catch (error) {
+    const [, unknown] = /^Unknown option '(-[^']*)'/.exec((error as Error).message) ?? []
+    if (unknown === undefined) throw error
+    throw usageError(`there is no option ${unknown}; --help lists all, and a value that begins with - follows --`)
+  }
 }
 
 /** Writes `--enabled` as `--enabled=true` and `--no-enabled` as `--enabled=false`, for flags of booleans. */
