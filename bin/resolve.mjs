@@ -1,5 +1,5 @@
-// Resolves imports of our own TypeScript files, which always name the file. Node.js would look at each file, its links and the
-// package.json above it: a sixth of the processor time of a start.
+// Resolves imports of the TypeScript files of the project. Such an import always contains the full file name, so no search is needed. The
+// resolver of Node.js checks each file, its links and the package.json above it, which takes a sixth of the processor time of a start.
 import { registerHooks } from 'node:module'
 
 registerHooks({

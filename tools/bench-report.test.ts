@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { summaryOf } from '../bench/report.ts'
 
-test('the summary lists the goals, those that were missed first', () => {
+test('the summary lists the goals, and missed goals come first', () => {
   const figures = [
     { name: 'rate', value: 120, unit: '/s', limit: { min: 100 } },
     { name: 'for information', value: 1, unit: 'ms' },

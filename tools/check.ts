@@ -1,4 +1,4 @@
-/** `npm run check`: checks format, lint, types, architecture rules and generated files. `--fix` repairs what it can. */
+/** `npm run check`: checks format, lint, types, architecture rules and generated files. `--fix` repairs format and generated files. */
 import { spawnSync } from 'node:child_process'
 
 const fix = process.argv.includes('--fix')

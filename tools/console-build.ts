@@ -1,4 +1,4 @@
-/** Builds the web console into the cache that every platform of this folder uses, unless it is there already. */
+/** Builds the web console into the cache that all platforms of this repository use, unless the cache already has this build. */
 import { createConsole } from '../src/assembly/console/console.ts'
 import { createLog } from '../src/kernel/log.ts'
 

@@ -56,7 +56,7 @@ const textRules: Rule[] = [
 
 const folderOf = (file: string) => file.match(/^console\/src\/([^/]+)/)?.[1] ?? ''
 
-/** The folders of the console that each of them imports; `sdk` is sdk/src. */
+/** For each folder of the console, the folders that it may import. `sdk` is sdk/src. */
 const allowed: Record<string, string[]> = {
   app: ['app', 'pages', 'parts', 'api'],
   pages: ['pages', 'parts', 'api'],

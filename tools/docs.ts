@@ -1,4 +1,4 @@
-/** Writes docs/reference and the operations of the SDK from the code. `--check` says what is stale instead. */
+/** Writes docs/reference and the operations of the SDK from the code. With `--check`, it only lists the files that are out of date. */
 import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -60,7 +60,7 @@ function rulesContext() {
   return `${note}# Context of rules\n\nScripts of rules and actions are bodies of JavaScript functions with the parameter \`ctx\`. Calls are synchronous: there is no \`await\`. No run sees the global variables of an earlier run.\n\n## Members\n\n${table(['Member', 'Meaning'], members)}\n## Limits\n\n${table(['Limit', 'Value', 'Beyond it'], limitsInWords)}`
 }
 
-// The catalogue has only the messages of loaded modules, and the API document does not load all of them.
+// The catalogue contains only the messages of loaded modules, and generating the API document does not load all modules.
 for (const file of globSync('src/**/log-messages.ts')) await import(pathToFileURL(resolve(file)).href)
 
 const document = await offlineApiDocument('http://127.0.0.1:8080')

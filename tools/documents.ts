@@ -1,6 +1,6 @@
 /**
- * Finds broken links, names of missing files and missing services in Markdown documents. Prints `document: problem`, and exits with 1 if
- * there are any.
+ * Finds broken links, names of missing files and missing services in Markdown documents. Prints `document: problem` for each, and exits
+ * with 1 if it finds any.
  */
 import { globSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
@@ -38,7 +38,10 @@ function brokenLinks(
   })
 }
 
-/** Returns named files that do not exist beside the document, below it, or from the root, `src/` and `src/kernel/`. */
+/**
+ * Returns the file names in a document for which no file exists: neither beside or below the document, nor relative to the root, `src/` or
+ * `src/kernel/`.
+ */
 function unknownFiles(document: string, text: string, files: Set<string>, exists: (path: string) => boolean) {
   const folder = dirname(document)
   const below = [...files].filter((file) => file.startsWith(`${folder}/`))

@@ -1,4 +1,7 @@
-/** Checks that clients can be generated: every operation has a name of its own, a summary, examples, and a named shape. */
+/**
+ * Checks that clients can be generated from the API document: every operation must have a unique name, a summary, examples, and a named
+ * shape.
+ */
 interface Content {
   [type: string]: { schema: { $ref?: string; type?: string; format?: string; examples?: unknown[] }; example?: unknown }
 }

@@ -6,7 +6,7 @@ import { commonOptions, processors } from '../src/services/ingest/pipeline/proce
 const shortName = (name: string): string => name.replace(/^(?:[a-z0-9]+\.)+/, '')
 const packageOf = (name: string): string => name.slice(0, name.length - shortName(name).length - 1)
 
-/** Classes of views that scripts meet only through their interfaces. */
+/** Classes that the page leaves out: scripts use these views of a map only through their interfaces. */
 const hidden = /^java\.util\.HashMap\.(?:KeySet|EntrySet|Values)$/
 
 const options = (table: Record<string, string>): string =>

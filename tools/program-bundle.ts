@@ -1,6 +1,6 @@
 /**
- * Bundles the program for tests that start it as a process: it then loads 100 files instead of 1100, besides
- * packages, which takes half of the processor time. Worker threads and migrations are still those of the sources.
+ * Bundles the program for tests that start it as a process. The bundled program loads 100 files instead of 1100, besides packages, and
+ * takes half of the processor time. It still uses the worker threads and migrations of the sources.
  */
 import { createHash } from 'node:crypto'
 import { existsSync, globSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
@@ -10,7 +10,7 @@ import { build, type Plugin } from 'esbuild'
 
 const root = resolve(import.meta.dirname, '..')
 
-/** Returns the path of the bundled program. It is always the same, so that the cache of compiled code does not grow. */
+/** Bundles the program and returns its path. The path is always the same, so that the cache of compiled code does not grow. */
 export async function bundleProgram(): Promise<string> {
   const directory = join(root, 'node_modules/.cache/waypost-program')
   const main = join(directory, 'start.mjs')
@@ -26,7 +26,9 @@ export async function bundleProgram(): Promise<string> {
   return main
 }
 
-/** Does what `bin/main.mjs` does; the environment of test processes enables the compile cache. */
+/**
+ * Text of the start script. It does the same as `bin/main.mjs`, except that the environment of test processes enables the compile cache.
+ */
 const startText = `import ${JSON.stringify(pathToFileURL(join(root, 'bin/resolve.mjs')).href)}\nawait import('./chunks/main.mjs')\n`
 
 function stateOfSources(): string {
@@ -39,7 +41,7 @@ function stateOfSources(): string {
   return hash.digest('hex')
 }
 
-/** Lets a bundled source file find its migrations, pages and worker threads where it was. */
+/** Makes a bundled source file find its migrations, pages and worker threads at the original path of the file. */
 const sourcePaths: Plugin = {
   name: 'source-paths',
   setup({ onLoad }) {
@@ -53,7 +55,10 @@ const sourcePaths: Plugin = {
   },
 }
 
-/** Functions keep their text, because the sandbox receives some of its code as the text of functions: no `keepNames`, no `minify`. */
+/**
+ * Bundles the sources without `keepNames` and `minify`, because the text of functions must not change: the sandbox gets some of its code as
+ * the text of functions.
+ */
 async function bundle(directory: string) {
   await build({
     entryPoints: [join(root, 'src/main.ts')],
@@ -66,7 +71,7 @@ async function bundle(directory: string) {
     platform: 'node',
     target: 'node24',
     logLevel: 'error',
-    // Packages may find files by the path of their own code.
+    // Packages are not bundled, because they may find files by the path of their own code.
     packages: 'external',
     plugins: [sourcePaths],
   })

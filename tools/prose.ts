@@ -5,7 +5,7 @@ const commentLinesMax = 3
 export interface Comment {
   /** Number of the first line, from 1. */
   line: number
-  /** The lines without comment marks; empty ones are left out. */
+  /** The lines without comment marks. Empty lines are left out. */
   lines: string[]
   isDoc: boolean
 }
@@ -100,7 +100,7 @@ export function proseWarnings(file: string, text: string): string[] {
 const verb =
   /\b(?:is|are|was|were|be|has|have|had|cannot|could|does|did|do|lost|left|went|took|came|stops?|fails?|needs?|keeps?|joins|gives|\w{3,}(?:ed|ing))\b/i
 
-/** Returns whether a message has no verb: an operator could not see what happened. */
+/** Returns whether a message has no verb. Such a message does not say what happened. */
 export const lacksVerb = (message: string) => !verb.test(message)
 
 /** Checks the texts of `defineLogMessage` calls. */

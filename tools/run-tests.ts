@@ -1,4 +1,4 @@
-/** Runs test files, the longest first, in two processes more than the machine has cores; names those that fail. */
+/** Runs test files, the longest first, with two processes more than the machine has cores. Names the files that fail. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -21,11 +21,11 @@ export interface TestRun {
   files: string[]
   /** Directory for files that the processes of the run share. */
   directory: string
-  /** Returns true for files that need a process of their own; the others share a few. */
+  /** Returns true for files that need a process of their own. All other files share a few processes. */
   alone(file: string): boolean
   /** Returns how long a file takes, if known. */
   seconds(file: string): number
-  /** A process whose file takes longer is killed. */
+  /** If a file takes longer, its process is killed. */
   fileSecondsMax: number
   testSecondsMax: number
   environment?: Record<string, string>
@@ -36,14 +36,14 @@ export interface TestRunResult {
   failed: boolean
   /** Files with a failed test. */
   failedFiles: string[]
-  /** Files that failed, and passed when they ran again, alone. */
+  /** Files that failed at first and passed when they ran again alone. */
   unstable: string[]
   /** Files that did not finish: crashed, killed or never started. */
   unfinished: string[]
   timings: Timing[]
 }
 
-/** Two more than the cores, because most tests sometimes wait for a database, a program or a timer. */
+/** Number of processes: two more than cores, because most tests sometimes wait for a database, a program or a timer. */
 const concurrency = availableParallelism() + 2
 
 const fastResolution = pathToFileURL(resolve(import.meta.dirname, '../bin/resolve.mjs')).href
@@ -52,7 +52,7 @@ const harness = (file: string) => pathToFileURL(resolve(import.meta.dirname, '..
 /** Modules that each test process loads first, in this order. */
 const preloaded = [fastResolution, harness('test-context.ts'), harness('timings.ts')]
 
-/** More failed files than this are not run again: then the failures have a cause that another run does not change. */
+/** If more files than this fail, none is run again, because the failures then have a cause that another run does not change. */
 const rerunFilesMax = 5
 
 /**
@@ -81,7 +81,7 @@ async function runOnce(options: TestRun): Promise<TestRunResult> {
     files: processesFor(options),
     concurrency,
     timeout: options.testSecondsMax * 1000,
-    // With more room for young objects, collecting garbage takes a tenth less processor time in all.
+    // A larger young generation saves a tenth of the processor time of the run, because garbage is collected less often.
     execArgv: ['--max-semi-space-size=64', ...preloaded.flatMap((module) => ['--import', module])],
     ...(options.signal && { signal: options.signal }),
   })
@@ -100,8 +100,8 @@ async function runOnce(options: TestRun): Promise<TestRunResult> {
 }
 
 /**
- * Returns the scripts to run. Files that need no process of their own share a few, because loading their imports takes a second: each
- * process takes the next file from a list until none is left.
+ * Returns the scripts to run. Files that need no process of their own share a few processes, because loading their imports takes a second.
+ * Each process takes the next file from a list until the list is empty.
  */
 function processesFor({ files, directory, alone, seconds }: TestRun): string[] {
   const longestFirst = files.toSorted((a, b) => seconds(b) - seconds(a))
@@ -120,8 +120,8 @@ function processesFor({ files, directory, alone, seconds }: TestRun): string[] {
 }
 
 /**
- * Kills files that the time limit of tests cannot end: blocked event loop, waiting while loading, or an open handle. Each is killed once:
- * a process that was killed leaves its entry behind, and its pid may soon belong to another program, such as a PostgreSQL server.
+ * Kills processes that the time limit of tests cannot end, because of a blocked event loop, a wait while loading, or an open handle. Each
+ * process is killed only once: its entry remains, and its pid may soon belong to another program, such as a PostgreSQL server.
  */
 function killOverdue(directory: string, secondsMax: number) {
   for (const running of readRunning(directory)) {
@@ -130,7 +130,8 @@ function killOverdue(directory: string, secondsMax: number) {
     removeRunning(directory, running)
     if (startTimeOf(pid) !== startTime) continue
     console.error(`Killed after ${secondsMax} s: ${file}`)
-    // Its descendants are killed too, because they would slow the other tests. Parents come first, so that none starts another process.
+    // The descendants of the process are killed too, because they would slow down other tests. Parents are killed first, so that they
+    // cannot start further processes.
     for (const descendant of processTree(pid)) kill(descendant)
   }
 }

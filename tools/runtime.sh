@@ -1,5 +1,5 @@
-# Source this file with $root set. It installs the packages of package-lock.json and sets $runtime to Node.js 24.
-# $packages is `all` for tests and tools, and `runtime` for the platform, which needs no packages of the development.
+# Source this file with $root set. It installs the packages of package-lock.json and sets $runtime to Node.js 24. $packages is `all` for
+# tests and tools, and `runtime` for the platform, which needs no development packages.
 stamp_all=$root/node_modules/.installed-lock.json
 stamp_runtime=$root/node_modules/.installed-runtime-lock.json
 runtime=$root/node_modules/.bin/node
@@ -17,7 +17,7 @@ install_packages() {
   else
     echo 'Installing packages (about 160 MB the first time)…' >&2
     if cmp -s "$root/package-lock.json" "$stamp_runtime"; then
-      # Only adds: a platform that runs from this folder keeps its packages.
+      # `npm install` only adds packages, so a platform that runs from this folder keeps its packages.
       (cd "$root" && npm install --include=dev --no-save --no-audit --no-fund --loglevel=error >&2)
     else
       (cd "$root" && npm ci --include=dev --no-audit --no-fund --loglevel=error >&2)

@@ -44,7 +44,7 @@ const report = (checkName: string, isGood: boolean, details = '') => {
 
 try {
   const project = createSdkProject(folder, packSdk(folder))
-  // npm would remove the package that it did not install.
+  // The tools are installed in a separate folder, because npm would remove the SDK, which it did not install.
   const installed = join(folder, 'tools')
   writeFileSync(join(project, 'main.mjs'), program)
   execFileSync('npm', ['install', '--prefix', installed, '--no-audit', '--no-fund', '--ignore-scripts', ...packages], {

@@ -28,7 +28,7 @@ export function sdkFiles(document: ApiDocument): Record<string, string> {
   }
 }
 
-/** A file for each noun: the command line loads only the one that it needs. */
+/** Folder with one file for each noun, so that the command line loads only the file that it needs. */
 export const describedFolder = 'sdk/src/described'
 
 const describedNoun = (operations: OperationShape[]) =>

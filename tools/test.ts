@@ -1,7 +1,7 @@
 /**
- * The test command: checks the tools that npm does not install, starts one PostgreSQL for all files, and runs them. `npm test` runs
- * all tests but the long ones, `npm run test:long` the long ones, and `npm test -- src/kernel` all below a path. At the end it lists the
- * slowest files, or with `--costs` all of them, and short tests that have become long.
+ * The test command. Checks the tools that npm does not install, starts one PostgreSQL for all test files, and runs the files. `npm test`
+ * runs the short tests, `npm run test:long` the long tests, and `npm test -- src/kernel` all tests below a path. At the end it lists the
+ * slowest files (with `--costs` all files) and short files that have become long.
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -50,16 +50,16 @@ function ensureTools() {
 
 const holds = (check: string) => spawnSync('sh', ['-c', check]).status === 0
 
-/** Tests that measure the memory of their process and need one of their own. */
+/** Tests that need a process of their own, because they measure the memory of their process. */
 const alone = ['src/kernel/backup/load.long.test.ts']
 
 /**
  * Folders of long tests: `kill -9` in rounds, first starts, backups, the console in a browser. Elsewhere the name of a long test ends with
- * `.long.test.ts`. `npm test` leaves them out, so that it takes a few minutes only. Continuous integration runs them too.
+ * `.long.test.ts`. `npm test` leaves out long tests, so that it takes only a few minutes. Continuous integration runs them too.
  */
 const longFolders = ['test/faults/', 'test/long/', 'test/console/']
 
-/** Processor seconds above which a file must be called long, with room for a noisy machine. */
+/** Processor seconds above which a file must be named as a long test. The limit allows for variations on a busy machine. */
 const shortSecondsMax = 6
 
 /** Durations of long files on two cores, used for their order only; written by `npm test -- --keep-seconds`. */
@@ -68,7 +68,7 @@ const longSeconds = 2
 
 function knownSeconds(): (file: string) => number {
   const known = JSON.parse(readFileSync(secondsFile, 'utf8')) as Record<string, number>
-  // A new journey takes long, and must not be the last that starts.
+  // A new file in `test/` probably takes long, so it must not be the last file that starts.
   return (file) => known[relative(root, file)] ?? (relative(root, file).startsWith('test/') ? 40 : 1)
 }
 
@@ -81,7 +81,9 @@ function keepSeconds(timings: Timing[]) {
   writeFileSync(secondsFile, `${JSON.stringify(Object.fromEntries([...measured, ...others]), null, 2)}\n`)
 }
 
-/** Names files outside of `test/` that have become long. The tests of the whole platform have a process of their own, so they cost more. */
+/**
+ * Prints the names of files that have become long. Files in `test/` are left out: they have a process of their own and therefore cost more.
+ */
 function reportBecameLong(timings: Timing[]) {
   for (const { file, cpu, children } of timings) {
     const name = relative(root, file)
@@ -122,10 +124,10 @@ if (files.length === 0) {
 }
 
 ensureTools()
-// With --sources, errors of the program show positions in the sources.
+// With --sources, stack traces of the program show positions in the sources.
 const isBundled = !options.includes('--sources') && files.some((file) => relative(root, file).startsWith('test/'))
 const program = isBundled ? await bundleProgram() : undefined
-// The console is built once, so that no platform of the tests builds it.
+// The console is built once before the tests, so that no platform has to build it.
 if (files.some((file) => relative(root, file).startsWith('test/'))) await buildConsole()
 const directory = temporaryDirectory('waypost-tests-')
 const postgres = await startTestServer(join(directory, 'postgres'))
@@ -140,7 +142,7 @@ const { failed, unfinished, unstable, timings } = await runTests({
   fileSecondsMax: 600,
   testSecondsMax: 480,
   environment: {
-    // Processes share compiled code.
+    // All processes share one cache of compiled code.
     NODE_COMPILE_CACHE: resolve('node_modules/.cache/waypost-tests'),
     ...(program && { [programVariable]: program }),
     [sharedServerVariable]: JSON.stringify({ connection, administration }),

@@ -19,7 +19,7 @@ const isTest = (file: string) => file.endsWith('.test.ts') || file.startsWith('t
 /** Returns whether the file has one of these roles. The role `store`, for example, has a file `store.ts` or a file in a folder `store/`. */
 const isRole = (file: string, ...roles: string[]) => roles.some((role) => new RegExp(`/${role}(\\.ts$|/)`).test(file))
 
-/** Each rule returns what is wrong with an import, or undefined. */
+/** The rules for imports. Each returns the rule that an import violates, or undefined. */
 export const importRules: ((from: string, to: string) => string | undefined)[] = [
   (from, to) =>
     from.startsWith('src/kernel/') && !to.startsWith('src/kernel/') ? 'the kernel imports only itself' : undefined,
@@ -59,7 +59,7 @@ const textRules: TextRule[] = [
   {
     rule: 'messages at warn and above are defined with defineLogMessage',
     forbidden: /\blog\??\.(?:warn|error|fatal)\(/,
-    // The first writes every defined message; the second passes on the lines of PostgreSQL.
+    // `define-log-message.ts` writes every defined message. `database.ts` passes on log lines of PostgreSQL.
     allowed: /^src\/(?:kernel\/define-log-message|assembly\/database)\.ts$/,
   },
   {
@@ -70,7 +70,7 @@ const textRules: TextRule[] = [
   {
     rule: 'only kernel/clock.ts reads the time',
     forbidden: /\bDate\.now\(|new Date\(\)|performance\.now\(/,
-    // The sandbox and the script language import nothing of the kernel.
+    // The sandbox and `painless` have a clock of their own, because they import nothing of the kernel.
     allowed: /^src\/(?:kernel|sandbox|painless)\/clock\.ts$/,
   },
   { rule: 'only kernel/ids.ts makes ids', forbidden: /randomUUID/, allowed: /^src\/kernel\/ids\.ts$/ },

@@ -1,4 +1,4 @@
-// Browan Tabs TBDW100: door and window sensor. Exports its function, as codecs for Node.js do.
+// Browan Tabs TBDW100: door and window sensor. The codec exports its function, as codecs for Node.js do.
 module.exports.decodeUplink = function (input) {
   const bytes = input.bytes
   if (input.fPort !== 100) return { errors: ['unknown FPort'] }

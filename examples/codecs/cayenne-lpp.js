@@ -1,4 +1,4 @@
-// Cayenne Low Power Payload: any device that uses it.
+// Cayenne Low Power Payload: a format that many devices use.
 var lppTypes = {
   0: { name: 'digital_in', size: 1, divisor: 1 },
   1: { name: 'digital_out', size: 1, divisor: 1 },

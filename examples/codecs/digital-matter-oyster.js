@@ -1,4 +1,4 @@
-// Digital Matter Oyster: positions on port 1, statistics of downlinks on port 2.
+// Digital Matter Oyster: GPS tracker. It sends positions on port 1.
 function Decoder(bytes, port) {
   if (port !== 1) return { type: 'unknown', port: port }
   var int32 = function (at) {

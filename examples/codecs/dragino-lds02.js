@@ -1,4 +1,4 @@
-// Dragino LDS02: door sensor. The older form of a decoder, as in The Things Network v2.
+// Dragino LDS02: door sensor. The function `Decoder` is the older form of a codec, as in The Things Network v2.
 function Decoder(bytes, port) {
   var value = ((bytes[0] << 8) | bytes[1]) & 0x3fff
   var decoded = { BAT_V: value / 1000, MOD: bytes[2], DOOR_OPEN_STATUS: bytes[0] & 0x80 ? 1 : 0 }

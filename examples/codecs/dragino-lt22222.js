@@ -1,4 +1,4 @@
-// Dragino LT-22222-L: controller with relays. Only downlinks.
+// Dragino LT-22222-L: controller with relays. This codec only encodes downlinks.
 function encodeDownlink({ data }) {
   if (data.command === 'reboot') return { bytes: [0x04, 0xff], fPort: 2 }
   if (data.relay1 === undefined || data.relay2 === undefined) return { errors: ['expected relay1 and relay2'] }

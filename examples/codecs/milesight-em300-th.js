@@ -1,4 +1,5 @@
-// Milesight EM300-TH: channels and types; also the functions that other network servers call.
+// Milesight EM300-TH: temperature and humidity. The payload is a list of channels, types and values. The file also has the functions that
+// other network servers call.
 function decodeUplink(input) {
   var decoded = milesight(input.bytes)
   return { data: decoded }

@@ -1,4 +1,4 @@
-// Milesight WS101: button. A codec of ChirpStack v3.
+// Milesight WS101: button. The function `Decode` is the form of a codec for ChirpStack v3.
 function Decode(fPort, bytes, variables) {
   var decoded = {}
   for (var i = 0; i < bytes.length; ) {

@@ -1,4 +1,4 @@
-// Seeed SenseCAP S2101: air temperature and humidity, as numbered measurements.
+// Seeed SenseCAP S2101: air temperature and humidity. Each value has the number of its measurement in front.
 function decodeUplink(input) {
   const names = { 4097: 'air_temperature', 4098: 'air_humidity', 7: 'battery' }
   const { bytes } = input

@@ -24,7 +24,7 @@ post "dcx/$token/json" '{"temperature": 21.5, "battery": 87}'
 echo 'sent a sample'
 post "cmx_ota/$token/applied/json" "{\"configId\": \"$software\", \"statusCode\": 200}"
 
-# The response has no configId, or an empty one, if there is nothing new.
+# If there is no new configuration, the response has no configId, or an empty configId.
 configure() {
   answer=$(post "cmx/$token/config/json" "{\"configId\": \"$config\"}")
   id=$(echo "$answer" | field configId)

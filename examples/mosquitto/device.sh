@@ -5,7 +5,8 @@
 set -eu
 version=${1:?an application version, then an endpoint token} token=${2:?an endpoint token}
 host=${3:-127.0.0.1} port=${4:-1883}
-# QoS 1: mosquitto_pub ends when the platform has stored the message. MQTT 5: it prints a warning when the platform has rejected it.
+# With QoS 1, mosquitto_pub ends when the platform has stored the message. With MQTT 5, it prints a warning if the platform has rejected the
+# message.
 publish() { mosquitto_pub -V 5 -h "$host" -p "$port" -q 1 -t "kp1/$version/$1" -m "$2"; }
 # Prints a text field of JSON. A real device has a JSON parser.
 field() { grep -o "\"$1\": *\"[^\"]*\"" | head -n 1 | cut -d '"' -f 4; }
@@ -23,7 +24,7 @@ publish "dcx/$token/json" '{"temperature": 21.5, "battery": 87}'
 echo 'sent a sample'
 publish "cmx_ota/$token/applied/json" '{"configId": "1.0.0", "statusCode": 200}'
 
-# Receives one message at a time. On each connection the platform pushes again what the device has not answered yet.
+# Receives one message at a time. When the device connects, the platform again pushes everything that the device has not answered yet.
 # mosquitto_sub requires topics, although the platform pushes without a subscription.
 receive() {
   mosquitto_sub -h "$host" -p "$port" -q 1 -C 1 -F '%t %p' -t "kp1/$version/cex/$token/command/+/status" \

@@ -18,7 +18,7 @@ function sendSample() {
 client.on('connect', () => {
   console.log('connected')
   sendSample()
-  // The platform offers software only to devices whose version it knows.
+  // The platform offers software only to devices that have reported their version.
   reportApplied('cmx_ota', { configId: software, statusCode: 200 })
 })
 setInterval(() => client.connected && sendSample(), 5000)
@@ -61,7 +61,7 @@ async function update({ configId, config }) {
   }
 }
 
-/** Continues a broken download where it ended, and compares the content with its SHA-256. */
+/** Downloads the file, continues a broken download where it ended, and compares the content with its SHA-256. */
 async function download(link) {
   const hash = createHash('sha256')
   let received = 0

@@ -88,16 +88,16 @@ def on_message(client, userdata, message):
         report_applied(client, "cmx", configuration["configId"])
     elif extension == "cmx_ota":
         offer = json.loads(message.payload)
-        # In a thread, because a download must not block the MQTT connection.
+        # The update runs in a thread, because a download must not block the MQTT connection.
         threading.Thread(target=update, args=(client, offer["configId"], offer["config"]), daemon=True).start()
 
 
-# The platform offers software only to devices whose version it knows.
+# The platform offers software only to devices that have reported their version.
 def on_connect(client, *_):
     report_applied(client, "cmx_ota", software)
 
 
-# Version 2 of paho-mqtt requires the version of the callback functions.
+# Version 2 of paho-mqtt requires an argument with the version of the callback functions.
 client = mqtt.Client(mqtt.CallbackAPIVersion.VERSION2) if hasattr(mqtt, "CallbackAPIVersion") else mqtt.Client()
 client.on_message = on_message
 client.on_connect = on_connect

@@ -1,3 +1,3 @@
-// Devices send what they like. Unexpected samples run no action instead of failing the rule.
+// Devices may send samples of any shape. For an unexpected sample, this rule runs no action instead of failing.
 const value = ctx.trigger.endpointDataSamplesReceived?.dataSamples?.[0]?.temperature
 return typeof value === 'number' && Number.isFinite(value) ? value > 30 : null

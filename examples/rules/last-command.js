@@ -1,3 +1,3 @@
-// Starts when a command is handed over to its device, and keeps the type of the last one in the metadata.
+// Starts when a command is sent to its device, and stores the type of the last command in the metadata.
 ctx.data.type = ctx.trigger.endpointCommandDispatched.commandType
 return true

@@ -1,2 +1,2 @@
-// Reads the present metadata of the endpoint, whatever the event was. `?.` covers endpoints without the key.
+// Reads the current metadata of the endpoint; this works for every kind of event. `?.` handles endpoints without the key `battery`.
 return ctx.endpoint.getMetadata().battery?.level < 15

@@ -1,3 +1,3 @@
-// Switches the lamps whose endpoint ids are in the metadata of the button that was pressed. The action reads them.
+// Switches the lamps whose endpoint ids are in the metadata of the button that was pressed. The action reads these ids.
 const [{ pressed }] = ctx.trigger.endpointDataSamplesReceived.dataSamples
 return pressed === true ? true : null

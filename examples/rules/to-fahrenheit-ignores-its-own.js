@@ -1,3 +1,3 @@
-// The same expression for the sample that `to-fahrenheit` has derived: it has no tempC, so no action runs.
+// The expression of `to-fahrenheit` with the sample that it has derived: this sample has no tempC, so no action runs.
 const [sample] = ctx.trigger.endpointDataSamplesReceived.dataSamples
 return sample.tempC === undefined ? null : true

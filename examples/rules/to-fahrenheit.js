@@ -1,4 +1,4 @@
-// Adds a derived sample with the data-sample action. The derived sample starts this rule again: it must return null for it,
-// otherwise the rule runs in a circle until the limit of 10 ends the chain.
+// Adds a derived sample with the data-sample action. The derived sample starts this rule again. The rule must return null for it; otherwise
+// the rule starts itself again and again, until the limit of 10 runs is reached.
 const [sample] = ctx.trigger.endpointDataSamplesReceived.dataSamples
 return sample.tempC === undefined ? null : true

@@ -28,7 +28,7 @@ const device = await connect({
     console.log(`installed ${version}`)
   },
 })
-// The platform offers software only to devices whose version it knows.
+// The platform offers software only to devices that have reported their version.
 await device.reportSoftware('1.0.0')
 
 async function sendSample() {

@@ -1,4 +1,4 @@
-/** Credentials of a client: an API key, a function, or tokens that are renewed before they expire, once for all callers. */
+/** Credentials of a client: an API key, a function, or tokens. Tokens are renewed before they expire, with one request for all callers. */
 import { WaypostError } from './errors.ts'
 import { send } from './request.ts'
 import type { Credentials, Transport } from './running.ts'
@@ -20,7 +20,7 @@ export type Auth =
   | { tenant: string; clientId: string; clientSecret: string }
   /** A user with a password. */
   | { tenant: string; username: string; password: string; clientId?: string | undefined }
-  /** The session of a user that logged in with the browser (PKCE). `onSession` gets each renewed session. */
+  /** The session of a user who logged in with the browser (PKCE). `onSession` gets each renewed session. */
   | { session: Session; onSession?: ((session: Session) => void) | undefined }
   /** Returns an access token. `rejected` is the token that the platform has rejected, if any. */
   | ((rejected?: string) => string | Promise<string>)
@@ -28,7 +28,7 @@ export type Auth =
 interface Tokens {
   access: string
   expiresAt: number
-  /** From this time on the tokens are renewed. */
+  /** The time from which the tokens are renewed. */
   renewAt: number
   refresh: string | undefined
 }
@@ -104,7 +104,7 @@ function fromTokens(auth: Login, transport: Transmit): Credentials {
   let tokens: Tokens | undefined = 'session' in auth ? tokensOf(auth.session) : undefined
   let renewal: Promise<Tokens> | undefined
 
-  /** Gets new tokens, once for all callers that ask meanwhile. */
+  /** Gets new tokens. Callers that need tokens at the same time share one request. */
   function renewed(): Promise<Tokens> {
     renewal ??= login(auth, tokens, transport)
       .then((fresh) => {
@@ -123,7 +123,7 @@ function fromTokens(auth: Login, transport: Transmit): Credentials {
     try {
       return await unlessAborted(renewed(), options.signal)
     } catch (error) {
-      // The old token is still accepted while the login does not answer.
+      // The login failed, but the old token is still valid.
       if (old !== undefined && Date.now() < old.expiresAt && !options.signal?.aborted) return old
       throw error
     }
@@ -166,7 +166,7 @@ async function login(auth: Login, tokens: Tokens | undefined, transport: Transmi
       const form = { grant_type: 'refresh_token', client_id: clientId, refresh_token: tokens.refresh }
       return await requestTokens(transport, tenant, form)
     } catch (error) {
-      // A refresh token that was used or has expired is rejected; the password is still valid.
+      // The refresh token was used or has expired, so the password is used next.
       if (!(error instanceof WaypostError) || (error.status !== 400 && error.status !== 401)) throw error
     }
   return requestTokens(transport, tenant, { grant_type: 'password', client_id: clientId, username, password })

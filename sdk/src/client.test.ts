@@ -1,4 +1,4 @@
-/** The client against servers that misbehave: which requests are repeated, which are not, and what becomes a value or an error. */
+/** Tests the client with servers that misbehave: which requests are repeated, and which responses become values or errors. */
 import assert from 'node:assert/strict'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { suite, test } from 'node:test'
@@ -7,7 +7,7 @@ import { type ClientOptions, createClient, WaypostError } from './index.ts'
 
 type Answer = (request: IncomingMessage & { text: string }, response: ServerResponse) => unknown
 
-/** Starts a server that sends these answers one after the other, and the last one for all further requests. */
+/** Starts a server that sends these responses one after the other, and the last response for all further requests. */
 async function aServer(...answers: Answer[]) {
   const requests: { method: string; url: string; headers: IncomingMessage['headers']; text: string }[] = []
   const server = createServer(async (request, response) => {
@@ -76,7 +76,7 @@ suite('retries', () => {
     assert.equal(requests.length, 2)
   })
 
-  test('a write is repeated with If-Match, with If-None-Match, or if the caller says so', async () => {
+  test('a write is repeated with If-Match, with If-None-Match, or if the caller declares it repeatable', async () => {
     for (const options of [{ ifMatch: '"1"' }, { ifNoneMatch: '*' }, { repeatable: true }]) {
       const { client, requests } = await aServer(cut, empty(204))
       await client.assets.update({ assetId: 'a', body: { definition: '{}' } }, options)
@@ -84,7 +84,7 @@ suite('retries', () => {
     }
   })
 
-  test('If-Match with any version does not make a write safe', async () => {
+  test('a write with If-Match: * is not repeated, because the condition holds for every version', async () => {
     const { client, requests } = await aServer(cut, empty(204))
     await failureOf(client.assets.update({ assetId: 'a', body: { definition: '{}' } }, { ifMatch: '*' }))
     assert.equal(requests.length, 1)
@@ -253,7 +253,7 @@ suite('lists', () => {
   }
   const sizes = (requests: { url: string }[]) => requests.map(({ url }) => url.split('?')[1] ?? '')
 
-  test('nothing is requested before it is used', async () => {
+  test('a list requests nothing before it is used', async () => {
     const { client, requests } = await aServer(cursorPages(items))
     client.endpoints.list({ limit: 10 })
     assert.equal(requests.length, 0)
@@ -283,7 +283,7 @@ suite('lists', () => {
     assert.deepEqual(sizes(requests), ['limit=10', 'limit=3&offset=10', 'limit=5'])
   })
 
-  test('a list with a cursor is read by it, and begins with an empty one', async () => {
+  test('a list with a cursor is read with the cursor, and the first request has an empty cursor', async () => {
     const { client, requests } = await aServer(cursorPages(items))
     const ids: string[] = []
     for await (const { endpointId } of client.endpoints.list({ offset: 3, limit: 10 }).take(13)) ids.push(endpointId)
@@ -341,7 +341,7 @@ suite('lists', () => {
     assert.equal((await client.endpoints.list().page({ ifNoneMatch: '"p"' })).status, 304)
   })
 
-  test('a server that never ends a list is read no further than the caller reads', async () => {
+  test('from a list that never ends, no more pages are read than the caller uses', async () => {
     const { client, requests } = await aServer(json(200, { totalElements: 1e9, content: items }))
     let read = 0
     for await (const _ of client.users.list({ limit: 25 })) if (++read === 60) break

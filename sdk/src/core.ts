@@ -15,9 +15,9 @@ export type { LiveStream, LiveSubscription, StreamEvent } from './stream.ts'
 export type { ClientOptions } from './transport.ts'
 export type * from './types.ts'
 
-/** Operations by name, for programs that know the name only when they run. */
+/** Calls operations by name, for programs in which the name is known only at run time. */
 export interface Generic {
-  /** Calls an operation; a list returns its page as it is. */
+  /** Calls an operation. For a list, it returns the body of the page. */
   call(name: string, args?: Arguments, options?: Options): Promise<Answer>
   /** Lists the items of an operation that is paged. */
   list<T = unknown>(name: string, args?: Arguments, options?: ListOptions): List<T>
@@ -32,7 +32,7 @@ type Branch = { [word: string]: Branch | ((args?: Arguments, options?: Options) 
 /** Creates a client that has only the given nouns: `createClientOf({ endpoints }, { url, auth })`. */
 export function createClientOf<K extends keyof Nouns>(table: Record<K, string>, options: ClientOptions): Client<K> {
   const transport = transportOf(options)
-  /** Operations that were called by name. */
+  /** Cache of operations that were called by name. */
   const operations = new Map<string, Operation>()
   const call = (operation: Operation, args: Arguments = {}, more: Options = {}) =>
     send(transport, operation, args, more)
@@ -76,7 +76,7 @@ export function createClientOf<K extends keyof Nouns>(table: Record<K, string>, 
   }
   const client = generic as Client<K>
   for (const noun of Object.keys(table) as K[]) {
-    // The lines of a noun are read at its first use.
+    // The lines of a noun are parsed when the noun is first used.
     let branch: Branch | undefined
     Object.defineProperty(client, noun, {
       enumerable: true,

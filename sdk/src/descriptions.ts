@@ -1,4 +1,4 @@
-/** Descriptions of operations: for command lines, forms, and pages that show how to call something. */
+/** Descriptions of operations, for command lines, forms, and pages that show how to call an operation. */
 import { described } from './described.ts'
 
 export interface DescribedArgument {
@@ -16,25 +16,25 @@ export interface DescribedArgument {
 export type DescribedField = Omit<DescribedArgument, 'in' | 'example'>
 
 export interface Description {
-  /** `endpoints.list`. */
+  /** Name of the operation, such as `endpoints.list`. */
   name: string
   method: string
   /** Path with parameters in braces; `{+name}` can have several segments. */
   path: string
   /** The API that the operation belongs to. */
   tag: string
-  /** One line. */
+  /** Summary in one line. */
   summary: string
   description?: string
-  /** The operation that new programs use instead. */
+  /** The operation that new programs should use instead. */
   aliasOf?: string
   arguments: DescribedArgument[]
   /** `fields` are absent if the body is not an object of known fields. */
   body?: { type: string; required: boolean; example?: unknown; fields?: DescribedField[] }
-  /** Media type of the answer, absent if it has no body; `columns`: fields of an item or of the answer. */
+  /** Media type of the response; absent if it has no body. `columns`: fields of an item or of the response. */
   answer: { type?: string; columns?: string[] }
   statuses: number[]
-  /** Whether `client.list` can read it. */
+  /** Whether `client.list` can read the operation. */
   paged?: boolean
   /** True if the operation only reads. */
   reads: boolean
@@ -42,14 +42,14 @@ export interface Description {
   scopes: string[]
   /** True if the operation is called without credentials. */
   open: boolean
-  /** The conditions that it accepts. */
+  /** The conditional headers that the operation accepts. */
   conditions: ('ifMatch' | 'ifNoneMatch')[]
 }
 
 /** Names of all operations. */
 export const operationNames = (): string[] => Object.keys(described)
 
-/** Returns the description of an operation; undefined if there is none with this name. */
+/** Returns the description of an operation, or undefined if no operation has this name. */
 export function describe(name: string): Description | undefined {
   const text = Object.hasOwn(described, name) ? described[name] : undefined
   return text === undefined ? undefined : (JSON.parse(text) as Description)

@@ -9,7 +9,7 @@ const resumptionsMax = 5
 
 export function downloadOf(running: Running, response: Response, limit: Limit, sendAgain: typeof send): Download {
   const etag = response.headers.get('etag')
-  // A weak ETag does not promise equal bytes.
+  // With a weak ETag the download cannot resume, because equal weak ETags do not mean equal bytes.
   const canResume =
     running.operation.headers.includes('range') && response.status === 200 && etag !== null && !etag.startsWith('W/')
   let reader = response.body?.getReader()

@@ -1,6 +1,6 @@
 /** The error that the SDK throws. */
 
-/** Codes of failures that have no answer of the platform; other codes are the platform's own. */
+/** Codes of failures without a response of the platform. All other codes come from the platform. */
 export type LocalCode =
   | 'unreachable'
   | 'interrupted'
@@ -30,9 +30,9 @@ export class WaypostError extends Error {
   readonly status: number | undefined
   /** Code of the error, such as `not_found`, or a code of the SDK such as `timeout`. */
   readonly code: string
-  /** The field or parameter that is wrong. */
+  /** The name of the invalid field or parameter. */
   readonly field: string | undefined
-  /** Finds the request in the log of the platform. */
+  /** Correlation id; search the log of the platform for it to find the request. */
   readonly correlationId: string | undefined
   /** Name of the operation, such as `endpoints.get`. */
   readonly operation: string | undefined

@@ -2,10 +2,10 @@
 import type { Limit } from './running.ts'
 import type { ServerEvent } from './types.ts'
 
-/** Maximum length of an event. A longer one is a fault of the server, and its text would fill the memory. */
+/** Maximum length of an event. A longer event is a fault of the server, and its text would fill the memory. */
 const eventLengthMax = 16 * 1024 * 1024
 
-/** Returns the events of a response. The platform sends a comment every 15 s, so a silent connection is broken. */
+/** Returns the events of a response. The platform sends a comment every 15 s. If nothing arrives for longer, the connection is broken. */
 export async function* readEvents(response: Response, limit: Limit): AsyncGenerator<ServerEvent, void, undefined> {
   const reader = response.body!.getReader()
   const decoder = new TextDecoder()
@@ -14,7 +14,7 @@ export async function* readEvents(response: Response, limit: Limit): AsyncGenera
     while (true) {
       limit.restartClock()
       const { done, value } = await reader.read()
-      // The time that the reader of the events takes does not count.
+      // The clock stops while the caller handles an event, because this time does not count.
       limit.stopClock()
       if (done) return
       rest += decoder.decode(value, { stream: true })

@@ -6,7 +6,7 @@ import type { Limit, Running } from './running.ts'
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters must not reach a terminal
 export const excerptOf = (text: string) => text.slice(0, 100).replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ')
 
-/** Returns the error of a response; its body is not trusted to be JSON. */
+/** Returns the error of a response. The body may be something other than JSON. */
 export async function errorOf({ operation, attempts }: Running, response: Response): Promise<WaypostError> {
   const { status, headers } = response
   const header = (name: string) => headers.get(name) ?? undefined
@@ -25,7 +25,7 @@ export async function errorOf({ operation, attempts }: Running, response: Respon
   }
   const text = await response.text()
   const body = jsonOrUndefined(text)
-  // Device resources answer with a reasonPhrase.
+  // Errors of device resources have the field `reasonPhrase`.
   const { message, error, error_description: description, reasonPhrase } = (body ?? {}) as Record<string, unknown>
   const reason = [message, description, error, reasonPhrase].find((one) => typeof one === 'string') as
     | string

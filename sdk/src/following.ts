@@ -11,10 +11,10 @@ export const isFinal = (error: unknown) =>
     error.code === 'login_failed' ||
     (error.status !== undefined && error.status >= 400 && error.status < 500 && ![408, 429].includes(error.status)))
 
-/** Items that are remembered as delivered. The platform repeats those of the last seconds when a stream resumes. */
+/** Number of delivered items that are remembered. When a stream resumes, the platform repeats the items of the last seconds. */
 const knownMax = 20_000
 
-/** Returns a function that returns true for each new key. It forgets the oldest keys. */
+/** Returns a function that returns true for each new key, and false for a known key. It forgets the oldest keys. */
 export function createMemory(): (key: string) => boolean {
   const known = new Set<string>()
   return (key) => {
@@ -25,7 +25,7 @@ export function createMemory(): (key: string) => boolean {
   }
 }
 
-/** Points have no id. One with the same time and the same values is the same point. */
+/** Returns the key of a point. Points have no id, so a point with the same time and the same values counts as the same point. */
 export const pointKeyOf = (endpointId: string, seriesName: string, timestamp: string, values: unknown) =>
   `${endpointId}\n${seriesName}\n${timestamp}\n${JSON.stringify(values)}`
 

@@ -1,4 +1,4 @@
-/** Lists as async iterators, the same over all styles of paging. */
+/** Lists as async iterators, with the same interface for all styles of paging. */
 import { WaypostError } from './errors.ts'
 import type { Answer, Arguments, List, ListOptions, NotModified, Operation, Page, Paging } from './types.ts'
 
@@ -44,7 +44,7 @@ function requestAfter(
 ): PageRequest | undefined {
   const { style, first } = paging
   if (style === 'none') return undefined
-  // A page may be empty although others follow: the server stops searching after a while.
+  // A page may be empty although further pages follow, because the server interrupts long searches.
   if (style === 'cursor') {
     const next = fieldOf(body, paging.next)
     return typeof next === 'string' && next !== '' ? { position: next, size: request.size } : undefined
@@ -57,7 +57,7 @@ function requestAfter(
   return { position: style === 'offset' ? read : at + 1, size: request.size }
 }
 
-/** Pages of a list that is read to its end grow to this number of items. */
+/** Maximum page size: while a list is read, its pages grow to this number of items. */
 const largestPage = 1000
 
 const maxSizeOf = ({ maxSize }: Paging) => (maxSize === 0 ? largestPage : Math.min(maxSize, largestPage))
@@ -70,9 +70,9 @@ function firstRequest(paging: Paging, { position, size }: PageRequest, count: nu
 }
 
 /**
- * Returns the request for the next page with twice the size: a long list takes few requests, and a caller that stops
- * early has not read much more than it used. No page has more items than are wanted, except if pages are numbered:
- * then the size also decides where a page begins.
+ * Returns the request for the next page with twice the size: a long list takes few requests, and a caller that stops early has not read
+ * much more than it used. A page has no more items than are wanted. The exception are numbered pages, where the size also decides at which
+ * item a page begins.
  */
 function larger(paging: Paging, request: PageRequest, itemsLeft: number, mayGrow: boolean): PageRequest {
   const { position } = request
@@ -124,7 +124,7 @@ export function createList<T>(send: Send, operation: Operation, args: Arguments,
     }
   }
 
-  /** Reads pages only as long as their items are used. Pages grow, unless the caller chose their size. */
+  /** Requests a page only when its items are used. Pages grow, unless the caller chose their size. */
   async function* take(count: number): AsyncGenerator<T, void, undefined> {
     let left = count
     let request: PageRequest | undefined = firstRequest(paging, start, count)

@@ -1,14 +1,17 @@
-/** Watches topics over the streams of the platform: one async iterator that reconnects, resumes, and leaves out what it has delivered before. */
+/**
+ * Watches topics over the streams of the platform: an async iterator that reconnects, resumes, and leaves out items that it has already
+ * delivered.
+ */
 import { createMemory, isFinal, pointKeyOf, reasonOf, sleep } from './following.ts'
 import { readOperation } from './operation.ts'
 import { delayMsOf } from './retry.ts'
 import { createStream, type LiveStream, type LiveSubscription } from './stream.ts'
 import type { Answer, Arguments, Operation, Options, ServerEvent } from './types.ts'
 
-/** Points of series as they are stored. */
+/** Selects the points of an application that the caller wants to watch. */
 export interface Topic {
   applicationName: string
-  /** Only these endpoints. Default: all that the caller may read. */
+  /** Only these endpoints. Default: all endpoints that the caller may read. */
   endpointId?: string | readonly string[] | undefined
   /** Only these series. Default: all. */
   timeSeriesName?: string | readonly string[] | undefined
@@ -42,7 +45,7 @@ const watch = readOperation(
   'live.watch GET /epts/api/v1/applications/{applicationName}/time-series/live ae hlast-event-id',
 )
 
-/** Maximum number of events that wait for a slow reader; beyond it, streams are not read until the reader has caught up. */
+/** Maximum number of events that wait for a slow reader. When it is reached, the streams are not read until the reader has caught up. */
 const waitingMax = 100
 
 export function createLive(call: Call): Live {
@@ -102,7 +105,7 @@ async function* merge(topics: readonly Topic[], call: Call, signal: AbortSignal 
   }
 }
 
-/** Follows one topic until it is stopped, or rejected for good. */
+/** Follows one topic until it is stopped, or until the platform rejects it permanently. */
 async function follow(topic: Topic, call: Call, signal: AbortSignal, push: (event: LiveEvent) => Promise<void>) {
   let [lastId, failures, opened]: [string | undefined, number, boolean] = [undefined, 0, false]
   const { initial, ...watched } = topic
@@ -124,7 +127,7 @@ async function follow(topic: Topic, call: Call, signal: AbortSignal, push: (even
           if (Object.keys(points).length > 0) await push({ type: 'points', topic, points })
         } else if (event.event === 'gap') await push({ type: 'gap', topic, reason: reasonOf(event.data) })
         opened = true
-        // The id is stored after the reader has the event, because a reconnection before that would lose the event.
+        // The id is stored after the reader has the event. If it were stored earlier, a reconnect in between would lose the event.
         lastId = event.id ?? lastId
       }
     } catch (error) {
@@ -134,7 +137,7 @@ async function follow(topic: Topic, call: Call, signal: AbortSignal, push: (even
     }
     if (signal.aborted) return
     await push({ type: 'interrupted', topic, reason })
-    // Without an id there is nothing to resume from.
+    // Without an id the stream cannot resume, so points may be missing.
     if (opened && lastId === undefined) await push({ type: 'gap', topic, reason: 'missed' })
     failures++
     await sleep(delayMsOf(failures, undefined, Math.random), signal)

@@ -52,7 +52,7 @@ function readPaging(text: string): Paging {
   }
 }
 
-/** Returns an operation by its name; undefined if the table has none. */
+/** Returns an operation by its name, or undefined if the table does not contain it. */
 export function operationOf(table: Record<string, string>, name: string): Operation | undefined {
   const [noun = ''] = name.split('.', 1)
   if (!Object.hasOwn(table, noun)) return undefined
@@ -71,7 +71,7 @@ export function pathOf({ name, path, headers }: Operation, args: Arguments): str
     const value = args[key]
     const text = value === undefined || value === null ? '' : String(value)
     const parts = many ? text.split('/') : [text]
-    // A browser or fetch would remove such segments, and the request would go to another operation.
+    // `fetch` would remove such segments, and the request would go to another operation.
     if (parts.some((part) => part === '' || part === '.' || part === '..'))
       throw new WaypostError(`${name}: ${key} must not be ${text === '' ? 'empty' : text}`, {
         code: 'invalid_argument',

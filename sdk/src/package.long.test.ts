@@ -1,4 +1,4 @@
-/** The published package: it type-checks in other projects, is small in a browser, and runs without its sources. */
+/** Tests the published package: it type-checks in other projects, is small in a browser, and runs without its sources. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
@@ -10,7 +10,7 @@ import { createSdkProject, packSdk, typeErrors } from '../../tools/sdk/package.t
 
 const bundleBytesMax = 12 * 1024
 
-/** Ten operations of four nouns, lists, ETags and live data. */
+/** A page that uses ten operations of four nouns, lists, ETags and live data. */
 const page = `import { createClientOf } from '@waypost/sdk/core'
 import { applications, commands, endpoints, tokens } from '@waypost/sdk/table'
 const client = createClientOf({ applications, commands, endpoints, tokens }, { url: location.origin, auth: { apiKey: 'k' } })

@@ -6,14 +6,14 @@ export interface LoginOptions {
   /** Address of the platform. */
   url: string
   tenant: string
-  /** The address that the browser returns to; the client of the realm must allow it. */
+  /** The address to which the browser returns. The OAuth client of the realm must allow it. */
   redirectUri: string
   clientId?: string | undefined
   scope?: string | undefined
   fetch?: typeof fetch | undefined
 }
 
-/** A login that has begun. A page keeps it while the browser is away, for example in sessionStorage. */
+/** A login that has begun. A page stores it, for example in sessionStorage, while the browser shows the login page. */
 export interface PendingLogin {
   /** Open this address in the browser. */
   address: string
@@ -59,7 +59,7 @@ export async function finishLogin(
 ): Promise<Session> {
   const { searchParams: query } = new URL(returnedTo)
   const [state, code, error] = ['state', 'code', 'error'].map((name) => query.get(name))
-  // Another page could have sent the browser here with a code of its own.
+  // The check of `state` is needed because another page could have sent the browser here with a code of its own.
   if (state !== login.state) throw new WaypostError('The login belongs to another request', { code: 'login_failed' })
   if (!code)
     throw new WaypostError(`The login failed: ${query.get('error_description') ?? error ?? 'no code'}`, {

@@ -1,4 +1,4 @@
-/** Sends the request of an operation: credentials, time limits, retries, and the answer as a value or an error. */
+/** Sends the request of an operation, with credentials, time limits and retries. Returns the response as a value, or throws an error. */
 import { downloadOf } from './download.ts'
 import { WaypostError } from './errors.ts'
 import { readEvents } from './events.ts'
@@ -20,7 +20,7 @@ export async function send(
 ): Promise<Answer> {
   const options = { ...transport.defaults, ...callOptions }
   const isUpload = operation.bodyType === 'application/octet-stream'
-  // The size of an upload decides its duration, so only the caller can limit it.
+  // The duration of an upload depends on its size, so only the caller can set a limit.
   const timeoutMs = options.timeoutMs ?? (isUpload ? Number.POSITIVE_INFINITY : waitMsOf(args) + defaultTimeoutMs)
   const running: Running = {
     transport,
@@ -41,7 +41,7 @@ const isUsedUpByOneAttempt = (body: unknown, isUpload: boolean) =>
   body !== null &&
   !(body instanceof Blob || body instanceof ArrayBuffer || ArrayBuffer.isView(body))
 
-/** Sends the request until an answer is final. */
+/** Sends the request again until a response is final. */
 async function attempt(running: Running): Promise<Answer> {
   const { transport, operation, options } = running
   const { attempts: attemptsMax = defaultAttempts } = options
@@ -102,7 +102,7 @@ async function requestOf(running: Running, credentials: Record<string, string>, 
   if (options.ifNoneMatch !== undefined) headers['if-none-match'] = options.ifNoneMatch
   if (options.correlationId !== undefined) headers['x-correlation-id'] = options.correlationId
   for (const name of operation.headers) if (args[name] !== undefined) headers[name] = String(args[name])
-  // Following a redirect could send the credentials or the body to another host.
+  // Redirects are not followed, because that could send the credentials or the body to another host.
   const request: RequestInit & { duplex?: 'half' } = {
     method: operation.method,
     headers,
@@ -142,7 +142,10 @@ function streamOf(chunks: AsyncIterable<Uint8Array<ArrayBuffer>>) {
   })
 }
 
-/** Returns the answer with its body; a stream of bytes or events is read later. Reading a header takes time, so headers are read only when they are used. */
+/**
+ * Returns the response with its body. A stream of bytes or events is read later. Reading a header takes time, so headers are read only when
+ * they are used.
+ */
 async function answerOf(running: Running, response: Response, limit: Limit): Promise<Answer> {
   const { status, headers } = response
   const body = await bodyOf(running, response, limit)

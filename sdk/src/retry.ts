@@ -3,7 +3,7 @@ import type { Operation, Options } from './types.ts'
 
 const repeatableStatuses = new Set([408, 425, 429, 502, 503, 504])
 
-/** Codes of connections that were never open, so that nothing was sent. */
+/** Error codes of connections that were never opened. In these cases nothing was sent. */
 const notConnected = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -20,7 +20,7 @@ interface Caused {
   errors?: unknown[]
 }
 
-/** Returns whether a failure of `fetch` shows that no byte of the request was sent. Browsers hide this. */
+/** Returns whether a failure of `fetch` shows that no byte of the request was sent. Browsers do not show this. */
 export function nothingWasSent(error: unknown): boolean {
   if (typeof error !== 'object' || error === null) return false
   const { code, cause, errors } = error as Caused
@@ -29,13 +29,15 @@ export function nothingWasSent(error: unknown): boolean {
   return nothingWasSent(cause)
 }
 
-/** Returns whether the request can arrive twice without harm: it changes nothing, or a condition or the caller makes it safe. */
+/**
+ * Returns whether the request can arrive twice without harm: it changes nothing, has a condition, or the caller has declared it repeatable.
+ */
 export function isRepeatable({ reads }: Operation, { ifMatch, ifNoneMatch, repeatable }: Options): boolean {
   // `If-Match: *` holds for every version, so the second request would change the object again.
   return reads || repeatable === true || (ifMatch !== undefined && ifMatch !== '*') || ifNoneMatch !== undefined
 }
 
-/** Returns whether an answer with this status is worth another attempt. A 429 says that nothing was done. */
+/** Returns whether the request is sent again after a response with this status. 429 means that the platform has done nothing. */
 export const isTemporary = (status: number, repeatable: boolean) =>
   status === 429 || (repeatable && repeatableStatuses.has(status))
 
@@ -49,7 +51,7 @@ export function retryAfterOf(text: string | null, now: number): number | undefin
 const firstDelayMs = 100
 const delayMsMax = 5_000
 
-/** Returns the time before the next attempt: random up to a limit that doubles, and never less than `Retry-After`. */
+/** Returns the time before the next attempt: a random time up to a limit that doubles with each attempt, and at least `Retry-After`. */
 export function delayMsOf(attempt: number, retryAfterSeconds: number | undefined, random: () => number): number {
   const limit = Math.min(delayMsMax, firstDelayMs * 2 ** (attempt - 1))
   if (retryAfterSeconds === undefined) return limit * random()

@@ -1,10 +1,10 @@
-/** A call that is under way, and its time limits. */
+/** A call in progress, and its time limits. */
 import type { Arguments, Operation, Options } from './types.ts'
 
 /** Adds credentials to requests. */
 export interface Credentials {
   headers(options: Options): Record<string, string> | Promise<Record<string, string>>
-  /** Gets other credentials after these were rejected; false if there are none. */
+  /** Gets new credentials after `rejected` were rejected. Returns false if there are none. */
   renew(rejected: Record<string, string>, options: Options): Promise<boolean>
 }
 
@@ -16,7 +16,7 @@ export interface Transport {
   defaults: Options
 }
 
-/** A call that is under way. */
+/** A call in progress. */
 export interface Running {
   transport: Transport
   operation: Operation
@@ -30,16 +30,16 @@ export interface Running {
 
 const defaultAttemptTimeoutMs = 20_000
 
-/** Some operations wait for a device as long as the caller says. */
+/** Returns how long the operation waits for a device, which the caller sets in `awaitTimeout`. */
 export const waitMsOf = ({ awaitTimeout }: Arguments) => (typeof awaitTimeout === 'number' ? awaitTimeout * 1000 : 0)
 
 /** Ends an attempt when its time is over or the caller cancels it. */
 export interface Limit {
   signal: AbortSignal
   aborted(): boolean
-  /** Stops the clock; the caller's signal can still end the attempt. */
+  /** Stops the clock. The signal of the caller can still end the attempt. */
   stopClock(): void
-  /** Ends the attempt after this time without data. */
+  /** Starts the clock again: the attempt ends if no data arrives within its time limit. */
   restartClock(): void
   end(): void
 }

@@ -1,4 +1,4 @@
-/** One stream for many topics that breaks, resumes and changes. */
+/** Tests a stream with many topics that breaks, resumes and changes. */
 import assert from 'node:assert/strict'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { test } from 'node:test'
@@ -13,7 +13,7 @@ interface Received {
   subscriptions: LiveSubscription[]
 }
 
-/** A server of streams: `serve` gets the number of the request. */
+/** Starts a server of streams. `serve` gets the number of the request. */
 async function aServer(serve: (number: number, send: (text: string) => void, response: ServerResponse) => void) {
   const requests: Received[] = []
   const server = createServer(async (request: IncomingMessage, response) => {
@@ -74,7 +74,7 @@ test('points of a stream are delivered once, unless their values have changed', 
   assert.deepEqual(seen, [1, 2, 20, 3])
 })
 
-test('a stream resumes after its last id and leaves out what it has delivered', async () => {
+test('a stream resumes after its last id and leaves out items that it has delivered', async () => {
   const { client, requests } = await aServer((number, send, response) => {
     if (number === 1) {
       send(opened() + event('subscribed', { subscription: 'all', topic: 'traffic' }) + items(['a', 'b'], '10'))
@@ -145,7 +145,7 @@ test('update replaces the subscriptions; a stream that no longer exists is opene
   await reading
 })
 
-test('an update before the stream is open is sent as soon as it is; of several the last one wins', async () => {
+test('an update before the stream is open is sent when it opens; of several updates only the last is sent', async () => {
   const { client, requests } = await aServer((_, send, response) => {
     const { method } = requests.at(-1)!
     if (method === 'POST') setTimeout(() => send(opened()), 100)
@@ -167,7 +167,7 @@ test('an update before the stream is open is sent as soon as it is; of several t
   await reading
 })
 
-test('a request that is rejected for good ends the stream with its error', async () => {
+test('a request that is rejected permanently ends the stream with its error', async () => {
   const { client } = await aServer((_, __, response) => {
     response.writeHead(400, { 'content-type': 'application/json' }).end('{"message":"subscriptions[0].topic: no"}')
   })

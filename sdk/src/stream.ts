@@ -1,4 +1,4 @@
-/** One stream for many topics: an async iterator that reconnects, resumes, and leaves out what it has delivered before. */
+/** One stream for many topics: an async iterator that reconnects, resumes, and leaves out items that it has already delivered. */
 import { WaypostError } from './errors.ts'
 import { createMemory, isFinal, pointKeyOf, reasonOf, sleep } from './following.ts'
 import { readOperation } from './operation.ts'
@@ -7,12 +7,12 @@ import type { Answer, Arguments, Operation, Options, ServerEvent } from './types
 
 /** A topic with filters. `topics.list` lists the topics and their filters. */
 export interface LiveSubscription {
-  /** Your name for the subscription; its events contain it. */
+  /** An id of your choice. The events of the subscription contain it. */
   id: string
   topic: string
   applicationName?: string | undefined
   endpointIds?: readonly string[] | undefined
-  /** Begin with what was stored since this time, such as `now-1m`. */
+  /** Begin with the items that were stored since this time, such as `now-1m`. */
   since?: string | undefined
   [filter: string]: unknown
 }
@@ -23,17 +23,17 @@ export type StreamEvent =
   /** The subscription is active: later events are delivered. */
   | { type: 'subscribed'; subscription: string; topic: string }
   | { type: 'items'; subscription: string; topic: string; items: Record<string, unknown>[] }
-  /** Something was left out: read it with the operation that lists it. */
+  /** Items may be missing. Read them with the operation that lists them. */
   | { type: 'gap'; subscription: string; topic: string; reason: string }
   /** The subscription ended, for example because a permission was revoked. */
   | { type: 'ended'; subscription: string; topic: string; status: number; code: string; message: string }
-  /** The permissions of the caller have changed: `me.get` has the present ones. */
+  /** The permissions of the caller have changed. `me.get` returns the current permissions. */
   | { type: 'permissions' }
   /** The connection broke; the stream reconnects. */
   | { type: 'interrupted'; reason: string }
 
 export interface LiveStream extends AsyncIterable<StreamEvent> {
-  /** Replaces the subscriptions without a new connection. Those that are the same continue. */
+  /** Replaces the subscriptions without a new connection. Unchanged subscriptions continue. */
   update(subscriptions: readonly LiveSubscription[]): Promise<void>
 }
 
@@ -48,10 +48,10 @@ interface State {
   subscriptions: readonly LiveSubscription[]
   /** The subscriptions that the platform has. */
   sent: readonly LiveSubscription[] | undefined
-  /** A request that changes them. */
+  /** The running request that changes the subscriptions. */
   changing: Promise<void> | undefined
   streamId: string | undefined
-  /** Breaks the present connection. */
+  /** Aborts the current connection. */
   connection: AbortController
   lastId: string | undefined
   isNewId: (key: string) => boolean
@@ -91,7 +91,9 @@ export function createStream(
   }
 }
 
-/** Sends the subscriptions until the platform has the present ones; one request at a time, so that the last one wins. */
+/**
+ * Sends the subscriptions until the platform has the current ones. Only one request runs at a time, so that the last update takes effect.
+ */
 function change(state: State): Promise<void> {
   state.changing ??= sendChanges(state).finally(() => {
     state.changing = undefined
@@ -108,14 +110,14 @@ async function sendChanges(state: State) {
     } catch (error) {
       if (!(error instanceof WaypostError) || (error.status !== undefined && ![404, 503].includes(error.status)))
         throw error
-      // The stream has ended or its node is gone: the next connection has the new subscriptions.
+      // The stream has ended, or its node has died. The next connection sends the new subscriptions.
       connection.abort()
       return
     }
   }
 }
 
-/** Follows the stream until it is stopped, or rejected for good. */
+/** Follows the stream until it is stopped, or until the platform rejects it permanently. */
 async function* follow(state: State, signal: AbortSignal | undefined): AsyncGenerator<StreamEvent, void, undefined> {
   let [failures, isOpen] = [0, false]
   while (!signal?.aborted) {
@@ -130,7 +132,7 @@ async function* follow(state: State, signal: AbortSignal | undefined): AsyncGene
         const read = readEvent(state, event, isOpen)
         isOpen ||= read?.type === 'open'
         if (read) yield read
-        // The id is stored after the reader has the event, because a reconnection before that would lose the event.
+        // The id is stored after the reader has the event. If it were stored earlier, a reconnect in between would lose the event.
         state.lastId = event.id ?? state.lastId
       }
     } catch (error) {
@@ -142,7 +144,7 @@ async function* follow(state: State, signal: AbortSignal | undefined): AsyncGene
     }
     if (signal?.aborted) return
     yield { type: 'interrupted', reason }
-    // Without an id there is nothing to resume from.
+    // Without an id the stream cannot resume, so items may be missing.
     if (isOpen && state.lastId === undefined)
       for (const { id, topic } of state.subscriptions) yield { type: 'gap', subscription: id, topic, reason: 'missed' }
     await sleep(delayMsOf(++failures, undefined, Math.random), signal ?? new AbortController().signal)
@@ -173,8 +175,8 @@ function readEvent(state: State, { event, data }: ServerEvent, isOpen: boolean):
   const content = JSON.parse(data)
   if (event === 'open') {
     state.streamId = content.streamId
-    // The subscriptions may have changed while the connection was opened. If the platform rejects the new ones,
-    // the next connection sends them again, and its error reaches the caller.
+    // The subscriptions may have changed while the connection was opened. If the platform rejects the new subscriptions, the next
+    // connection sends them again, and the caller gets its error.
     if (state.sent !== state.subscriptions) change(state).catch(() => state.connection.abort())
     return { type: 'open', streamId: content.streamId, resumed: isOpen }
   }

@@ -1,4 +1,4 @@
-/** Bytes and events that arrive in pieces, break and continue. */
+/** Tests downloads, uploads and events that arrive in pieces, break and continue. */
 import assert from 'node:assert/strict'
 import { getEventListeners } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -57,7 +57,7 @@ suite('downloads', () => {
     await assert.rejects(new Response(body).arrayBuffer(), (error) => error instanceof WaypostError)
   })
 
-  test('a part of a download is not continued as if it were the whole', async () => {
+  test('the download of a range is not resumed as if it were the whole file', async () => {
     const { handle } = breakingFile(50_000, () => '"one"')
     const client = await aServer(handle)
     const { body, status } = await client.files.download({ ...file, range: 'bytes=10-', 'if-range': '"one"' })
@@ -86,7 +86,7 @@ suite('uploads', () => {
     assert.deepEqual(received, Array(6).fill('one two three'))
   })
 
-  test('an upload is repeated if the caller permits it, but not a stream that was read', async () => {
+  test('an upload is repeated if the caller permits it, except a stream that was already read', async () => {
     let count = 0
     const client = await aServer(async (request, response) => {
       for await (const _ of request);
@@ -133,7 +133,7 @@ suite('events', () => {
       count++
       response.writeHead(200, { 'content-type': 'text/event-stream' })
       response.write('event: open\ndata: {}\n\n')
-      // Each event arrives while the reader waits.
+      // Each event is sent while the reader waits for it.
       for (let length = 1; length <= (count === 1 ? 20 : 21); length++) {
         response.write(points(length))
         await new Promise((done) => setImmediate(done))

@@ -1,14 +1,14 @@
-/** The options of a client, and the connection that is made from them. */
+/** The options of a client, and the transport that is created from them. */
 import { type Auth, createCredentials } from './auth.ts'
 import { WaypostError } from './errors.ts'
 import type { Transport } from './running.ts'
 import type { Options } from './types.ts'
 
 export interface ClientOptions extends Omit<Options, 'signal' | 'ifMatch' | 'ifNoneMatch' | 'accept' | 'repeatable'> {
-  /** Address of the platform, such as `https://waypost.example.com`. Requests go to no other host. */
+  /** Address of the platform, such as `https://waypost.example.com`. The SDK sends requests to no other host. */
   url: string
   auth?: Auth | undefined
-  /** Another implementation of `fetch`. */
+  /** An implementation of `fetch` to use instead of the global function. */
   fetch?: typeof fetch | undefined
 }
 

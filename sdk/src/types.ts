@@ -1,4 +1,4 @@
-/** Types of calls, answers and lists. The generated operations are made of these. */
+/** Types of calls, responses and lists. The generated operations use these types. */
 
 /** A body of bytes. A function is called for each attempt, so that an upload can be repeated. */
 export type Upload = UploadOnce | (() => UploadOnce | Promise<UploadOnce>)
@@ -31,11 +31,14 @@ export interface Options {
   attempts?: number | undefined
   /** True if the write can be sent twice without harm; it is then repeated like a read. */
   repeatable?: boolean | undefined
-  /** ETag of the version that the caller has read: the write happens only while it is current. Else the answer has status 412. */
+  /**
+   * ETag of the version that the caller has read. The write happens only if this version is still current; otherwise the response has
+   * status 412.
+   */
   ifMatch?: string | undefined
-  /** ETag of the version that the caller has: while it is current, the answer of a read has status 304. */
+  /** ETag of the version that the caller has. If this version is still current, the response to a read has status 304. */
   ifNoneMatch?: string | undefined
-  /** Another media type of the answer, such as `text/csv`; its body is then a stream of bytes. */
+  /** Another media type for the response, such as `text/csv`. The body of the response is then a stream of bytes. */
   accept?: string | undefined
   /** Correlation id of the request; the log of the platform shows it. */
   correlationId?: string | undefined
@@ -57,9 +60,12 @@ export interface AnswerOf<Status, Body> {
 /** The answers of an operation, by status. */
 export type Answers<R> = { [Status in keyof R]: AnswerOf<Status, R[Status]> }[keyof R]
 
-/** The caller has the current version. */
+/** The response if the caller already has the current version. */
 export type NotModified = AnswerOf<304, undefined>
-/** Another caller has changed the object. With `attempts` above 1, it can be the caller's own change, whose answer was lost. */
+/**
+ * The response if the object has changed since the caller read it. If `attempts` is above 1, the change may be the caller's own write,
+ * whose response was lost.
+ */
 export type Changed = AnswerOf<412, undefined>
 
 type Conditional<O> =
@@ -67,7 +73,7 @@ type Conditional<O> =
   | (O extends { ifMatch: string } ? Changed : never)
 type Accepted<R, O> = O extends { accept: string } ? AnswerOf<keyof R, Download> : Answers<R>
 
-/** For the compiler only: carries the types of an operation. No value has this property. */
+/** Carries the types of an operation, for the compiler only. No value has this property. */
 declare const shape: unique symbol
 export interface Shaped<A, R> {
   readonly [shape]?: { arguments: A; answers: R }
@@ -96,37 +102,37 @@ export interface Page<T> {
   correlationId: string | undefined
   /** Whether there is a next page. */
   hasNext: boolean
-  /** Reads the next page; undefined if this is the last one. */
+  /** Reads the next page. Returns undefined if this is the last page. */
   next(): Promise<Page<T> | undefined>
 }
 
 /** A list whose pages are requested only when their items are used. */
 export interface List<T> extends AsyncIterable<T> {
-  /** Reads the first page, or the one that the arguments name. */
+  /** Reads the first page, or the page that the arguments name. */
   page(): Promise<Page<T>>
-  /** Reads the page unless the caller has its current version. */
+  /** Reads the page, or returns a 304 if the caller already has its current version. */
   page(options: { ifNoneMatch: string }): Promise<Page<T> | NotModified>
-  /** Number of items on all pages; requests one item if no page was read yet. */
+  /** Number of items on all pages. Reading it requests one item if no page was read before. */
   readonly total: Promise<number | undefined>
   /** Yields at most this many items, and requests no more. */
   take(count: number): AsyncIterable<T>
-  /** The pages, one after the other. */
+  /** Yields the pages, one after the other. */
   pages(): AsyncIterable<Page<T>>
 }
 
-/** How the answer of an operation is paged; `x-paging` of the API reference. */
+/** Describes how the list of an operation is paged (`x-paging` in the API reference). */
 export interface Paging {
   style: 'offset' | 'page' | 'cursor' | 'none'
   in: 'query' | 'body'
   position: string
   size: string
   first: number
-  /** Number of items if the caller names none; 0: all. */
+  /** Number of items on a page if the caller sets no size; 0 means all items. */
   defaultSize: number
   items: string
   total: string
   next: string
-  /** Maximum number of items on a page; 0: any number. */
+  /** Maximum number of items on a page; 0 means no maximum. */
   maxSize: number
 }
 

@@ -81,7 +81,7 @@ function fieldsOf(shape: Shape, resolve: (shape: Shape) => Shape): { fields?: De
   return { fields }
 }
 
-/** Returns the fields of an item or of the answer, for tables. */
+/** Returns the fields of an item or of the response, as columns of tables. */
 function columnsOf({ answers, paging, resolve }: OperationShape): { columns?: string[] } {
   const answer = Object.values(answers).find((one) => one !== undefined)!
   let shape = resolve(answer.schema)

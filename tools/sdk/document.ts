@@ -54,10 +54,10 @@ export interface OperationShape {
   summary: string
   description: string | undefined
   aliasOf: string | undefined
-  /** Parameters without those of conditional requests, which are options of every call. */
+  /** Parameters, except the headers of conditional requests, which are options of every call. */
   parameters: Parameter[]
   body: { type: string; required: boolean; schema: Shape; example: unknown } | undefined
-  /** Successful answers by status; undefined for those without a body. */
+  /** Successful responses by status; undefined for a response without a body. */
   answers: Record<string, { type: string; schema: Shape } | undefined>
   /** All statuses. */
   statuses: number[]

@@ -1,4 +1,4 @@
-/** Packs the SDK as it is published, and installs it in a folder that knows nothing of this repository. */
+/** Packs the SDK as it is published, and installs it in a folder outside of this repository. */
 import { execFileSync } from 'node:child_process'
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -50,13 +50,13 @@ const strict = {
   noEmit: true,
 }
 
-/** The globals of a browser, and of Node.js. */
+/** Compiler options with the global types of a browser and of Node.js. */
 export const worlds = {
   browser: { lib: ['es2023', 'dom', 'dom.iterable'], types: [] as string[] },
   node: { lib: ['es2023'], types: ['node'] },
 }
 
-/** A program that uses the types; lines with @ts-expect-error must be errors. */
+/** A program that uses the types. Lines after @ts-expect-error must be errors. */
 const program = `import { createClient, type Endpoint, WaypostError } from '@waypost/sdk'
 import { createClientOf } from '@waypost/sdk/core'
 import { describe, operationNames } from '@waypost/sdk/descriptions'

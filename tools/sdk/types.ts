@@ -27,7 +27,7 @@ export function typeText(shape: Shape, indent: string): string {
   if (shape.const !== undefined) return literal(shape.const)
   if (shape.enum) return shape.enum.map(literal).join(' | ')
   const union = shape.anyOf ?? shape.oneOf
-  // Alternatives that only require fields say nothing about the type.
+  // If the shape has properties, its alternatives only list required fields and do not change the type.
   if (union && !shape.properties) return [...new Set(union.map((one) => typeText(one, indent)))].join(' | ')
   if (shape.allOf) return shape.allOf.map((one) => typeText(one, indent)).join(' & ')
   if (Array.isArray(shape.type)) return shape.type.map((type) => typeText({ ...shape, type }, indent)).join(' | ')

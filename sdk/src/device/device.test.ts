@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events'
 import { test } from 'node:test'
 import { connect, WaypostError } from './index.ts'
 
-/** A device over HTTP whose first two requests for commands fail. */
+/** Connects a device over HTTP. Its first two requests for commands fail. */
 async function aDevice(onError: (error: unknown) => void) {
   const paths: string[] = []
   const requested = () => paths.filter((path) => path.endsWith('/command')).length
@@ -27,7 +27,7 @@ async function aDevice(onError: (error: unknown) => void) {
 test('a device over HTTP polls once at a time, however often it reconnects, and closing it is no error', async () => {
   const errors: unknown[] = []
   const { device, paths } = await aDevice((error) => void errors.push(error))
-  // Messages are sent in their order: the first of these waits for the requests of all connections before it.
+  // Messages are sent in order. The first of these two messages therefore waits for all requests of earlier connections.
   await device.request('dcx', 'json')
   await device.request('dcx', 'json')
   assert.deepEqual(paths, [...Array(3).fill('/kp1/v/cex/t/command'), ...Array(2).fill('/kp1/v/dcx/t/json')])
@@ -35,7 +35,7 @@ test('a device over HTTP polls once at a time, however often it reconnects, and 
   assert.deepEqual(errors, [])
 })
 
-test('a resource without a name is requested, and a message that cannot be sent does not keep the others waiting', async () => {
+test('a resource without a name is requested, and a message that cannot be sent does not delay the others', async () => {
   const { device, paths } = await aDevice((error) => assert.fail(String(error)))
   assert.deepEqual(await device.request('tsx', ''), [])
   assert.equal(paths.at(-1), '/kp1/v/tsx/t')
@@ -47,7 +47,7 @@ test('a resource without a name is requested, and a message that cannot be sent 
   await device.close()
 })
 
-/** A device over MQTT, and the topics on which it publishes. The platform answers every message. */
+/** Connects a device over MQTT, and records the topics to which it publishes. The simulated platform answers every message. */
 async function anMqttDevice() {
   const topics: string[] = []
   const client = Object.assign(new EventEmitter(), {

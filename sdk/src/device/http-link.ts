@@ -7,7 +7,7 @@ import { isTemporary, type Link, rejectionOf } from './link.ts'
 
 const address = 'messages.send POST /kp1/{appVersionName}/{extension}/{token}'
 const message = readOperation('devices', `${address}/{+resource} n`)
-/** Some extensions have a resource without a name, such as `tsx`. */
+/** Some extensions, such as `tsx`, have a resource without a name. */
 const messageWithoutResource = readOperation('devices', `${address} n`)
 
 export function openHttpLink(transport: Transport, version: string, token: string): Link {

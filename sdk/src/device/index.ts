@@ -24,20 +24,24 @@ export interface DeviceOptions extends Handlers {
   token: string
   /** Address of the platform for files and software, if `url` is for MQTT. */
   httpUrl?: string | undefined
-  /** Client id of MQTT. Default: a random one. */
+  /** MQTT client id. Default: a random id. */
   clientId?: string | undefined
   /** Credentials of the MQTT client, if the tenant requires them. */
   username?: string | undefined
   password?: string | undefined
   /** Further options of `mqtt.connect`, such as certificates. */
   connection?: Record<string, unknown> | undefined
-  /** The package `mqtt`, if it is not to be imported. */
+  /** The package `mqtt`. Default: the SDK imports it. */
   mqtt?: MqttModule | undefined
-  /** How many messages wait while the device is offline; then the oldest is dropped. Default: 1000. */
+  /**
+   * Maximum number of messages that wait while the device is offline. When the queue is full, the oldest message is dropped. Default: 1000.
+   */
   queueMax?: number | undefined
-  /** How often a device over HTTP asks for commands, configurations and software. Default: 5000. */
+  /** Milliseconds between two polls for commands, configurations and software, over HTTP. Default: 5000. */
   pollMs?: number | undefined
-  /** False: samples without `timestamp` get the time of their arrival, and one that is sent twice is stored twice. */
+  /**
+   * If false, samples without `timestamp` get the time of their arrival, and a sample that is sent twice is stored twice. Default: true.
+   */
   stampSamples?: boolean | undefined
   fetch?: typeof fetch | undefined
   onConnected?: (() => void) | undefined
@@ -54,7 +58,7 @@ export interface Device {
   sample(sample: Json | readonly Json[]): Promise<void>
   metadata: {
     get(keys?: readonly string[]): Promise<Json>
-    /** Sets these keys, and keeps the others. */
+    /** Sets these keys. All other keys stay unchanged. */
     update(values: Json): Promise<void>
     delete(keys: readonly string[]): Promise<void>
   }
@@ -62,7 +66,7 @@ export interface Device {
   uploadFile(filename: string, body: Upload): Promise<void>
   /** Uploads a blob; returns its address. */
   uploadBlob(body: Upload, name?: string): Promise<string | undefined>
-  /** Reports the software version that the device runs; the platform then offers others. */
+  /** Reports the software version that the device runs. The platform can then offer newer versions. */
   reportSoftware(version: string): Promise<void>
   /** Sends any message of the device protocol; returns the payload of the response. */
   request(extension: string, resource: string, payload?: unknown): Promise<unknown>
@@ -107,14 +111,17 @@ export async function connect(options: DeviceOptions): Promise<Device> {
       if (closed) return await link.close()
       queue.use(link)
       options.onConnected?.()
-      // The first message shows the platform which endpoint the connection represents; it then pushes waiting messages.
+      // By the first message, the platform identifies the endpoint of the connection. It then pushes waiting messages.
       await poll()
     } catch (error) {
       lost(error as WaypostError)
     }
   }
 
-  /** Polls, unless a poll is running. A poll that waits for a connection is sent over the next connection, which then needs no further poll. */
+  /**
+   * Polls, unless a poll is already running. A poll that waits for a connection is sent over the next connection, which then needs no poll
+   * of its own.
+   */
   async function poll() {
     if (polling) return
     polling = true
@@ -152,7 +159,10 @@ export async function connect(options: DeviceOptions): Promise<Device> {
 const firstReconnectMs = 500
 const reconnectMsMax = 30_000
 
-/** Returns the time before the next connection. It doubles, so that thousands of devices do not keep a platform from starting. */
+/**
+ * Returns the time before the next connection. The time doubles with each failure, so that thousands of devices do not overload a starting
+ * platform.
+ */
 function reconnectMsOf(failures: number, retryAfterSeconds = 0): number {
   const limit = Math.min(reconnectMsMax, firstReconnectMs * 2 ** (failures - 1))
   return retryAfterSeconds * 1000 + limit * (0.5 + Math.random() / 2)
@@ -233,7 +243,7 @@ const mqttOptionsOf = ({ url, version, token, clientId, username, password, conn
   module: mqtt,
 })
 
-/** Downloads software from the host of the platform only; the link itself is the permission. */
+/** Downloads software, from the host of the platform only. The link needs no credentials. */
 async function downloadOf(
   options: DeviceOptions,
   transport: Transport | undefined,

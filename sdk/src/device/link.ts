@@ -1,4 +1,4 @@
-/** The interface of a device's connection, over any protocol. */
+/** The interface of the connection of a device, for any protocol. */
 import { WaypostError } from '../errors.ts'
 
 export interface Message {
@@ -13,9 +13,9 @@ export type Push = (extension: string, path: string[], payload: string) => void
 export interface Link {
   /** Sends a message; resolves with the payload of the response when the platform has processed it. */
   request(message: Message): Promise<string>
-  /** How many messages can wait for their responses at the same time. */
+  /** Maximum number of messages that wait for their responses at the same time. */
   concurrency: number
-  /** Whether the platform pushes messages; else the device polls. */
+  /** Whether the platform pushes messages over this connection. Otherwise the device polls. */
   pushes: boolean
   close(): Promise<void>
 }
@@ -27,8 +27,8 @@ export interface LinkEvents {
 }
 
 /**
- * Returns whether the message is sent again after this error: it got no answer, or the platform could not store it. Any other message is
- * dropped, because the messages behind it would wait for ever.
+ * Returns whether a message is sent again after this error: it got no response, or the platform could not store it. After any other error
+ * the message is dropped, because the messages behind it would wait for ever.
  */
 export const isTemporary = ({ status, code }: WaypostError) =>
   status === undefined ? code !== 'invalid_argument' : status === 429 || status >= 500

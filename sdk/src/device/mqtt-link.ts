@@ -1,4 +1,6 @@
-/** A device over MQTT, with the package `mqtt`. Each connection has a client of its own, so that no message is sent by two of them. */
+/**
+ * A device over MQTT, with the package `mqtt`. Each connection has a new client of the package, so that no message is sent by two clients.
+ */
 import { WaypostError } from '../errors.ts'
 import { type Link, type LinkEvents, type Message, rejectionOf } from './link.ts'
 
@@ -29,19 +31,24 @@ export interface MqttOptions {
 const connectTimeoutMs = 20_000
 const responseTimeoutMs = 20_000
 const requestIdMax = 2_000_000_000
-/** The platform ends the connection when a packet is larger; the device would send it again and again. */
+/**
+ * Maximum packet size of the platform. It closes the connection for a larger packet, and the device would send the packet again and again.
+ */
 const packetBytesMax = 1_048_576
 const headerBytesMax = 16
 const decoder = new TextDecoder()
 
-/** Counts the bytes only of texts that can be too large: a character takes three bytes at most. */
+/**
+ * Returns whether the packet is too large. The bytes are counted only if the text can be too large: a UTF-16 unit takes at most three
+ * bytes.
+ */
 const isTooLarge = (topic: string, payload: string) => {
   const isShort = (topic.length + payload.length) * 3 + headerBytesMax <= packetBytesMax
   return !isShort && new TextEncoder().encode(topic + payload).length + headerBytesMax > packetBytesMax
 }
 
 async function loadModule(): Promise<MqttModule> {
-  // The name is a variable, so that bundlers do not need the package.
+  // The name is a variable, so that bundlers do not try to include the package.
   const name = 'mqtt'
   try {
     const loaded = await import(name)
@@ -132,12 +139,12 @@ export async function openMqttLink(options: MqttOptions, { onPush, onLost }: Lin
     request: (message) =>
       new Promise((resolve, reject) => {
         requestId = (requestId % requestIdMax) + 1
-        // Some extensions have a resource without a name, such as `tsx`.
+        // Some extensions, such as `tsx`, have a resource without a name.
         const path = message.resource === '' ? `${requestId}` : `${message.resource}/${requestId}`
         const key = `${message.extension}/${path}`
         const topic = topicOf(message.extension, path)
         if (isTooLarge(topic, message.payload)) return reject(tooLarge(message))
-        // A connection that answers nothing is closed; the next one sends the message again.
+        // If the platform does not respond, the connection is closed, and the message is sent again over the next connection.
         const timer = setTimeout(() => client.end(true, {}), responseTimeoutMs)
         waiting.set(key, { resolve, reject, timer, message })
         client.publish(topic, message.payload, { qos: 1 }, (error) => {

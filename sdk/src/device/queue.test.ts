@@ -26,7 +26,7 @@ function aQueue(queueMax = 10) {
   return { queue, failures }
 }
 
-test('messages that were under way when the connection broke are sent again in their order', async () => {
+test('messages without a response when the connection broke are sent again in their order', async () => {
   const { queue, failures } = aQueue()
   const first = aLink(3)
   queue.use(first.link)
@@ -70,7 +70,7 @@ test('a full queue drops its oldest message', async () => {
   await Promise.all(outcomes.slice(1))
 })
 
-test('a closed queue rejects messages that wait or are added later, and does not send again what failed', async () => {
+test('a closed queue rejects messages that wait or are added later, and does not send failed messages again', async () => {
   const { queue } = aQueue()
   const { link, requests } = aLink(1)
   queue.use(link)

@@ -1,9 +1,9 @@
-/** Sends the messages of a device in order, and keeps a limited number of them while it is offline. */
+/** Sends the messages of a device in order, and keeps a limited number of messages while the device is offline. */
 import { WaypostError } from '../errors.ts'
 import { isTemporary, type Link, type Message } from './link.ts'
 
 interface Waiting {
-  /** Messages keep the order in which they were given. */
+  /** Position of the message in the order of sending. */
   number: number
   message: Message
   resolve(payload: string): void
@@ -11,11 +11,11 @@ interface Waiting {
 }
 
 export interface QueueOptions {
-  /** How many messages can wait. When it is full, the oldest one is dropped. */
+  /** Maximum number of waiting messages. When the queue is full, the oldest message is dropped. */
   queueMax: number
-  /** Called after a message that was processed. */
+  /** Called when a message was processed. */
   onSuccess(): void
-  /** Called after a message that has to be sent again. */
+  /** Called when a message failed and will be sent again. */
   onFailure(error: WaypostError): void
 }
 
@@ -72,7 +72,7 @@ export function createQueue({ queueMax, onSuccess, onFailure }: QueueOptions) {
         dropOldest()
         sendNext()
       }),
-    /** Sends the waiting messages over this link; undefined: they keep waiting. */
+    /** Sends the waiting messages over this link. If it is undefined, they keep waiting. */
     use(opened: Link | undefined) {
       link = opened
       sendNext()

@@ -22,7 +22,7 @@ function workThat(answer: (sent: number) => string) {
   return { work, results, errors, runs: () => runs }
 }
 
-test('a command that is pushed and also the answer of a request is processed and reported once', async () => {
+test('a command that arrives both as a push and in the response to a poll is processed and reported once', async () => {
   const { work, results, errors, runs } = workThat(() => '')
   work.push('cex', ['command'], command)
   await work.poll()
@@ -32,7 +32,7 @@ test('a command that is pushed and also the answer of a request is processed and
   assert.deepEqual([runs(), errors], [1, []])
 })
 
-test('a result that could not be sent is sent again when the command arrives again, without running it again', async () => {
+test('a result that could not be sent is sent when the command arrives again, and the command does not run again', async () => {
   const { work, results, errors, runs } = workThat((sent) => {
     if (sent === 1) throw new Error('connection lost')
     return ''

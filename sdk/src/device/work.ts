@@ -7,7 +7,7 @@ export interface Command {
   payload: unknown
 }
 export interface Configuration {
-  /** Absent for the default configuration. */
+  /** Name of the configuration; absent for the default configuration. */
   name: string | undefined
   configId: string
   config: unknown
@@ -41,7 +41,7 @@ export interface Handlers {
   onCommand?: ((command: Command) => unknown) | undefined
   onConfiguration?: ((configuration: Configuration) => unknown) | undefined
   onSoftware?: ((software: Software) => unknown) | undefined
-  /** Called when the platform has the outcome of one of these functions. */
+  /** Called when the platform has stored the outcome of one of these functions. */
   onReported?: ((report: Report) => void) | undefined
 }
 
@@ -53,7 +53,7 @@ interface Outcome {
 
 type Send = (message: Message) => Promise<string>
 
-/** Number of outcomes that are kept, because the platform may send a command again before it has the result. */
+/** Number of outcomes that are kept. They are needed because the platform may send a command again before it has the result. */
 const rememberedMax = 1000
 
 const parse = (text: string): unknown => (text === '' ? undefined : JSON.parse(text))
@@ -65,7 +65,7 @@ export function createWork(
   onError: (error: unknown) => void,
 ) {
   const outcomes = new Map<string, Promise<Outcome>>()
-  /** Reports of results that were sent, or are being sent, by command id. The platform would refuse a second result of a command. */
+  /** Results that were reported, or are being reported, by command id. The platform would reject a second result of a command. */
   const reportedCommands = new Map<number, Promise<void>>()
   const known = new Map<string, string>()
 
@@ -82,12 +82,12 @@ export function createWork(
   const report = (extension: string, resource: string, body: unknown) =>
     send({ extension, resource, payload: JSON.stringify(body) })
 
-  /** A command can arrive several times: the platform pushes it, and it answers a request with it. */
+  /** Runs a command and reports its result. A command can arrive several times: as a push, and in the response to a poll. */
   function command(type: string, item: { id: number; payload?: unknown }): Promise<void> {
     const found = reportedCommands.get(item.id)
     if (found !== undefined) return found
     const reported = processCommand(type, item).catch((error) => {
-      // The platform sends the command again, and then the device reports the outcome that it has kept.
+      // The platform will send the command again. The device then reports the stored outcome.
       reportedCommands.delete(item.id)
       throw error
     })
@@ -127,7 +127,7 @@ export function createWork(
     const { payload: _, ...outcome } = await once(`software ${configId}`, () =>
       handlers.onSoftware!({ version: configId, config, download: () => download(String(link)) }),
     )
-    // If the platform offers a version again that failed, the device tries it again.
+    // After a failure the outcome is not kept, so that the device tries the version again if the platform offers it again.
     if (outcome.statusCode !== 200) outcomes.delete(`software ${configId}`)
     await report('cmx_ota', 'applied/json', { configId, ...outcome })
     if (outcome.statusCode === 200) known.set('cmx_ota', configId)
