@@ -14,7 +14,7 @@ type Dashboard = Extract<BodyOf<'dashboards.get'>, { definition: unknown }>
 export type NewChart = Omit<Extract<Widget, { kind: 'chart' }>, 'id' | 'x' | 'y' | 'width' | 'height'>
 
 const size = { width: 24, height: 9 }
-/** The change is repeated if another caller changed the dashboard at the same moment. */
+/** Maximum number of attempts. The change is repeated if another caller changed the dashboard at the same moment. */
 const attemptsMax = 3
 
 function withChart(widgets: readonly Widget[], chart: NewChart): Widget[] {
@@ -26,7 +26,7 @@ function withChart(widgets: readonly Widget[], chart: NewChart): Widget[] {
 }
 
 export interface AddToDashboard {
-  /** False: there is no dashboard that the caller may change or create. */
+  /** False if the caller may neither change nor create a dashboard. */
   isOffered: boolean
   mayCreate: boolean
   dashboards: { value: string; label: string }[]
@@ -34,7 +34,10 @@ export interface AddToDashboard {
   onSearch(text: string): void
   isBusy: boolean
   problem: Problem | undefined
-  /** Adds to an existing dashboard, or to a new one with this name. Returns the id of the dashboard, or undefined if it failed. */
+  /**
+   * Adds the chart to an existing dashboard, or to a new dashboard with this name. Returns the id of the dashboard, or undefined if the
+   * change failed.
+   */
   add(target: { dashboardId: string } | { name: string }, chart: NewChart): Promise<string | undefined>
 }
 

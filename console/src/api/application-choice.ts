@@ -1,12 +1,12 @@
 /** The applications of the tenant as a choice, for pages that show one application at a time. */
 import { useList } from './query.ts'
 
-/** `chosen` is the name in the address; if it is empty, the first application is chosen. */
+/** Returns the applications and the chosen one. `chosen` is the name in the address; if it is empty, the first application is chosen. */
 export function useApplicationChoice(chosen: string) {
   const list = useList('applications.list', {})
   const known = list.items.map(({ name, displayName }) => ({ value: name, label: displayName ?? name }))
   const application = chosen === '' ? (known[0]?.value ?? '') : chosen
-  // The list has only the first applications. The chosen one stays visible even if it is not among them, or does not exist.
+  // The list contains only the first applications. The chosen application is shown even if it is not among them or does not exist.
   const isMissing = application !== '' && !known.some(({ value }) => value === application)
   return {
     application,

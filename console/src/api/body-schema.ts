@@ -28,7 +28,7 @@ async function read(operation: string): Promise<BodySchema> {
   }
 }
 
-/** Undefined until the description is loaded. */
+/** Returns the schema of the body, or undefined until the description is loaded. */
 export function useBodySchema(operation: string): BodySchema | undefined {
   return useQuery({
     queryKey: ['body-schema', operation],

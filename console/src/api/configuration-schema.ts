@@ -1,10 +1,10 @@
-/** The JSON schema of endpoint configurations: that of the version, else of its application. */
+/** The JSON schema of endpoint configurations: the schema of the version, or else the schema of its application. */
 import { useMemo } from 'react'
 import { useGet } from './query.ts'
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
 
-/** Configurations of service instances are nested by tenant, application and version. */
+/** Returns the schema at these keys. The configuration of a service instance is nested by tenant, application and version. */
 function schemaIn(document: unknown, keys: string[]): unknown {
   let part = document
   for (const key of ['ecr', 'platform', 'applications', ...keys]) {
@@ -20,7 +20,10 @@ function schemaIn(document: unknown, keys: string[]): unknown {
   }
 }
 
-/** Reads the settings and not `configurations.schemas.get`, because that is a 404 for most versions. Undefined: there is no schema. */
+/**
+ * Returns the schema, or undefined if there is none. It does not use `configurations.schemas.get`, which responds with 404 for most
+ * versions.
+ */
 export function useConfigurationSchema(appName: string, appVersionName: string): unknown {
   const enabled = appName !== '' && appVersionName !== ''
   const instance = { serviceInstanceName: 'ecr' }

@@ -1,10 +1,10 @@
-/** Reads messages and refusals of devices: the status of an answer, and reasons in words. */
+/** Reads messages and refusals of devices: the status of a response, and the reason as a sentence. */
 import type { ItemOf } from './operation-types.ts'
 
 export type Message = ItemOf<'traffic.list'>
 export type Refusal = ItemOf<'refusals.list'>
 
-/** Returns the status of an answer to a device; undefined for other messages. */
+/** Returns the status of a response to a device, or undefined for other messages. */
 export function statusOf({ additionalMetadata, payload, direction }: Message): number | undefined {
   if (direction !== 'OUTBOUND') return undefined
   const known = Number(additionalMetadata?.statusCode)
@@ -13,7 +13,7 @@ export function statusOf({ additionalMetadata, payload, direction }: Message): n
   return code > 0 ? code : undefined
 }
 
-/** Returns why the platform rejected a message, from its answer. */
+/** Returns the reason for which the platform rejected a message, from its response. */
 export function rejectionOf({ payload }: Message): string | undefined {
   const reason = fieldOf(payload, 'reasonPhrase')
   return typeof reason === 'string' ? reason : undefined
@@ -27,11 +27,14 @@ function fieldOf(payload: string, name: string): unknown {
   }
 }
 
-/** A refusal names an endpoint only if its token was known; without an endpoint, it may concern any device of the version. */
+/**
+ * Returns whether a refusal may concern this endpoint. A refusal names an endpoint only if its token was valid; otherwise it may concern
+ * any device of the version.
+ */
 export const mayConcern = (refusal: Refusal, endpointId: string, versionName: string) =>
   refusal.endpointId === endpointId || (!refusal.endpointId && refusal.appVersionName === versionName)
 
-/** Says why a message or connection was refused. */
+/** Returns a sentence about why a message or connection was refused. */
 export const refusalText = ({ reason, detail }: Refusal) =>
   [reasons[reason] ?? reason, detail].filter(Boolean).join(' ')
 

@@ -1,19 +1,19 @@
 /**
- * Pages of a long list that are far from the visible rows keep only what identifies their items, so that a list of many thousand rows does
- * not fill the memory. They are read again when they come near.
+ * Pages of a long list that are far from the visible rows keep only the ids of their items, so that a list of many thousand rows does not
+ * fill the memory. They are read again when the user scrolls near them.
  */
 interface Listed<T> {
   items: T[]
-  /** True if the items have only what identifies them. */
+  /** True if the items have only their ids. */
   isReduced?: boolean
 }
 
-/** Pages before and after the visible ones that are kept. */
+/** Number of pages before and after the visible pages that are kept whole. */
 const keptBeside = 3
-/** Pages before and after the visible ones that are read again. */
+/** Number of pages before and after the visible pages that are read again. */
 const readBeside = 1
 
-/** The indexes of the first and the last visible page. */
+/** Returns the indexes of the first and the last visible page. */
 function visiblePages(pages: Listed<unknown>[], first: number, last: number): [number, number] {
   let [begin, from, to] = [0, 0, 0]
   for (const [index, { items }] of pages.entries()) {
@@ -38,7 +38,7 @@ export function withoutDistant<T, P extends Listed<T>>(
   )
 }
 
-/** Returns the indexes of reduced pages that are visible, or will be soon. */
+/** Returns the indexes of reduced pages that are visible or near the visible pages. */
 export function pagesToRead(pages: Listed<unknown>[], [first, last]: [number, number]): number[] {
   const [from, to] = visiblePages(pages, first, last)
   return pages.flatMap(({ isReduced }, index) =>
@@ -57,8 +57,8 @@ export function isReducedAt(pages: Listed<unknown>[], index: number): boolean {
 }
 
 /**
- * Returns the items of a page that was read again, without those that the page after it has: if items were deleted meanwhile, the same
- * request returns items of the next page too.
+ * Returns the items of a page that was read again, without items that the next page already has. If items were deleted meanwhile, the same
+ * request also returns items of the next page.
  */
 export function withoutNext<T>(items: T[], next: T[], reduce: (item: T) => T): T[] {
   const known = new Set(next.map((item) => JSON.stringify(reduce(item))))

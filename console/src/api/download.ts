@@ -1,3 +1,3 @@
-/** Returns the text of an answer that the SDK streams, for files that are small. */
+/** Returns the text of a response that the SDK streams. Use it for small files only. */
 export const textOf = (download: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<string> =>
   new Response(download).text()

@@ -1,4 +1,4 @@
-/** Finds the applications of endpoints that a page knows only by id. */
+/** Finds the applications of endpoints of which a page has only the ids. */
 import { useQueries } from '@tanstack/react-query'
 import { useSession } from './client.ts'
 import type { ItemOf } from './operation-types.ts'
@@ -6,7 +6,10 @@ import type { ItemOf } from './operation-types.ts'
 /** Maximum number of ids that fit into the URL of one request. */
 const idsMax = 100
 
-/** Returns the application by id; endpoints that do not exist for the caller are absent once `isLoading` is false. */
+/**
+ * Returns the applications by endpoint id. When `isLoading` is false, endpoints that do not exist or that the caller may not read are
+ * absent.
+ */
 export function useEndpointApplications(ids: readonly string[]): { byId: Map<string, string>; isLoading: boolean } {
   const { client } = useSession()
   const parts = Array.from({ length: Math.ceil(ids.length / idsMax) }, (_, at) =>

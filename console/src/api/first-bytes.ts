@@ -1,4 +1,4 @@
-/** Reads the first bytes of a file, to show what it is. */
+/** Reads the first bytes of a file, so that a page can show the kind of the file. */
 import type { Arguments } from '../../../sdk/src/types.ts'
 import type { Problem } from '../parts/problem.ts'
 import { useSession } from './client.ts'

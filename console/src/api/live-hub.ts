@@ -1,10 +1,13 @@
-/** Joins the subscriptions of several tabs into one stream. It runs in the shared worker, or in the tab if there is none. */
+/**
+ * Joins the subscriptions of several tabs into one stream. The hub runs in the shared worker, or in the tab if the browser has no shared
+ * workers.
+ */
 import { createClientOf } from '../../../sdk/src/core.ts'
 import type { LiveStream, LiveSubscription, StreamEvent } from '../../../sdk/src/stream.ts'
 
 export type { LiveSubscription, StreamEvent }
 
-/** A tab of the browser. */
+/** Represents a tab of the browser. */
 export interface Listener {
   /** Returns an access token. `rejected` is the token that the platform has rejected, if any. */
   token(rejected: string | undefined): Promise<string>
@@ -12,14 +15,17 @@ export interface Listener {
 }
 
 export interface Hub {
-  /** Sets what a listener watches; the ids are unique among its subscriptions. */
+  /** Sets the subscriptions of a listener. Their ids must be unique within the listener. */
   watch(listener: Listener, subscriptions: readonly LiveSubscription[]): void
   leave(listener: Listener): void
 }
 
-/** Subscriptions within this time become one request: the parts of a page that opens subscribe one after the other. */
+/** Changes within this time become one request, because the components of a page subscribe one after the other when it opens. */
 const debounceMs = 50
-/** A stream that the platform rejected is opened again after this time: the cause, such as the end of a session, may be gone. */
+/**
+ * A stream that the platform rejected is opened again after this time, because the cause, such as the end of a session, may no longer
+ * exist.
+ */
 const reopenMs = 5_000
 
 export function createHub(url: string): Hub {
@@ -28,7 +34,7 @@ export function createHub(url: string): Hub {
   let stream: { live: LiveStream; stop: AbortController } | undefined
   let timer: ReturnType<typeof setTimeout> | undefined
 
-  /** Asks one tab after the other: a tab in the background may have ended. */
+  /** Gets a token from the tabs, one after the other, because a tab in the background may have been closed. */
   async function token(rejected?: string): Promise<string> {
     let failure: unknown = new Error('no tab is open')
     for (const listener of [...listeners.keys()].reverse())
@@ -63,7 +69,7 @@ export function createHub(url: string): Hub {
     }
   }
 
-  /** Reports why the stream ended, and opens a new one later with the subscriptions of that time. */
+  /** Reports why the stream ended. Later it opens a new stream with the subscriptions that exist then. */
   function openAgain(stop: AbortController, error: unknown) {
     if (stream?.stop !== stop) return
     close()

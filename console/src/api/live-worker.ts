@@ -1,4 +1,4 @@
-/** The shared worker: one live stream for all tabs of a tenant, because a browser has six connections to a host. */
+/** The shared worker: one live stream for all tabs of a tenant, because a browser opens at most six connections to a host. */
 import { createHub, type Hub, type Listener, type LiveSubscription, type StreamEvent } from './live-hub.ts'
 
 export type ToWorker =
@@ -13,7 +13,10 @@ export type FromWorker =
 
 const hubs = new Map<string, Hub>()
 const tokenMs = 15_000
-/** A tab without a message for this time counts as closed. Hidden tabs send one a minute, because browsers slow down their timers. */
+/**
+ * A tab without a message for this time counts as closed. A hidden tab sends a message only once a minute, because browsers slow down its
+ * timers.
+ */
 const silentMs = 200_000
 
 function connect(port: MessagePort) {

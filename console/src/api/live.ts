@@ -11,14 +11,14 @@ export type LiveTopic = Omit<LiveSubscription, 'id'> & { topic: string }
 export type LiveState =
   | { kind: 'connecting' }
   | { kind: 'live' }
-  /** The connection broke; it is made again by itself. */
+  /** The connection broke; the page reconnects by itself. */
   | { kind: 'interrupted'; reason: string }
-  /** The platform ended the subscription, for example because a permission was taken away. */
+  /** The platform ended the subscription, for example because a permission was withdrawn. */
   | { kind: 'ended'; message: string; status: number }
 
 export interface LiveHandlers {
   onItems(items: Record<string, unknown>[], topic: string): void
-  /** Called when events were left out: read the list again. */
+  /** Called when events may be missing. The page must read the list again. */
   onGap?(topic: string): void
 }
 
@@ -35,7 +35,7 @@ function openOwnStream(session: Session, receive: (event: StreamEvent) => void):
   return { watch: (subscriptions) => hub.watch(listener, subscriptions), close: () => hub.leave(listener) }
 }
 
-/** Returns undefined if the browser has no shared workers, or denies them together with its storage. */
+/** Opens the shared worker. Returns undefined if the browser has no shared workers, or denies them because it denies storage. */
 function openWorker(): SharedWorker | undefined {
   if (typeof SharedWorker === 'undefined' || workerPath === '') return undefined
   try {
@@ -45,14 +45,14 @@ function openWorker(): SharedWorker | undefined {
   }
 }
 
-/** Connects the tab with the worker that all tabs share, or with a stream of its own. */
+/** Connects the tab to the worker that all tabs share, or opens a separate stream for the tab. */
 function openTab(session: Session, receive: (event: StreamEvent) => void): Tab {
   const worker = openWorker()
   if (!worker) return openOwnStream(session, receive)
   let watched: LiveSubscription[] = []
   let own: Tab | undefined
   const shared = openSharedStream(session, worker, receive)
-  // The file of the worker may be gone after an upgrade.
+  // After an upgrade, the file of the worker may no longer exist.
   worker.onerror = () => {
     own ??= openOwnStream(session, receive)
     own.watch(watched)
@@ -94,9 +94,9 @@ function openSharedStream(session: Session, { port }: SharedWorker, receive: (ev
   }
 }
 
-/** The subscriptions of all parts of the page. */
+/** The subscriptions of all components of the page. */
 interface TabHub {
-  /** Why the stream is interrupted; undefined while it is connected. */
+  /** Returns why the stream is interrupted, or undefined while it is connected. */
   interruption(): string | undefined
   onInterruption(listener: () => void): () => void
   add(key: string, topics: LiveTopic[], receive: (event: StreamEvent) => void): () => void
@@ -149,14 +149,14 @@ function tabHubOf(session: Session): TabHub {
   return hub
 }
 
-/** Returns why live updates are interrupted; undefined while they arrive. */
+/** Returns why live updates are interrupted, or undefined while they arrive. */
 export function useInterruption(): string | undefined {
   const { session } = useSession()
   const hub = tabHubOf(session)
   return useSyncExternalStore(hub.onInterruption, hub.interruption)
 }
 
-/** Calls the listener when the permissions of the caller have changed. The stream stays open for it, also on pages without topics. */
+/** Calls the listener when the permissions of the caller have changed. The stream therefore stays open, also on pages without topics. */
 export function usePermissionChanges(onChange: () => void) {
   const { session } = useSession()
   const key = useId().replace(/\W/g, '')
@@ -171,7 +171,7 @@ export function usePermissionChanges(onChange: () => void) {
   )
 }
 
-/** Watches topics while the component is shown, and says whether the stream is connected. */
+/** Watches topics while the component is shown. Returns whether the stream is connected. */
 export function useLive(topics: LiveTopic[], handlers: LiveHandlers, { enabled = true } = {}): LiveState {
   const { session } = useSession()
   const key = useId().replace(/\W/g, '')

@@ -1,4 +1,7 @@
-/** The caller and what it may do. The platform checks every request itself; pages only avoid offering what it would refuse. */
+/**
+ * The caller and its permissions. The platform checks every request itself; pages only avoid offering actions that the platform would
+ * reject.
+ */
 import { createContext, use } from 'react'
 import type { BodyOf } from './operation-types.ts'
 import { useGet } from './query.ts'
@@ -7,7 +10,10 @@ export type Me = BodyOf<'me.get'>
 
 export const useMe = () => useGet('me.get', {}, { refreshMs: 60_000 })
 
-/** Permissions that the page keeps using while it has something typed, although they were taken away; undefined: the present ones. */
+/**
+ * Permissions that the page continues to use while it has unsaved input, although the caller has lost some of them. If it is undefined, the
+ * page uses the current permissions.
+ */
 export const HeldMe = createContext<Me | undefined>(undefined)
 
 /** Returns whether the caller has lost a permission. */
@@ -24,8 +30,8 @@ export const maySomewhere = (me: Me | undefined, scope: string) =>
   me?.permissions.some(({ scopes }) => holds(scopes, scope)) ?? false
 
 /**
- * Returns a function that says whether the caller holds a scope: without resources, on any resource; otherwise on the
- * tenant or on one of these resources.
+ * Returns a function that returns whether the caller holds a scope. Without resources, it checks any resource; otherwise the tenant and
+ * these resources.
  */
 export function useMay(): (scope: string, ...resources: string[]) => boolean {
   const { data: present } = useMe()

@@ -11,7 +11,7 @@ export const workerPath = meta('waypost-worker')
 /** Path of the console, such as `/console`; behind a proxy it can have a prefix. */
 export const consolePath = `${new URL(baseUrl).pathname.replace(/\/+$/, '')}/console`
 
-/** Returns the tenant of a path below the console; undefined for the console itself. */
+/** Returns the tenant of a path below the console, or undefined for the path of the console itself. */
 export function tenantOf(path: string): string | undefined {
   const [tenant = ''] = path.slice(consolePath.length).split('/').filter(Boolean)
   try {
@@ -22,7 +22,7 @@ export function tenantOf(path: string): string | undefined {
   }
 }
 
-/** Moves to the public address of the platform, because sign-in works only there. Returns false if the page is there already. */
+/** Moves to the public address of the platform, because sign-in works only there. Returns false if the page already has this address. */
 export function moveToPublicAddress(): boolean {
   if (location.origin === new URL(baseUrl).origin) return false
   location.replace(new URL(baseUrl).origin + location.pathname + location.search)

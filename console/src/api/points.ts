@@ -19,13 +19,13 @@ export interface ValueRow {
 }
 
 /**
- * Leaves out the name of the value if the series has only one, and the prefix `auto~`, which marks series that the
- * platform created itself.
+ * Returns the name to show. It leaves out the name of the value if the series has only one value, and the prefix `auto~`, which marks
+ * series that the platform created itself.
  */
 const nameOf = (series: string, valueName: string, isOnly: boolean) =>
   isOnly ? series.replace(/^auto~/, '') : `${series.replace(/^auto~/, '')} ${valueName}`
 
-/** Returns one row for each value of each series; `points` have the newest first. */
+/** Returns one row for each value of each series. In `points`, the newest point is first. */
 export function rowsOf(points: Record<string, readonly Point[]> | undefined): ValueRow[] {
   return Object.entries(points ?? {}).flatMap(([series, newestFirst]) => {
     const ordered = newestFirst.toSorted((a, b) => msOf(b.timestamp) - msOf(a.timestamp))

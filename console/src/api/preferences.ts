@@ -1,4 +1,4 @@
-/** The preferences of the caller, kept by the platform. */
+/** The preferences of the caller, which the platform stores. */
 import type { BodyOf } from './operation-types.ts'
 import { useChange, useGet } from './query.ts'
 
@@ -7,7 +7,10 @@ export type Preferences = BodyOf<'me.preferences.get'>
 export function usePreferences() {
   const read = useGet('me.preferences.get', {})
   const change = useChange('me.preferences.update')
-  /** Changes some preferences; undefined removes one. Another tab may have changed others meanwhile: those stay. */
+  /**
+   * Changes some preferences; the value undefined removes a preference. Other preferences stay as they are, also if another tab has changed
+   * them meanwhile.
+   */
   async function save(changed: { [K in keyof Preferences]: Preferences[K] | undefined }): Promise<boolean> {
     for (let attempt = 0; attempt < 3; attempt++) {
       const { data, etag } = attempt === 0 ? read : await read.reload()

@@ -1,4 +1,4 @@
-/** Turns errors of calls into sentences. */
+/** Turns errors of API calls into sentences. */
 import { WaypostError } from '../../../sdk/src/errors.ts'
 import type { Problem } from '../parts/problem.ts'
 import { ProviderError } from './provider.ts'
@@ -31,11 +31,11 @@ const local: Record<string, string> = {
   timeout: texts.timeout,
 }
 
-/** Returns a text for statuses whose own message would not help people. */
+/** Returns a text for statuses whose message would not help a user. */
 const byStatus = (status: number | undefined) =>
   status === 429 ? texts.tooMany : status === 503 ? texts.unavailable : undefined
 
-/** A 403 names the missing scope in its text. */
+/** Returns the missing scope, which the text of a 403 names. */
 const scopeIn = ({ status, message }: WaypostError) =>
   status === 403 ? /\b([a-z][\w-]*(?::[\w-]+)+)\b/.exec(message)?.[1] : undefined
 
@@ -47,7 +47,7 @@ export const isTemporary = ({ code, status }: Problem) =>
   status === 504 ||
   ['unreachable', 'interrupted', 'timeout'].includes(code)
 
-/** A value that violates its JSON schema is answered with the violations. */
+/** Returns the violations in a response about a value that violates its JSON schema. */
 function violationsIn({ body }: WaypostError): Problem['violations'] {
   const { errors } = (body ?? {}) as { errors?: unknown }
   if (!Array.isArray(errors)) return undefined

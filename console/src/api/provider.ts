@@ -19,15 +19,15 @@ export interface Tokens {
 }
 
 export interface Provider {
-  /** How many seconds the clock of the platform is ahead of the browser's. */
+  /** Seconds by which the clock of the platform is ahead of the clock of the browser. */
   secondsAhead: number
-  /** Gets tokens from the session that the browser has at the provider; undefined if it has none. */
+  /** Gets tokens through the session of the browser at the provider. Returns undefined if there is no session. */
   signInSilently(): Promise<Tokens | undefined>
-  /** Gets new tokens for the refresh token; undefined if the provider does not accept it any more. */
+  /** Gets new tokens with the refresh token. Returns undefined if the provider no longer accepts it. */
   refresh(tokens: Tokens): Promise<Tokens | undefined>
   /** Ends the login at the provider, for all tabs. */
   signOut(tokens: Tokens): Promise<void>
-  /** Address of the sign-in page, which then returns to this path of the console. */
+  /** Returns the address of the sign-in page. After the sign-in, the browser returns to this path of the console. */
   signInAddress(returnPath: string): Promise<string>
 }
 
@@ -54,7 +54,7 @@ export async function openProvider(tenant: string): Promise<Provider> {
   const client: oauth.Client = {
     client_id: clientId,
     token_endpoint_auth_method: 'none',
-    // A wrong clock of this computer must not prevent the sign-in.
+    // The difference of the clocks is passed on, so that a wrong clock of this computer does not prevent the sign-in.
     [oauth.clockSkew]: ahead,
   }
   const server = await oauth.processDiscoveryResponse(issuer, found)
@@ -90,7 +90,7 @@ function signIn(server: oauth.AuthorizationServer, client: oauth.Client, options
   return {
     async signInSilently(): Promise<Tokens | undefined> {
       const { address, state, nonce, verifier } = await authorization({ prompt: 'none' }, redirectUri)
-      // The provider is on the same origin, so the address that it redirects to can be read: no frame and no storage is needed.
+      // The provider is on the same origin, so the script can read the address of the redirect. It needs no frame and no storage.
       const answer = await fetch(address, { credentials: 'same-origin', cache: 'no-store' })
       throwIfBusy(answer)
       await answer.arrayBuffer()
@@ -109,7 +109,8 @@ function signIn(server: oauth.AuthorizationServer, client: oauth.Client, options
     },
 
     async signInAddress(returnPath: string): Promise<string> {
-      // The code of this request is not used: the page that it returns to signs in silently, with a verifier of its own.
+      // The authorization code of this request is not used. The page to which the browser returns signs in without a form, with a code
+      // verifier of its own.
       return (await authorization({}, returnAddress(returnPath))).address.href
     },
   }
@@ -138,7 +139,7 @@ function operationsOfSession(server: oauth.AuthorizationServer, client: oauth.Cl
         credentials: 'same-origin',
         redirect: 'manual',
       })
-      // A redirect means success too; the browser hides its status.
+      // A redirect also means success; the browser does not show its status to the script.
       if (!answer.ok && answer.type !== 'opaqueredirect') throw new ProviderError(answer)
     },
   }
@@ -148,7 +149,7 @@ function throwIfBusy(answer: Response) {
   if (answer.status === 429 || answer.status >= 500) throw new ProviderError(answer)
 }
 
-/** The provider refused because of a limit or a failure. */
+/** Thrown when the provider rejects a request because of a limit or a failure. */
 export class ProviderError extends Error {
   override readonly name = 'ProviderError'
   readonly status: number
@@ -176,7 +177,7 @@ const base64url = (bytes: Uint8Array) =>
     .replaceAll('/', '_')
     .replaceAll('=', '')
 
-/** Returns how many seconds the server's clock is ahead of the browser's. */
+/** Returns the seconds by which the clock of the server is ahead of the clock of the browser. */
 function secondsAhead(date: string | null): number {
   const seconds = date === null ? Number.NaN : (Date.parse(date) - Date.now()) / 1000
   return Number.isFinite(seconds) ? Math.round(seconds) : 0

@@ -1,10 +1,12 @@
-/** The cache of what pages have read. */
+/** The cache of the data that pages have read. */
 import { type InfiniteData, QueryClient } from '@tanstack/react-query'
 
-/** A list with more pages is not kept in memory after it is left, and is not read again as a whole when it is opened. */
+/**
+ * A list with more pages than this is not kept in memory after the user has left it, and is not read again as a whole when it is opened.
+ */
 const keptPages = 2
 
-/** The SDK repeats requests itself. */
+/** Creates the cache. It does not repeat failed requests, because the SDK does so. */
 export function createQueryClient(): QueryClient {
   const queries = new QueryClient({
     defaultOptions: {

@@ -17,7 +17,7 @@ import { isTemporary, problemOf } from './problems.ts'
 import { type NextPage, useDistantPages } from './use-distant-pages.ts'
 
 const keyOf = (name: string, args: unknown) => [name.split('.')[0], name, args] as const
-/** While the platform does not answer, pages repeat their requests at this interval. */
+/** While the platform does not respond, pages repeat their requests at this interval. */
 const retryMs = 5_000
 const retryInterval = (error: unknown, otherwise: number | false) =>
   error && isTemporary(problemOf(error))
@@ -25,14 +25,17 @@ const retryInterval = (error: unknown, otherwise: number | false) =>
     : otherwise
 
 export interface ReadOptions {
-  /** False: nothing is read yet. */
+  /** If false, nothing is read yet. */
   enabled?: boolean
   /** Interval in milliseconds at which the data is read again. */
   refreshMs?: number
 }
 
 export interface ListOptions<T> extends ReadOptions {
-  /** Returns what identifies an item. Pages far from the visible rows keep only that; without this function they are kept whole. */
+  /**
+   * Returns only the fields that identify an item. Pages far from the visible rows keep only these fields. Without this function, all pages
+   * are kept whole.
+   */
   reduce?(item: T): Partial<T>
 }
 
@@ -41,18 +44,20 @@ export interface ListResult<T> {
   /** Number of all matching items; undefined if the operation does not count them. */
   total: number | undefined
   isLoading: boolean
-  /** True if the list was read; a later request may have failed. */
+  /** True if the list was read at least once. A later request may have failed. */
   isRead: boolean
-  /** True if the items are those of the previous arguments, while the new ones are read. */
+  /** True if the items still belong to the previous arguments, while the items for the new arguments are read. */
   isOld: boolean
   problem: Problem | undefined
   hasMore: boolean
   isLoadingMore: boolean
   loadMore(): void
   reload(): void
-  /** The rows from `first` to `last` are visible. Pages far from them are reduced, those near are read again. */
+  /**
+   * Reports that the rows from `first` to `last` are visible. Pages far from them are reduced, and reduced pages near them are read again.
+   */
   showRange(first: number, last: number): void
-  /** Returns whether an item has only what identifies it, while its page is read again. */
+  /** Returns whether an item has only its identifying fields, while its page is read again. */
   isReduced(index: number): boolean
 }
 
@@ -132,7 +137,7 @@ export function useGet<P extends CallName>(
     enabled,
     queryFn: async ({ signal }) => {
       const { body, etag } = await client.call(name, args as Arguments, { signal })
-      // A query without data would count as failed.
+      // An empty body becomes null, because a query without data would count as failed.
       return { body: (body ?? null) as BodyOf<P>, etag }
     },
     refetchInterval: ({ state }) => retryInterval(state.error, refreshMs ?? false),
@@ -149,7 +154,7 @@ export function useGet<P extends CallName>(
   }
 }
 
-/** Reads several objects of one kind at once. When the arguments change, the old results stay until the new ones are read. */
+/** Reads several objects of one kind at once. When the arguments change, the old results stay until the new results are read. */
 export function useGets<P extends CallName>(
   name: P,
   argsOfEach: ArgumentsOf<P>[],
@@ -181,7 +186,7 @@ export function useGets<P extends CallName>(
 
 const problemOfChange = (error: unknown): Problem => ({ ...problemOf(error), isOfChange: true })
 
-/** A change ended: it was made, it failed, or another caller changed the object meanwhile. */
+/** The outcome of a change: it was made, it failed, or another caller changed the object meanwhile. */
 export type Outcome<T> =
   | { kind: 'done'; body: T; location: string | undefined }
   | { kind: 'failed'; problem: Problem }
@@ -190,7 +195,7 @@ export type Outcome<T> =
 export interface Change<P extends OperationName> {
   run(args: ArgumentsOf<P>, options?: { ifMatch?: string | undefined }): Promise<Outcome<BodyOf<P>>>
   isRunning: boolean
-  /** The problem of the last run; undefined once another one begins. */
+  /** The problem of the last run; undefined as soon as another run begins. */
   problem: Problem | undefined
   reset(): void
 }
@@ -202,7 +207,7 @@ function readsDeleted([, , queried]: readonly unknown[], { body: _, ...deleted }
   return ids.length > 0 && ids.every(([key, value]) => queriedArgs[key] === value)
 }
 
-/** Changes something. `also`: other nouns whose lists and objects are read again. */
+/** Returns a function that calls an operation which changes data. `also` names other nouns whose lists and objects are then read again. */
 export function useChange<P extends CallName>(name: P, { also = [] }: { also?: string[] } = {}): Change<P> {
   const { client } = useSession()
   const queries = useQueryClient()

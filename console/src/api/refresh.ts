@@ -1,4 +1,4 @@
-/** Reads lists and objects again when something happens on the platform: at once, and then at most once in a second. */
+/** Reads lists and objects again when the live stream delivers an event: at once, and then at most once a second. */
 import { useQueryClient } from '@tanstack/react-query'
 import { useCallback, useEffect, useRef } from 'react'
 import { type LiveState, type LiveTopic, useLive } from './live.ts'
@@ -22,7 +22,7 @@ interface RefreshOptions {
   onItems?(items: unknown[], topic: string): void
 }
 
-/** Watches topics while the component is shown; each event reads the nouns again: `useRefresh(topics, ['traffic'])`. */
+/** Watches topics while the component is shown. After each event, it reads the nouns again: `useRefresh(topics, ['traffic'])`. */
 export function useRefresh(topics: LiveTopic[], nouns: string[], options: RefreshOptions = {}): LiveState {
   const queries = useQueryClient()
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)

@@ -4,10 +4,10 @@ import type { Problem } from '../parts/problem.ts'
 import { useSession } from './client.ts'
 import { problemOf } from './problems.ts'
 
-/** Maximum size of a download; more does not fit into the memory of a page. */
+/** Maximum size of a download. A larger download would not fit into the memory of a page. */
 const bytesMax = 200 * 1024 * 1024
 
-/** Returns a function that saves the answer of an operation; it returns why it could not. */
+/** Returns a function that saves the response of an operation as a file. The function returns the problem if it fails. */
 export function useSaveDownload(): (
   name: string,
   args: object,

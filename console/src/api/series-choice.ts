@@ -3,7 +3,7 @@ import { useState } from 'react'
 import { withoutMark } from '../parts/chart-series.ts'
 import { useGet, useList } from './query.ts'
 
-/** Endpoints whose id or indexed metadata contains the search; of all applications if none is given. */
+/** Returns endpoints whose id or indexed metadata contains the search text. Without an application, it searches all applications. */
 export function useEndpointChoice(applicationName: string | undefined, { enabled = true } = {}) {
   const [search, onSearch] = useState('')
   const list = useList(
@@ -22,7 +22,7 @@ export function useEndpointChoice(applicationName: string | undefined, { enabled
   return { options, search, onSearch, problem: list.problem }
 }
 
-/** The series that the application knows; those of all applications if none is given. */
+/** Returns the series of the application, or of all applications if none is given. */
 export function useSeriesChoice(applicationName: string | undefined) {
   const [search, onSearch] = useState('')
   const known = useGet('timeSeries.list', applicationName ? { applicationNames: applicationName } : {})

@@ -1,4 +1,6 @@
-/** The session of a person in one tenant. Tokens are in memory only; a reload signs in through the provider's session. */
+/**
+ * The session of a person in one tenant. Tokens are in memory only. After a reload, the page signs in through the session at the provider.
+ */
 import { consolePath } from './platform.ts'
 import { NoTenantError, openProvider, type Provider, type Tokens } from './provider.ts'
 
@@ -7,12 +9,12 @@ export type SessionState =
   | { kind: 'signed-in' }
   | { kind: 'signing-out' }
   | { kind: 'signed-out' }
-  /** The provider could not end its session, so everybody at this browser could continue it. */
+  /** The provider could not end its session, so anyone who uses this browser could continue the session. */
   | { kind: 'sign-out-failed'; error: unknown }
-  /** The session ended while the page is open; what was typed stays. */
+  /** The session ended while the page is open. The page keeps the input. */
   | { kind: 'expired' }
   | { kind: 'no-tenant' }
-  /** The browser returned from the sign-in page without a session, so going there again would not help. */
+  /** The browser returned from the sign-in page without a session, so opening that page again would not help. */
   | { kind: 'no-cookies' }
   | { kind: 'failed'; error: unknown }
 
@@ -23,17 +25,17 @@ export interface Session {
   /** Id of the user who signed in last on this page. */
   user(): string | undefined
   /**
-   * Signs in: silently, or by the sign-in page. `returned`: the browser comes from there. `silent`: without a session the state becomes
-   * signed-out, and the sign-in page is not opened.
+   * Signs in without a form, or else opens the sign-in page. `returned`: the browser comes from the sign-in page. `silent`: the sign-in
+   * page is not opened; without a session at the provider, the state becomes signed-out.
    */
   start(options: { returned?: boolean; silent?: boolean }): Promise<void>
-  /** How many seconds the clock of the platform is ahead of the browser's; 0 while it is not known. */
+  /** Returns the seconds by which the clock of the platform is ahead of the clock of the browser; 0 until it is known. */
   secondsAhead(): number
   /** Returns an access token. `rejected` is the token that the platform has rejected, if any. */
   token(rejected?: string): Promise<string>
-  /** Ends the session at the provider, then in all tabs. Without an answer of the provider the state becomes sign-out-failed. */
+  /** Ends the session at the provider, then in all tabs. If the provider does not respond, the state becomes sign-out-failed. */
   signOut(): Promise<void>
-  /** Opens the sign-in page: here, or in another tab so that this page keeps what was typed. */
+  /** Opens the sign-in page in this tab, or in another tab so that this page keeps its input. */
   signInAgain(where: 'here' | 'new-tab'): Promise<void>
   close(): void
 }
@@ -46,16 +48,16 @@ export class SessionEndedError extends Error {
 type Message = { kind: 'signed-in' | 'signed-out'; tenant: string }
 
 const renewSecondsBefore = 60
-/** A renewal that fails because the platform does not answer is tried again after this time. */
+/** If a renewal fails because the platform does not respond, it is tried again after this time. */
 const renewAgainMs = 5_000
 
 /** The tokens of the session, and their renewal. */
 interface Keeper {
   current(): Tokens | undefined
   keep(fresh: Tokens): Tokens
-  /** Renews the tokens once for all callers: by the refresh token, or by the provider's session. */
+  /** Renews the tokens once for all callers, with the refresh token or through the session at the provider. */
   renew(): Promise<Tokens>
-  /** Tries until the platform answers. Meanwhile the requests of the page report the problem. */
+  /** Renews the tokens, and tries again until the platform responds. Meanwhile the requests of the page report the problem. */
   renewInBackground(): void
   forget(): void
 }
@@ -87,7 +89,7 @@ function createKeeper(
   function renewInBackground() {
     clearTimeout(timer)
     renew().catch((error) => {
-      // The end of the session is a state, which the page shows.
+      // If the session has ended, the state of the session shows it, so no further attempt is made.
       if (!(error instanceof SessionEndedError)) timer = setTimeout(renewInBackground, renewAgainMs)
     })
   }
@@ -101,7 +103,10 @@ function createKeeper(
     throw new SessionEndedError('Your session has ended')
   }
 
-  /** A refresh token is used once: if its answer was lost, it may be used up, so the next attempt asks the provider's session. */
+  /**
+   * Gets tokens with the refresh token. A refresh token works only once. If the response is lost, the token may be invalid, so the next
+   * attempt uses the session at the provider.
+   */
   async function refreshed(connected: Provider): Promise<Tokens | undefined> {
     if (tokens?.refreshToken === undefined) return undefined
     const used = tokens
@@ -117,7 +122,7 @@ function createKeeper(
   return { current: () => tokens, keep, renew, renewInBackground, forget }
 }
 
-/** Returns whether new tokens sign the session in. They do not if it is signed in already, or if the user is signing out. */
+/** Returns whether new tokens sign the session in. They do not if the session is already signed in or the user is signing out. */
 const canContinue = ({ kind }: SessionState) => !['signed-in', 'signing-out', 'sign-out-failed'].includes(kind)
 
 export function createSession(tenant: string): Session {
@@ -162,7 +167,9 @@ export function createSession(tenant: string): Session {
     }
   }
 
-  /** Ends the session at the provider, which needs a token to identify it. A page without tokens first gets some from the provider. */
+  /**
+   * Ends the session at the provider, which needs an ID token to identify it. A page without tokens first gets tokens from the provider.
+   */
   async function endAtProvider() {
     const connected = await connect()
     const last = tokens.current() ?? (await connected.signInSilently())
@@ -225,10 +232,13 @@ function openChannel(): BroadcastChannel | undefined {
   }
 }
 
-/** If the clock of the computer jumps by more than this, its difference to the clock of the platform is measured again. */
+/** If the clock of the computer jumps by more than this, the difference to the clock of the platform is measured again. */
 const clockChangeMs = 60_000
 
-/** Remembers a result, but not a failure, and not after the clock was changed or the computer slept. */
+/**
+ * Returns a function that caches the result of `open`. It does not cache failures. It calls `open` again after the clock was changed or the
+ * computer slept.
+ */
 function retried<T>(open: () => Promise<T>): () => Promise<T> {
   let opening: Promise<T> | undefined
   let begin = 0
@@ -246,7 +256,7 @@ function retried<T>(open: () => Promise<T>): () => Promise<T> {
 
 const marginMs = (lifetimeMs: number) => Math.min(renewSecondsBefore * 1000, lifetimeMs / 3)
 
-/** The new page signs in and closes itself; this one then gets a message. */
+/** Opens the sign-in page in a new tab. The new tab signs in, closes itself and notifies this page. */
 function openSignIn(tenant: string) {
   window.open(`${consolePath}/@/signed-in?${new URLSearchParams({ tenant, close: 'yes' })}`, '_blank')
 }

@@ -3,7 +3,7 @@
 const roundConstants = new Uint32Array(64)
 const initialState = new Uint32Array(8)
 
-/** The constants are the fractions of the roots of primes (FIPS 180-4, 4.2.2 and 5.3.3). */
+/** Computes the constants: the fractional parts of the roots of primes (FIPS 180-4, 4.2.2 and 5.3.3). */
 function fillConstants() {
   const fraction = (value: number) => Math.floor((value - Math.floor(value)) * 2 ** 32) >>> 0
   let count = 0
@@ -112,11 +112,11 @@ export async function sha256(text: string): Promise<Uint8Array> {
   return hash.end()
 }
 
-/** A file of this size is read at once and given to the browser's own, faster code. */
+/** Up to this size, a file is read at once and hashed by `crypto.subtle`, which is faster. */
 const wholeBytesMax = 64 * 1024 * 1024
 const partBytes = 2 * 1024 * 1024
 
-/** Returns the digest of a file, and says how many bytes of it were read. Large files are read part by part. */
+/** Returns the digest of a file, and reports how many bytes were read. Large files are read part by part. */
 export async function sha256OfFile(file: Blob, onProgress: (bytes: number) => void, signal: AbortSignal) {
   if (globalThis.crypto?.subtle && file.size <= wholeBytesMax) {
     const digest = await crypto.subtle.digest('SHA-256', await file.arrayBuffer())

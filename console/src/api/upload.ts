@@ -1,4 +1,4 @@
-/** Uploads a file: checksum first, then the bytes with progress; it can be canceled and tried again. */
+/** Uploads a file: computes its checksum, then sends the bytes and shows the progress. An upload can be canceled and repeated. */
 import { useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
 import { createClient } from '../../../sdk/src/index.ts'
@@ -16,7 +16,7 @@ export type UploadState =
   | { kind: 'sending'; bytes: number }
   | { kind: 'failed'; problem: Problem }
   | { kind: 'canceled' }
-  /** The platform has stored the file; its checksum matches that of the file here. */
+  /** The platform has stored the file, and its checksum equals the checksum of the local file. */
   | { kind: 'done'; checksum: string }
 
 export interface Upload {
@@ -31,7 +31,10 @@ export interface Upload {
 
 const hexOf = (bytes: Uint8Array) => [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')
 
-/** `useUpload('software.file.upload')`: the operation accepts bytes and `content-digest`. Leaving the page cancels the upload. */
+/**
+ * Returns the upload of an operation that accepts bytes and `content-digest`: `useUpload('software.file.upload')`. Leaving the page cancels
+ * the upload.
+ */
 export function useUpload(name: string): Upload {
   const { session } = useSession()
   const queries = useQueryClient()
@@ -84,7 +87,7 @@ export function useUpload(name: string): Upload {
   }
 }
 
-/** A `fetch` that says how many bytes were sent: browsers report it for XMLHttpRequest only. */
+/** Returns a `fetch` that reports how many bytes were sent. It uses XMLHttpRequest, because browsers report the progress only there. */
 const fetchWithProgress =
   (onProgress: (bytes: number) => void): typeof fetch =>
   (address, { method = 'GET', headers, body, signal } = {}) =>

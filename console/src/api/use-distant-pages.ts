@@ -10,7 +10,7 @@ type Kept<T> = InfiniteData<KeptPage<T>, NextPage<T> | undefined>
 
 export interface DistantPages {
   showRange(first: number, last: number): void
-  /** Why a page could not be read again. */
+  /** The error of a page that could not be read again. */
   error: unknown
   retry(): void
 }
@@ -55,7 +55,7 @@ export function useDistantPages<T>(
     if (!kept || !reduce) return
     const pages = withoutDistant<T, KeptPage<T>>(kept.pages, range.current, reduce)
     if (pages !== kept.pages) setPages(() => pages)
-    // The pages are taken from the cache, because it has copies of those that were just set.
+    // The pages are read from the cache, because `setPages` has just replaced some of them by copies.
     const now = queries.getQueryData<Kept<T>>(queryKey)?.pages ?? []
     for (const index of pagesToRead(now, range.current)) void readAgain(now[index]!, kept.pageParams[index], reduce)
   }

@@ -1,4 +1,4 @@
-/** Decides what a page load shows: the choice of a tenant, the sign-in, or the console of a tenant. */
+/** Decides what is shown after a page load: the choice of a tenant, the sign-in, or the console of a tenant. */
 import { lazy, Suspense, useState } from 'react'
 import { consolePath, tenantOf } from '../api/platform.ts'
 import { ToastProvider } from '../parts/toast.tsx'
@@ -17,7 +17,7 @@ interface Start {
   closes: boolean
 }
 
-/** Reads the address once; the answer of the sign-in page does not stay in it. */
+/** Reads the address once, and removes the response of the sign-in page from it. */
 function readStart(): Start {
   const { pathname, search } = location
   if (pathname !== `${consolePath}/@/signed-in`)
@@ -34,7 +34,7 @@ function readStart(): Start {
   return { tenant, returned: true, closes: inner.pathname === `${consolePath}/@/signed-in` }
 }
 
-/** Returns the tenant of an address; `/console` alone opens the tenant used last, at first `default`. */
+/** Returns the tenant of an address. `/console` alone opens the tenant that was used last, or `default` the first time. */
 function tenantAt(pathname: string, search: string): string | undefined {
   const tenant = tenantOf(pathname)
   if (tenant !== undefined || search === '?choose') return tenant

@@ -1,4 +1,4 @@
-/** Says above every page that the platform cannot be reached, or that a newer console is available. */
+/** Shows banners above every page: the platform cannot be reached, or a newer console is available. */
 import { useQueryClient } from '@tanstack/react-query'
 import { useEffect, useState, useSyncExternalStore } from 'react'
 import { readBuildState } from '../api/build.ts'
@@ -14,7 +14,7 @@ import { texts } from './texts.ts'
 
 const checkMs = 60_000
 
-/** The current problem of the page's requests, if it may pass by itself. */
+/** Returns the current problem of the requests of the page, if it is temporary. */
 function useConnectionProblem(): Problem | undefined {
   const cache = useQueryClient().getQueryCache()
   const find = () => {
@@ -40,7 +40,7 @@ function useOnline(): boolean {
   )
 }
 
-/** Asks now and then, and when the tab is opened again. */
+/** Checks for a newer build at an interval, and when the tab becomes visible again. */
 function useNewerBuild(): boolean {
   const [isNewer, setNewer] = useState(false)
   useEffect(() => {
@@ -58,7 +58,7 @@ function useNewerBuild(): boolean {
   return isNewer
 }
 
-/** A banner is shown after this time: short interruptions, such as the restart of a node, are not worth one. */
+/** A banner is shown after this time, so that short interruptions, such as the restart of a node, cause no banner. */
 const showAfterMs = 2_000
 
 function useLongInterruption(): string | undefined {
@@ -71,7 +71,7 @@ function useLongInterruption(): string | undefined {
   return shown
 }
 
-/** Maximum difference of the clocks without a banner; smaller differences do not matter to people. */
+/** Maximum difference of the clocks without a banner. Smaller differences do not matter to users. */
 const clockSecondsMax = 120
 
 export function Banners() {

@@ -18,7 +18,7 @@ interface State {
 
 const retryMs = 3_000
 
-/** Keeps the rest of the console alive when a page fails. React needs a class for it. */
+/** Shows an error in place of a page that throws, so that the rest of the console still works. React requires a class for this. */
 export class ErrorBoundary extends Component<Props, State> {
   override state: State = { error: undefined }
   timer: ReturnType<typeof setTimeout> | undefined
@@ -36,8 +36,8 @@ export class ErrorBoundary extends Component<Props, State> {
   }
 
   /**
-   * Recovers from a file that could not be loaded. After an upgrade, it reloads the page, because the new console has
-   * other files. If the platform does not answer, it tries again later.
+   * Recovers when a file could not be loaded. After an upgrade, it reloads the page, because the new console has other files. If the
+   * platform does not respond, it tries again later.
    */
   async recover() {
     const build = await readBuildState()

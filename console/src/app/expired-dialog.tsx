@@ -6,11 +6,11 @@ import { texts } from './texts.ts'
 
 interface Props {
   session: Session
-  /** True if the user signed out in another tab: the page is hidden, and what was typed can be discarded. */
+  /** True if the user signed out in another tab. The page is then hidden, and the user can discard the input. */
   isSignedOut: boolean
 }
 
-/** Stays above the page, so that nothing typed is lost. */
+/** Dialog above the page when the session has ended. The page stays open, so that its input is not lost. */
 export default function ExpiredDialog({ session, isSignedOut }: Props) {
   return (
     <Dialog

@@ -2,7 +2,7 @@ import { Confirm } from '../parts/confirm.tsx'
 import { discardUnsaved, stayOnPage, usePendingLeave } from '../parts/unsaved.ts'
 import { texts } from './texts.ts'
 
-/** Asks before something typed is lost. */
+/** Asks before unsaved input is lost. */
 export default function LeaveDialog() {
   const isOfDialog = usePendingLeave()?.from === 'dialog'
   return (

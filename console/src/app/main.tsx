@@ -1,4 +1,4 @@
-/** Entry of the console: waits for the public address, then shows the app. */
+/** Entry of the console: moves to the public address if needed, then shows the app. */
 import { createRoot } from 'react-dom/client'
 import { moveToPublicAddress } from '../api/platform.ts'
 import { guardNavigation } from '../parts/unsaved.ts'

@@ -1,4 +1,4 @@
-/** The navigation: pages by group, as far as the caller may open them. */
+/** The navigation: the pages that the caller may open, by group. */
 import { Link, useLocation } from 'wouter'
 import { useSession } from '../api/client.ts'
 import { useMe } from '../api/me.ts'

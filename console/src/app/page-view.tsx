@@ -20,18 +20,18 @@ async function load(page: PageEntry): Promise<void> {
   loaded.set(page, (await page.load()).default)
 }
 
-/** Loads the code of a page while the sign-in is still running, so that the page can be shown right after it. */
+/** Loads the code of a page during the sign-in, so that the page can be shown directly after it. */
 export function preloadPage(path: string) {
   const found = findPage(path)
   if (!found) return
   load(found.page).catch((error: unknown) => {
-    // The page reports a missing file when it is opened.
+    // A missing file is ignored here, because the page reports it when it is opened.
     if (!isMissingFile(error)) throw error
   })
 }
 
 /**
- * Shows a page as soon as its code is there. `lazy` of React would show it at least 300 ms after its fallback, also if the code was loaded
+ * Shows a page as soon as its code is loaded. `lazy` of React would show it at least 300 ms after its fallback, also if the code was loaded
  * before.
  */
 function LoadedPage({ page, params }: { page: PageEntry; params: Record<string, string> }) {
@@ -77,7 +77,7 @@ export function PageView() {
   )
 }
 
-/** Returns the permissions that the caller had when typing began on this page; undefined while nothing typed is unsaved. */
+/** Returns the permissions that the caller had when the user began to type on this page, or undefined while there is no unsaved input. */
 function useHeldMe(path: string, me: Me | undefined): Me | undefined {
   const isUnsaved = useHasUnsaved()
   const held = useRef({ path, me })
@@ -111,7 +111,7 @@ const NoPage = () => (
   </>
 )
 
-/** After navigation the focus goes to the heading of the new page, as it would after a page load. */
+/** Moves the focus to the heading of the new page after a navigation. */
 function useFocusOnNavigation(path: string) {
   const last = useRef(path)
   useEffect(() => {

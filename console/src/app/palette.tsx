@@ -50,7 +50,10 @@ function PaletteBody({ onClose }: { onClose(): void }) {
     onClose()
     leave(() => navigate(to))
   }
-  /** Opens the first entry on Enter. The list itself marks that entry only half a second after the last letter. */
+  /**
+   * Opens the first entry on Enter. The list component marks this entry only half a second after the last letter, so Enter would do nothing
+   * before.
+   */
   const openFirst = (event: KeyboardEvent<HTMLInputElement>) => {
     const isMarked = Boolean(event.currentTarget.getAttribute('aria-activedescendant'))
     const first = sections[0]?.entries[0]
@@ -83,7 +86,10 @@ function PaletteBody({ onClose }: { onClose(): void }) {
   )
 }
 
-/** Titles that begin with the words come first, then those that contain them, then pages that only have them as keywords. */
+/**
+ * Returns the rank of a title: titles that begin with the text come first, then titles that contain it, then pages that have it only as a
+ * keyword.
+ */
 function distance(title: string, searchText: string): number {
   const at = title.toLowerCase().indexOf(searchText)
   return at === 0 ? 0 : at > 0 ? 1 : 2
@@ -93,7 +99,7 @@ function useEntries(searchText: string): { title: string; entries: Entry[] }[] {
   const { session } = useSession()
   const { data: me } = useMe()
   const may = useMay()
-  // Pages are found with every letter, so that Enter opens what was typed. Only the requests may be a letter behind.
+  // Pages are searched after every letter, so that Enter opens the page that was typed. Only the requests to the API use the deferred text.
   const search = useDeferredValue(searchText)
   const found = useList(
     'endpoints.directory.list',

@@ -1,4 +1,4 @@
-/** Applies the preferences that are kept with the user, so that they hold on every device. */
+/** Applies the preferences that the platform stores for the user, so that they apply on every device. */
 import { useEffect } from 'react'
 import { usePreferences } from '../api/preferences.ts'
 import { chooseTheme, onTheme } from '../parts/theme.ts'

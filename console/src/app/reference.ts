@@ -1,4 +1,4 @@
-/** Signs the API reference at `/docs` in with the session of the console: requests that are tried out carry its token. */
+/** Signs the API reference at `/docs` in with the session of the console: requests that a user tries out use its token. */
 import { baseUrl } from '../api/platform.ts'
 import { createSession, type Session } from '../api/session.ts'
 import { referenceTexts as texts } from './reference-texts.ts'
@@ -9,7 +9,7 @@ interface ReferenceRequest {
   headers: Record<string, string>
 }
 
-/** docs.js calls it before each request. */
+/** docs.js calls this function before each request. */
 declare global {
   interface Window {
     waypostReference?: { authorize(request: ReferenceRequest): Promise<ReferenceRequest> }
@@ -22,7 +22,7 @@ const session = createSession(query.get('tenant') ?? recentTenants()[0] ?? 'defa
 const isOwnApi = ({ url }: ReferenceRequest) =>
   new URL(url, location.href).origin === location.origin && !url.endsWith('/openapi.json')
 
-/** Credentials that a person has entered under Authorize are used instead. */
+/** Returns whether the request has credentials that the user has entered under Authorize. They are used instead of the session. */
 const hasCredentials = ({ headers }: ReferenceRequest) =>
   Object.keys(headers).some((name) => /^(?:authorization|x-identity-api-key|x-auth-token)$/i.test(name))
 

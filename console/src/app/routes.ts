@@ -1,4 +1,4 @@
-/** Finds the page of a path, and says whether a caller may open a page. */
+/** Finds the page of a path, and returns whether a caller may open it. */
 import { type Me, maySomewhere } from '../api/me.ts'
 import { type PageEntry, pages } from '../pages/registry.ts'
 import { grouped } from '../parts/group.ts'
@@ -26,8 +26,8 @@ function decode(segment: string): string {
 }
 
 /**
- * Patterns by their number of segments. Those with fewer parameters come first, so that `/endpoints/new` is not taken for the page of an
- * endpoint. The patterns are split into segments once, because `findPage` runs for every link that is shown.
+ * Patterns by their number of segments. Patterns with fewer parameters come first, so that `/endpoints/new` is not matched as the page of
+ * an endpoint. The patterns are split into segments once, because `findPage` runs for every link that is shown.
  */
 const byLength = grouped(
   pages

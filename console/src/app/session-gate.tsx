@@ -1,4 +1,4 @@
-/** Shows the console once there is a session, and says in words why there is none. */
+/** Shows the console when there is a session, and otherwise explains why there is none. */
 import { QueryClientProvider } from '@tanstack/react-query'
 import { Suspense, useEffect, useLayoutEffect, useMemo, useSyncExternalStore } from 'react'
 import { ClientContext, clientOf } from '../api/client.ts'
@@ -30,8 +30,8 @@ export function SessionGate({ tenant, returned, closes }: { tenant: string; retu
   const { session } = context
   const state = useSyncExternalStore(session.subscribe, session.state)
   const user = useSyncExternalStore(session.subscribe, session.user)
-  // A user who signs in after another one sees nothing of what the other one read or typed.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: see above
+  // A new user gets a new cache, so that the page shows no data or input of the previous user. biome-ignore
+  // lint/correctness/useExhaustiveDependencies: see above
   const queries = useMemo(createQueryClient, [user])
   const hasUnsaved = useHasUnsaved()
   const isSignedOut = state.kind === 'signed-out'
@@ -67,7 +67,7 @@ export function SessionGate({ tenant, returned, closes }: { tenant: string; retu
 
 const retryMs = 5_000
 
-/** The sign-in failed. If waiting helps, it is tried again by itself; the key r tries at once. */
+/** Shows that the sign-in failed. If the problem is temporary, the sign-in is tried again automatically; the key r tries it at once. */
 function Failed({ error, session }: { error: unknown; session: Session }) {
   const problem = problemOf(error)
   const retry = () => void session.start({})

@@ -27,7 +27,7 @@ const Shortcuts = lazyFile(() => import('./shortcuts.tsx'))
 const loadPalette = () => import('./palette.tsx')
 const Palette = lazyFile(loadPalette)
 
-/** `isHidden`: what was typed is kept, but nothing of the page is shown. */
+/** The frame of the console. If `isHidden` is true, the page keeps its input, but nothing of it is shown. */
 export function Shell({ isHidden }: { isHidden: boolean }) {
   const { session } = useSession()
   const base = `${consolePath}/${encodeURIComponent(session.tenant)}`
@@ -48,10 +48,10 @@ export function Shell({ isHidden }: { isHidden: boolean }) {
   )
 }
 
-/** Loads the palette after the first page, so that it opens at once. */
+/** Time after which the palette is loaded in the background, so that it opens at once. */
 const preloadMs = 2_000
 
-/** Reads everything on the page again when permissions change, so that it shows what is permitted now. */
+/** Reads all data of the page again when the permissions of the caller change. */
 function usePresentPermissions() {
   const queries = useQueryClient()
   usePermissionChanges(() => void queries.invalidateQueries())
@@ -59,7 +59,7 @@ function usePresentPermissions() {
 
 function preloadPalette() {
   loadPalette().catch((error: unknown) => {
-    // The palette reports a missing file when it is opened.
+    // A missing file is ignored here, because the palette reports it when it is opened.
     if (!isMissingFile(error)) throw error
   })
 }

@@ -1,4 +1,4 @@
-/** The chosen theme: light, dark, or that of the system. It is not a secret, so the browser may store it. */
+/** The chosen theme: light, dark, or the theme of the operating system. It is not a secret, so the browser may store it. */
 export type Theme = 'system' | 'light' | 'dark'
 
 const key = 'waypost.theme'
@@ -21,11 +21,11 @@ export function setTheme(theme: Theme) {
   try {
     localStorage.setItem(key, theme)
   } catch {
-    // A browser that denies storage forgets the choice.
+    // The browser denies storage, so the choice is lost after a reload.
   }
   applyTheme(theme)
 }
 
-/** Follows the system while nothing else is chosen. */
+/** Changes the theme when the operating system changes it, unless the user has chosen one. */
 export const followSystem = () =>
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => applyTheme(readTheme()))

@@ -1,4 +1,4 @@
-/** One alert: what it is, what happened to it, and the actions of a person. */
+/** One alert: its fields, its history, and the actions that a user can take. */
 import { type FormEvent, useState } from 'react'
 import { useLocation } from 'wouter'
 import { useLive } from '../../api/live.ts'
@@ -104,7 +104,7 @@ const factsOf = (alert: Alert): [string, React.ReactNode][] => [
   [texts.facts.resolveReason, <Text key="reason" value={alert.resolveReason} max={1000} />],
 ]
 
-/** The link has the name of the setting, or its id if the caller may not read it. */
+/** Links to the alert setting. The text is the name of the setting, or its id if the caller may not read the setting. */
 function SettingLink({ alertSettingId }: { alertSettingId: string }) {
   const may = useMay()
   const enabled = may('alert-setting:read', `alert-setting-${alertSettingId}`)

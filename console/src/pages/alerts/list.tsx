@@ -1,4 +1,4 @@
-/** The list of alerts. It is read again when the live stream says that an alert changed. */
+/** The list of alerts. It is read again when the live stream reports a change of an alert. */
 import { useLocation } from 'wouter'
 import { useLive } from '../../api/live.ts'
 import { useMay } from '../../api/me.ts'

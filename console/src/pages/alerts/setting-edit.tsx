@@ -1,4 +1,4 @@
-/** Creates an alert setting, or changes one. */
+/** Form that creates or changes an alert setting. */
 import type { ArgumentsOf, BodyOf } from '../../api/operation-types.ts'
 import { type GetResult, useChange, useGet, useList } from '../../api/query.ts'
 import { AsCommand } from '../../parts/as-command.tsx'
@@ -21,7 +21,7 @@ const targets = Object.keys(texts.targets) as Target[]
 const above = [{ title: texts.title, to: '/alerts?tab=settings' }]
 const addressOf = (id: string) => `/alerts/settings/${encodeURIComponent(id)}`
 
-/** Lists are texts while they are typed. */
+/** Returns the values of the form. In the form, lists are texts. */
 const valuesOf = (setting?: Setting) => ({
   name: setting?.name ?? '',
   alertType: setting?.alertType ?? '',
@@ -135,7 +135,7 @@ const AlertFields = ({ form }: { form: Form<Values> }) => (
   </>
 )
 
-/** Returns the options of a field: these names, and the present value of the setting, which may name an object that the caller may not read. */
+/** Returns the options of a field: these names and the current value, which may name an object that the caller may not read. */
 const withPresent = (names: string[], present: string) =>
   [...new Set([...(present === '' ? [] : [present]), ...names])].map((value) => ({ value, label: value }))
 

@@ -1,4 +1,4 @@
-/** One alert setting: its scripts, the endpoints that it watches, and who gets notices. */
+/** One alert setting: its scripts, the endpoints that it watches, and the recipients of its notifications. */
 import { useState } from 'react'
 import { useLocation } from 'wouter'
 import { useMay } from '../../api/me.ts'

@@ -1,4 +1,4 @@
-/** Creates an application, or changes one. If another caller changed it meanwhile, both sides are shown. */
+/** Form that creates or changes an application. If another caller changed the application meanwhile, the form shows both versions. */
 import type { BodyOf } from '../../api/operation-types.ts'
 import { type GetResult, useChange, useGet } from '../../api/query.ts'
 import { AsCommand } from '../../parts/as-command.tsx'

@@ -1,4 +1,4 @@
-/** The list of applications. The API returns all of them, so the search is made here. */
+/** The list of applications. The API returns all applications, so the page searches them itself. */
 import { useLocation } from 'wouter'
 import { useMay } from '../../api/me.ts'
 import type { ItemOf } from '../../api/operation-types.ts'
@@ -46,7 +46,7 @@ const columns: Column<Application>[] = [
   },
 ]
 
-/** Sorts and searches in the page; `sort` has `-` in front for descending order. */
+/** Returns the items that match the search, sorted. `sort` begins with `-` for descending order. */
 function shownOf(items: Application[], q: string, sort: string): Application[] {
   const searchText = q.toLowerCase()
   const direction = sort.startsWith('-') ? -1 : 1

@@ -1,4 +1,4 @@
-/** One asset: its definition to edit, its relations, the schema of its type, and deletion. */
+/** One asset: its definition, which can be edited, its relations, the schema of its type, and its deletion. */
 import { type FormEvent, useMemo, useState } from 'react'
 import { useLocation } from 'wouter'
 import { useMay } from '../../api/me.ts'
@@ -104,7 +104,7 @@ export default function AssetPage({ params }: PageProps) {
 interface DefinitionProps {
   asset: Asset
   etag: string | undefined
-  /** Undefined: the caller may not read the type. */
+  /** Undefined if the caller may not read the type. */
   schemaText: string | undefined
   readAgain(): Promise<{ data: Asset | undefined; etag: string | undefined }>
   mayChange: boolean
@@ -112,7 +112,8 @@ interface DefinitionProps {
 
 function Definition(props: DefinitionProps) {
   const { asset, etag, mayChange } = props
-  // The version that was read when editing began; later readings must not hide a change of another caller.
+  // The version that was read when the user began to edit. The page may read the object again later; the older ETag then still detects a
+  // change of another caller.
   const [editing, setEditing] = useState<{ asset: Asset; etag: string | undefined }>()
   if (editing) return <DefinitionForm {...props} {...editing} onClose={() => setEditing(undefined)} />
   return (

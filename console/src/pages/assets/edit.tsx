@@ -1,4 +1,4 @@
-/** Creates an asset: its type, and its definition as a form made from the schema of the type. */
+/** Creates an asset: asks for its type, and for its definition in a form that is made from the schema of the type. */
 import { type FormEvent, useMemo, useState } from 'react'
 import { useLocation } from 'wouter'
 import { useChange, useList } from '../../api/query.ts'

@@ -1,4 +1,7 @@
-/** Relations of an asset: what it contains and manages, and what contains and manages it. Users add and remove them here. */
+/**
+ * Relations of an asset, in both directions: the objects that it contains and manages, and the objects that contain and manage it. Users
+ * add and remove relations here.
+ */
 import { useState } from 'react'
 import type { ItemOf } from '../../api/operation-types.ts'
 import { type ListResult, useChange, useList } from '../../api/query.ts'
@@ -19,7 +22,7 @@ type Relation = ItemOf<'assets.relations.list'>
 type Kind = Relation['entityType']
 type RelationType = Relation['relationType']
 
-/** The relation as the API stores it: one contains or manages another. */
+/** Returns the relation as the API stores it, always in the direction `contains` or `manages`. */
 function relationOf(assetId: string, relationType: RelationType, entityType: Kind, entityId: string) {
   const own = { entityType: 'ASSET' as const, entityId: assetId }
   const other = { entityType, entityId }

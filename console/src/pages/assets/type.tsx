@@ -1,4 +1,4 @@
-/** Creates, changes and deletes an asset type. The form that its schema makes is shown beside it. */
+/** Creates, changes and deletes an asset type. The form that results from its schema is shown beside the schema. */
 import { useMemo, useState } from 'react'
 import { useLocation } from 'wouter'
 import { useMay } from '../../api/me.ts'
@@ -129,7 +129,7 @@ function TypeForm({ read }: { read: GetResult<AssetType> }) {
   )
 }
 
-/** The form that assets of the type will have. */
+/** Shows the form that assets of the type will have. */
 function FormPreview({ schemaText }: { schemaText: string }) {
   const { schema, first } = useMemo(() => {
     const { value } = parseJson(schemaText)

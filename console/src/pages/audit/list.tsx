@@ -1,4 +1,4 @@
-/** The audit log: search by time, caller, operation, object and status; follows new records if asked. */
+/** The audit log: searches records by time, caller, operation, object and status, and can follow new records. */
 import { type ReactNode, useState } from 'react'
 import type { ArgumentsOf, ItemOf } from '../../api/operation-types.ts'
 import { useList } from '../../api/query.ts'

@@ -1,4 +1,4 @@
-/** Sends a command to one endpoint, without waiting for its result: the list shows it. */
+/** Sends a command to one endpoint without waiting for its result, which the list shows later. */
 import { type FormEvent, useState } from 'react'
 import { useChange } from '../../api/query.ts'
 import { AsCommand } from '../../parts/as-command.tsx'

@@ -1,4 +1,4 @@
-/** The default configuration of a version: form or text, difference before saving, deletion. */
+/** The default configuration of a version: edits it as form or text, shows the difference before saving, and deletes it. */
 import { type FormEvent, useState } from 'react'
 import { useConfigurationSchema } from '../../api/configuration-schema.ts'
 import { useMay } from '../../api/me.ts'
@@ -51,7 +51,7 @@ export function Defaults(props: Props) {
   )
 }
 
-/** Asks for the name of a new configuration: a version can have several. */
+/** Asks for the name of a new configuration. A version can have several configurations. */
 function NewName({ onName }: { onName(name: string): void }) {
   const [isOpen, setOpen] = useState(false)
   const [name, setName] = useState('')
@@ -84,7 +84,8 @@ function Editor({ appName, appVersionName, name, current }: Props & { current: C
   const before = current ? prettyJson(current.config) : ''
   const stored = useJsonDraft(before)
   const schema = useConfigurationSchema(appName, appVersionName)
-  // The version that was read when typing began; later readings must not hide a change of another caller.
+  // The version that was read when the user began to type. The page may read it again later; the older ETag then still detects a change of
+  // another caller.
   const [base, setBase] = useState<{ etag: string | undefined }>()
   const [wrong, setWrong] = useState<string>()
   const [isConflict, setConflict] = useState(false)

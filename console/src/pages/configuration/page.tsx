@@ -1,4 +1,4 @@
-/** Default configuration of a version, one configuration for some endpoints, and the statuses of all. */
+/** The tabs of configurations: the default of a version, one configuration for some endpoints, and the statuses of all endpoints. */
 import { useApplicationChoice } from '../../api/application-choice.ts'
 import { useMay } from '../../api/me.ts'
 import { oneOf, text, useAddressState } from '../../parts/address-state.ts'

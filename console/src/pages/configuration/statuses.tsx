@@ -1,4 +1,4 @@
-/** Whether the endpoints of a version have applied their configuration. */
+/** Shows whether the endpoints of a version have applied their configuration. */
 import type { ArgumentsOf, ItemOf } from '../../api/operation-types.ts'
 import { useList } from '../../api/query.ts'
 import type { AddressState } from '../../parts/address-state.ts'
@@ -60,7 +60,7 @@ const columns: Column<Row>[] = [
   },
 ]
 
-/** Counts the endpoints with each status: requests a list with one item for each status and takes its total. */
+/** Counts the endpoints with each status. For each status it requests a list of one item and uses the total of the list. */
 function useStatusCounts(shared: ArgumentsOf<'configurations.statuses.list'>): Record<Status, number | undefined> {
   const totalOf = (status: Exclude<Status, 'ALL'> | undefined) =>
     // biome-ignore lint/correctness/useHookAtTopLevel: it is called the same number of times at each rendering

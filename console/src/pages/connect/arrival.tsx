@@ -1,4 +1,4 @@
-/** Waits for the first message, and shows its point, or why it was refused. */
+/** Waits for the first message of the device. Shows its points, or why it was refused. */
 import { useState } from 'react'
 import { type Message, type Refusal, refusalText, rejectionOf, statusOf } from '../../api/device-messages.ts'
 import { type LiveState, useLive } from '../../api/live.ts'
@@ -56,7 +56,7 @@ export function Arrival({ endpoint }: { endpoint: Endpoint }) {
     .map(({ name, points }) => ({ name, times: points.map(({ at }) => at), values: points.map(({ value }) => value) }))
   const message = traffic.items.find(({ direction }) => direction === 'INBOUND')
   const rejection = traffic.items.find((one) => (statusOf(one) ?? 0) >= 400)
-  // A refusal that is older than an accepted message is not shown any more.
+  // A refusal that is older than an accepted message is no longer shown.
   const isNewerThanMessages = ({ createdAt }: { createdAt: string }) =>
     series.length === 0 || msOf(createdAt) > newestTime(rows)
   const isNewest = rejection !== undefined && msOf(rejection.createdAt) >= msOf(message?.createdAt ?? '')
@@ -106,7 +106,7 @@ const newestOf = (rows: ValueRow[]) =>
     .map(({ name, last }) => `${name} ${String(last)}`)
     .join(', ')
 
-/** A connection that fails names neither endpoint nor version, so it may be this device. */
+/** Returns whether a refusal may concern this device. A failed connection names neither endpoint nor version, so it may be this device. */
 const concerns = (refusal: Refusal, endpointId: string, versionName: string) =>
   refusal.endpointId ? refusal.endpointId === endpointId : (refusal.appVersionName ?? versionName) === versionName
 

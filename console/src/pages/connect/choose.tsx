@@ -21,7 +21,7 @@ const isNew = 'new'
 const firstSuffix = 'v1'
 const idLetters = 'bcdfghjkmnpqrstvwxz23456789'
 
-/** A part of an id that is easy to read and probably not taken. */
+/** Returns a part of an id that is easy to read and probably not used yet. */
 const randomPart = () =>
   Array.from(crypto.getRandomValues(new Uint8Array(4)), (byte) => idLetters[byte % idLetters.length]).join('')
 
@@ -105,7 +105,7 @@ function ChoiceForm({
   )
 }
 
-/** Creates what is missing, one after the other. A second attempt continues after what the first one has made. */
+/** Creates the missing objects one after the other. A second attempt continues after the objects that the first attempt has created. */
 function useCreation() {
   const application = useChange('applications.create')
   const version = useChange('applications.versions.create')
@@ -137,7 +137,7 @@ function useCreation() {
     },
     isRunning: application.isRunning || version.isRunning || endpoint.isRunning,
     problem: application.problem ?? version.problem ?? endpoint.problem,
-    /** Says which objects a failed attempt has created. */
+    /** Text that names the objects which a failed attempt has created. */
     done:
       version.problem && createdNames.application !== undefined
         ? texts.madeApplication(createdNames.application)

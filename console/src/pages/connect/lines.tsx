@@ -1,4 +1,4 @@
-/** Lines that send a message as the device, with the addresses of this platform and the token. */
+/** Shows code that sends a message as the device, with the addresses of this platform and the token filled in. */
 import { useState } from 'react'
 import { useSession } from '../../api/client.ts'
 import { useMay } from '../../api/me.ts'
@@ -29,7 +29,7 @@ interface Transport {
   required: readonly string[]
 }
 
-/** The addresses by transport. */
+/** Returns the addresses of the platform by transport. */
 function useAddresses() {
   const list = useList('devices.addresses.list', {})
   const found: Record<string, Transport> = Object.fromEntries(list.items.map((item) => [item.transport, item]))
@@ -104,7 +104,7 @@ export function Lines({ endpoint, kind, onKind, token, onToken }: LinesProps) {
   )
 }
 
-/** Advice for devices that are not on this machine; a first attempt does not need it. */
+/** Advice for devices on other machines, which is not needed for a first attempt. */
 function Elsewhere({ url, mqttsUrl }: { url: string; mqttsUrl: string | undefined }) {
   if (!isLoopback(url) && mqttsUrl === undefined) return null
   return (
@@ -131,7 +131,7 @@ function Snippet({ kind, text, login }: { kind: Exclude<Kind, 'page'>; text: str
   )
 }
 
-/** The platform does not keep tokens in a readable form, so a page that is opened again needs another one. */
+/** Offers to create a new token. The platform stores only hashes of tokens, so a page that is opened again cannot show the old token. */
 function NoToken({ endpoint: { endpointId, appName }, onToken }: Pick<LinesProps, 'endpoint' | 'onToken'>) {
   const create = useChange('tokens.create')
   const may = useMay()
@@ -186,7 +186,7 @@ function NeedsLogin({ endpointId, onLogin }: { endpointId: string; onLogin(login
   )
 }
 
-/** Sends the message from the browser, for people without a device. */
+/** Sends the message from the browser, for users without a device. */
 function PageAsDevice({ endpoint, token }: { endpoint: Endpoint; token: string }) {
   const send = useChange('devices.messages.send', { also: ['timeSeries', 'traffic'] })
   const [payload, setPayload] = useState(samplePayload)

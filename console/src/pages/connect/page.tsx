@@ -1,4 +1,4 @@
-/** Connects a device: creates its endpoint, shows lines that send its first message, and waits for it. */
+/** Connects a device: creates its endpoint, shows code that sends a first message, and waits for this message. */
 import { useEffect, useRef, useState } from 'react'
 import { useGet } from '../../api/query.ts'
 import { oneOf, text, useAddressState } from '../../parts/address-state.ts'
@@ -14,7 +14,7 @@ import { texts } from './texts.ts'
 export default function ConnectPage() {
   const address = useAddressState({ endpoint: text(), with: oneOf([...kinds, 'page'], 'mosquitto') })
   const { endpoint, with: kind } = address.values
-  // The token of the endpoint that this page made; it is in memory only.
+  // The token of the endpoint that this page has created. It is kept in memory only.
   const [registered, setRegistered] = useState<{ endpointId: string; token: string }>()
   const token = registered?.endpointId === endpoint ? registered.token : undefined
   useFocusOnHeading(endpoint)
@@ -41,7 +41,7 @@ export default function ConnectPage() {
   )
 }
 
-/** The form is replaced by the next step, so the focus moves to its heading. */
+/** Moves the focus to the heading of the next step when that step replaces the form. */
 function useFocusOnHeading(endpoint: string) {
   const last = useRef(endpoint)
   useEffect(() => {

@@ -1,10 +1,10 @@
-/** Programs that send one message as a device. Each runs unchanged once it is copied. */
+/** Programs that send one message as a device. Each program runs unchanged when it is copied. */
 
 export const kinds = ['mosquitto', 'curl', 'node', 'python', 'arduino'] as const
 export type SnippetKind = (typeof kinds)[number]
 
 export interface SnippetOptions {
-  /** `mqtt://host:port` and the public address of the platform; undefined: the transport is not available to the device. */
+  /** `mqtt://host:port`, and the public HTTP address of the platform. An address is undefined if the device cannot use that transport. */
   mqttUrl: string | undefined
   httpUrl: string | undefined
   versionName: string
@@ -18,13 +18,13 @@ export const samplePayload = '{"temperature": 21.5}'
 
 /** Quotes an argument for a POSIX shell. */
 const quote = (text: string) => (/^[\w./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`)
-/** A string of JavaScript, Python and C. */
+/** Returns a string literal that is valid in JavaScript, Python and C. */
 const string = (text: string) => JSON.stringify(text)
 
-/** The lines of one command of a shell. */
+/** Joins the lines of one shell command. */
 const command = (...parts: string[]) => parts.join(' \\\n  ')
 
-/** Returns the text; undefined if the transport that it uses is not available. */
+/** Returns the program, or undefined if its transport is not available. */
 export function snippet(kind: SnippetKind, options: SnippetOptions): string | undefined {
   if (kind === 'curl') return options.httpUrl === undefined ? undefined : curl(options, options.httpUrl)
   return options.mqttUrl === undefined ? undefined : overMqtt[kind](options, new URL(options.mqttUrl))

@@ -1,4 +1,4 @@
-/** Passwords and certificates of devices. The API returns all of a tenant, so the search is made here. */
+/** Passwords and certificates of devices. The API returns all credentials of a tenant, so the page searches them itself. */
 import type { ReactNode } from 'react'
 import { useMay } from '../../api/me.ts'
 import type { ItemOf } from '../../api/operation-types.ts'
@@ -50,7 +50,7 @@ function Expiry({ credential }: { credential: X509 }) {
   )
 }
 
-/** Columns that both kinds have. */
+/** Returns the columns that both kinds of credentials have. */
 const commonColumns = <T extends Basic | X509>(kind: Kind, nameOf: (row: T) => string, mayChange: boolean) => ({
   state: {
     ...{ id: 'state', title: texts.columns.state, width: '9rem' },

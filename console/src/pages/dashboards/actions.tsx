@@ -18,9 +18,9 @@ import { texts } from './texts.ts'
 
 export const addressOf = (dashboardId: string) => `/dashboards/${encodeURIComponent(dashboardId)}`
 
-/** Creates a dashboard and opens it; `open` returns why it could not. */
+/** Returns a function that creates a dashboard and opens it. The function returns the problem if it fails. */
 export function useCreateDashboard() {
-  // The creator of a dashboard gets permissions on it.
+  // `me` is read again, because the creator of a dashboard gets permissions on it.
   const create = useChange('dashboards.create', { also: ['me'] })
   const [, navigate] = useLocation()
   return {
@@ -36,7 +36,7 @@ export function useCreateDashboard() {
 
 const nameMax = 200
 
-/** The contents are read when an action needs them. */
+/** The menu of a dashboard. The contents of the dashboard are read only when an action needs them. */
 export function DashboardActions({ dashboardId, name, label }: { dashboardId: string; name: string; label?: string }) {
   const [open, setOpen] = useState<'delete' | 'use'>()
   const dashboard = useGet('dashboards.get', { dashboardId }, { enabled: false })

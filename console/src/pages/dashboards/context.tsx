@@ -1,4 +1,4 @@
-/** The state that all widgets of a dashboard share: values of variables, the present, applications of endpoints, live points. */
+/** The state that all widgets of a dashboard share: values of variables, the current time, applications of endpoints, and live points. */
 import { createContext, type ReactNode, useContext, useEffect, useMemo, useState } from 'react'
 import { useEndpointApplications } from '../../api/endpoint-applications.ts'
 import { type LiveState, type LiveTopic, useLive } from '../../api/live.ts'
@@ -21,7 +21,7 @@ import {
 export const refreshes = ['live', '10s', '1m', '5m', 'off'] as const
 export type Refresh = (typeof refreshes)[number]
 
-/** Live: points arrive by themselves; the rest is read again. */
+/** Interval at which data is read again. With `live`, points arrive through the stream, and only other data is read again. */
 const refreshMs: Record<Refresh, number | undefined> = {
   live: 15_000,
   '10s': 10_000,
@@ -37,13 +37,13 @@ export type Application = { kind: 'known'; name: string } | { kind: 'loading' } 
 
 export interface DashboardState {
   hasVariable(kind: VariableKind): boolean
-  /** The value that a widget refers to; undefined if nothing is chosen. */
+  /** Returns the value that a widget refers to, or undefined if nothing is chosen. */
   chosen(kind: VariableKind, reference: string | undefined): string | undefined
-  /** The choice of time of a widget: a duration, or `from/to`. */
+  /** Returns the time that is chosen for a widget: a duration, or `from/to`. */
   timeOf(reference: string | undefined): string
   periodOf(reference: string | undefined): Period
   applicationOf(endpointId: string): Application
-  /** Undefined: the data is not read again automatically. */
+  /** Undefined if the data is not read again automatically. */
   refreshMs: number | undefined
   zoom(reference: string | undefined, period: Period): void
 }
@@ -110,7 +110,7 @@ export function DashboardProvider({ definition, values, onTime, refresh, onLiveS
   )
 }
 
-/** The present, every ten seconds; rounded, so that widgets ask for the same period. */
+/** Returns the current time, updated every ten seconds. It is rounded, so that all widgets request the same period. */
 function useTicking(isOn: boolean): number {
   const [now, setNow] = useState(nowMs)
   useEffect(() => {
@@ -121,7 +121,7 @@ function useTicking(isOn: boolean): number {
   return now
 }
 
-/** One subscription for each application, whatever the number of widgets. */
+/** Returns one subscription for each application, for any number of widgets. */
 function topicsOf({ variables = [], widgets }: Definition, values: Values, byId: Map<string, string>): LiveTopic[] {
   const byApplication = new Map<string, { endpointIds: Set<string>; seriesNames: Set<string> }>()
   for (const { endpoint, timeSeries } of widgets.flatMap(seriesOfWidget)) {

@@ -1,4 +1,4 @@
-/** The contents of a dashboard, as the service knows them, and what the console adds: new widgets, titles, incomplete widgets. */
+/** The contents of a dashboard with the types of the API, and functions of the console: new widgets, titles, incomplete widgets. */
 import type { BodyOf } from '../../api/operation-types.ts'
 import { withoutMark } from '../../parts/chart-series.ts'
 import type { IconName } from '../../parts/icons.tsx'
@@ -26,7 +26,7 @@ export const rowsMax = 2000
 export const heightMax = 200
 export const widgetsMax = 200
 
-/** Maximum lengths of texts, as the service has them. */
+/** Maximum lengths of texts, which equal the limits of the service. */
 export const lengths = {
   ...{ name: 200, description: 2000, title: 200, unit: 30, sort: 255, colourBy: 255, commandType: 255 },
   ...{ confirm: 300, text: 20_000, column: 255, place: 255, label: 100, value: 255, variable: 64 },
@@ -86,7 +86,7 @@ export function newWidget(kind: WidgetKind, place: Place): Widget {
 export const seriesOfWidget = (widget: Widget): SeriesReference[] =>
   widget.kind === 'chart' ? widget.series : widget.kind === 'value' ? [widget.series] : []
 
-/** The name of a series in legends. */
+/** Returns the name of a series in legends. */
 export const labelOf = ({ label, timeSeries, value = 'value' }: SeriesReference) =>
   label !== undefined && label !== ''
     ? label
@@ -94,7 +94,7 @@ export const labelOf = ({ label, timeSeries, value = 'value' }: SeriesReference)
       ? withoutMark(timeSeries)
       : `${withoutMark(timeSeries)} ${value}`
 
-/** The heading of a widget: its title, or one made from the contents. */
+/** Returns the heading of a widget: its title, or a heading that is made from its contents. */
 export function titleOf(widget: Widget): string {
   if (widget.title !== undefined && widget.title !== '') return widget.title
   if (widget.kind === 'chart' || widget.kind === 'value') {
@@ -105,7 +105,7 @@ export function titleOf(widget: Widget): string {
   return texts.kinds[widget.kind]
 }
 
-/** Returns why the service would refuse the widget in its present state; undefined if the widget is complete. */
+/** Returns why the service would reject the widget in its current state, or undefined if the widget is complete. */
 export function incompleteOf(widget: Widget): string | undefined {
   if (widget.kind === 'chart' && widget.series.length === 0) return texts.incomplete.series
   if (seriesOfWidget(widget).some(({ timeSeries }) => timeSeries === '')) return texts.incomplete.series
@@ -116,7 +116,7 @@ export function incompleteOf(widget: Widget): string | undefined {
   return limitedTexts(widget).some(([text, max]) => isTooLong(text, max)) ? texts.incomplete.tooLong : undefined
 }
 
-/** Returns why the service would refuse the columns of a table; undefined if it accepts them. */
+/** Returns why the service would reject the columns of a table, or undefined if it accepts them. */
 export const columnsProblem = (columns: string[]) =>
   columns.length > tableColumnsMax
     ? texts.incomplete.tooManyColumns(tableColumnsMax)

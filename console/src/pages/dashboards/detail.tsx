@@ -19,7 +19,7 @@ import { DashboardView } from './view.tsx'
 
 const Versions = lazyFile(() => import('./versions.tsx'))
 
-/** The dashboard is read again at this interval, because somebody else may change it while it is shown on a wall. */
+/** The dashboard is read again at this interval, because another user may change it while a screen shows it. */
 const refreshMs = 60_000
 const above = [{ title: texts.title, to: '/dashboards' }]
 

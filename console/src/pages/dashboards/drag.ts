@@ -1,4 +1,7 @@
-/** Moves and resizes widgets with a pointer, by one listener on the grid: headings move, corners resize, a click chooses. */
+/**
+ * Moves and resizes widgets with a pointer, with one listener on the grid. Dragging a heading moves a widget, dragging a corner resizes it,
+ * and a click selects it.
+ */
 import { type RefObject, useEffect, useRef, useState } from 'react'
 import type { Rectangle } from './layout.ts'
 
@@ -26,13 +29,16 @@ interface Start {
   y: number
 }
 
-/** The position within the grid; it stays right while the page scrolls. */
+/** Returns the position of the pointer within the grid, which stays correct while the page scrolls. */
 const positionIn = (grid: HTMLElement, { clientX, clientY }: PointerEvent) => {
   const { left, top } = grid.getBoundingClientRect()
   return { x: clientX - left, y: clientY - top }
 }
 
-/** On a narrow screen widgets are one below the other, and places are changed by keyboard or number only. */
+/**
+ * Returns whether the grid shows columns. On a narrow screen widgets are placed one below the other, and can be moved only by keyboard or
+ * by number fields.
+ */
 const hasColumns = (grid: HTMLElement) => getComputedStyle(grid).gridTemplateColumns.split(' ').length === columns
 
 /** Returns the widget that is being moved, with the place that it would get. */

@@ -13,7 +13,7 @@ export interface EditGridProps {
   widgets: readonly Widget[]
   chosen: string | undefined
   onChoose(id: string): void
-  /** `step` is true for a move by key: consecutive moves are undone together. */
+  /** `step` is true for a move by keyboard. Undo reverts consecutive steps together. */
   onPlace(id: string, rectangle: Rectangle, step?: boolean): void
   onRemove(id: string): void
 }
@@ -45,7 +45,7 @@ export function EditGrid({ widgets, chosen, onChoose, onPlace, onRemove }: EditG
     onDrop: onPlace,
     onChoose,
   })
-  // Widgets stay in the order of the definition: an element that moves in the page would lose the focus.
+  // Widgets are rendered in the order of the definition, because an element that moves within the document would lose the focus.
   const shown = drag ? placed(widgets, drag.id, drag.rectangle) : widgets
   const handleKey = (event: KeyboardEvent, widget: Widget) => {
     const next = afterKey(event, widget)

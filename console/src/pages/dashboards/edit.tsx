@@ -1,4 +1,4 @@
-/** Creates a dashboard, or changes one. If another caller changed it meanwhile, both sides are shown. */
+/** Page that creates or changes a dashboard. If another caller changed the dashboard meanwhile, the page shows both versions. */
 import { useState } from 'react'
 import { useLocation } from 'wouter'
 import { useMay } from '../../api/me.ts'
@@ -81,7 +81,7 @@ function ChangeDashboard({ first, read }: { first: Dashboard; read: GetResult<Da
     save: async (ifMatch) => (await change.run({ dashboardId, body: bodyOf(history.now) }, { ifMatch })).kind,
     readAgain: read.reload,
     compare: (theirs) => differences(contentsOf(theirs), history.now),
-    // This is a change that undo reverts, so the version of the user is not lost.
+    // Taking the other version is a step that undo can revert, so the version of the user is not lost.
     onTake: (theirs) => history.change(() => contentsOf(theirs)),
     onDone: () => {
       toast(texts.saved)
@@ -107,7 +107,7 @@ function ChangeDashboard({ first, read }: { first: Dashboard; read: GetResult<Da
 
 const written = (value: unknown) => (value === undefined ? '' : JSON.stringify(value))
 
-/** Both sides of every part that differs: name, description, variables, and each widget. */
+/** Returns both versions of every part that differs: name, description, variables, and each widget. */
 function differences(theirs: Contents, yours: Contents) {
   const widgetIn = ({ definition }: Contents, id: string) => written(definition.widgets.find((one) => one.id === id))
   const ids = new Set([...theirs.definition.widgets, ...yours.definition.widgets].map(({ id }) => id))

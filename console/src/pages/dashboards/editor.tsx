@@ -1,4 +1,4 @@
-/** The editor of a dashboard: tools above, widgets at the left, settings of the chosen one at the right. */
+/** The editor of a dashboard: tools above, widgets at the left, settings of the selected widget at the right. */
 import { type RefObject, useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import { Button } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icons.tsx'
@@ -45,7 +45,7 @@ export interface EditorProps {
   cancelTo: string
 }
 
-/** Handles Ctrl-Z, Ctrl-Shift-Z and Ctrl-Y, but not while the focus is in a field, which has an undo of its own. */
+/** Handles Ctrl-Z, Ctrl-Shift-Z and Ctrl-Y. While the focus is in a text field, the browser handles these keys. */
 function useUndoKeys(undo: () => void, redo: () => void) {
   useEffect(() => {
     const handle = (event: KeyboardEvent) => {
@@ -63,7 +63,7 @@ function useUndoKeys(undo: () => void, redo: () => void) {
   }, [undo, redo])
 }
 
-/** Changes of widgets, each one step of the history; screen readers announce `said`. */
+/** Returns functions that change widgets. Each change is one step of the history. Screen readers announce `said`. */
 function useWidgetChanges({ now, change, undo, redo }: History<Contents>) {
   const [chosen, setChosen] = useState<string>()
   const [announcement, announce] = useState('')
@@ -112,7 +112,7 @@ function useWidgetChanges({ now, change, undo, redo }: History<Contents>) {
   }
 }
 
-/** Moves the focus to the next widget, or to the tools if there is none. */
+/** Moves the focus to the handle of a widget, or to the tools if there is no widget. */
 function focusHandle(id: string | undefined) {
   requestAnimationFrame(() => {
     const selector = id === undefined ? '.editor-tools button' : `[data-widget="${CSS.escape(id)}"] [data-handle]`

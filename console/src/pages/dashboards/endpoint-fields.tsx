@@ -49,7 +49,7 @@ const valueAtPath = (value: unknown, path: string[]): unknown =>
     value,
   )
 
-/** A key of the metadata may itself have dots. */
+/** Returns the value at a path in the metadata. A metadata key may itself contain dots. */
 function metadataAt(metadata: Record<string, unknown> | undefined, path: string): unknown {
   return valueAtPath(metadata, [path]) ?? valueAtPath(metadata, path.split('.'))
 }
@@ -84,7 +84,7 @@ export function cellOf(endpoint: Endpoint, column: string, newest: NewestValues)
   return <Text value={typeof value === 'number' ? formatNumber(value) : value} max={120} />
 }
 
-/** Keys by which the directory sorts: its own fields, and keys of the metadata. */
+/** Returns the sort order for the directory, which sorts by its own fields and by metadata keys. */
 export function apiSortOf(sort: string | undefined): { sort: string; sortOrder: 'asc' | 'desc' } {
   const descending = sort?.startsWith('-') ?? false
   const field = fieldOf((sort ?? 'endpointId').replace(/^-/, ''))
@@ -93,7 +93,7 @@ export function apiSortOf(sort: string | undefined): { sort: string; sortOrder: 
   return { sort: key === '' ? 'endpointId' : key, sortOrder: descending ? 'desc' : 'asc' }
 }
 
-/** Values of series are sorted here, among the endpoints that were read. */
+/** Sorts the endpoints that were read by a value of a series, because the API cannot sort by series. */
 export function sortedBySeries(items: Endpoint[], sort: string | undefined, newest: NewestValues): Endpoint[] {
   const column = sort?.replace(/^-/, '')
   if (column === undefined || seriesNameOf(column) === undefined) return items
@@ -113,7 +113,7 @@ export interface EndpointsOptions {
   enabled?: boolean
 }
 
-/** The endpoints of a widget, with their metadata. */
+/** Reads the endpoints of a widget, with their metadata. */
 export function useEndpoints({ application, filter, sort, limit, enabled = true }: EndpointsOptions) {
   const dashboard = useDashboard()
   const applicationName = dashboard.chosen('application', application)
@@ -132,7 +132,7 @@ export function useEndpoints({ application, filter, sort, limit, enabled = true 
 
 const idsMax = 100
 
-/** The newest values of the series that columns name, one request for each application and hundred endpoints. */
+/** Reads the newest values of the series that columns name, with one request for each application and hundred endpoints. */
 export function useNewestValues(endpoints: readonly Endpoint[], columns: readonly string[]) {
   const dashboard = useDashboard()
   const names = [...new Set(columns.map(seriesNameOf).filter((name) => name !== undefined && name !== ''))] as string[]

@@ -6,7 +6,7 @@ import { seriesOfWidget, type Widget } from './definition.ts'
 import { isMoving } from './references.ts'
 import { located } from './use-points.ts'
 
-/** Explore shows one application; undefined if the series are of several, or of none. */
+/** Returns the address, or undefined if the series do not belong to exactly one application, because Explore shows only one. */
 export function exploreAddress(dashboard: DashboardState, widget: Widget): string | undefined {
   if (widget.kind !== 'chart' && widget.kind !== 'value') return undefined
   const { found } = located(dashboard, seriesOfWidget(widget))

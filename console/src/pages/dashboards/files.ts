@@ -1,4 +1,4 @@
-/** Dashboards as files: what is exported here can be imported again, and `waypost apply` reads it too. */
+/** Dashboards as files. A file that is exported here can be imported again, and `waypost apply` can read it too. */
 import type { Contents } from './definition.ts'
 import { texts } from './texts.ts'
 
@@ -14,7 +14,7 @@ export function fileOf({ name, description, definition }: Contents): { name: str
   return { name: `${safe || 'dashboard'}.json`, text: `${JSON.stringify(contents, null, 2)}\n` }
 }
 
-/** The platform checks the contents; the console checks only the shape that it needs. */
+/** Reads the contents of a file. The platform validates the contents; the console checks only the fields that it uses. */
 export function contentsOfFile(text: string): { contents: Contents } | { problem: string } {
   let value: unknown
   try {

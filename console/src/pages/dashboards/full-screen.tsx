@@ -1,4 +1,4 @@
-/** Shows the dashboard alone on the screen, as on a wall: without navigation, and without the frame of the browser if it allows that. */
+/** Shows only the dashboard on the screen: without navigation, and without the frame of the browser if the browser allows it. */
 import { useEffect, useState } from 'react'
 import { Button } from '../../parts/button.tsx'
 import { texts } from './texts.ts'
@@ -13,7 +13,7 @@ export function FullScreen() {
     root.dataset[mark] = ''
     const leave = () => document.fullscreenElement === null && setOn(false)
     const leaveByKey = (event: KeyboardEvent) => event.key === 'Escape' && !event.defaultPrevented && setOn(false)
-    // A browser may refuse it; the navigation is hidden all the same.
+    // A browser may refuse the full screen. The navigation is still hidden.
     root.requestFullscreen?.().then(
       () => document.addEventListener('fullscreenchange', leave),
       () => {},

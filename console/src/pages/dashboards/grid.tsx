@@ -1,10 +1,10 @@
-/** The widgets of a dashboard on a grid of 24 columns; one below the other where there is no room. */
+/** The widgets of a dashboard on a grid of 24 columns. On a narrow screen they are placed one below the other. */
 import type { CSSProperties } from 'react'
 import type { Definition } from './definition.ts'
 import { inOrder, type Rectangle } from './layout.ts'
 import { WidgetView } from './widget.tsx'
 
-/** The place of a widget for the style sheet. */
+/** Returns the position and size of a widget as CSS variables for the style sheet. */
 export const placeStyle = ({ x, y, width, height }: Rectangle) =>
   ({ '--x': x + 1, '--y': y + 1, '--width': width, '--height': height }) as CSSProperties
 

@@ -18,7 +18,7 @@ import { ChartSeriesFields, SeriesFields, ThresholdFields, withField } from './s
 export interface InspectorProps<W extends Widget = Widget> {
   widget: W
   variables: readonly Variable[]
-  /** `name` is the name of the changed field: consecutive changes of one field are undone together. */
+  /** `name` is the name of the changed field. Undo reverts consecutive changes of one field together. */
   onChange(widget: Widget, name: string): void
   onPlace(rectangle: Rectangle): void
   onDuplicate(): void
@@ -90,7 +90,7 @@ function PlaceFields({ widget: { x, y, width, height }, onPlace }: InspectorProp
 
 type Of<K extends Widget['kind']> = InspectorProps<WidgetOf<K>>
 
-/** Chooses the time variable of a widget; shown only if the dashboard has several. */
+/** Chooses the time variable of a widget. It is shown only if the dashboard has several time variables. */
 function TimeField({ widget, variables, onChange }: Of<'chart'> | Of<'value'>) {
   const times = variables.filter(({ kind }) => kind === 'time')
   if (times.length < 2) return null
@@ -225,7 +225,7 @@ const LimitField = ({ widget, onChange }: Of<'table'> | Of<'alerts'>) => (
 function TableFields(props: Of<'table'>) {
   const { widget, onChange } = props
   const metadataColumns = widget.columns.filter((column) => !plainColumns.includes(column))
-  // The typed text stays as it is, also while a line is empty.
+  // The text field keeps the text as it was typed, including empty lines.
   const [typed, setTyped] = useState(metadataColumns.join('\n'))
   const set = (plain: string[], lines: string) => {
     const more = lines.split('\n').map((line) => line.trim())

@@ -32,7 +32,7 @@ export function fitted({ x, y, width, height }: Rectangle): Rectangle {
 
 const comparePositions = (a: Rectangle, b: Rectangle) => a.y - b.y || a.x - b.x
 
-/** Moves or resizes a widget; widgets in its way move down. */
+/** Moves or resizes a widget. Widgets that it would overlap move down. */
 export function placed<T extends Placed>(widgets: readonly T[], id: string, rectangle: Rectangle): T[] {
   const target = fitted(rectangle)
   const settled: Rectangle[] = [target]
@@ -43,7 +43,7 @@ export function placed<T extends Placed>(widgets: readonly T[], id: string, rect
     settled.push(place)
     places.set(widget.id, place)
   }
-  // The grid has a maximum height: nothing moves if a widget would be below it.
+  // The grid has a maximum height. If a widget would be below it, nothing moves.
   if ([...places.values()].some(({ y }) => y > rowsMax)) return [...widgets]
   return widgets.map((widget) => ({ ...widget, ...places.get(widget.id) }))
 }
@@ -61,7 +61,7 @@ export function freePlace(widgets: readonly Rectangle[], { width, height }: Pick
   return { x: 0, y: bottom, width, height }
 }
 
-/** Moves every widget up as far as it goes, so that there are no gaps. */
+/** Moves every widget up as far as possible, so that there are no gaps. */
 export function compacted<T extends Placed>(widgets: readonly T[]): T[] {
   const settled: Rectangle[] = []
   const places = new Map<string, Rectangle>()
@@ -75,5 +75,5 @@ export function compacted<T extends Placed>(widgets: readonly T[]): T[] {
   return widgets.map((widget) => ({ ...widget, ...places.get(widget.id) }))
 }
 
-/** The order of reading: from the top, then from the left. */
+/** Returns the widgets in reading order: from top to bottom, then from left to right. */
 export const inOrder = <T extends Placed>(widgets: readonly T[]): T[] => [...widgets].sort(comparePositions)

@@ -1,4 +1,4 @@
-/** The list of dashboards. The API searches; the owner is filtered here, because a tenant has at most 2,000. */
+/** The list of dashboards. The API searches by text. The page itself filters by owner, because a tenant has at most 2,000 dashboards. */
 import { useEffect, useState } from 'react'
 import { useLocation } from 'wouter'
 import { useMay, useMe } from '../../api/me.ts'

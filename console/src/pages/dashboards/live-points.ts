@@ -1,18 +1,18 @@
-/** Points that arrived live, kept by series for the widgets of a dashboard. One subscription of the page fills it. */
+/** Points that arrived live, kept by series for the widgets of a dashboard. One subscription of the page delivers them. */
 import { createContext, useContext, useSyncExternalStore } from 'react'
 import type { Point } from '../../parts/chart-series.ts'
 import { grouped } from '../../parts/group.ts'
 
-/** Maximum number of live points that are kept for a series; the queries of the widgets contain the older ones. */
+/** Maximum number of live points that are kept for a series. Older points are in the results of the queries of the widgets. */
 const keptMax = 1_000
-/** A chart is drawn at most once in this time, however many points arrive. */
+/** A chart is drawn at most once within this time, however many points arrive. */
 const flushMs = 250
 
 export const keyOfSeries = (endpointId: string, timeSeries: string) => `${endpointId} ${timeSeries}`
 
 export interface LivePoints {
   add(items: readonly Record<string, unknown>[]): void
-  /** The points of a series, the oldest first. */
+  /** Returns the points of a series, the oldest first. */
   pointsOf(key: string): readonly Point[]
   versionOf(key: string): number
   subscribe(listener: () => void): () => void

@@ -14,7 +14,7 @@ const degrees = (value: unknown, max: number): number | undefined => {
   return typeof number === 'number' && Math.abs(number) <= max ? number : undefined
 }
 
-/** Finds a place by the same usual metadata keys as the directory of the platform. */
+/** Finds the place of an endpoint in its metadata, with the same default keys as the directory of the platform. */
 export function placeInMetadata(metadata: Record<string, unknown> | undefined) {
   const holders = [metadata, ...parents.map((name) => metadata?.[name])]
   for (const holder of holders) {

@@ -1,4 +1,4 @@
-/** Fields that name an application, endpoint or filter: a fixed one, or the value of a variable. */
+/** Fields that choose an application, endpoint or filter: a fixed object, or the value of a variable. */
 
 import { useList } from '../../api/query.ts'
 import { useEndpointChoice } from '../../api/series-choice.ts'
@@ -12,11 +12,11 @@ export interface ReferenceProps {
   label: string
   variables: readonly Variable[]
   value: string | undefined
-  /** Undefined: none is named. */
+  /** Called with the chosen value, or with undefined if nothing is chosen. */
   onChange(value: string | undefined): void
   /** Application whose endpoints or filters are offered. */
   application?: string | undefined
-  /** Offers fixed references only, as for the first value of a variable. */
+  /** Offers only fixed objects and no variables, for example for the initial value of a variable. */
   isPlain?: boolean
 }
 

@@ -1,4 +1,7 @@
-/** References of widgets: a value, the value of a variable (`$name`), or the first variable of the kind. Pure functions. */
+/**
+ * Resolves references of widgets: a fixed value, the value of a variable (`$name`), or the first variable of the kind. All functions are
+ * pure.
+ */
 import type { Period } from '../../parts/periods.ts'
 import { chosenPeriod, durationOf } from '../../parts/periods.ts'
 import type { Definition, Variable, VariableKind, Widget } from './definition.ts'
@@ -7,12 +10,12 @@ import { seriesOfWidget } from './definition.ts'
 /** Values of the variables by name. */
 export type Values = Record<string, string>
 
-/** The period of dashboards whose author chose none. */
+/** The period of dashboards whose author chose no period. */
 export const timeDefault = 'PT6H'
 /** Name of the time variable in dashboards that declare none. */
 export const timeName = ''
 
-/** Returns undefined if nothing is chosen. */
+/** Returns the value of a reference, or undefined if nothing is chosen. */
 export function resolved(
   variables: readonly Variable[],
   values: Values,
@@ -33,17 +36,17 @@ export function resolved(
 export const timeVariableOf = (variables: readonly Variable[], reference: string | undefined): string =>
   reference?.startsWith('$') ? reference.slice(1) : (variables.find(({ kind }) => kind === 'time')?.name ?? timeName)
 
-/** Reads a choice of time: a duration until now, or `from/to`. */
+/** Parses a chosen time: a duration until now, or `from/to`. */
 export function periodOfText(text: string, now: number): Period {
   const length = durationOf(text)
   if (length !== undefined) return { from: now - length, to: now }
   return chosenPeriod(text) ?? { from: now - durationOf(timeDefault)!, to: now }
 }
 
-/** Whether a choice of time moves with the present. */
+/** Returns whether a chosen time is a duration until now, which moves with the clock. */
 export const isMoving = (text: string) => chosenPeriod(text) === undefined
 
-/** The endpoints that the widgets show, as far as they are chosen. */
+/** Returns the endpoints that the widgets show. References without a chosen endpoint are left out. */
 export function endpointsOf({ variables = [], widgets }: Definition, values: Values): string[] {
   const references = widgets.flatMap((widget) => [
     ...seriesOfWidget(widget).map(({ endpoint }) => resolved(variables, values, 'endpoint', endpoint)),

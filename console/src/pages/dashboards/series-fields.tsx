@@ -1,4 +1,4 @@
-/** Fields of series: which ones a chart or value shows, and how they look. */
+/** Fields for the series of a chart or value: which series it shows, and how they look. */
 import { useState } from 'react'
 import { useSeriesChoice } from '../../api/series-choice.ts'
 import { Button, IconButton } from '../../parts/button.tsx'
@@ -13,7 +13,7 @@ import { labelOf, lengths, type SeriesReference, type Variable, type WidgetOf } 
 import { editTexts as texts } from './edit-texts.ts'
 import { EndpointReference } from './reference-fields.tsx'
 
-/** Returns a copy with another value of an optional field; without the field if the value is empty. */
+/** Returns a copy with a new value of an optional field. If the value is empty, the copy does not have the field. */
 export function withField<T extends object, K extends keyof T>(object: T, key: K, value: T[K] | undefined | ''): T {
   const copy = { ...object }
   if (value === undefined || value === '') delete copy[key]
@@ -46,7 +46,7 @@ export function ColourField({
   )
 }
 
-/** The application of the endpoint that a reference names at the moment; its series are offered. */
+/** Returns the application of the endpoint that a reference currently resolves to. The series of this application are offered. */
 function useApplicationOf(endpoint: string | undefined): string | undefined {
   const dashboard = useDashboard()
   const endpointId = dashboard.chosen('endpoint', endpoint)
@@ -66,7 +66,7 @@ function SeriesName({
   onChange(name: string): void
 }) {
   const { options, search, onSearch } = useSeriesChoice(useApplicationOf(endpoint))
-  // A series that the platform does not know yet can be named all the same.
+  // The user can also enter the name of a series that does not exist yet.
   const typed = search.trim()
   const isNew = typed !== '' && typed.length <= 255 && !options.some((option) => option.value === typed)
   return (

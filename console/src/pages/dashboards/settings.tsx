@@ -20,7 +20,7 @@ const variablesMax = 20
 const namePattern = /^[a-zA-Z][a-zA-Z0-9]*$/
 const kinds = Object.entries(texts.variableKinds).map(([value, label]) => ({ value, label }))
 
-/** Names by kind: device, device2, … */
+/** Returns an unused name: device, device2, … */
 function freeName(variables: readonly Variable[], base: string): string {
   const taken = new Set(variables.map(({ name }) => name))
   for (let number = 1; ; number++) {
@@ -116,7 +116,10 @@ interface VariableFieldsProps {
   onChange(variable: Variable, field: string): void
 }
 
-/** A name that is not valid stays typed and is explained; the variable keeps its last valid name. */
+/**
+ * Field for the name of a variable. If the name is invalid, the field keeps it and shows the reason, and the variable keeps its last valid
+ * name.
+ */
 function VariableName({ name, isTaken, onRename }: { name: string; isTaken: boolean; onRename(name: string): void }) {
   const [wrong, setWrong] = useState<string>()
   const change = (to: string) => {

@@ -1,4 +1,4 @@
-/** The dashboard template of the endpoint's application version, filled in for this endpoint. */
+/** Shows the dashboard template of the application version of an endpoint, filled in for this endpoint. */
 import { useMemo } from 'react'
 import { useGet } from '../../api/query.ts'
 import { Loading } from '../../parts/card.tsx'

@@ -1,4 +1,4 @@
-/** Points of the series of a widget: read for its time, and continued by those that arrive live. */
+/** Points of the series of a widget: the stored points of its period, followed by points that arrive live. */
 import { useGets } from '../../api/query.ts'
 import type { Series } from '../../parts/chart.tsx'
 import { numbersOf, type Point, type Points } from '../../parts/chart-series.ts'
@@ -49,7 +49,7 @@ const rawRefreshMs = 60_000
 
 type Aggregate = 'none' | 'last' | 'avg' | 'min' | 'max' | 'sum' | 'count'
 
-/** Series of one application are read by one request. */
+/** Groups the series by application. One request reads all series of an application. */
 const groupsOf = (found: readonly Found[]) =>
   [...grouped(found, ({ application }) => application)].map(([applicationName, ofApplication]) => ({
     ...{ applicationName, ofApplication },
@@ -57,7 +57,7 @@ const groupsOf = (found: readonly Found[]) =>
     timeSeriesName: [...new Set(ofApplication.map(({ reference }) => reference.timeSeries))],
   }))
 
-/** A moving period is asked for by its length, so that the request stays the same. */
+/** Returns the dates of the request. A moving period is requested by its length, so that the arguments of the request stay the same. */
 const datesOf = (period: Period, isMovingPeriod: boolean) =>
   isMovingPeriod
     ? { fromDate: `now-${Math.round((period.to - period.from) / 1000)}s`, toDate: 'now' }
@@ -122,7 +122,7 @@ export function useSeries(
   }
 }
 
-/** Appends what arrived after the last stored point. */
+/** Returns the stored points, followed by the live points that are newer. */
 export function continued(stored: readonly Point[], live: readonly Point[], fromMs: number): Point[] {
   const last = stored.length === 0 ? fromMs : msOf(stored.at(-1)!.timestamp)
   const newer = live.filter(({ timestamp }) => msOf(timestamp) > last)

@@ -101,7 +101,7 @@ function EndpointField({ variable, variables, values, onChange }: FieldProps) {
   )
 }
 
-/** A value that is not among the first ones stays visible as chosen. */
+/** Returns the options. If the chosen value is not among them, it is added, so that it stays visible. */
 const withChosen = (options: { value: string; label: string }[], value: string) =>
   value === '' || options.some((option) => option.value === value) ? options : [{ value, label: value }, ...options]
 
@@ -142,7 +142,7 @@ function FilterField({ variable, variables, values, onChange }: FieldProps) {
 
 const durations = Object.keys(texts.durations)
 
-/** Chooses the time: a length until now, or a fixed period, which buttons move and extend. */
+/** Chooses the time: a duration until now, or a fixed period, which buttons can move and extend. */
 function TimeField({ label, value, onChange }: { label: string; value: string; onChange(value: string): void }) {
   const moves = isMoving(value)
   const { from, to } = periodOfText(value, nowMs())

@@ -1,4 +1,4 @@
-/** The versions of a dashboard, what each of them changed, and restoring one. */
+/** Lists the versions of a dashboard with their changes, and restores a version. */
 import { useState } from 'react'
 import type { BodyOf, ItemOf } from '../../api/operation-types.ts'
 import { useChange, useGet, useList } from '../../api/query.ts'
@@ -23,7 +23,7 @@ export interface VersionsProps {
   mayRestore: boolean
 }
 
-/** The contents as lines, without the number and author of the version. */
+/** Returns the contents as lines of text, without the number and author of the version. */
 const linesOf = ({ name, description, definition }: Full) => JSON.stringify({ name, description, definition }, null, 2)
 
 export default function Versions({ dashboard, etag, mayRestore }: VersionsProps) {

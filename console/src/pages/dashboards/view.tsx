@@ -1,4 +1,4 @@
-/** A dashboard to look at: choices above, widgets below. The choices are in the address, so a shared link shows the same. */
+/** Shows a dashboard: variables and time above, widgets below. The address contains the chosen values, so a shared link shows the same. */
 import { useCallback, useMemo, useState } from 'react'
 import type { LiveState } from '../../api/live.ts'
 import { useReread } from '../../api/refresh.ts'
@@ -18,7 +18,7 @@ const addressName = (name: string) => (name === timeName ? 'time' : `var-${name}
 
 export interface ViewProps {
   definition: Definition
-  /** Values that the page gives, such as the endpoint that is shown; they cannot be changed here. */
+  /** Values that the page sets, such as the current endpoint. The user cannot change them. */
   fixedValues?: Values
 }
 

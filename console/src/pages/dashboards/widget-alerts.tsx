@@ -13,7 +13,10 @@ import { WidgetNote } from './widget-notes.tsx'
 import { widgetTexts as texts } from './widget-texts.ts'
 
 const limitDefault = 100
-/** Maximum number of endpoints of an application or filter. The API cannot select alerts by these, so the widget does. */
+/**
+ * Maximum number of endpoints of an application or filter that the widget reads. The API cannot select alerts by application or filter, so
+ * the widget selects them by endpoint.
+ */
 const endpointsMax = 1_000
 const readMax = 1_000
 const refreshMs = 30_000

@@ -1,4 +1,4 @@
-/** Time series over time. A drag over the chart changes the time of the dashboard. */
+/** A chart of time series. Dragging over the chart changes the period of the dashboard. */
 import { Loading } from '../../parts/card.tsx'
 import { Chart } from '../../parts/charts.tsx'
 import { ErrorNote } from '../../parts/notes.tsx'
@@ -8,7 +8,7 @@ import { useSeries } from './use-points.ts'
 import { LocatedNotes, WidgetNote } from './widget-notes.tsx'
 import { widgetTexts as texts } from './widget-texts.ts'
 
-/** Maximum number of bars; more bars would be too narrow to be told apart. */
+/** Maximum number of bars. More bars would be too narrow to distinguish. */
 const barsMax = 48
 
 export function ChartWidget({ widget, isTable }: { widget: WidgetOf<'chart'>; isTable: boolean }) {

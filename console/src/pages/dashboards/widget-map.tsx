@@ -35,7 +35,7 @@ export function MapWidget({ widget, isTable }: Props) {
   const described = useEndpoints({ application, filter, limit: describedMax })
   const { newest } = useNewestValues(described.items, [colourBy, label ?? ''])
   const [area, setArea] = useState<MapArea>()
-  // The operation that makes clusters knows no filters: the places of a filter are read from the metadata.
+  // The operation that returns clusters does not support filters, so the places of a filter are read from the metadata.
   const clusters = useList(
     'endpoints.places.list',
     { ...(area ?? world), limit: clustersMax, ...(applicationName !== undefined && { applicationName }) },
@@ -87,7 +87,7 @@ export function MapWidget({ widget, isTable }: Props) {
 interface PlaceMapProps {
   title: string
   places: MapPlace[]
-  /** Places that the first view shows. */
+  /** Places that are visible when the map opens. */
   first: MapPlace[]
   onArea(area: MapArea): void
 }
