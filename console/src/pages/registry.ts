@@ -1,4 +1,4 @@
-/** All pages of the console. A page is one line here and one folder: see console/README.md. */
+/** All pages of the console. A page consists of an entry here and a folder; console/README.md explains both. */
 import type { ComponentType } from 'react'
 import type { IconName } from '../parts/icons.tsx'
 
@@ -10,14 +10,14 @@ export interface PageProps {
 export const groups = ['', 'Fleet', 'Data', 'Control', 'Automation', 'Connect', 'People', 'Platform'] as const
 
 export interface PageEntry {
-  /** Below `/console/<tenant>`: `/endpoints/:endpointId`. */
+  /** Path below `/console/<tenant>`: `/endpoints/:endpointId`. */
   path: string
   title: string
   load(): Promise<{ default: ComponentType<PageProps> }>
-  /** Group in the navigation; absent: reached by links only. */
+  /** Group in the navigation. A page without a group is reached only by links. */
   group?: (typeof groups)[number]
   icon?: IconName
-  /** Scope that the page needs, on any resource; of several, one is enough. Absent: every caller may open it. */
+  /** Scope that the page needs, on any resource. Of several scopes, one is sufficient. Without a scope, every caller may open the page. */
   scope?: string | readonly string[]
   /** The page exists only in this realm. */
   realm?: 'platform'

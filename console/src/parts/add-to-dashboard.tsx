@@ -18,7 +18,7 @@ export interface AddToDashboardProps {
   onSearch(text: string): void
   isBusy: boolean
   problem: Problem | undefined
-  /** Returns the id of the dashboard, or undefined if it failed. */
+  /** Returns the id of the dashboard, or undefined if the change failed. */
   onAdd(target: { dashboardId: string } | { name: string }, title: string): Promise<string | undefined>
   onOpen(): void
 }

@@ -6,7 +6,7 @@
 import { useCallback, useMemo } from 'react'
 import { useLocation, useSearch } from 'wouter'
 
-/** Reads a value of the address; undefined if it is not valid. */
+/** Reads and writes a value in the address. `read` returns undefined if the value is invalid. */
 export interface Codec<T> {
   default: T
   read(text: string): T | undefined
@@ -40,7 +40,7 @@ export interface AddressState<V> {
   values: V
   /** Parts of the address that no codec accepts, such as `sort=colour`. */
   invalid: string[]
-  /** Whether some value differs from its default. */
+  /** Whether at least one value differs from its default. */
   isChanged: boolean
   set(values: Partial<V>): void
   reset(): void
@@ -49,8 +49,7 @@ export interface AddressState<V> {
 export function useAddressState<C extends Record<string, AnyCodec>>(codecs: C): AddressState<Values<C>> {
   const search = useSearch()
   const [path, navigate] = useLocation()
-  // The codecs are written in the component, but never change.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: see above
+  // The codecs are created anew at each render, but never change. biome-ignore lint/correctness/useExhaustiveDependencies: see above
   const read = useMemo(() => readAddress(codecs, search), [search])
   const set = useCallback(
     (changed: Partial<Values<C>>) => {

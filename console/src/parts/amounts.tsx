@@ -1,4 +1,4 @@
-/** Amounts: bytes, durations, and how much of a limit is used. */
+/** Formats bytes and durations, and shows how much of a limit is used. */
 import type { ReactNode } from 'react'
 import { count } from './texts.ts'
 
@@ -39,7 +39,7 @@ export function formatSeconds(seconds: number): string {
     .join(' ')
 }
 
-/** Shows how much of a limit is used, with words. `isBad`: the platform reports a problem. */
+/** Shows how much of a limit is used, as a bar and a text. If `isBad` is true, the platform reports a problem. */
 export function Meter({
   label,
   value,

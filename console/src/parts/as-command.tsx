@@ -14,7 +14,7 @@ const kinds = [
   ['sdk', 'SDK'],
 ] as const
 
-/** Shows what the page does as a command: `<AsCommand operation="endpoints.list" args={{ limit: 10 }} />`. */
+/** Shows the request of the page as a command: `<AsCommand operation="endpoints.list" args={{ limit: 10 }} />`. */
 export function AsCommand({ operation, args = {} }: { operation: string; args?: Record<string, unknown> }) {
   return (
     <DialogTrigger>

@@ -7,7 +7,7 @@ interface BoundaryProps {
   resetKey?: string
 }
 
-/** Keeps the rest of a page alive when one of its parts fails. React needs a class for it. */
+/** Shows an error in place of a component that throws, so that the rest of the page still works. React requires a class for this. */
 export class Boundary extends Component<BoundaryProps, { error: Error | undefined }> {
   override state: { error: Error | undefined } = { error: undefined }
 

@@ -5,17 +5,17 @@ import { texts } from './texts.ts'
 import { LeaveContext } from './unsaved.ts'
 
 export interface ButtonProps extends Omit<AriaButtonProps, 'className' | 'children'> {
-  /** Default: `plain`. One `primary` button on a page at most. */
+  /** Default: `plain`. A page has at most one `primary` button. */
   look?: 'primary' | 'plain' | 'quiet' | 'danger'
   icon?: IconName
-  /** Shows a running action and prevents a second one. */
+  /** Shows that an action is running, and prevents that it is started again. */
   isBusy?: boolean
   size?: 'small'
   children?: ReactNode
 }
 
-/** `<Button icon="plus" look="primary" onPress={…}>New</Button>` */
-// Does not use `isPending` of React Aria: it names a button in a live region, also after the dialog of the button is gone.
+/** A button: `<Button icon="plus" look="primary" onPress={…}>New</Button>`. */
+// `isPending` of React Aria is not used, because it announces the button in a live region, even after the dialog of the button was closed.
 export function Button({ look = 'plain', icon, isBusy = false, size, children, ...props }: ButtonProps) {
   return (
     <AriaButton
@@ -29,7 +29,7 @@ export function Button({ look = 'plain', icon, isBusy = false, size, children, .
   )
 }
 
-/** A button with an icon only; `label` names it. */
+/** A button with an icon only. Screen readers read its `label`. */
 export function IconButton({
   icon,
   label,
@@ -42,7 +42,7 @@ export function IconButton({
   )
 }
 
-/** Discards a form or closes a dialog. It asks before, if something was typed. */
+/** Discards a form or closes a dialog. It asks first if there is unsaved input. */
 export function CancelButton({ onPress }: { onPress(): void }) {
   const leaveHere = use(LeaveContext)
   return <Button onPress={() => leaveHere(onPress)}>{texts.cancel}</Button>

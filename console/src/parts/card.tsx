@@ -72,7 +72,7 @@ export const Facts = ({ items }: { items: [string, ReactNode][] }) => (
   </dl>
 )
 
-/** Shows grey lines while something is being loaded. */
+/** Shows grey lines while data is loaded. */
 export const Loading = ({ label, lines = 4 }: { label: string; lines?: number }) => (
   <div className="skeleton" role="status" aria-label={label}>
     {Array.from({ length: lines }, (_, line) => (

@@ -1,4 +1,4 @@
-/** Options with which uPlot draws a chart: colours of the theme, styles of lines, thresholds, and times in the person's time zone. */
+/** Options with which uPlot draws a chart: colours of the theme, styles of lines, thresholds, and times in the time zone of the user. */
 import uPlot from 'uplot'
 import { colourOf, resolvedColour, type Threshold } from './colours.ts'
 import type { Period } from './periods.ts'
@@ -10,7 +10,7 @@ export type ChartStyle = 'line' | 'area' | 'bars' | 'steps' | 'points'
 export interface DrawnSeries {
   name: string
   unit?: string | undefined
-  /** Name of a colour. Default: the next one. */
+  /** Name of a colour. Default: the next colour of the list. */
   colour?: string | undefined
 }
 
@@ -22,7 +22,7 @@ export interface DrawOptions {
   sync: string | undefined
   width: number
   height: number
-  /** Returns the period of the horizontal axis; called whenever data is set. Undefined: that of the points. */
+  /** Returns the period of the horizontal axis, or undefined for the period of the points. Called whenever data is set. */
   period(): Period | undefined
   onZoom(from: number, to: number): void
 }
@@ -30,7 +30,7 @@ export interface DrawOptions {
 export const withUnit = (value: number | null | undefined, unit = '') =>
   value === null || value === undefined ? texts.none : `${count(value)}${unit === '' ? '' : ` ${unit}`}`
 
-/** An axis has room for the unit if all series have the same one. */
+/** Returns the unit if all series have the same unit. Only then the axis shows it. */
 const commonUnit = (series: readonly DrawnSeries[]) => {
   const units = new Set(series.map(({ unit = '' }) => unit))
   return units.size === 1 ? [...units][0]! : ''
@@ -44,7 +44,7 @@ function pathOf(style: ChartStyle): Partial<uPlot.Series> {
   return {}
 }
 
-/** Makes a colour see-through; colours of the theme are written in hexadecimal digits. */
+/** Returns a colour with the given opacity. Colours of the theme are written in hexadecimal digits. */
 const faded = (colour: string, opacity: string) =>
   /^#[0-9a-f]{6}$/i.test(colour) ? `${colour}${opacity}` : 'transparent'
 
@@ -80,7 +80,7 @@ export function optionsOf(element: HTMLElement, options: DrawOptions): uPlot.Opt
     ],
     scales: {
       x: { range: ({ data: [times] }, low, high) => rangeOf(options.period(), times, low, high) },
-      // The height of a bar shows its value only if the axis begins at zero.
+      // With bars, the axis must begin at zero, so that the height of a bar shows its value.
       ...(options.style === 'bars' && {
         y: { range: (_, low, high) => uPlot.rangeNum(Math.min(0, low ?? 0), Math.max(0, high ?? 1), 0.1, true) },
       }),
@@ -109,7 +109,7 @@ export function optionsOf(element: HTMLElement, options: DrawOptions): uPlot.Opt
       }),
     ],
     hooks: {
-      // Without a cursor, the legend has the newest values.
+      // Without a cursor, the legend shows the newest values.
       setCursor: [(chart) => chart.cursor.idx === null && showNewest(chart)],
       setData: [showNewest],
       draw: [(chart) => drawThresholds(chart, style, options.thresholds)],

@@ -10,10 +10,13 @@ export interface Point {
 /** Points by endpoint and by name of the series, as the API returns them. */
 export type Points = readonly Record<string, Record<string, readonly Point[]>>[]
 
-/** The platform marks series that it found itself. */
+/** Returns the name without `auto~`, the prefix of series that the platform created itself. */
 export const withoutMark = (series: string) => series.replace(/^auto~/, '')
 
-/** Series whose values are not numbers are left out. `shiftMs` moves an earlier period over the later one. */
+/**
+ * Returns the series of a chart. Series whose values are not numbers are left out. `shiftMs` moves the points of an earlier period over
+ * those of a later period.
+ */
 export function seriesOf(points: Points | undefined, nameOf: (name: string) => string, shiftMs = 0): Series[] {
   const series: Series[] = []
   for (const byEndpoint of points ?? [])
@@ -34,13 +37,13 @@ export function seriesOf(points: Points | undefined, nameOf: (name: string) => s
   return series
 }
 
-/** Returns one value of the points; a value that is not a number becomes a gap. */
+/** Returns the times and one value of each point. A value that is not a number becomes a gap. */
 export const numbersOf = (points: readonly Point[], field: string) => ({
   times: points.map(({ timestamp }) => msOf(timestamp)),
   values: points.map(({ values }) => (typeof values[field] === 'number' ? values[field] : null)),
 })
 
-/** Cells that a spreadsheet would run as a formula are escaped. */
+/** Returns a CSV cell. A text that a spreadsheet would run as a formula gets an apostrophe in front. */
 const cell = (text: string) => {
   const safe = /^[=+\-@\t\r]/.test(text) && Number.isNaN(Number(text)) ? `'${text}` : text
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe

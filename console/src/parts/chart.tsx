@@ -1,4 +1,4 @@
-/** A chart of series over time: with a name, a summary, a table and a keyboard cursor for people who cannot see it. */
+/** A chart of series over time: for users who cannot see it, the chart has a name, a summary, a table and a keyboard cursor. */
 import { useEffect, useId, useMemo, useRef, useState } from 'react'
 import uPlot from 'uplot'
 import { Button } from './button.tsx'
@@ -12,7 +12,7 @@ import { formatTime, Time } from './time.tsx'
 export interface Series {
   name: string
   unit?: string | undefined
-  /** Name of a colour. Default: the next one. */
+  /** Name of a colour. Default: the next colour of the list. */
   colour?: string | undefined
   /** Milliseconds since 1970, ascending. */
   times: number[]
@@ -22,17 +22,20 @@ export interface Series {
 export interface ChartProps {
   name: string
   series: Series[]
-  /** Height in pixels; with `fill`, the chart has the height of its parent, which then shows the heading and the choice of the view. */
+  /**
+   * Height in pixels. With `fill`, the chart has the height of its parent, and the parent shows the heading and the choice between chart
+   * and table.
+   */
   height?: number | 'fill'
   /** Called with the chosen period in milliseconds, after a drag over the chart. */
   onZoom?(from: number, to: number): void
   style?: ChartStyle
   thresholds?: readonly Threshold[]
-  /** The period of the horizontal axis. Default: that of the points. */
+  /** The period of the horizontal axis. Default: the period of the points. */
   period?: Period | undefined
   /** Charts with the same name show the cursor at the same time. */
   sync?: string
-  /** A chart with `fill` shows its points as a table. */
+  /** For a chart with `fill`: shows the points as a table. */
   isTable?: boolean
 }
 

@@ -143,7 +143,7 @@ interface Look {
   name?: string
 }
 
-/** The colour and name of each endpoint, and what the colours mean. */
+/** Returns the colour and name of each endpoint, and the meaning of the colours. */
 function appearancesOf(endpoints: Endpoint[], colourBy: string, label: string | undefined, newest: NewestValues) {
   const wordOf = (endpoint: Endpoint) => {
     const value = valueOfField(endpoint, colourBy, newest)

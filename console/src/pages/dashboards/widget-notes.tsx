@@ -1,4 +1,4 @@
-/** Notes inside of widgets: short, because a widget is small. */
+/** Short notes inside of widgets. */
 import type { ReactNode } from 'react'
 import { Icon, type IconName } from '../../parts/icons.tsx'
 import { cut, withoutInvisible } from '../../parts/text.tsx'
@@ -24,7 +24,7 @@ export const WidgetNote = ({
 const idsShown = 3
 const short = (id: string) => withoutInvisible(cut(id, 60).shown)
 
-/** Says which series cannot be shown: their endpoint is not chosen, or it is gone. */
+/** Names the series that cannot be shown, because their endpoint is not chosen or no longer exists. */
 export function LocatedNotes({ located: { missing, unchosen } }: { located: Located }) {
   const { hasVariable } = useDashboard()
   return (

@@ -17,7 +17,7 @@ import { WidgetNote } from './widget-notes.tsx'
 import { widgetTexts as texts } from './widget-texts.ts'
 
 const limitDefault = 100
-/** More rows come on demand, so that a large table does not slow down the page. */
+/** Number of rows that are shown at first, and added on request. A table with all rows could slow down the page. */
 const shownStep = 50
 
 export function TableWidget({ widget }: { widget: WidgetOf<'table'> }) {

@@ -1,4 +1,4 @@
-/** One value of a series: the newest one with its trend, or a function over the time of the dashboard. */
+/** Shows one value of a series: the newest value with its trend, or an aggregate over the period of the dashboard. */
 import { useGets } from '../../api/query.ts'
 import { Loading } from '../../parts/card.tsx'
 import type { Point, Points } from '../../parts/chart-series.ts'
@@ -68,7 +68,7 @@ function NewestValue({ widget }: Props) {
   )
 }
 
-/** An average is the sum over all intervals divided by the number of their points. */
+/** Returns the aggregates to request. An average is computed as the sum over all intervals divided by the number of their points. */
 const functionsOf = (aggregate: WholeTime): WholeTime[] => (aggregate === 'avg' ? ['sum', 'count'] : [aggregate])
 
 function ValueOfPeriod({ widget, aggregate }: Props & { aggregate: WholeTime }) {
@@ -110,7 +110,7 @@ function ValueOfPeriod({ widget, aggregate }: Props & { aggregate: WholeTime }) 
 
 const sumOf = (numbers: number[]) => numbers.reduce((sum, number) => sum + number, 0)
 
-/** Joins the values of intervals into one. */
+/** Combines the values of all intervals into one value. */
 function joined(aggregate: WholeTime, numbers: number[], counts: number[]): number | undefined {
   if (numbers.length === 0) return undefined
   if (aggregate === 'min') return Math.min(...numbers)

@@ -1,4 +1,4 @@
-/** One widget: a heading with its actions, and the body of its kind. A widget that fails leaves the others alone. */
+/** One widget: a heading with its actions, and the body of its kind. If a widget fails, the other widgets still work. */
 import { type ReactNode, useEffect, useId, useRef, useState } from 'react'
 import { Boundary } from '../../parts/boundary.tsx'
 import { Button } from '../../parts/button.tsx'
@@ -38,7 +38,7 @@ const TextBody = ({ widget }: { widget: WidgetOf<'text'> }) => (
   </section>
 )
 
-/** The body of a widget. `isActive` is false while the widget is edited: its buttons then do nothing. */
+/** The body of a widget. While the widget is edited, `isActive` is false and its buttons do nothing. */
 export function WidgetBody({ widget, isTable, isActive }: { widget: Widget; isTable: boolean; isActive: boolean }) {
   const incomplete = incompleteOf(widget)
   if (incomplete !== undefined) return <WidgetNote icon={iconOf[widget.kind]}>{incomplete}</WidgetNote>
@@ -62,7 +62,7 @@ export function WidgetBody({ widget, isTable, isActive }: { widget: Widget; isTa
   )
 }
 
-/** Returns whether the element has been on the screen: widgets further down read nothing until then. */
+/** Returns whether the element has been visible. Widgets further down read no data until they have been visible. */
 function useHasBeenVisible() {
   const ref = useRef<HTMLDivElement>(null)
   const [isSeen, setSeen] = useState(false)

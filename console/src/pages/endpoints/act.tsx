@@ -1,4 +1,4 @@
-/** Sends a message over HTTP as the device would, with a token that a person pastes or creates. The token stays in memory. */
+/** Sends a message over HTTP as the device would, with a token that the user pastes or creates. The token is kept in memory only. */
 import { useState } from 'react'
 import { useChange } from '../../api/query.ts'
 import { Button } from '../../parts/button.tsx'

@@ -1,4 +1,4 @@
-/** Work over many endpoints: its parameters, a preview by the platform, then a job. */
+/** Starts a job over many endpoints: asks for its parameters, shows a preview of the platform, then starts the job. */
 import { useEffect, useState } from 'react'
 import { useLocation } from 'wouter'
 import { useMay } from '../../api/me.ts'
@@ -70,7 +70,7 @@ export function BulkActions(props: BulkProps) {
   )
 }
 
-/** Writes the endpoints with their metadata into a file, by a job whose page offers the download. */
+/** Starts a job that exports the endpoints with their metadata. The page of the job offers the file for download. */
 function ExportButton(props: BulkProps) {
   const create = useChange('jobs.endpointExports.create', { also: ['jobs'] })
   const [, navigate] = useLocation()
@@ -89,7 +89,7 @@ function ExportButton(props: BulkProps) {
   )
 }
 
-/** All operations take the same selection and give the same job. */
+/** Returns the operation of this kind of job. All operations take the same selection and return the same type of job. */
 function useCreateJob(kind: BulkKind) {
   const changes = {
     command: useChange('jobs.commands.create'),

@@ -1,4 +1,4 @@
-/** Commands of an endpoint: tries one out and waits for its result, and lists the earlier ones. */
+/** Commands of an endpoint: sends a command and waits for its result, and lists earlier commands. */
 import { useState } from 'react'
 import { useChange } from '../../api/query.ts'
 import { AsCommand } from '../../parts/as-command.tsx'
@@ -118,7 +118,7 @@ function TryOut({ endpoint: { endpointId }, entry, commands, onSent }: TryOutPro
   )
 }
 
-/** Without a result in time the platform answers 202 without a body. */
+/** Shows the result of a command. If there is no result in time, the platform responds with 202 and no body. */
 function Result({ body, ms }: { body: unknown; ms: number }) {
   if (body === undefined || body === null) return <Note tone="warn">{texts.noResult}</Note>
   return (

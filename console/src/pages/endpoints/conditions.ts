@@ -59,7 +59,7 @@ export const sortOf = (sort: string) => ({
 
 type Select = ArgumentsOf<'jobs.deletions.create'>['body']['select']
 
-/** Returns the selection for a job from the conditions of the list; the metadata becomes an object. */
+/** Returns the selection for a job from the conditions of the list. The text of the metadata filter becomes an object. */
 export function selectOf(conditions: Conditions): Select {
   const { filterId, metadataFilter, ...others } = conditions
   const select = {
@@ -70,7 +70,7 @@ export function selectOf(conditions: Conditions): Select {
   return Object.keys(select).length === 0 ? { all: true } : (select as Select)
 }
 
-/** A text that is not JSON is sent as it is: the platform's error names the field. */
+/** Parses a JSON object. A text that is not JSON is sent unchanged, because the error of the platform names the field. */
 function objectOf(text: string): Record<string, unknown> {
   try {
     return JSON.parse(text)

@@ -1,4 +1,4 @@
-/** The configuration of an endpoint against the one that the device has applied, with their difference. */
+/** Compares the configuration of an endpoint with the configuration that the device has applied. */
 import { useState } from 'react'
 import { useConfigurationSchema } from '../../api/configuration-schema.ts'
 import type { BodyOf, ItemOf } from '../../api/operation-types.ts'
@@ -77,7 +77,7 @@ function Named(props: TabProps & { name: string; own: Own | undefined; statuses:
   const [isEditing, setEditing] = useState(false)
   const remove = useChange('configurations.endpoints.delete')
   const toast = useToast()
-  // The newest status is that of the effective configuration.
+  // The newest status belongs to the effective configuration.
   const current = statuses[0]
   const config = own?.config ?? current?.config
   const applied = statuses.find(({ status }) => status === 'APPLIED')
@@ -214,7 +214,8 @@ interface EditorProps extends TabProps {
 function Editor(props: EditorProps) {
   const { endpointId, appVersion } = props.endpoint
   const args = { endpointId, appVersionName: appVersion.name, name: props.name }
-  // Only a configuration of the endpoint itself is read, for its ETag; a default of the version has none here.
+  // The configuration is read for its ETag, but only if the endpoint has one of its own: a default of the version has no ETag at this
+  // address.
   const [hasOwn] = useState(props.own !== undefined)
   const read = useGet('configurations.endpoints.get', args, { enabled: hasOwn })
   if (read.isLoading) return <Loading label={texts.loading} />

@@ -1,4 +1,4 @@
-/** One endpoint: its state above, and a tab for each thing that people do with it. */
+/** One endpoint: its state at the top, and a tab for each task. */
 import { lazy, Suspense, useState } from 'react'
 import { useLocation } from 'wouter'
 import { useMay } from '../../api/me.ts'
@@ -106,15 +106,15 @@ export default function EndpointPage({ params }: PageProps) {
   )
 }
 
-/** Returns the time of the newest message that the device sent, or nothing. */
+/** Returns a function that returns the later one of `before` and the times of the messages that the device sent. */
 const newestOf = (messages: unknown[]) => (before: string) =>
   (messages as { direction: string; createdAt: string }[])
     .filter(({ direction }) => direction === 'INBOUND')
     .reduce((newest, { createdAt }) => (createdAt > newest ? createdAt : newest), before)
 
 /**
- * Connection and last activity are fields of the directory only. The directory learns of activity up to a minute late, so the time of the
- * last live message counts if it is later.
+ * Reads connection and last activity, which only the directory has. The directory records activity up to a minute late, so a later time of
+ * a live message takes precedence.
  */
 function useDirectoryEntry(endpointId: string, heardAt: string): ItemOf<'endpoints.directory.list'> | undefined {
   const { items } = useList('endpoints.directory.list', { search: endpointId, limit: 20 }, { refreshMs: 5_000 })
@@ -122,7 +122,7 @@ function useDirectoryEntry(endpointId: string, heardAt: string): ItemOf<'endpoin
   return entry && heardAt > (entry.lastActivity ?? '') ? { ...entry, lastActivity: heardAt } : entry
 }
 
-/** The most important facts, on every tab. */
+/** Shows the most important facts above every tab. */
 function Strip({ endpoint, entry, isLive }: { endpoint: Endpoint; entry: TabProps['entry']; isLive: boolean }) {
   return (
     <span className="endpoint-strip">

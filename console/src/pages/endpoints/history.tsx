@@ -20,7 +20,7 @@ import { tabTexts as texts } from './tab-texts.ts'
 
 const ranges = ['1h', '6h', '1d', '7d', '30d', '1y'] as const
 const aggregates = ['none', 'avg', 'min', 'max', 'sum', 'count'] as const
-/** Interval of each range, so that a chart has about 300 points. */
+/** Aggregation interval of each range. It is chosen so that a chart has about 300 points. */
 const intervals = { '1h': '10s', '6h': '1m', '1d': '5m', '7d': '30m', '30d': '2h', '1y': '1d' }
 const pointsMax = 1500
 const seriesMax = 6

@@ -1,4 +1,4 @@
-/** The list of endpoints: search, sort, conditions with their counts, selection and work over many, at any number of endpoints. */
+/** The list of endpoints, for any number of endpoints: search, sort, conditions with counts, selection, and jobs over many endpoints. */
 import { memo, useDeferredValue, useEffect, useRef, useState } from 'react'
 import { useLocation } from 'wouter'
 import { useMay } from '../../api/me.ts'
@@ -30,7 +30,7 @@ type Address = ReturnType<typeof useConditions>
 const pageSize = 100
 const refreshMs = 30_000
 const topValues = 200
-/** Maximum length of a list that is read again by itself, because each page is a request. */
+/** Maximum length of a list that is read again automatically. Longer lists would need many requests, because each page is a request. */
 const refreshedMax = 2 * pageSize
 
 const addressOf = ({ endpointId }: Endpoint) => `/endpoints/${encodeURIComponent(endpointId)}`
@@ -69,7 +69,10 @@ const columns: Column<Endpoint>[] = [
 const valuesOf = (counts: Counts | undefined, by: string) =>
   counts?.counts.find((one) => one.by === by)?.values.map(({ value, count }) => ({ value: String(value), count })) ?? []
 
-/** Counts endpoints for the options of a condition. That condition itself is left out, so each option shows how many endpoints it would list. */
+/**
+ * Counts endpoints for the options of each condition. The condition itself is not applied to its own counts, so each option shows how many
+ * endpoints it would list.
+ */
 function useCounts(conditions: Conditions, enabled: boolean) {
   const { connection: _, ...withoutConnection } = conditions
   const { applicationName: __, applicationVersionName: ___, ...withoutVersion } = conditions
@@ -105,11 +108,11 @@ export default function EndpointsPage() {
   })
   loaded.current = list.items.length
   const isSearching = list.items.length === 0 && list.hasMore
-  // The platform answers with an empty page when it has searched for a while and found nothing yet.
+  // The platform interrupts long searches and then returns an empty page, so the page continues the search.
   useEffect(() => {
     if (isSearching) list.loadMore()
   }, [isSearching, list.loadMore])
-  // The rows are shown first: the counts take longer, and change the conditions above the table.
+  // The counts are requested after the rows, because they take longer.
   const counts = useCounts(conditions, list.isRead || list.problem !== undefined)
   // The first render requests the rows. The conditions, which take longer to render than the rows, are rendered afterwards in pieces.
   const showsFilters = useDeferredValue(true, false)
@@ -181,11 +184,11 @@ export default function EndpointsPage() {
 interface FiltersProps {
   address: Address
   counts: ReturnType<typeof useCounts>
-  /** The values of the address; the same object while the address does not change. */
+  /** The values in the address. The object stays the same while the address does not change. */
   view: Address['values']
 }
 
-/** Choices take longer to render than the rows, so they are rendered only if they change. */
+/** The choices take longer to render than the rows, so they are rendered again only if they change. */
 const Filters = memo(
   FilterFields,
   (before, now) =>

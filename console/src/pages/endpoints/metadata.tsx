@@ -1,4 +1,4 @@
-/** Metadata of an endpoint: as a form with a row for each key, or as JSON. Changes carry the version that was read. */
+/** Metadata of an endpoint: as a form with a row for each key, or as JSON. Changes send the ETag that was read. */
 import { useState } from 'react'
 import { useChange, useGet } from '../../api/query.ts'
 import { AsCommand } from '../../parts/as-command.tsx'
@@ -17,7 +17,7 @@ import type { TabProps } from './tab.ts'
 
 type Metadata = Record<string, unknown>
 
-/** These keys belong to the platform; a replacement leaves them as they are. */
+/** Keys that the platform writes. Replacing all metadata does not change them. */
 const ofPlatform = new Set(['connected', 'connectivity_ts'])
 const formKeysMax = 100
 const shownKeysMax = 500
@@ -183,15 +183,15 @@ const differencesOf = (theirs: Metadata, yours: Metadata) =>
 
 const textOf = (value: unknown) => (typeof value === 'string' && !isJson(value) ? value : JSON.stringify(value))
 const isJson = (text: string) => parseJson(text).problem === undefined
-/** Reads a typed value: JSON keeps its type, anything else is text. */
+/** Parses an entered value: JSON keeps its type, and everything else is a text. */
 const parsedValue = (text: string): unknown => (isJson(text) ? parseJson(text).value : text)
 
-/** A row for each key. */
+/** Shows a row for each key. */
 function KeyRows({ value, onChange }: { value: Metadata; onChange(value: Metadata): void }) {
   const [added, setAdded] = useState('')
   const [problem, setProblem] = useState<string>()
   const keys = Object.keys(value)
-  // Keeps the typed text of each row, because `1.0` and `"1"` would change while they are typed.
+  // The text of each row is kept as it was typed, because `1.0` and `"1"` would otherwise change during typing.
   const [typed, setTyped] = useState<Record<string, string>>({})
   function add() {
     const wrong = added === '' ? texts.keyEmpty : Object.hasOwn(value, added) ? texts.keyTaken : undefined

@@ -1,4 +1,4 @@
-/** The state of an endpoint now: connection, latest values, latest messages. */
+/** The current state of an endpoint: connection, latest values, latest messages. */
 import { useMay } from '../../api/me.ts'
 import type { ItemOf } from '../../api/operation-types.ts'
 import { rowsOf } from '../../api/points.ts'

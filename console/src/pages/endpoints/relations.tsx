@@ -1,4 +1,4 @@
-/** The endpoints that this one contains, such as the sensors of a gateway, and those that contain it. */
+/** Lists the endpoints that an endpoint contains, such as the sensors of a field gateway, and the endpoints that contain it. */
 import { useState } from 'react'
 import { useChange, useList } from '../../api/query.ts'
 import { AsCommand } from '../../parts/as-command.tsx'

@@ -1,4 +1,4 @@
-/** Software of an endpoint: what runs, what is offered, and every attempt with its result. */
+/** Software of an endpoint: the running version, the offered version, and every attempt with its result. */
 import { AsCommand } from '../../parts/as-command.tsx'
 import { Badge, type Tone } from '../../parts/badge.tsx'
 import { Card, Facts, Loading } from '../../parts/card.tsx'

@@ -5,9 +5,9 @@ export type Endpoint = BodyOf<'endpoints.get'>
 /** Properties of every tab of an endpoint. */
 export interface TabProps {
   endpoint: Endpoint
-  /** The endpoint in the directory, which follows changes after some seconds; undefined until it is read. */
+  /** The entry of the endpoint in the directory, which is updated some seconds after a change. It is undefined until it is read. */
   entry: ItemOf<'endpoints.directory.list'> | undefined
   mayUpdate: boolean
-  /** The resources whose grants count for this endpoint. */
+  /** The resources on which a grant gives permissions for this endpoint. */
   resources: string[]
 }

@@ -1,4 +1,4 @@
-/** Joins what services know about one endpoint into events, the newest first. */
+/** Combines records of several services about one endpoint into events, the newest first. */
 import {
   type Message,
   mayConcern,
@@ -49,7 +49,7 @@ interface Attempt {
   reasonPhrase?: string
 }
 
-/** A request and its answer have the same correlation id, so they are one event. */
+/** Returns the events of messages. A request and its response have the same correlation id and become one event. */
 export function trafficEvents(messages: Message[]): TimelineEvent[] {
   const groups = new Map<string, Message[]>()
   for (const message of messages)

@@ -1,4 +1,7 @@
-/** Everything that happened to an endpoint, in one list: messages with their answers, refusals, commands, configurations, software, alerts. */
+/**
+ * Everything that happened to an endpoint, in one list: messages with their responses, refusals, commands, configurations, software,
+ * alerts.
+ */
 import { useMay } from '../../api/me.ts'
 import { useList } from '../../api/query.ts'
 import { oneOf, text, useAddressState } from '../../parts/address-state.ts'
@@ -137,7 +140,7 @@ function useEvents(props: TabProps, range: string) {
   const since = nowMs() - lengthOf(range)
   const events = [
     ...trafficEvents(traffic.items),
-    // Refusals of unknown tokens are shown too: those of the same version may be of this device.
+    // Refusals with an unknown token are shown too, because a refusal with the same version may concern this device.
     ...refusalEvents(
       [...ownRefusals.items, ...refusals.items.filter((one) => !one.endpointId)],
       endpointId,

@@ -1,4 +1,4 @@
-/** Software of an endpoint. The list is read first, because a device that reported no software has no entry. */
+/** Software of an endpoint. The list is read first, because there is no entry for a device that has reported no software. */
 import { useGet, useList } from '../../api/query.ts'
 
 export function useSoftware(appName: string, endpointId: string, enabled = true) {

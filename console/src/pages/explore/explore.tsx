@@ -197,10 +197,10 @@ function Charts({ view }: { view: View }) {
   )
 }
 
-/** The dashboard knows fewer functions than the page. */
+/** Aggregates that a dashboard supports. This page supports more. */
 const dashboardAggregates = ['avg', 'min', 'max', 'sum', 'count', 'last'] as const
 
-/** Each series of each endpoint becomes a line of the chart. */
+/** Returns the chart for a dashboard. Each series of each endpoint becomes a line of the chart. */
 function chartOf({ endpoints, series, aggregate }: View['values'], title: string): NewChart {
   const known = dashboardAggregates.find((one) => one === aggregate)
   return {

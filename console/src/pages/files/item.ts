@@ -4,7 +4,7 @@ import { openDownload } from '../../parts/copy.tsx'
 import { useToast } from '../../parts/toast.tsx'
 
 export interface Item {
-  /** Only blobs have an id; a file is known by its name. */
+  /** Only blobs have an id. A file is identified by its name. */
   id?: string
   name: string
   endpointId: string
@@ -13,7 +13,7 @@ export interface Item {
   updatedDate?: string
 }
 
-/** The operation that reads the content of an item, and its arguments. */
+/** Returns the operation that reads the content of an item, with its arguments. */
 export const contentOf = (appName: string, { id, name, endpointId }: Item) =>
   id === undefined
     ? { operation: 'files.download', args: { appName, endpointId, filename: name } }
@@ -28,7 +28,7 @@ const pathOf = (appName: string, { id, name, endpointId }: Item) => {
 
 const linkSeconds = 60
 
-/** Returns a function that downloads an item by a link that needs no token and lasts a minute. */
+/** Returns a function that downloads an item with a link that needs no token and is valid for a minute. */
 export function useDownload(appName: string): (item: Item) => Promise<void> {
   const link = useChange('links.create')
   const toast = useToast()

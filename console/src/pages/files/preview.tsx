@@ -1,4 +1,4 @@
-/** Shows an image or a text. Its bytes decide which of them it is, because names and types can say anything. */
+/** Shows an image or a text. The kind is recognised by the bytes, because names and media types can be wrong. */
 import { useEffect, useRef, useState } from 'react'
 import { useFirstBytes } from '../../api/first-bytes.ts'
 import { formatBytes } from '../../parts/amounts.tsx'

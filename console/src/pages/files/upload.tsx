@@ -1,4 +1,4 @@
-/** Uploads a file on behalf of a device, with an upload token of its endpoint. The token stays in memory. */
+/** Uploads a file on behalf of a device, with an upload token of its endpoint. The token is kept in memory only. */
 import { useState } from 'react'
 import { useChange } from '../../api/query.ts'
 import { type UploadState, useUpload } from '../../api/upload.ts'

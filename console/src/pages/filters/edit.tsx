@@ -1,4 +1,6 @@
-/** Creates or changes a filter: conditions with the number of endpoints that meet them now, or any query as JSON. */
+/**
+ * Creates or changes a filter. The user enters conditions, and sees how many endpoints currently meet them, or enters any query as JSON.
+ */
 import { useState } from 'react'
 import type { BodyOf } from '../../api/operation-types.ts'
 import { type GetResult, useChange, useGet, useList } from '../../api/query.ts'
@@ -198,7 +200,7 @@ function Rows({ rows, onChange }: { rows: Condition[]; onChange(rows: Condition[
   )
 }
 
-/** The number of endpoints that meet the conditions now, before the filter is saved. */
+/** Shows how many endpoints currently meet the conditions, before the filter is saved. */
 function Preview({ applicationName, conditions }: { applicationName: string; conditions: Condition[] }) {
   const and = criteriaOf(conditions)
   const found = useList('endpoints.search', { body: { and, applicationName, limit: 1 } })

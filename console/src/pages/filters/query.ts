@@ -1,4 +1,4 @@
-/** A query as rows of conditions, and back. */
+/** Converts a query to rows of conditions, and back. */
 import { parseJson } from '../../parts/json-field.tsx'
 
 export interface Condition {
@@ -12,7 +12,7 @@ type Query = Record<string, unknown>
 const versionField = 'application_version'
 const isScalar = (value: unknown) => ['string', 'number', 'boolean'].includes(typeof value)
 
-/** Numbers, true and false keep their type; quotes make a text of them. */
+/** Parses the entered values. Numbers, true and false keep their type; a value in quotes is a text. */
 const valuesOf = (typed: string): unknown[] =>
   typed
     .split(',')
@@ -39,7 +39,7 @@ export function queryOf(conditions: Condition[]): Query {
   )
 }
 
-/** Returns the rows of a query; undefined if it has operators that rows cannot show. */
+/** Returns the rows of a query, or undefined if it has operators that rows cannot show. */
 export function conditionsOf(query: Query): Condition[] | undefined {
   const rows: Condition[] = []
   for (const [field, wanted] of Object.entries(query)) {
@@ -57,7 +57,7 @@ export function conditionsOf(query: Query): Condition[] | undefined {
   return rows
 }
 
-/** Returns the same conditions for a search of endpoints, which counts the matches. */
+/** Returns the same conditions as criteria for the search of endpoints, which counts the matches. */
 export const criteriaOf = (conditions: Condition[]) =>
   conditions
     .filter(({ key }) => key.trim() !== '')

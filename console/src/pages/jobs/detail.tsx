@@ -1,4 +1,4 @@
-/** One job: its progress, what it does, the result of every item, and cancel. */
+/** One job: its progress, its parameters, the result of every item, and a button to cancel it. */
 import { useState } from 'react'
 import { useMay, useMe } from '../../api/me.ts'
 import type { BodyOf, ItemOf } from '../../api/operation-types.ts'
@@ -117,7 +117,7 @@ const Details = ({ job }: { job: Job }) => (
   </Card>
 )
 
-/** The file of an export, by a link that needs no token and lasts a minute. */
+/** Downloads the file of an export with a link that needs no token and is valid for a minute. */
 function DownloadButton({ job: { jobId, file } }: { job: Job }) {
   const link = useChange('links.create')
   const toast = useToast()
@@ -136,7 +136,7 @@ function DownloadButton({ job: { jobId, file } }: { job: Job }) {
   )
 }
 
-/** Only the caller who made a preview can start it. */
+/** Starts a job that is a preview. Only the creator of a preview can start it. */
 function StartButton({ job }: { job: Job }) {
   const me = useMe()
   const start = useChange('jobs.execute', { also: ['endpoints'] })

@@ -3,7 +3,7 @@ import { Link } from '../../parts/link.tsx'
 import { Text } from '../../parts/text.tsx'
 import { texts } from './texts.ts'
 
-/** The creator of a job: the name of a user, with a link to the user; clients and keys are named as such. */
+/** The creator of a job: the name of a user, with a link to the user; for OAuth clients and API keys, only the kind is shown. */
 export function Owner({ owner: { type, id, name } }: { owner: BodyOf<'jobs.get'>['owner'] }) {
   if (type === 'system') return texts.system
   if (type === 'user' && name !== undefined)

@@ -11,7 +11,7 @@ const tones: Record<JobState, Tone> = {
   canceled: 'warn',
 }
 
-/** A finished job with failures is shown as a problem. */
+/** Shows the state of a job. A finished job with failed items has the colour of a warning. */
 export const StateBadge = ({ state, failed }: { state: JobState; failed: number }) => (
   <Badge tone={state === 'finished' && failed > 0 ? 'warn' : tones[state]}>{texts.states[state]}</Badge>
 )

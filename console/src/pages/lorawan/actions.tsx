@@ -22,7 +22,7 @@ export interface IntegrationMenuProps {
   objectName: string
   status: Status
   also: { name: string; count: number }[]
-  /** Undefined if the caller lacks the permission; the same holds for `remove`. */
+  /** Undefined if the caller lacks the permission. `remove` is undefined in the same case. */
   setStatus: Action<[Status]> | undefined
   remove: Action<[]> | undefined
   onDeleted?(): void
@@ -55,7 +55,7 @@ export function IntegrationMenu(props: IntegrationMenuProps) {
             id: 'status',
             label: isActive ? texts.suspend : texts.resume,
             icon: isActive ? ('pause' as const) : ('play' as const),
-            // Resuming loses nothing, so it needs no confirmation.
+            // Only suspending needs a confirmation, because it loses uplinks.
             onAction: () => (isActive ? setOpen('status') : void changeStatus()),
           },
         ]

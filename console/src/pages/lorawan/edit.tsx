@@ -1,4 +1,4 @@
-/** Creates an integration, or changes one. If another caller changed it meanwhile, both sides are shown. */
+/** Form that creates or changes an integration. If another caller changed the integration meanwhile, the form shows both versions. */
 import type { FormEvent } from 'react'
 import { useLocation } from 'wouter'
 import { type GetResult, useChange, useGet, useList } from '../../api/query.ts'

@@ -1,4 +1,4 @@
-/** Links devices of the network: chosen from those that the network lists, or by their ids. */
+/** Creates device integrations. The user chooses devices from the list of the network, or enters their ids. */
 import { type FormEvent, useState } from 'react'
 import type { BodyOf } from '../../api/operation-types.ts'
 import { useChange, useList } from '../../api/query.ts'

@@ -64,7 +64,7 @@ const accountColumns: Column<AccountIntegration>[] = [
   statusColumn(),
 ]
 
-/** The API lists one status at a time. */
+/** Combines the lists of active and suspended integrations, because the API lists only one status at a time. */
 function joined<T extends { id: number }>(active: ListResult<T>, suspended: ListResult<T>): ListResult<T> {
   const items = [...active.items, ...suspended.items].sort((a, b) => a.id - b.id)
   return {

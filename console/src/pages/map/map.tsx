@@ -1,4 +1,4 @@
-/** Endpoints on a map, in clusters that the platform makes; the same as a table. */
+/** Endpoints on a map, in clusters that the platform computes, or in a table. */
 import { useMemo, useState } from 'react'
 import { useLocation } from 'wouter'
 import type { ItemOf } from '../../api/operation-types.ts'
@@ -21,7 +21,7 @@ import { texts } from './texts.ts'
 
 type Place = ItemOf<'endpoints.places.list'>
 
-/** A number in the address: `lat=48.2`. */
+/** Reads and writes a number in the address: `lat=48.2`. */
 const decimal = (byDefault: number, min: number, max: number): Codec<number> => ({
   default: byDefault,
   read: (value) =>

@@ -1,4 +1,4 @@
-/** The first page: the fleet in four numbers, the newest endpoints, and refused messages with their reason. */
+/** The start page: four numbers about the endpoints, the newest endpoints, and refused messages with their reasons. */
 import { useMay } from '../../api/me.ts'
 import type { BodyOf } from '../../api/operation-types.ts'
 import { useGet, useList } from '../../api/query.ts'

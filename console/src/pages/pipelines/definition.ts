@@ -7,7 +7,7 @@ export interface Definition {
   [field: string]: unknown
 }
 
-/** `{set: {field, value}}` */
+/** One processor: `{set: {field, value}}`. */
 export type Processor = Record<string, Record<string, unknown> | undefined>
 
 export interface Pipeline {
@@ -15,14 +15,14 @@ export interface Pipeline {
   definition: Definition
 }
 
-/** The API returns pipelines under `{tenantID}-{pipelineID}`. */
+/** Returns the pipelines in a response, where their keys are `{tenantID}-{pipelineID}`. */
 export const pipelinesOf = (body: Record<string, unknown> | undefined, tenantId: string): Pipeline[] =>
   Object.entries(body ?? {}).map(([key, definition]) => ({
     id: key.startsWith(`${tenantId}-`) ? key.slice(tenantId.length + 1) : key,
     definition: definition as Definition,
   }))
 
-/** The only pipeline of an answer. */
+/** Returns the only pipeline in a response. */
 export const definitionOf = (body: Record<string, unknown> | undefined): Definition | undefined =>
   Object.values(body ?? {})[0] as Definition | undefined
 
@@ -30,7 +30,7 @@ export const typeOf = (processor: Processor) => Object.keys(processor)[0] ?? ''
 
 export const pretty = (value: unknown) => JSON.stringify(value, null, 2)
 
-/** Whether a number was rounded when the browser read it: the platform keeps 64 bits, the browser 53. */
+/** Returns whether the browser may have rounded a number. The platform keeps integers of 64 bits, JavaScript only 53 bits. */
 export function isRounded(value: unknown): boolean {
   if (typeof value === 'number') return Number.isInteger(value) && !Number.isSafeInteger(value)
   return typeof value === 'object' && value !== null && Object.values(value).some(isRounded)

@@ -22,7 +22,7 @@ import { texts } from './texts.ts'
 const tabIds = ['pipeline', 'try', 'json'] as const
 const above = [{ title: texts.title, to: '/pipelines' }]
 const processorsMax = 100
-/** Maximum number of options that are shown. Processors have fewer; scripts can have many parameters. */
+/** Maximum number of options that are shown. Only scripts can have more, because they can have many parameters. */
 const optionsMax = 20
 
 export default function PipelinePage({ params }: PageProps) {
@@ -113,7 +113,7 @@ function Overview({ pipelineID, definition }: { pipelineID: string; definition: 
   )
 }
 
-/** The fields of a processor that the list shows apart. */
+/** Fields of a processor that the list shows separately from its options. */
 const named = new Set(['if', 'tag', 'description'])
 
 const Options = ({ options }: { options: Record<string, unknown> }) => (

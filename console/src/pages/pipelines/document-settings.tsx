@@ -1,4 +1,4 @@
-/** Whether samples of an application are kept as documents, for how long, and which pipeline they pass through. */
+/** Settings of documents: whether samples of an application are kept as documents, for how long, and which pipeline processes them. */
 import { type FormEvent, useState } from 'react'
 import { useMay, useMe } from '../../api/me.ts'
 import { useChange, useGet } from '../../api/query.ts'

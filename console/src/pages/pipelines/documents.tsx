@@ -1,4 +1,4 @@
-/** Documents of an application: whether samples are kept, which pipeline they pass through, and the newest documents. */
+/** Documents of an application: whether samples are kept, which pipeline processes them, and the newest documents. */
 import { useState } from 'react'
 import { useApplicationChoice } from '../../api/application-choice.ts'
 import { useMay, useMe } from '../../api/me.ts'
@@ -120,7 +120,7 @@ function Newest({ applicationName, address }: { applicationName: string; address
 
 const noConditions = { endpoint: '', which: 'all' as const }
 
-/** A pipeline may put anything into a document. */
+/** Returns a value if it is a text. A pipeline may put a value of any type into a document. */
 const textOf = (value: unknown) => (typeof value === 'string' ? value : undefined)
 
 const HitTable = ({ hits, onShow }: { hits: Hit[]; onShow(hit: Hit): void }) => (

@@ -1,4 +1,4 @@
-/** The pipelines of the tenant, and the documents of its applications. The API returns all pipelines, so the search is made here. */
+/** The pipelines of the tenant, and the documents of its applications. The API returns all pipelines, so the page searches them itself. */
 import { useLocation } from 'wouter'
 import { useMay, useMe } from '../../api/me.ts'
 import { useGet } from '../../api/query.ts'
@@ -58,7 +58,7 @@ export default function PipelinesPage() {
   })
   const may = useMay()
   const tabs = tabIds.filter((id) => may('application:read', ...(id === 'pipelines' ? ['tenant-system'] : [])))
-  // Some users may read single applications, but no pipelines of the tenant.
+  // Users who may read only single applications have no tab for the pipelines of the tenant.
   const tab = tabs.find((id) => id === address.values.tab) ?? tabs[0] ?? 'pipelines'
   return (
     <>

@@ -1,4 +1,4 @@
-/** Runs a stored pipeline, or what is typed, on a document, and shows what each processor made of it. */
+/** Simulates a stored pipeline, or the pipeline that the user edits, with a document. Shows the document after each processor. */
 import { type FormEvent, useState } from 'react'
 import { useChange } from '../../api/query.ts'
 import { AsCommand } from '../../parts/as-command.tsx'
@@ -32,7 +32,7 @@ const firstDocument = pretty({
 const stepsMax = 50
 const tones: Record<string, Tone> = { success: 'good', skipped: 'quiet', dropped: 'warn', error: 'bad' }
 
-/** With `pipelineID` the stored pipeline runs; otherwise `definition`, which is undefined while it cannot be read. */
+/** With `pipelineID`, the stored pipeline runs. Otherwise `definition` runs, which is undefined while the typed text is not valid JSON. */
 export function Simulate(props: { pipelineID: string } | { definition: Definition | undefined }) {
   const [typed, setTyped] = useState(firstDocument)
   useUnsaved(typed !== firstDocument)
@@ -107,7 +107,7 @@ function Outcome({ before, steps }: { before: Record<string, unknown>; steps: St
   const last = steps.at(-1)
   const end = steps.findLast(({ doc }) => doc !== undefined)?.doc?._source ?? before
   const documents = [before, ...steps.map(({ doc }) => doc?._source)]
-  /** The document before a step: that of the last step which shows one. */
+  /** Returns the document before a step: the document of the last earlier step that has one. */
   const beforeStep = (index: number) => documents.slice(0, index + 1).findLast((one) => one !== undefined) ?? before
   return (
     <Card title={texts.steps}>

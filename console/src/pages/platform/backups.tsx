@@ -1,4 +1,4 @@
-/** Backups and restores that ran. */
+/** The runs of backups and restores. */
 import { type ReactNode, useState } from 'react'
 import type { ItemOf } from '../../api/operation-types.ts'
 import { useList } from '../../api/query.ts'

@@ -1,4 +1,4 @@
-/** The settings in effect on the node that answers. */
+/** The settings in effect on the node that serves the request. */
 import type { ItemOf } from '../../api/operation-types.ts'
 import { useList } from '../../api/query.ts'
 import { oneOf, text, useAddressState } from '../../parts/address-state.ts'

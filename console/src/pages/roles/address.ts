@@ -1,4 +1,4 @@
-/** The state of the page of roles and grants, in its address. */
+/** The state of the page of roles and grants, which is stored in its address. */
 import { oneOf, text, useAddressState } from '../../parts/address-state.ts'
 
 export const tabIds = ['roles', 'grants', 'who'] as const

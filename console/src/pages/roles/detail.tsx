@@ -1,4 +1,4 @@
-/** One role: what it permits in words, who has it, and grants to it. */
+/** One role: descriptions of its scopes, the users who have it, and its grants. */
 import { useState } from 'react'
 import { useLocation } from 'wouter'
 import { useMay } from '../../api/me.ts'
@@ -133,7 +133,7 @@ function Permits({ role }: { role: Role }) {
 
 const namesMax = 50
 
-/** The API has no list of users by role, so all users are read. */
+/** Returns the users with a role. The API cannot list users by role, so all users are read. */
 function useUsersWithRole(name: string, enabled = true) {
   const list = useList('users.list', { limit: 0 }, { enabled })
   return { ...list, items: list.items.filter(({ roles }) => roles.includes(name)) }

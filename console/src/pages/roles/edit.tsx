@@ -1,4 +1,4 @@
-/** Creates a role, also from an existing one (`?from=`), or changes one. */
+/** Form that creates or changes a role. A new role can be a copy of an existing role (`?from=`). */
 import type { BodyOf } from '../../api/operation-types.ts'
 import { type GetResult, useChange, useGet, useList } from '../../api/query.ts'
 import { text, useAddressState } from '../../parts/address-state.ts'

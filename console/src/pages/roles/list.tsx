@@ -1,4 +1,4 @@
-/** Roles, grants, and who may do something and why. The tab is in the address. */
+/** Tabs for roles, for grants, and for the question who has a permission and why. The address names the tab. */
 import { useLocation } from 'wouter'
 import { useMay } from '../../api/me.ts'
 import type { ItemOf } from '../../api/operation-types.ts'

@@ -14,7 +14,7 @@ import { texts } from './texts.ts'
 
 type SubjectType = 'user' | 'role' | 'client' | 'api-key'
 
-/** The subjects of a kind, as far as the caller may list them. */
+/** Returns the subjects of a kind that the caller may list. */
 function useSubjects(type: SubjectType): { value: string; label: string }[] {
   const may = useMay()
   const all = { limit: 0 }

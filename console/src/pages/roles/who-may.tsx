@@ -1,4 +1,4 @@
-/** Lists who may do something on a resource, and by which role or grant. */
+/** Lists the users, clients and keys that have a scope on a resource, with the role or grant that gives it. */
 import { type FormEvent, useState } from 'react'
 import { useList } from '../../api/query.ts'
 import { Button } from '../../parts/button.tsx'

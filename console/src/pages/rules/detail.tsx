@@ -53,7 +53,7 @@ export default function RulePage({ params }: PageProps) {
       </>
     )
   const resource = `rule-${ruleId}`
-  // The platform refuses changes of a rule that belongs to an alert setting.
+  // The platform rejects changes of a rule that belongs to an alert setting.
   const { alertSettingId } = data
   const mayChange = alertSettingId === undefined && may('rule:update', resource)
   const tabs = tabIds.filter((tab) => !['try', 'replay'].includes(tab) || may('rule:execute', resource))
@@ -133,7 +133,7 @@ function factsOf({ id, description, version, statistics, createdAt, updatedAt }:
   ]
 }
 
-/** Enables or disables the rule; its other fields stay. */
+/** Enables or disables the rule without changing its other fields. */
 function Switch({ rule, etag }: { rule: Rule; etag: string | undefined }) {
   const change = useChange('rules.update')
   const toast = useToast()

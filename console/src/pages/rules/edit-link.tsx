@@ -1,4 +1,4 @@
-/** Changes a trigger or an action by a form. The change applies to all rules that use it. */
+/** Form that changes a trigger or an action. The change applies to all rules that use it. */
 import { type FormEvent, useState } from 'react'
 import { type GetResult, useChange, useGet } from '../../api/query.ts'
 import { AsCommand } from '../../parts/as-command.tsx'
@@ -31,7 +31,7 @@ interface Props {
   onClose(): void
 }
 
-/** All kinds have the same operations, so the types of one kind are used for all. */
+/** Returns the arguments of the operations. All kinds have the same operations, so the types of one kind are used for all. */
 const argsOf = (kind: Kind, id: string) =>
   (kind === 'trigger' ? { triggerId: id } : { actionId: id }) as { triggerId: string }
 
@@ -124,7 +124,7 @@ function LinkForm({ kind, type, id, onClose, first, read }: FormProps) {
   )
 }
 
-/** Fields of both sides that differ. */
+/** Returns the fields whose values differ between the two versions. */
 function differencesOf(theirs: Record<string, unknown>, yours: Record<string, unknown>) {
   return [...new Set([...Object.keys(theirs), ...Object.keys(yours)])]
     .filter((key) => key === 'name' || !written.has(key))

@@ -1,4 +1,4 @@
-/** Creates a rule, or changes one. If another caller changed it meanwhile, both sides are shown. */
+/** Page that creates or changes a rule. If another caller changed the rule meanwhile, the page shows both versions. */
 import { useState } from 'react'
 import { useMay } from '../../api/me.ts'
 import type { BodyOf } from '../../api/operation-types.ts'
@@ -22,7 +22,7 @@ interface Values {
   name: string
   description: string
   expression: string
-  /** Whether it is enabled. */
+  /** Whether the rule is enabled. */
   state: boolean
 }
 
@@ -106,7 +106,7 @@ interface ChangeFormProps {
   read: GetResult<Rule>
 }
 
-/** Shows the script beside its triggers and actions, and a test run of the script as it is typed. */
+/** Shows the script beside its triggers and actions, and lets the user test the script before it is saved. */
 function EditRule(props: ChangeFormProps) {
   const { first } = props
   const [script, setScript] = useState(first.expression)

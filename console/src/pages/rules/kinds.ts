@@ -1,4 +1,4 @@
-/** Kinds of triggers and actions: their names, and what a new one begins with. */
+/** Kinds of triggers and actions: their names, and the initial fields of new ones. */
 
 export const triggerTypes = [
   'endpoint-data-samples-received',
@@ -33,11 +33,11 @@ export const segmentOf = (word: string) =>
 
 const camel = (segment: string) => segment.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
 
-/** The noun of the operations: `cron` has `cronTriggers.create`. */
+/** Returns the noun of the operations of a type: `cron` has `cronTriggers.create`. */
 export const nounOf = (kind: 'trigger' | 'action', type: string) =>
   `${camel(type)}${kind === 'trigger' ? 'Triggers' : 'Actions'}`
 
-/** A first event for a test run: the script gets it as `ctx.trigger`. */
+/** The initial event of a test run, which the script gets as `ctx.trigger`. */
 export const sampleOf: Record<TriggerType, Record<string, unknown>> = {
   'endpoint-data-samples-received': { endpointDataSamplesReceived: { dataSamples: [{ temperature: 33 }] } },
   'endpoint-metadata-updated': {
@@ -58,7 +58,7 @@ export const sampleOf: Record<TriggerType, Record<string, unknown>> = {
   cron: { cron: { firedAt: '2026-01-01T10:00:00Z' } },
 }
 
-/** The first fields of a new trigger or action, beside its name. */
+/** The initial fields of a new trigger or action, besides its name. */
 export const startOf: Record<TriggerType | ActionType, Record<string, unknown>> = {
   'endpoint-data-samples-received': {},
   'endpoint-metadata-updated': { metadataKeys: ['room'] },

@@ -1,4 +1,4 @@
-/** The form of a trigger or an action: the fields of the API, with choices that this tenant has. */
+/** The schema for the form of a trigger or an action: the fields of the API, with the applications and rules of the tenant as choices. */
 import { useMemo } from 'react'
 import { type BodySchema, useBodySchema } from '../../api/body-schema.ts'
 import { useList } from '../../api/query.ts'
@@ -10,7 +10,7 @@ import { type ActionType, nounOf, type TriggerType } from './kinds.ts'
 const listOfTexts = { type: 'array', items: { type: 'string' } }
 const someOf = (...values: string[]) => ({ type: 'array', uniqueItems: true, items: { enum: values } })
 
-/** Shapes of fields whose type in the description of the API is only JSON. */
+/** Shapes of fields that the description of the API describes only as JSON. */
 const shapes: Record<string, Record<string, unknown>> = {
   endpointIds: listOfTexts,
   alertTypes: listOfTexts,
@@ -28,16 +28,16 @@ const shapes: Record<string, Record<string, unknown>> = {
   },
 }
 
-/** The name has a field of its own; the platform fills in `valueTypes`, and programs use `uiMetadata`. */
+/** Fields that the form leaves out: `name` has a separate input, the platform writes `valueTypes`, and programs use `uiMetadata`. */
 const hidden = new Set(['name', 'uiMetadata', 'valueTypes'])
 const choicesMax = 200
 const scriptSentence = / A text that parses as a JavaScript function body.*$/
 
-/** Choices of a field, which stays a plain text if there are too many. */
+/** Returns the choices of a field. If there are too many, the field stays a plain text. */
 const choicesOf = (values: { const: string; title: string }[]) =>
   values.length > 0 && values.length <= choicesMax ? { type: undefined, oneOf: values } : {}
 
-/** Required fields first, then constants, then scripts; the description last. */
+/** Returns the position of a field: required fields first, then constants, then scripts, and the description last. */
 const rankOf = (name: string, required: string[], isScript: boolean) =>
   required.includes(name) ? 0 : name === 'description' ? 3 : isScript ? 2 : 1
 
@@ -90,7 +90,7 @@ export function useLinkSchema(kind: 'trigger' | 'action', type: TriggerType | Ac
   }, [body, applications.items, rules.items])
 }
 
-/** The platform names the wrong field; the form shows the message there. */
+/** Returns the problem as a violation of the field that the platform names, so that the form shows the message there. */
 export const violationsOf = (problem: Problem | undefined) =>
   problem?.field === undefined
     ? []

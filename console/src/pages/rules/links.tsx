@@ -1,4 +1,4 @@
-/** Triggers and actions of a rule. Each exists on its own, so unlinking one does not delete it. */
+/** Triggers and actions of a rule. They are independent objects, so unlinking a trigger or action does not delete it. */
 import { useState } from 'react'
 import type { BodyOf, ItemOf } from '../../api/operation-types.ts'
 import { useChange, useGet, useList } from '../../api/query.ts'

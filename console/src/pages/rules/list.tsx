@@ -29,7 +29,7 @@ import { outcomes, Traces } from './traces.tsx'
 type Rule = ItemOf<'rules.list'>
 
 const tabIds = ['rules', 'runs', 'letters', 'snippets', 'secrets'] as const
-/** Tabs that need a scope of their own. */
+/** Tabs that need a further scope. */
 const scopes: Partial<Record<(typeof tabIds)[number], string>> = { snippets: 'snippet:read', secrets: 'secret:read' }
 const sortKeys = ['-updated', 'updated'] as const
 const origins = ['own', 'setting'] as const
@@ -45,7 +45,7 @@ const nameColumn: Column<Rule> = {
   ),
 }
 
-/** The rules of an alert setting have its name; this column distinguishes them. */
+/** All rules of an alert setting have the name of the setting. This column distinguishes them. */
 const partColumn: Column<Rule> = {
   ...{ id: 'part', title: texts.columns.part, width: 'minmax(12rem, 1.5fr)' },
   cell: ({ alertSettingId = '', alertSettingPart = 'ALERT' }) => (

@@ -1,4 +1,4 @@
-/** Links a trigger or an action to a rule: an existing one, or a new one by a form. */
+/** Links a trigger or an action to a rule. The user chooses an existing one, or creates a new one in a form. */
 import { type FormEvent, useState } from 'react'
 import { useChange, useList } from '../../api/query.ts'
 import { AsCommand } from '../../parts/as-command.tsx'
@@ -18,9 +18,9 @@ import { useLinkSchema, violationsOf } from './link-schema.ts'
 
 export interface NewLinkProps {
   kind: 'trigger' | 'action'
-  /** Ids that are linked already. */
+  /** Ids that are already linked. */
   linked: string[]
-  /** Links the ids; returns the problem if that failed. */
+  /** Links the ids. Returns the problem if it fails. */
   onLink(type: string, ids: string[], isPositive: boolean): Promise<Problem | undefined>
   onClose(): void
 }
@@ -82,7 +82,7 @@ interface PartProps {
   onClose(): void
 }
 
-/** All kinds have the same operations, so the types of one kind are used for all. */
+/** Returns the name of an operation. All kinds have the same operations, so the types of one kind are used for all. */
 const operationOf = (kind: PartProps['kind'], type: string, verb: 'create' | 'list') =>
   `${nounOf(kind, type)}.${verb}` as const
 

@@ -1,4 +1,4 @@
-/** The progress and the differences of a replay, and the replays before it. */
+/** The progress and the differences of a replay, and the list of earlier replays. */
 import { useState } from 'react'
 import type { BodyOf, ItemOf } from '../../api/operation-types.ts'
 import { useChange, useGet, useList } from '../../api/query.ts'

@@ -1,4 +1,6 @@
-/** Replays a rule, or a changed script, over recorded messages: start, progress, cancel, and what it returns differently. */
+/**
+ * Replays a rule, or a changed script, over recorded messages. Shows the progress and the results that differ, and can cancel the replay.
+ */
 import { type FormEvent, useState } from 'react'
 import type { ArgumentsOf, BodyOf } from '../../api/operation-types.ts'
 import { useChange } from '../../api/query.ts'

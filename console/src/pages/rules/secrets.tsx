@@ -1,4 +1,4 @@
-/** Secrets of scripts: created, replaced and deleted. Their values are sent, and never shown. */
+/** Creates, replaces and deletes secrets of scripts. The value of a secret is sent to the platform and never shown. */
 import { type FormEvent, useState } from 'react'
 import { useMay } from '../../api/me.ts'
 import type { ItemOf } from '../../api/operation-types.ts'
@@ -108,7 +108,8 @@ function SecretDialog({ secret, onClose }: { secret: Secret | undefined; onClose
   const { name, value, description } = form.values
   async function submit(event: FormEvent) {
     event.preventDefault()
-    // Sends only the changed fields, so that a change of another caller stays: the API has no versions of secrets.
+    // Only the changed fields are sent, so that changes of another caller stay. The API has no ETag for secrets that would detect such
+    // changes.
     const changed = {
       ...(name !== first.name && { name }),
       ...(value !== '' && { value }),

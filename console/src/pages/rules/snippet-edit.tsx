@@ -1,4 +1,4 @@
-/** Creates a snippet, or changes one. */
+/** Form that creates or changes a snippet. */
 import type { BodyOf } from '../../api/operation-types.ts'
 import { type GetResult, useChange, useGet } from '../../api/query.ts'
 import { AsCommand } from '../../parts/as-command.tsx'

@@ -1,4 +1,4 @@
-/** One snippet: its text to copy. */
+/** One snippet, with its text, which users copy. */
 import { useLocation } from 'wouter'
 import { useMay } from '../../api/me.ts'
 import type { BodyOf } from '../../api/operation-types.ts'

@@ -1,4 +1,4 @@
-/** Parts of scripts that people keep to use again. */
+/** Parts of scripts that users store and copy into rules. */
 import { useLocation } from 'wouter'
 import { useMay } from '../../api/me.ts'
 import type { ItemOf } from '../../api/operation-types.ts'

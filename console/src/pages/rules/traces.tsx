@@ -32,7 +32,7 @@ export const Outcome = ({ outcome }: { outcome: string }) => (
 
 const kindOf = (entityType: string) => kindTexts.types[segmentOf(entityType)] ?? entityType
 
-/** The reason of a failure, or what the rule returned. */
+/** Shows the reason of a failure, or the value that the rule returned. */
 export function Why({ trace: { stage, reason, metadata } }: { trace: Trace }) {
   if (reason !== undefined || stage !== undefined)
     return (
@@ -141,7 +141,7 @@ export function Traces({ address, entityId }: TracesProps) {
   )
 }
 
-/** Everything that followed from one event. */
+/** Shows all runs that one event has caused. */
 function Chain({ trace, onClose }: { trace: Trace; onClose(): void }) {
   const chain = useList('rules.traces.list', { traceId: trace.traceId, size: 100 })
   const inOrder = [...chain.items].reverse()
@@ -174,7 +174,7 @@ function Chain({ trace, onClose }: { trace: Trace; onClose(): void }) {
   )
 }
 
-/** A few traces, in order. */
+/** Shows a few traces, in order. */
 export const TraceTable = ({ traces }: { traces: Trace[] }) => (
   <div className="scroll-x">
     <table className="plain-table">

@@ -27,7 +27,7 @@ const firstType: TriggerType = 'endpoint-data-samples-received'
 interface Props {
   rule: Rule
   traceId: string
-  /** A script that is being edited elsewhere on the page; without one, the card has an editor of its own. */
+  /** A script that the user edits elsewhere on the page. Without it, this card has its own editor. */
   script?: string
 }
 

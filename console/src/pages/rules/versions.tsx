@@ -1,4 +1,4 @@
-/** The versions of a rule, and what each of them changed in the script. */
+/** The versions of a rule, with their changes of the script. */
 import { useState } from 'react'
 import type { ItemOf } from '../../api/operation-types.ts'
 import { useList } from '../../api/query.ts'

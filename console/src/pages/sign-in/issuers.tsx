@@ -1,4 +1,4 @@
-/** Identity providers of others whose access tokens the tenant accepts. */
+/** External identity providers whose access tokens the tenant accepts. */
 import { type FormEvent, useState } from 'react'
 import { useMay } from '../../api/me.ts'
 import type { ItemOf } from '../../api/operation-types.ts'

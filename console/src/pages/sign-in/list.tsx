@@ -1,4 +1,4 @@
-/** How people and programs sign in: the rule of second factors, clients, and issuers of other providers. */
+/** Settings of the sign-in: the rule of second factors, OAuth clients, and issuers of other identity providers. */
 import { useState } from 'react'
 import { useMay } from '../../api/me.ts'
 import { useChange, useGet, useList } from '../../api/query.ts'

@@ -1,4 +1,4 @@
-/** Creates a software version, or changes its rollout. If another caller changed it meanwhile, both sides are shown. */
+/** Creates a software version, or changes its rollout. If another caller changed the version meanwhile, the form shows both sides. */
 import { useState } from 'react'
 import { type GetResult, useChange, useGet, useList } from '../../api/query.ts'
 import { AsCommand } from '../../parts/as-command.tsx'

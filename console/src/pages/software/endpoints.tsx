@@ -57,7 +57,7 @@ const columns: Column<Endpoint>[] = [
 interface Props {
   appName: string
   address: AddressState<{ state: State; endpoint: string }>
-  /** Only endpoints with this target. */
+  /** Lists only endpoints with this target version. */
   targetVersion?: string
 }
 

@@ -1,4 +1,4 @@
-/** Endpoints that could not apply a version: shows why, and offers the version again to one or all of them. */
+/** Endpoints that could not apply a version. Shows the reasons, and offers the version again to one or all of these endpoints. */
 import { useState } from 'react'
 import { useChange, useList } from '../../api/query.ts'
 import { Button, IconButton } from '../../parts/button.tsx'

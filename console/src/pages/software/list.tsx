@@ -1,4 +1,4 @@
-/** Software versions of an application, and what its endpoints run. */
+/** Software versions of an application, and the versions that its endpoints run. */
 import { useLocation } from 'wouter'
 import { useApplicationChoice } from '../../api/application-choice.ts'
 import { useMay } from '../../api/me.ts'
@@ -135,7 +135,7 @@ function VersionTable({ appName }: { appName: string }) {
   return (
     <DataTable
       label={texts.title}
-      // The platform lists the lowest version first; people look for the newest.
+      // The platform lists the lowest version first. The page reverses the order, because users look for the newest version.
       list={{ ...list, items: list.items.toReversed() }}
       columns={columns}
       rowId={({ version }) => version}

@@ -1,4 +1,4 @@
-/** A preview: which endpoints would be offered a version now, by strategy. Nothing changes. */
+/** Shows which endpoints would be offered a version with each strategy. A preview changes nothing. */
 import { useState } from 'react'
 import type { BodyOf } from '../../api/operation-types.ts'
 import { useGet } from '../../api/query.ts'

@@ -1,4 +1,4 @@
-/** The fields of a rollout: to whom a version is offered, from which versions, and when it halts. */
+/** The fields of a rollout: the endpoints to which a version is offered, the versions that can upgrade, and when the rollout halts. */
 import { useList } from '../../api/query.ts'
 import { Button, IconButton } from '../../parts/button.tsx'
 import { CheckList } from '../../parts/check-list.tsx'
@@ -70,7 +70,7 @@ export function RolloutFields({ appName, form, others }: Props) {
 }
 
 const inputOf = (rolloutDate: string | undefined) => rolloutDate?.replace(/Z$/, '') ?? ''
-/** The browser leaves out seconds that are zero. */
+/** Returns the date for the API. The input of the browser leaves out seconds that are zero. */
 const dateOf = (input: string) => `${input.length === 16 ? `${input}:00` : input.slice(0, 19)}Z`
 
 export function FilterRows({ appName, field }: { appName: string; field: FieldState<RolloutFilter[]> }) {

@@ -1,4 +1,6 @@
-/** Starts the rollout of a version: to all that can upgrade, or to filters; says who would be offered it. */
+/**
+ * Starts the rollout of a version, to all endpoints that can upgrade or to filters. Shows how many endpoints would be offered the version.
+ */
 import { useState } from 'react'
 import { useChange, useGet } from '../../api/query.ts'
 import { Button } from '../../parts/button.tsx'

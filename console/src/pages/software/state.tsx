@@ -3,7 +3,7 @@ import { texts } from './texts.ts'
 
 const tones: Record<keyof typeof texts.rolloutStates, Tone> = { active: 'good', paused: 'warn', halted: 'bad' }
 
-/** A version that is offered to nobody has no rollout, whatever its state. */
+/** Shows the state of a rollout. A suspended version is offered to no endpoint, so it has no rollout. */
 export const RolloutState = ({
   state,
   strategy,

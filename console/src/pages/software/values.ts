@@ -1,4 +1,4 @@
-/** The fields of a software version as a form has them, and back. */
+/** Converts the fields of a software version to values of a form, and back. */
 import type { ArgumentsOf, BodyOf } from '../../api/operation-types.ts'
 import { parseJson } from '../../parts/json-field.tsx'
 
@@ -12,11 +12,11 @@ export interface RolloutValues {
   upgradableFrom: string[]
   filters: RolloutFilter[]
   skipDispatchingToEndpoint: boolean
-  /** Whether the rollout halts by itself. */
+  /** Whether the rollout halts automatically after failures. */
   failureThreshold: boolean
   percent: number
   minimumAttempts: number
-  /** JSON; empty: none. */
+  /** Metadata as JSON; an empty text means no metadata. */
   metadata: string
 }
 
@@ -33,7 +33,7 @@ export const valuesOf = (software: Software): RolloutValues => ({
   metadata: textOfJson(software.metadata),
 })
 
-/** A new version is not offered until its rollout is started. */
+/** Returns the values of a new version, which is not offered until its rollout is started. */
 export const newValues = (newest: string | undefined): RolloutValues => ({
   rolloutStrategy: 'suspended',
   upgradableFrom: newest === undefined ? [] : [newest],
@@ -45,12 +45,12 @@ export const newValues = (newest: string | undefined): RolloutValues => ({
   metadata: '',
 })
 
-/** Returns the value of a text that may be empty; `problem` says why it is not JSON. */
+/** Parses a JSON text that may be empty. If it is not JSON, `problem` is the reason. */
 export function optionalJson(text: string): { value: unknown; problem: string | undefined } {
   return text.trim() === '' ? { value: undefined, problem: undefined } : parseJson(text)
 }
 
-/** An update replaces all fields, so all of them are sent. */
+/** Returns the body of an update. An update replaces all fields, so all of them are sent. */
 export function bodyOf(values: RolloutValues): SoftwareUpdate {
   const { rolloutStrategy, upgradableFrom, filters, skipDispatchingToEndpoint, percent, minimumAttempts } = values
   const metadata = optionalJson(values.metadata).value

@@ -155,7 +155,7 @@ function TenantActions({ tenant }: { tenant: Tenant }) {
   const [open, setOpen] = useState<'status' | 'delete'>()
   const may = useMay()
   const isSuspended = tenant.status === 'SUSPENDED'
-  // Without the platform's own tenant nobody could administer it.
+  // The tenant `platform` cannot be suspended or deleted, because its users administer the platform.
   const isOwn = tenant.tenant_id === 'platform'
   const entries: MenuEntry[] = [
     ...(may('identity:tenant:update') && !isOwn

@@ -15,7 +15,7 @@ type Subscription = Tenant['subscription_type']
 
 export const subscriptionOptions = Object.entries(texts.subscriptions).map(([value, label]) => ({ value, label }))
 
-/** The packages that a tenant can have. */
+/** Returns the packages that a tenant can have, as options. */
 export function usePackageOptions() {
   const list = useList('tenants.packageTypes.list', {})
   return list.items.map(({ name, description }) => ({
@@ -38,7 +38,7 @@ export function TenantForm({ tenant, onDone }: { tenant: Tenant; onDone(): void 
   async function submit(event: FormEvent) {
     event.preventDefault()
     const { name, package_type, subscription_type } = form.values
-    // Sends only the changed fields, so that a change of another administrator stays.
+    // Only the changed fields are sent, so that changes of another administrator stay.
     const body = {
       ...(name !== first.name && { name }),
       ...(package_type !== first.package_type && { package_type }),

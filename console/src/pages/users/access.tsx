@@ -1,4 +1,4 @@
-/** Shows what a user may do on a resource, and which role or grant is the reason. */
+/** Shows the permissions of a user on a resource, with the role or grant that gives each. */
 import { type FormEvent, useState } from 'react'
 import type { BodyOf } from '../../api/operation-types.ts'
 import { useGet, useList } from '../../api/query.ts'

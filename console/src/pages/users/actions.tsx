@@ -31,7 +31,7 @@ export function UserActions({ user, isSelf }: { user: User; isSelf: boolean }) {
             id: 'enable',
             label: user.enabled ? texts.disable : texts.enable,
             icon: user.enabled ? ('pause' as const) : ('play' as const),
-            // Users who disable themselves cannot undo it.
+            // Users cannot disable themselves, because they could not undo it.
             isDisabled: isSelf,
             onAction: () => setOpen('enable'),
           },
@@ -59,7 +59,7 @@ export function UserActions({ user, isSelf }: { user: User; isSelf: boolean }) {
 
 const letters = 'abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789'
 
-/** Returns a password of 20 letters and digits (about 115 bits), without those that people confuse, such as l and 1. */
+/** Returns a password of 20 letters and digits (about 115 bits), without characters that are easily confused, such as l and 1. */
 const generatePassword = () =>
   [...crypto.getRandomValues(new Uint32Array(20))].map((random) => letters[random % letters.length]).join('')
 

@@ -1,4 +1,6 @@
-/** Changes description, user name and SSH key of a VPN client: three operations, which run only if they are needed. */
+/**
+ * Changes description, user name and SSH key of a VPN client: these are three operations, and only those with a changed field are called.
+ */
 import type { FormEvent } from 'react'
 import type { BodyOf } from '../../api/operation-types.ts'
 import { useChange } from '../../api/query.ts'
