@@ -42,7 +42,7 @@ export interface ChartProps {
 const tableRowsMax = 500
 const nameMax = 80
 
-/** Joins series into the columns that uPlot needs. Series of one device mostly have the same times, which need no join. */
+/** Combines series into the columns that uPlot needs. Series of one device mostly have the same times; then no join is needed. */
 function columnsOf(series: Series[]): uPlot.AlignedData {
   const seconds = (times: number[]) => times.map((ms) => ms / 1000)
   const [{ times }] = series as [Series, ...Series[]]
@@ -138,7 +138,7 @@ function Plot(props: ChartProps & { height: number | 'fill' }) {
         onZoom: (from, to) => latest.current.onZoom?.(from, to),
       })
       plot.current = new uPlot(options, shown.current, element)
-      // The plot has the height that the legend leaves, and the legend gets its lines later.
+      // The height of the plot depends on the height of the legend, which gets its lines later, so the legend is observed too.
       const legend = element.querySelector('.u-legend')
       if (height === 'fill' && legend) resize.observe(legend)
     }
@@ -191,7 +191,7 @@ function Plot(props: ChartProps & { height: number | 'fill' }) {
   )
 }
 
-/** The newest points as a table. */
+/** Shows the newest points in a table. */
 function PointTable({ name, series }: { name: string; series: Series[] }) {
   const columns = columnsOf(series)
   const length = columns[0].length

@@ -31,7 +31,9 @@ export interface CheckListProps {
 /** The list has a search if it has at least this many options. */
 const searchFrom = 10
 
-/** Chooses several of many: a list of boxes with a search. `<CheckList label="Roles" options={…} {...form.field('roles')} />` */
+/**
+ * Chooses several of many options: a list of checkboxes with a search. `<CheckList label="Roles" options={…} {...form.field('roles')} />`
+ */
 export function CheckList({ label, name, options, value, onChange, description, problem }: CheckListProps) {
   const [q, setQ] = useState('')
   const id = useId()
@@ -44,7 +46,7 @@ export function CheckList({ label, name, options, value, onChange, description, 
     <CheckboxGroup
       className="field check-list"
       value={value.filter((one) => shownValues.has(one))}
-      // Choices that the search hides stay.
+      // Choices that the search hides stay selected.
       onChange={(chosen) => onChange([...value.filter((one) => !shownValues.has(one)), ...chosen])}
       isInvalid={problem !== undefined}
       {...((description || problem) && { 'aria-describedby': id })}

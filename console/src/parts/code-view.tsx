@@ -4,7 +4,7 @@ import { texts } from './texts.ts'
 
 const lengthMax = 20_000
 
-/** Shows a script or another text of several lines as it is. Long texts are cut; copying gets all of it. */
+/** Shows a script or another text of several lines unchanged. Long texts are truncated, but the copy button copies the whole text. */
 export function CodeView({ text, label }: { text: string; label: string }) {
   const { shown, isCut } = cut(text, lengthMax)
   return (

@@ -1,4 +1,4 @@
-/** Colours that people name in dashboards, as variables of the theme, so that they fit light and dark. */
+/** Named colours of dashboards. They are variables of the theme, so that they suit the light and the dark theme. */
 
 const byName: Record<string, string> = {
   teal: '--series-1',
@@ -17,14 +17,14 @@ export const colourNames = Object.keys(byName)
 const inOrder = ['--series-1', '--series-2', '--series-3', '--series-4', '--series-5', '--series-6']
 const hex = /^#(?:[0-9a-f]{3}|[0-9a-f]{6})$/
 
-/** Returns a colour of CSS; an unknown name gives the colour of the position. */
+/** Returns a CSS colour. For an unknown name, it returns the colour of the position. */
 export function colourOf(name: string | undefined, position = 0): string {
   if (name !== undefined && hex.test(name)) return name
   const known = name !== undefined && Object.hasOwn(byName, name) ? byName[name] : undefined
   return `var(${known ?? inOrder[position % inOrder.length]})`
 }
 
-/** Returns the value of a colour for a canvas, which knows no variables. */
+/** Returns the value of a colour for a canvas, which does not support CSS variables. */
 export function resolvedColour(style: CSSStyleDeclaration, colour: string): string {
   const variable = /^var\((--[\w-]+)\)$/.exec(colour)?.[1]
   return variable === undefined ? colour : style.getPropertyValue(variable).trim()
@@ -35,7 +35,7 @@ export interface Threshold {
   colour: string
 }
 
-/** Returns the colour of a value: that of the highest threshold that it reaches. */
+/** Returns the colour of a value: the colour of the highest threshold that the value reaches. */
 export function thresholdColour(value: unknown, thresholds: readonly Threshold[] = []): string | undefined {
   if (typeof value !== 'number') return undefined
   const reached = thresholds.filter(({ from }) => value >= from).toSorted((a, b) => b.from - a.from)[0]

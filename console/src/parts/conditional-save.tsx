@@ -1,8 +1,8 @@
-/** Saves an object with If-Match. If another caller changed it meanwhile, a dialog shows both sides, and nothing typed is lost. */
+/** Saves an object with If-Match. If another caller changed the object meanwhile, a dialog shows both versions, and no input is lost. */
 import { type ReactNode, useState } from 'react'
 import { type ComparedField, ConflictDialog } from './conflict-dialog.tsx'
 
-/** An object as the platform has it, as `useGet` and its `reload` return it. */
+/** A stored object, as `useGet` and its `reload` return it. */
 export interface Version<T> {
   data: T | undefined
   etag: string | undefined
@@ -11,22 +11,25 @@ export interface Version<T> {
 export type SaveOutcome = 'done' | 'failed' | 'conflict'
 
 export interface ConditionalSaveOptions<T> {
-  /** ETag of the object when editing began; undefined for a new object. Later values are ignored: they would hide a change of another caller. */
+  /**
+   * ETag of the object when editing began; undefined for a new object. Later values are ignored, because they would hide a change of
+   * another caller.
+   */
   etag: string | undefined
-  /** Saves what was typed. Returns how the change ended: `(await change.run(…, { ifMatch })).kind`. */
+  /** Saves the input. Returns the outcome of the change: `(await change.run(…, { ifMatch })).kind`. */
   save(ifMatch: string | undefined): Promise<SaveOutcome>
   /** Reads the object again after a conflict. */
   readAgain?: (() => Promise<Version<T>>) | undefined
-  /** Returns the fields that differ, with the values of both sides. */
+  /** Returns the fields that differ, with the values of both versions. */
   compare(theirs: T): ComparedField[]
-  /** Replaces what was typed by the version of the other caller. */
+  /** Replaces the input by the version of the other caller. */
   onTake(theirs: T): void
   onDone(): void
 }
 
 export interface ConditionalSave {
   save(): Promise<void>
-  /** The dialog of a conflict; the page renders it. */
+  /** The dialog about a conflict, which the page must render. */
   dialog: ReactNode
 }
 
@@ -41,7 +44,7 @@ export function useConditionalSave<T>(options: ConditionalSaveOptions<T>): Condi
     const now = await readAgain?.()
     if (now?.data !== undefined) setTheirs({ data: now.data, etag: now.etag })
   }
-  /** Closes the dialog; what is saved from now on replaces the version of the other caller. */
+  /** Closes the dialog. The next save replaces the version of the other caller. */
   function decide({ etag }: Version<T>) {
     setEtag(etag)
     setTheirs(undefined)

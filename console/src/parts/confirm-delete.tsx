@@ -9,9 +9,9 @@ import { count, texts } from './texts.ts'
 export interface ConfirmDeleteProps {
   /** Kind and name of the object that is deleted: `application meters`. */
   objectName: string
-  /** Objects that are deleted with it; undefined while they are counted. */
+  /** Other objects that are deleted too; undefined while they are counted. */
   also?: { name: string; count: number }[] | undefined
-  /** Asks to type this word, for large deletions. */
+  /** A word that the user must type to confirm, for large deletions. */
   confirmationWord?: string
   isOpen: boolean
   isBusy: boolean
@@ -20,7 +20,7 @@ export interface ConfirmDeleteProps {
   onClose(): void
 }
 
-/** Asks before a deletion, and counts the objects that are deleted too. */
+/** Asks before a deletion, and shows how many other objects are deleted too. */
 export function ConfirmDelete({
   objectName,
   also,

@@ -4,7 +4,7 @@ import { Difference } from './difference.tsx'
 import { Text } from './text.tsx'
 import { texts } from './texts.ts'
 
-/** A field of both sides: what the platform has now, and what was to be saved. */
+/** A field with both values: the stored value, and the value that the user wants to save. */
 export interface ComparedField {
   name: string
   theirs: unknown
@@ -20,14 +20,14 @@ export interface ConflictDialogProps {
 }
 
 const textOf = (value: unknown) => (value === undefined || value === null ? '' : String(value))
-/** Texts of several lines are compared line by line. */
+/** Returns whether a value is a text of several lines, which is compared line by line. */
 const isLong = (value: unknown) => typeof value === 'string' && value.includes('\n')
 const isSame = (theirs: unknown, yours: unknown) => theirs === yours || JSON.stringify(theirs) === JSON.stringify(yours)
 /** Shows a list of names without quotes and brackets. */
 const shownOf = (value: unknown) =>
   Array.isArray(value) && value.every((item) => typeof item === 'string') ? value.join(', ') : value
 
-/** Shows both sides after another caller changed the object (status 412). Nothing typed is lost. */
+/** Shows both versions after another caller changed the object (status 412). No input is lost. */
 export function ConflictDialog({ isOpen, fields, onKeepYours, onTakeTheirs, onClose }: ConflictDialogProps) {
   return (
     <Dialog

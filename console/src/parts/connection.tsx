@@ -1,4 +1,4 @@
-/** Whether an endpoint is connected, in one word. */
+/** Shows whether an endpoint is connected, in one word. */
 import { Badge } from './badge.tsx'
 import { texts } from './texts.ts'
 

@@ -3,7 +3,7 @@ import { Button } from './button.tsx'
 import { texts } from './texts.ts'
 import { useToast } from './toast.tsx'
 
-/** Copies a text, and says so. */
+/** A button that copies a text and confirms it. */
 export function CopyButton({ text, label = texts.copy }: { text: string; label?: string }) {
   const [isCopied, setCopied] = useState(false)
   const toast = useToast()
@@ -23,7 +23,7 @@ export function CopyButton({ text, label = texts.copy }: { text: string; label?:
   )
 }
 
-/** Saves a text as a file; the browser asks where. */
+/** Saves a text as a file, as a download of the browser. */
 export function saveText(name: string, text: string, type = 'text/plain') {
   const address = URL.createObjectURL(new Blob([text], { type }))
   const anchor = document.createElement('a')

@@ -6,12 +6,15 @@ import { Icon } from './icons.tsx'
 import { nothingSelected, type Selection, selectedCount } from './selection.ts'
 import { texts } from './texts.ts'
 
-/** Functions of the table that stay the same while it is shown, so that rows are not rendered again because of them. */
+/** Functions of the table. They stay the same objects while the table is shown, so that they do not cause rows to be rendered again. */
 export interface RowHandlers {
   select(row: number, isRange: boolean): void
 }
 
-/** Tab reaches one cell of the grid; the arrow keys move to the other cells. `active` is its column, if it is in this row. */
+/**
+ * Returns the tab index of a cell. Tab reaches only one cell of the grid, and the arrow keys move to the other cells. `active` is the
+ * column of this cell, if the cell is in this row.
+ */
 const tabIndexOf = (active: number | undefined, column: number) => (active === column ? 0 : -1)
 
 interface Shared {
@@ -99,7 +102,7 @@ function HeadCell<T>({
 
 interface RowProps<T> extends Shared {
   row: T
-  /** True while the row has only what identifies it: the first cell is shown. */
+  /** True while the row has only its identifying fields. Then only the first cell is shown. */
   isReduced: boolean
   /** Name for screen readers. */
   name: string
@@ -149,7 +152,7 @@ function Row<T>({ row, isReduced, name, index, start, measure, columns, isOn, ha
   )
 }
 
-/** A row is rendered again only if something of it changed: scrolling renders the new rows only. */
+/** A row that is rendered again only if its properties have changed, so that scrolling renders only new rows. */
 export const TableRow = memo(Row) as typeof Row
 
 export function SelectionBar({

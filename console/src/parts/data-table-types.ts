@@ -35,14 +35,14 @@ export interface DataTableProps<T> {
   rowId(row: T): string
   /** Name of a row for screen readers. Default: its id. */
   rowName?(row: T): string
-  /** Opens the page of a row; the first cell is the link. */
+  /** Opens the page of a row. The first cell of the row is the link. */
   onOpen?(row: T): void
-  /** Column, with `-` in front for descending order. */
+  /** Id of the sorted column, with `-` in front for descending order. */
   sort?: string
   onSort?(sort: string): void
   selection?: Selection
   onSelect?(selection: Selection): void
-  /** Whether `all that match` can be selected. Default: true. */
+  /** Whether the user can select all matching rows, including those that are not loaded. Default: true. */
   allowsAll?: boolean
   /** Actions on the selected rows. */
   bulkActions?: ReactNode

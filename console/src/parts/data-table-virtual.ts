@@ -1,11 +1,11 @@
-/** The rows of the data table that are in the page: the visible ones, and some above and below. */
+/** The rows of the data table that are in the document: the visible rows, and some above and below. */
 import { elementScroll, type Rect, useVirtualizer, type Virtualizer } from '@tanstack/react-virtual'
 import { type RefObject, useEffect, useState } from 'react'
 
 const rowHeight = 44
-/** Rows above and below the visible ones. */
+/** Number of rows that are rendered above and below the visible rows. */
 export const overscan = 8
-/** Share of the window's height that the table usually has. It is used until the first rows are painted and the height is measured. */
+/** Share of the height of the window that the table usually has. It is used until the first rows are painted and the height is measured. */
 const initialPart = 0.6
 
 export function useVisibleRows(
@@ -41,7 +41,7 @@ function useIsPainted(hasRows: boolean): boolean {
   return isPainted
 }
 
-/** Observes the size of the table. Unlike the function of the library, it does not compute the layout at once. */
+/** Observes the size of the table. Unlike the function of the library, it does not force the browser to compute the layout at once. */
 function observeSize({ scrollElement }: Virtualizer<HTMLDivElement, Element>, onSize: (size: Rect) => void) {
   if (!scrollElement) return
   const observer = new ResizeObserver(([entry]) => {
@@ -52,14 +52,17 @@ function observeSize({ scrollElement }: Virtualizer<HTMLDivElement, Element>, on
   return () => observer.disconnect()
 }
 
-/** Scrolls the table only if its position changes, because scrolling computes the layout at once. A new table is at its position already. */
+/**
+ * Scrolls the table only if its position changes, because scrolling forces the browser to compute the layout at once. A new table already
+ * has the right position.
+ */
 const scrollIfElsewhere: typeof elementScroll = (offset, options, table) => {
   if (offset + (options.adjustments ?? 0) !== (table.scrollOffset ?? 0)) elementScroll(offset, options, table)
 }
 
 const scrollEndMs = 150
 
-/** Observes the scroll position of the table. A new table is at its start, so its position need not be read. */
+/** Observes the scroll position of the table. The position of a new table is 0, so it is not read. */
 function observeScrolling(
   { scrollElement }: Virtualizer<HTMLDivElement, Element>,
   onOffset: (offset: number, isScrolling: boolean) => void,
@@ -78,7 +81,9 @@ function observeScrolling(
   }
 }
 
-/** Takes the height of a row from the observer of sizes: to ask the row itself would compute the layout once more before the first frame. */
+/**
+ * Returns the height of a row from the size observer. Reading it from the row would compute the layout once more before the first frame.
+ */
 function measureLater<S extends Element, T extends Element>(
   element: T,
   entry: ResizeObserverEntry | undefined,

@@ -1,5 +1,5 @@
 /**
- * A table of any length: only the visible rows are in the page. Arrow keys move between cells, Space selects a row, Enter opens it.
+ * A table of any length: only the visible rows are in the document. Arrow keys move between cells, Space selects a row, Enter opens it.
  *
  *     <DataTable label="Endpoints" list={list} columns={columns} rowId={(row) => row.endpointId} onOpen={(row) => …} />
  */
@@ -27,7 +27,7 @@ export function DataTable<T>(props: DataTableProps<T>) {
   useReading(list, visible[0]?.index ?? 0, visible.at(-1)?.index ?? -1)
   useOneTabStop(scroller)
 
-  // A page can be empty although others follow.
+  // A page of the list can be empty although further pages follow.
   if (list.isLoading || (items.length === 0 && hasMore)) return <Loading label={texts.loading} lines={8} />
   if (list.problem && items.length === 0) return <ErrorNote problem={list.problem} onRetry={list.reload} />
   if (items.length === 0) return props.empty
@@ -111,7 +111,7 @@ export function DataTable<T>(props: DataTableProps<T>) {
   )
 }
 
-/** Reads the next page before its rows are visible, and reports to the list which rows are. */
+/** Reads the next page before its rows are visible, and reports the visible rows to the list. */
 function useReading(
   { items, hasMore, isLoadingMore, loadMore, showRange }: TableList<unknown>,
   first: number,
@@ -124,7 +124,7 @@ function useReading(
   useEffect(() => showRange?.(first, Math.max(first, last)), [first, last, items])
 }
 
-/** Tab enters the table once; the arrow keys move between its cells. */
+/** Makes the table one tab stop: Tab enters it once, and the arrow keys move between its cells. */
 function useOneTabStop(scroller: RefObject<HTMLDivElement | null>) {
   useEffect(() => {
     for (const control of scroller.current?.querySelectorAll<HTMLElement>('.table-body a, .table-body button') ?? [])
@@ -132,13 +132,13 @@ function useOneTabStop(scroller: RefObject<HTMLDivElement | null>) {
   })
 }
 
-/** The table ends with its last row if there is room for all of them. */
+/** Returns the frame of the table. If all rows fit on the screen, the table ends with its last row. */
 const frameOf = (isOld: boolean, rowsHeight: number) => ({
   className: isOld ? 'table-scroll is-old' : 'table-scroll',
   style: { ['--rows' as string]: `${rowsHeight}px` },
 })
 
-/** Returns the cell with the focused element; row −1 is the head. */
+/** Returns the cell that contains the focused element. Row −1 is the header. */
 function cellOf(focused: Element): { row: number; column: number } | undefined {
   const cell = focused.closest('[role=gridcell], [role=columnheader]')
   const row = cell?.parentElement
@@ -146,7 +146,7 @@ function cellOf(focused: Element): { row: number; column: number } | undefined {
   return { row: Number(row.dataset.index ?? -1), column: [...row.children].indexOf(cell) }
 }
 
-/** Cells of rows that scroll into view exist one frame later. */
+/** Moves the focus to a cell. The cells of a row that scrolls into view exist only one frame later, so it tries several times. */
 function focusCell(scroller: HTMLElement | null, { row, column }: { row: number; column: number }, attempts = 5) {
   requestAnimationFrame(() => {
     const selector = row < 0 ? '.table-head .table-row' : `.table-row[data-index="${row}"]`
@@ -187,7 +187,7 @@ function handleKey<T>(
   }
   const isControl = (event.target as HTMLElement).matches('input, button, a')
   const isButton = (event.target as HTMLElement).matches('button')
-  // The space key also selects from the checkbox, because the focus may not have followed yet.
+  // The space key also selects the row if the checkbox has the focus, because the focus may not have moved to the cell yet.
   if (event.key === ' ' && row >= 0 && !isButton) select(row, event.shiftKey)
   else if (event.key === 'Enter' && row >= 0 && !isControl && onOpen) onOpen(list.items[row]!)
   else if (moves[event.key] && !event.altKey && !event.metaKey) moves[event.key]!()

@@ -9,11 +9,11 @@ export type DeleteMenuProps = Pick<
 > & {
   /** Entries above the deletion. */
   entries?: MenuEntry[]
-  /** Called when the question opens, to count the objects that would be deleted too. */
+  /** Called when the dialog opens, to count the other objects that would be deleted. */
   onOpen?(): void
 }
 
-/** The menu of an object with its deletion, which asks before. */
+/** The menu of an object, with an entry that deletes the object after a confirmation. */
 export function DeleteMenu({ entries = [], onOpen, ...question }: DeleteMenuProps) {
   const [isOpen, setOpen] = useState(false)
   return (

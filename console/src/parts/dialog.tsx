@@ -15,13 +15,16 @@ export interface DialogProps {
   /** Buttons at the bottom. */
   actions?: ReactNode
   size?: 'small' | 'wide' | 'full'
-  /** True for a dialog that asks before something is lost; a click outside does not close it. */
+  /** True for a dialog that asks before data is lost. A click outside does not close it. */
   isAlert?: boolean
-  /** True if the typed text was already used, for example as the name of a stored file: the dialog then closes without a question. */
+  /** True if the input was already used, for example as the name of a stored file. The dialog then closes without a question. */
   isDone?: boolean
 }
 
-/** A modal dialog. Escape closes it, and the focus returns to where it was. If something was typed in it, it asks before. */
+/**
+ * A modal dialog. Escape closes it, and the focus returns to the previous element. If the dialog has unsaved input, it asks before it
+ * closes.
+ */
 export function Dialog(props: DialogProps) {
   const { title, isOpen, onClose, children, actions, size = 'small', isAlert = false, isDone = false } = props
   const element = useRef<HTMLDivElement>(null)
@@ -54,7 +57,7 @@ export function Dialog(props: DialogProps) {
   )
 }
 
-/** Returns the forms of the page that held something typed when the dialog opened. */
+/** Returns the forms of the page that had unsaved input when the dialog opened. */
 function useFormsBefore(isOpen: boolean): ReadonlySet<symbol> {
   const [known, setKnown] = useState({ isOpen, forms: formsWithText() })
   if (known.isOpen === isOpen) return known.forms

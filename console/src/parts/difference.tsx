@@ -5,7 +5,7 @@ import { texts } from './texts.ts'
 const linesMax = 2_000
 const signs = { same: ' ', removed: '−', added: '+' } as const
 
-/** Shows what differs between two texts: `<Difference label="Changes" before={…} after={…} />`. */
+/** Shows the difference between two texts: `<Difference label="Changes" before={…} after={…} />`. */
 export function Difference({ label, before, after }: { label: string; before: string; after: string }) {
   const lines = lineDifference(before, after)
   if (lines.every(({ kind }) => kind === 'same')) return <p className="quiet">{texts.noDifference}</p>

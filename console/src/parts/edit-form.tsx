@@ -1,4 +1,4 @@
-/** The form of an edit page: it saves with If-Match, and shows both sides if another caller changed the object meanwhile. */
+/** The form of an edit page: it saves with If-Match, and shows both versions if another caller changed the object meanwhile. */
 import { type FormEvent, type ReactNode, useRef } from 'react'
 import { useLocation } from 'wouter'
 import { Button, CancelButton } from './button.tsx'
@@ -18,22 +18,25 @@ export interface EditFormProps<V extends object, T, O extends { kind: SaveOutcom
   children: ReactNode
   /** The object when the form opened, as `useGet` returns it; absent for a new object. */
   read?: (Version<T> & { reload(): Promise<Version<T>> }) | undefined
-  /** Values of the form for an object; fields that the platform never returns are absent. */
+  /** Returns the values of the form for an object. Fields that the platform never returns are absent. */
   valuesOf?(data: T): Partial<V>
-  /** Saves the values of the form. Returns how the change ended, as `change.run(…)` does. */
+  /** Saves the values of the form. Returns the outcome of the change, as `change.run(…)` does. */
   save(ifMatch: string | undefined): Promise<O>
-  /** Called after the values of the platform have replaced those of the form, for fields with a state of their own. */
+  /** Called after the stored values have replaced the values of the form, for fields with a state of their own. */
   onTaken?(values: Partial<V>): void
-  /** Says that the values are saved. */
+  /** Message that is shown after saving. */
   saved: string
-  /** Address of the page that opens then; a function gets the answer of the platform, and returns nothing to stay on the page. */
+  /**
+   * Address of the page that opens after saving. A function gets the response of the platform; if it returns undefined, the page stays
+   * open.
+   */
   next: string | ((done: Done<O>) => string | undefined)
   isBusy: boolean
   submit: string
-  /** Where "cancel" leads. */
+  /** Address that the cancel button opens, or a function that it calls. */
   cancel: string | (() => void)
   title?: string
-  /** The change as a command, beside the buttons. */
+  /** The button that shows the change as a command. */
   command?: ReactNode
 }
 

@@ -10,15 +10,15 @@ export interface EmptyListProps {
   /** Clears the conditions. */
   onClear(): void
   icon: IconName
-  /** Says that there is nothing yet: `No snippets yet`. */
+  /** Text if nothing exists yet: `No snippets yet`. */
   title: string
-  /** Says what to do. */
+  /** Text that explains what to do. */
   children: ReactNode
   /** A button that creates the first item; false if the caller may not create one. */
   actions?: ReactNode
 }
 
-/** The `empty` of a table: nothing matches the conditions, or there is nothing yet and what to do. */
+/** The value for `empty` of a table. It says that nothing matches the conditions, or that nothing exists yet and what to do. */
 export function EmptyList({ isFiltered, onClear, icon, title, children, actions }: EmptyListProps) {
   if (isFiltered)
     return (

@@ -22,7 +22,7 @@ export interface Common<T> {
   value: T
   onChange(value: T): void
   description?: ReactNode
-  /** Why the platform rejected the value. */
+  /** The reason for which the platform rejected the value. */
   problem?: string | undefined
   isRequired?: boolean
   isDisabled?: boolean
@@ -68,17 +68,20 @@ export const ariaOf = ({
 })
 
 export interface TextFieldProps extends Common<string> {
-  /** Several lines. */
+  /** Number of lines of a multi-line field. */
   lines?: number
-  /** Keyboard that a phone shows. */
+  /** The keyboard that a phone shows. */
   inputMode?: 'decimal'
-  /** Maximum number of characters. A longer text is not cut: the field says so, and the caller does not save it (`isTooLong`). */
+  /**
+   * Maximum number of characters. A longer text is not truncated: the field shows that it is too long, and the caller must not save it
+   * (`isTooLong`).
+   */
   lengthMax?: number
   type?: 'text' | 'password' | 'email' | 'url' | 'search' | 'datetime-local'
   placeholder?: string
   mono?: boolean
   autoComplete?: string
-  /** True in a table or row whose first cell names the field: screen readers read the label, but it is not shown. */
+  /** True in a table row whose first cell names the field. The label is then not shown, but screen readers read it. */
   isCompact?: boolean
 }
 
@@ -120,7 +123,7 @@ export function TextField({
 export interface SelectFieldProps extends Common<string> {
   options: { value: string; label: string; description?: string }[]
   placeholder?: string
-  /** True for filters: screen readers read the label, but it is not shown. */
+  /** True for filters. The label is then not shown, but screen readers read it. */
   isCompact?: boolean
 }
 

@@ -3,7 +3,7 @@ import { FileTrigger } from 'react-aria-components/FileTrigger'
 import { Button } from './button.tsx'
 import { Icon } from './icons.tsx'
 
-/** Takes one file: by a button, by dropping it, or by pasting it. */
+/** Lets the user choose one file with a button, by dropping it, or by pasting it. */
 export function FileDrop({
   label,
   hint,

@@ -10,13 +10,13 @@ import { texts } from './texts.ts'
 
 const delayMs = 250
 
-/** A search that waits until typing stops. `/` moves the focus to it. */
+/** A search field that waits until the user stops typing. The key `/` moves the focus to it. */
 export function SearchBox({ label, value, onChange }: { label: string; value: string; onChange(text: string): void }) {
   const [typed, setTyped] = useState(value)
   const input = useRef<HTMLInputElement>(null)
   const last = useRef(value)
   useEffect(() => {
-    // Another part of the page changed the address.
+    // The address was changed elsewhere on the page, so the field shows the new value.
     if (value !== last.current) setTyped(value)
     last.current = value
   }, [value])
@@ -37,7 +37,7 @@ export function SearchBox({ label, value, onChange }: { label: string; value: st
   )
 }
 
-/** Search and conditions above a table. `address` is that of `useAddressState`. */
+/** Search and conditions above a table. `address` is the result of `useAddressState`. */
 export function FilterBar({
   children,
   address,

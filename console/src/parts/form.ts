@@ -1,4 +1,4 @@
-/** State of a form: what was typed stays when a request fails, and a problem is shown at the field that the API names. */
+/** State of a form. The input stays when a request fails, and a problem is shown at the field that the API names. */
 import { useState } from 'react'
 import type { Problem } from './problem.ts'
 import { useUnsaved } from './unsaved.ts'
@@ -8,24 +8,24 @@ export interface FieldState<T> {
   name: string
   value: T
   onChange(value: T): void
-  /** Why the platform rejected the value. */
+  /** The reason for which the platform rejected the value. */
   problem: string | undefined
 }
 
 export interface Form<V extends object> {
   values: V
-  /** Whether something differs from the values when the form opened, or was saved. */
+  /** Whether a value has changed since the form was opened or saved. */
   isChanged: boolean
   set(values: Partial<V>): void
   /** Marks the values as saved, so that the page can be left without a question. A form that closes after saving need not call it. */
   markSaved(): void
-  /** `<TextField label="Name" {...form.field('name')} />` */
+  /** Returns the properties of a field: `<TextField label="Name" {...form.field('name')} />`. */
   field<K extends keyof V & string>(name: K): FieldState<V[K]>
-  /** The problem of the last request, if it concerns none of the fields on the page. */
+  /** The problem of the last request, if it does not concern a field on the page. */
   otherProblem: Problem | undefined
 }
 
-/** Values of fields are texts, numbers, switches, and lists of them. */
+/** Compares two values of a field, which are texts, numbers, booleans or lists of them. */
 const isSame = (a: unknown, b: unknown) => a === b || JSON.stringify(a) === JSON.stringify(b)
 
 const lastPart = (field: string) => field.split(/[./]/).at(-1)

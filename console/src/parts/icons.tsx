@@ -1,4 +1,4 @@
-/** Icons of the console: 24 × 24, drawn with lines. Decoration only: the text beside an icon names it. */
+/** Icons of the console: 24 × 24, drawn with lines. They are decoration only, because a text beside each icon has the same meaning. */
 
 const paths = {
   activity: 'M3 12h4l3-8 4 16 3-8h4',

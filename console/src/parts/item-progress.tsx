@@ -1,6 +1,6 @@
 import { count, texts } from './texts.ts'
 
-/** Shows the progress of work over many items: a bar with the parts done, failed and pending, and the numbers in words. */
+/** Shows the progress of work over many items: a bar with the shares of done, failed and pending items, and a text with the numbers. */
 export function ItemProgress({
   label,
   succeeded,
@@ -10,7 +10,7 @@ export function ItemProgress({
   label: string
   succeeded: number
   failed: number
-  /** Undefined: not known yet. */
+  /** Undefined if the number is not known yet. */
   total: number | undefined
 }) {
   const whole = Math.max(1, total ?? succeeded + failed)

@@ -1,4 +1,7 @@
-/** CodeMirror with our colours, because its own fail the contrast in the dark. Import it lazily: `json-field.tsx`. */
+/**
+ * CodeMirror with the colours of the console, because its own colours have too little contrast in the dark theme. Import it lazily, as
+ * `json-field.tsx` does.
+ */
 import { javascript } from '@codemirror/lang-javascript'
 import { json } from '@codemirror/lang-json'
 import { yaml } from '@codemirror/lang-yaml'
@@ -72,7 +75,7 @@ export default function JsonEditor({
         doc: value,
         extensions: [
           basicSetup,
-          // Tab leaves the editor, as in every other field.
+          // No key is bound to Tab, so that Tab leaves the editor as in every other field.
           keymap.of([]),
           languages[language](),
           syntaxHighlighting(colours),

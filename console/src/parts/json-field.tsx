@@ -7,7 +7,7 @@ const Editor = lazyFile(() => import('./json-editor.tsx'))
 export interface JsonFieldProps {
   label: string
   name?: string
-  /** The text; it may be invalid while it is typed. */
+  /** The text, which may be invalid while the user types. */
   value: string
   onChange(text: string): void
   description?: string
@@ -15,7 +15,7 @@ export interface JsonFieldProps {
   language?: 'json' | 'javascript' | 'yaml'
 }
 
-/** Returns the value of a text; `problem` says why it is not JSON. */
+/** Parses a text. If it is not JSON, `problem` is the reason. */
 export function parseJson(
   text: string,
 ): { value: unknown; problem: undefined } | { value: undefined; problem: string } {

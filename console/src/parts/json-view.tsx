@@ -4,7 +4,7 @@ import { texts } from './texts.ts'
 
 const lengthMax = 20_000
 
-/** Shows a JSON value as text. Long values are cut; copying gets all of it. */
+/** Shows a JSON value as text. Long values are truncated, but the copy button copies the whole value. */
 export function JsonView({ value, label }: { value: unknown; label: string }) {
   const text = JSON.stringify(value, null, 2) ?? ''
   const lines = text.slice(0, lengthMax).split('\n')

@@ -1,12 +1,15 @@
-/** Parts whose code is in a file of its own. If the file cannot be loaded, only this part says so, and the page keeps what was typed. */
+/**
+ * Components whose code is in a separate file. If the file cannot be loaded, only this component shows an error, and the page keeps its
+ * input.
+ */
 import { type ComponentType, lazy } from 'react'
 import { Button } from './button.tsx'
 import { Note } from './notes.tsx'
 import { texts } from './texts.ts'
 
 /**
- * Returns whether the file of a part could not be loaded: the platform does not answer, or has no files of the older
- * build after an upgrade. Browsers word this error differently.
+ * Returns whether the error means that the file of a component could not be loaded: the platform does not respond, or no longer has the
+ * files of the older build after an upgrade. The text of this error differs between browsers.
  */
 export const isMissingFile = (error: unknown) =>
   error instanceof Error && /dynamically imported module|module script|Importing a module/i.test(error.message)
@@ -24,7 +27,7 @@ const MissingFile = () => (
   </Note>
 )
 
-/** Like `lazy` of React: `const Chart = lazyFile(() => import('./chart.tsx'))`. */
+/** Loads a component when it is first shown, like `lazy` of React: `const Chart = lazyFile(() => import('./chart.tsx'))`. */
 export const lazyFile = <P extends object>(load: () => Promise<{ default: ComponentType<P> }>) =>
   lazy(() =>
     load().catch((error: unknown) => {

@@ -5,7 +5,10 @@ export interface DifferenceLine {
   text: string
 }
 
-/** Maximum size of the comparison's table, which is the product of both lengths. Larger middle parts are shown as removed and added as a whole. */
+/**
+ * Maximum size of the table of the comparison, which is the product of both lengths. If it would be larger, all differing lines are shown
+ * as removed and added.
+ */
 const cellsMax = 1_000_000
 
 export function lineDifference(before: string, after: string): DifferenceLine[] {
@@ -25,7 +28,7 @@ export function lineDifference(before: string, after: string): DifferenceLine[] 
 const linesOf = (kind: DifferenceLine['kind'], lines: string[]): DifferenceLine[] =>
   lines.map((text) => ({ kind, text }))
 
-/** Keeps the longest common subsequence of the lines. */
+/** Compares the lines by their longest common subsequence. */
 function middleOf(old: string[], now: string[]): DifferenceLine[] {
   if (old.length * now.length > cellsMax) return [...linesOf('removed', old), ...linesOf('added', now)]
   const width = now.length + 1

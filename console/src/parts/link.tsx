@@ -4,7 +4,7 @@ import { Icon, type IconName } from './icons.tsx'
 import { useServices } from './services.tsx'
 
 /**
- * A link within the console: `<Link to="/endpoints">…</Link>`; the tenant is added. It is plain text for users who may not open the page.
+ * A link within the console: `<Link to="/endpoints">…</Link>`; the tenant is added. For users who may not open the page, it is plain text.
  */
 export function Link({ to, children, className }: { to: string; children: ReactNode; className?: string }) {
   const { mayOpen } = useServices()

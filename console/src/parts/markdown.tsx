@@ -1,4 +1,4 @@
-/** Renders a text with simple Markdown. HTML in it stays text, and links lead to web pages only. */
+/** Renders simple Markdown. HTML in it is shown as text, and links can only lead to pages of the console and to web pages. */
 import { Fragment, type ReactNode } from 'react'
 import { Link } from './link.tsx'
 import { cut, withoutInvisible } from './text.tsx'
@@ -30,7 +30,7 @@ const cellsOf = (text: string) =>
     .map((cell) => cell.trim())
 const startsBlock = (text: string) => [heading, item, quote, line, fence, row].some((pattern) => pattern.test(text))
 
-/** Takes lines from the front while they match, and returns their texts. */
+/** Removes lines from the front while they match, and returns them. */
 function takeWhile(lines: string[], matches: (text: string) => boolean): string[] {
   const end = lines.findIndex((text) => !matches(text))
   return lines.splice(0, end < 0 ? lines.length : end)
@@ -83,11 +83,11 @@ export function blocksOf(text: string): Block[] {
   return blocks
 }
 
-/** Code, strong, emphasis and links; each alternative is linear in the length of the text. */
+/** Matches code, strong text, emphasis and links. Each alternative takes linear time in the length of the text. */
 const marks =
   /`([^`\n]{1,500})`|\*\*([^*\n]{1,500})\*\*|\*([^*\n]{1,500})\*|\[([^[\]\n]{1,300})\]\(([^()\s]{1,1000})\)/g
 
-/** Returns where a link leads: a page of the console, or a web page. Other addresses, such as scripts, do not become links. */
+/** Returns the target of a link: a page of the console, or a web page. Other addresses, such as scripts, do not become links. */
 function targetOf(address: string): { to: string } | { href: string } | undefined {
   if (/^\/(?!\/)/.test(address)) return { to: address }
   return /^(?:https?:\/\/|mailto:)/i.test(address) ? { href: address } : undefined
@@ -136,7 +136,7 @@ function inline(text: string): ReactNode[] {
   return parts
 }
 
-/** The levels below the heading of the section that holds the text. */
+/** Heading levels of the text. They begin below the level of the section that contains the text. */
 const levels = ['h3', 'h4', 'h5', 'h6'] as const
 
 function BlockView({ block }: { block: Block }) {
@@ -185,7 +185,7 @@ function BlockView({ block }: { block: Block }) {
   )
 }
 
-/** `<Markdown text={…} />` */
+/** Shows a Markdown text: `<Markdown text={…} />`. */
 export function Markdown({ text }: { text: string }) {
   const { shown, isCut } = cut(text, lengthMax)
   return (

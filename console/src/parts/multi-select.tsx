@@ -1,4 +1,4 @@
-/** Chooses several of many: a button that opens a list with a search. */
+/** Chooses several of many options: a button that opens a list with a search. */
 import { Button as AriaButton } from 'react-aria-components/Button'
 import { Dialog, DialogTrigger } from 'react-aria-components/Dialog'
 import { ListBox, ListBoxItem } from 'react-aria-components/ListBox'
@@ -20,7 +20,7 @@ export interface MultiSelectProps {
   onSearch(text: string): void
 }
 
-/** Chosen options stay in the list while a search hides the others. */
+/** The button and its list. Chosen options stay in the list while a search hides other options. */
 export function MultiSelect({ label, summary, options, values, onChange, search, onSearch }: MultiSelectProps) {
   const known = new Set(options.map(({ value }) => value))
   const chosen = values.filter((value) => !known.has(value)).map((value) => ({ value, label: value }))
@@ -39,7 +39,7 @@ export function MultiSelect({ label, summary, options, values, onChange, search,
             aria-label={label}
             items={shown}
             selectionMode="multiple"
-            // Escape closes the list; by default it would clear the choice too.
+            // Escape only closes the list. By default it would also clear the choice.
             escapeKeyBehavior="none"
             selectedKeys={values}
             onSelectionChange={(keys) =>

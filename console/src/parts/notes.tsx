@@ -6,7 +6,7 @@ import type { Problem } from './problem.ts'
 import { Text } from './text.tsx'
 import { texts } from './texts.ts'
 
-/** Says what went wrong: message, code and correlation id. */
+/** Shows an error: message, code and correlation id. */
 export function ErrorNote({ problem, onRetry }: { problem: Problem; onRetry?: (() => void) | undefined }) {
   const { message, code, correlationId, retryAfterSeconds, field } = problem
   if (problem.status === 403) {
@@ -58,14 +58,14 @@ export function ErrorNote({ problem, onRetry }: { problem: Problem; onRetry?: ((
 const permissionText = (scope: string | undefined) =>
   scope ? texts.noPermissionText(scope) : texts.noPermissionUnknown
 
-/** Says which scope is missing. */
+/** Names the missing scope. */
 export const PermissionNote = ({ scope }: { scope?: string | undefined }) => (
   <EmptyState icon="lock" title={texts.noPermission}>
     {permissionText(scope)}
   </EmptyState>
 )
 
-/** Says that a change was refused; the form stays beside it. */
+/** Shows that a change was rejected. The form stays open. */
 const RefusedChange = ({ scope }: { scope: string | undefined }) => (
   <div className="note note-bad" role="alert">
     <Icon name="lock" />
@@ -75,7 +75,7 @@ const RefusedChange = ({ scope }: { scope: string | undefined }) => (
   </div>
 )
 
-/** Says what to do where there is nothing yet. */
+/** Explains what to do where nothing exists yet. */
 export function EmptyState({
   icon,
   title,

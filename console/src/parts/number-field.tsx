@@ -1,4 +1,4 @@
-/** A field for a number. It is in a file of its own, because its library is large and few pages have such a field. */
+/** A field for a number. It is in a separate file, because its library is large and only few pages need it. */
 import { Button as AriaButton } from 'react-aria-components/Button'
 import { Group } from 'react-aria-components/Group'
 import { Input } from 'react-aria-components/Input'
@@ -12,7 +12,7 @@ export interface NumberFieldProps extends Common<number> {
   step?: number
 }
 
-/** NaN stands for an empty field. */
+/** A field for a number. The value NaN means that the field is empty. */
 export function NumberField({ min, max, step, ...field }: NumberFieldProps) {
   return (
     <AriaNumberField

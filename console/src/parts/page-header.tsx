@@ -5,7 +5,7 @@ import { Text } from './text.tsx'
 
 export interface PageHeaderProps {
   title: string
-  /** Pages above this one. */
+  /** Pages above this page, shown as breadcrumbs. */
   above?: { title: string; to: string }[]
   /** One sentence about the page. */
   lead?: ReactNode
@@ -13,7 +13,7 @@ export interface PageHeaderProps {
   actions?: ReactNode
 }
 
-/** Title, breadcrumbs and actions of a page; also the title of the document. The heading gets the focus after navigation. */
+/** Shows title, breadcrumbs and actions of a page, and sets the title of the document. The heading gets the focus after a navigation. */
 export function PageHeader({ title, above = [], lead, actions }: PageHeaderProps) {
   useEffect(() => {
     document.title = `${title} · Waypost`

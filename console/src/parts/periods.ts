@@ -18,19 +18,19 @@ export const lengths = {
 export type Range = keyof typeof lengths
 export const ranges = Object.keys(lengths) as Range[]
 
-/** Reads a period, `from/to` in ISO 8601. */
+/** Parses a period, which is `from/to` in ISO 8601. Returns undefined if it is invalid. */
 export function chosenPeriod(text: string): Period | undefined {
   const [from, to, more] = text.split('/').map(msOf)
   return from !== undefined && to !== undefined && more === undefined && from < to ? { from, to } : undefined
 }
 
-/** The period of the address: a chosen one, or the last hours. */
+/** Returns the period that the address names: a fixed period, or a range until now. */
 export const periodOf = (range: Range, chosen: string, refreshedAt: number): Period =>
   chosenPeriod(chosen) ?? { from: refreshedAt - lengths[range], to: refreshedAt }
 
 export const chosenOf = ({ from, to }: Period) => `${utcOf(from)}/${utcOf(to)}`
 
-/** Returns how many milliseconds earlier the period to compare with is; undefined: there is no comparison. */
+/** Returns how many milliseconds earlier the period of the comparison is, or undefined without a comparison. */
 export function earlierOf({ from, to }: Period, compare: string): number | undefined {
   if (compare === 'previous') return to - from
   if (compare === 'day') return lengths['1d']
@@ -42,7 +42,7 @@ const duration =
 const unitsMs = [365 * dayMs, 30 * dayMs, 7 * dayMs, dayMs, 60 * minuteMs, minuteMs, 1000]
 const durationMax = 100 * 365 * dayMs
 
-/** Reads an ISO 8601 duration such as `PT6H`; undefined if the text is none, or longer than a century. */
+/** Parses an ISO 8601 duration such as `PT6H`. Returns undefined if the text is not a duration, or is longer than a century. */
 export function durationOf(text: string): number | undefined {
   const parts = duration.exec(text)?.slice(1)
   if (!parts) return undefined
@@ -68,5 +68,5 @@ const intervalsMax = 400
 export const intervalOf = ({ from, to }: Period, max = intervalsMax) =>
   (intervals.find(([, ms]) => (to - from) / ms <= max) ?? intervals.at(-1)!)[0]
 
-/** The present, rounded, so that a page that renders again asks for the same period. */
+/** Returns the current time, rounded, so that a page that renders again requests the same period. */
 export const roundedNow = () => Math.ceil(nowMs() / 10_000) * 10_000

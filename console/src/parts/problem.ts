@@ -2,17 +2,17 @@
 export interface Problem {
   /** A sentence for people. */
   message: string
-  /** Code of the error catalogue, or of a failure without an answer. */
+  /** Error code of the platform, or of a failure without a response. */
   code: string
   status?: number | undefined
-  /** The field of the request that is wrong, as the API names it. */
+  /** The invalid field of the request, with its name in the API. */
   field?: string | undefined
-  /** Where a JSON schema was violated: JSON pointers within the value. */
+  /** Violations of a JSON schema. A path is a JSON pointer within the value. */
   violations?: { path: string; message: string }[] | undefined
-  /** Finds the request in the log of the platform. */
+  /** Correlation id, with which the request can be found in the log of the platform. */
   correlationId?: string | undefined
   retryAfterSeconds?: number | undefined
-  /** True if the request was a change, false or absent if it read something. */
+  /** True if the request was a change; false or absent if it was a read. */
   isOfChange?: boolean
   /** Scope that the caller would need. */
   missingScope?: string | undefined

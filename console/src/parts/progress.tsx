@@ -11,7 +11,7 @@ export function Progress({
   label: string
   value: number
   max: number
-  /** Default: the share in percent. */
+  /** Text beside the bar. Default: the share in percent. */
   children?: string
 }) {
   return (

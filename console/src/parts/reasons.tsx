@@ -2,7 +2,7 @@ import { Link } from './link.tsx'
 import { Text } from './text.tsx'
 import { texts } from './texts.ts'
 
-/** Why somebody may do something: a role has the scope, or a grant gives it. */
+/** The reason of a permission: a role that has the scope, or a grant that gives it. */
 export interface Reason {
   role?: string | undefined
   grantId?: string | undefined

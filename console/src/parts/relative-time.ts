@@ -1,6 +1,6 @@
 /**
- * `3 minutes ago` in English, as `Intl.RelativeTimeFormat` writes it. The first use of `Intl` in a tab loads data of all languages, which
- * takes 30 ms, and 120 ms on a slow computer: too long before the first rows of a list.
+ * Formats relative times in English, such as `3 minutes ago`, with the texts of `Intl.RelativeTimeFormat`. `Intl` is not used, because its
+ * first use in a tab takes 30 ms, and 120 ms on a slow computer, which would delay the first rows of a list.
  */
 type Unit = 'second' | 'minute' | 'hour' | 'day' | 'month' | 'year'
 
@@ -23,7 +23,7 @@ export function relativeTo(ms: number, now: number): [number, Unit] {
   return [Number.NaN, 'year']
 }
 
-/** Names of the unit before, the present one and the next, where there are names: yesterday, today, tomorrow. */
+/** Names of the previous, the current and the next unit, where they exist: yesterday, today, tomorrow. */
 const words: Record<Unit, (string | undefined)[]> = {
   second: [undefined, 'now'],
   minute: [undefined, 'this minute'],

@@ -1,4 +1,4 @@
-/** Chooses one of many: a button that opens a list with a search. */
+/** Chooses one of many options: a button that opens a list with a search. */
 import { useState } from 'react'
 import { Button as AriaButton } from 'react-aria-components/Button'
 import { Dialog, DialogTrigger } from 'react-aria-components/Dialog'

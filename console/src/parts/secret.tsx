@@ -5,8 +5,9 @@ import { Note } from './notes.tsx'
 import { texts } from './texts.ts'
 
 /**
- * A secret that the platform shows once: copy it or save it as a file. It is never stored by the console. It gets the focus, because the
- * form that had it is gone: a screen reader reads the secret, and Tab goes to its buttons.
+ * Shows a secret that the platform returns only once; the user can copy it or save it as a file. The console never stores it. The secret
+ * gets the focus, because the form that had the focus no longer exists: a screen reader then reads the secret, and Tab moves to its
+ * buttons.
  */
 export function Secret({ label, value, fileName }: { label: string; value: string; fileName: string }) {
   const id = useId()

@@ -1,11 +1,11 @@
-/** The selected rows of a table: some of them, or all that match the conditions, also those that are not loaded. */
+/** The selected rows of a table: some rows, or all rows that match the conditions, including rows that are not loaded. */
 export type Selection = { kind: 'some'; ids: ReadonlySet<string> } | { kind: 'all' }
 
 export const nothingSelected: Selection = { kind: 'some', ids: new Set() }
 
 export const isSelected = (selection: Selection, id: string) => selection.kind === 'all' || selection.ids.has(id)
 
-/** Returns the number of selected rows; `total` is the number of all that match. */
+/** Returns the number of selected rows. `total` is the number of all matching rows. */
 export const selectedCount = (selection: Selection, total: number | undefined) =>
   selection.kind === 'all' ? (total ?? Number.NaN) : selection.ids.size
 
@@ -16,7 +16,7 @@ export function toggle(selection: Selection, id: string, loaded: string[]): Sele
   return { kind: 'some', ids }
 }
 
-/** Selects from the last row to this one, as with Shift in a list of files. */
+/** Selects all rows between two rows, as a click with Shift does in a list of files. */
 export function extend(selection: Selection, from: number, to: number, loaded: string[]): Selection {
   const ids = new Set(selection.kind === 'all' ? loaded : selection.ids)
   for (const id of loaded.slice(Math.min(from, to), Math.max(from, to) + 1)) ids.add(id)

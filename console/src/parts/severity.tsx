@@ -12,7 +12,7 @@ export const Severity = ({ level }: { level: SeverityLevel }) => (
   <Badge tone={tones[level]}>{texts.severities[level]}</Badge>
 )
 
-/** Open or resolved; an open alert also says whether somebody has acknowledged it. */
+/** Shows whether an alert is open, acknowledged or resolved. */
 export const AlertState = ({ state, acknowledgement }: { state: string; acknowledgement: string }) => {
   if (state !== 'OPEN') return <Badge tone="good">{texts.alertResolved}</Badge>
   return acknowledgement === 'ACKNOWLEDGED' ? (

@@ -1,8 +1,8 @@
-/** A small picture of the last values of a series. Decoration: the value beside it says the number. */
+/** A small chart of the last values of a series. It is decoration only, because the newest value is shown beside it. */
 
 const [width, height] = [120, 28]
 
-/** `isWide`: the picture is as wide as its container. */
+/** The chart. If `isWide` is true, it is as wide as its container. */
 export function Sparkline({ values, isWide = false }: { values: number[]; isWide?: boolean }) {
   if (values.length < 2) return null
   const low = Math.min(...values)

@@ -13,9 +13,10 @@ export interface TabsProps {
   children: ReactNode
 }
 
-/** Tabs whose selection is the address, so each is a link: a shared link opens the same tab. */
+/** Tabs as links. The address contains the selected tab, so a shared link opens the same tab. */
 export function Tabs({ label, tabs, current, parameter = 'tab', keep = [], children }: TabsProps) {
-  // The tilde makes an address absolute. The router decodes its own path, so a name with % would change.
+  // The tilde makes the address absolute for the router. A relative address is not used, because the router decodes its path, which would
+  // change a name with %.
   const path = `~${usePathname()}`
   const search = new URLSearchParams(useSearch())
   const shared = keep.flatMap((name) => (search.has(name) ? [[name, search.get(name)!]] : []))

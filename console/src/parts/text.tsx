@@ -1,4 +1,4 @@
-/** Shows text of users as it is: isolated from the direction of its surroundings, cut with a note, control characters visible. */
+/** Shows a text of users: isolates its text direction, truncates long texts with a note, and makes control characters visible. */
 import { texts } from './texts.ts'
 
 const lengthMax = 300
@@ -7,11 +7,11 @@ const invisible = /[\u0000-\u001f\u007f-\u009f\u00ad\u200b-\u200f\u2028-\u202e\u
 
 const names: Record<string, string> = { '\n': '⏎', '\t': '⇥', '\r': '␍', '\0': '␀' }
 
-/** Replaces invisible characters by signs. */
+/** Replaces invisible characters by visible symbols. */
 export const withoutInvisible = (text: string) =>
   text.replace(invisible, (character) => names[character] ?? `⟨${character.codePointAt(0)!.toString(16)}⟩`)
 
-/** Cuts a text without cutting a character in two. */
+/** Truncates a text without splitting a character. */
 export function cut(text: string, max = lengthMax): { shown: string; isCut: boolean } {
   if (text.length <= max) return { shown: text, isCut: false }
   const end = /[\ud800-\udbff]/.test(text[max - 1]!) ? max - 1 : max

@@ -1,4 +1,4 @@
-/** The colours that the person chose: light, dark, or those of the system. The app applies and keeps them. */
+/** The theme that the user chose: light, dark, or the theme of the operating system. The app applies and stores it. */
 import { useSyncExternalStore } from 'react'
 
 export type Theme = 'system' | 'light' | 'dark'
@@ -6,7 +6,7 @@ export type Theme = 'system' | 'light' | 'dark'
 let chosen: Theme | undefined
 const listeners = new Set<(theme: Theme) => void>()
 
-/** Calls the listener with every choice; returns a function that ends this. */
+/** Calls the listener with every choice. Returns a function that removes the listener. */
 export function onTheme(listener: (theme: Theme) => void): () => void {
   listeners.add(listener)
   return () => void listeners.delete(listener)
@@ -17,5 +17,5 @@ export function chooseTheme(theme: Theme) {
   for (const listener of listeners) listener(theme)
 }
 
-/** Returns the choice; undefined while the person has chosen nothing on this page. */
+/** Returns the chosen theme, or undefined until the user chooses one on this page. */
 export const useTheme = (): Theme | undefined => useSyncExternalStore(onTheme, () => chosen)

@@ -1,4 +1,4 @@
-/** Times in the zone of the person, with UTC beside. The only code that formats dates. */
+/** Shows times in the time zone of the user, and in UTC on demand. This is the only code that formats dates. */
 import { useSyncExternalStore } from 'react'
 import { englishRelative, relativeTo } from './relative-time.ts'
 import { texts } from './texts.ts'
@@ -6,7 +6,7 @@ import { texts } from './texts.ts'
 type Instant = string | number | Date
 
 interface Formats {
-  /** Time zone such as Europe/Vienna. Default: that of the device. */
+  /** Time zone such as Europe/Vienna. Default: the time zone of the device. */
   zone?: string | undefined
   /** Language of dates, such as `de-AT`. Default: English. */
   language?: string | undefined
@@ -21,7 +21,7 @@ const options = {
   month: { month: 'short', year: 'numeric' },
 } satisfies Record<string, Intl.DateTimeFormatOptions>
 
-/** Formats are made when they are first used, because each takes milliseconds (`relative-time.ts`). */
+/** Returns functions that format dates. A format is created when it is first used, because this takes milliseconds (`relative-time.ts`). */
 function makeFormats({ zone, language }: Formats) {
   const made = new Map<string, Intl.DateTimeFormat>()
   let relative: Intl.RelativeTimeFormat | undefined
@@ -46,7 +46,7 @@ function makeFormats({ zone, language }: Formats) {
 let formats = makeFormats({})
 const listeners = new Set<() => void>()
 
-/** Changes how all times are shown. Returns false if the browser does not know the zone or language. */
+/** Changes how all times are shown. Returns false if the browser does not support the time zone or language. */
 export function setFormats(newFormats: Formats): boolean {
   const { zone, language } = newFormats
   if (zone === formats.zone && language === formats.language) return true
@@ -66,7 +66,7 @@ const subscribe = (listener: () => void) => {
   return () => void listeners.delete(listener)
 }
 
-/** Returns the names of all time zones that the browser knows. */
+/** Returns the names of all time zones that the browser supports. */
 export const timeZones = () => ['UTC', ...Intl.supportedValuesOf('timeZone').filter((zone) => zone !== 'UTC')]
 
 /** Returns `3 minutes ago`. */
@@ -74,11 +74,14 @@ export const ago = (instant: Instant, now = Date.now()) =>
   formats.relative(relativeTo(new Date(instant).getTime(), now))
 
 export const formatTime = (instant: Instant) => formats.date('absolute').format(new Date(instant))
-/** Returns the time of the day, with the date if it is another day than today. */
+/** Returns the time of day, with the date if the day is not today. */
 export const formatClock = (instant: Instant) =>
   formatDay(Date.now()) === formatDay(instant) ? formats.date('clock').format(new Date(instant)) : formatTime(instant)
 export const formatDay = (instant: Instant) => formats.date('day').format(new Date(instant))
-/** Returns the texts of the time axis of a chart, whose marks are `stepMs` apart: the day once, then times of the day. */
+/**
+ * Returns the labels of the time axis of a chart, whose marks are `stepMs` apart. The first mark of a day shows the date, the others the
+ * time of day.
+ */
 export function axisTexts(times: number[], stepMs: number): string[] {
   if (stepMs >= 28 * dayMs) return times.map((ms) => formats.date('month').format(ms))
   let lastDay = ''
@@ -97,10 +100,10 @@ export function axisTexts(times: number[], stepMs: number): string[] {
 export const dateOf = (ms: number) => new Date(ms)
 /** Returns the time in UTC, as the API writes it. */
 export const utcOf = (instant: Instant) => new Date(instant).toISOString()
-/** Returns milliseconds since 1970; for arguments of the API and charts. */
+/** Returns the current time in milliseconds since 1970, for arguments of the API and for charts. */
 export const nowMs = () => Date.now()
 export const msOf = (instant: Instant) => new Date(instant).getTime()
-/** Returns the name of the person's time zone, such as Europe/Vienna. */
+/** Returns the name of the time zone of the user, such as Europe/Vienna. */
 export const timeZone = () => formats.date('absolute').resolvedOptions().timeZone
 
 const dayMs = 86_400_000
@@ -110,7 +113,7 @@ let clockMs = Date.now()
 let clock: ReturnType<typeof setInterval> | undefined
 const clockListeners = new Set<() => void>()
 
-/** All relative times share one timer: a table has two in each row. */
+/** Calls the listener when relative times must be updated. All relative times share one timer, because a table can have two in each row. */
 function subscribeToClock(listener: () => void) {
   clockListeners.add(listener)
   clock ??= setInterval(() => {
@@ -131,7 +134,7 @@ export function Time({
   style = 'relative',
 }: {
   value: Instant | null | undefined
-  /** `clock`: the time of day, with the date if it is another day than today. */
+  /** `clock`: the time of day, with the date if the day is not today. */
   style?: 'relative' | 'full' | 'day' | 'clock'
 }) {
   useSyncExternalStore(subscribe, () => formats)
@@ -147,7 +150,7 @@ export function Time({
         : style === 'clock'
           ? formatClock(ms)
           : formatTime(ms)
-  // The title is made when the pointer is over it: formats of dates take long (`relative-time.ts`).
+  // The title is set only when the pointer is over the element, because formatting dates is slow (`relative-time.ts`).
   const setTitle = ({ currentTarget }: { currentTarget: HTMLElement }) => {
     currentTarget.title = `${formatTime(ms)}\n${utcOf(ms)} UTC`
   }

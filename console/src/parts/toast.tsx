@@ -1,4 +1,4 @@
-/** Short messages about finished actions. `useToast()('Saved')` */
+/** Short messages about finished actions: `useToast()('Saved')`. */
 import { createContext, type ReactNode, useCallback, useContext, useRef, useState } from 'react'
 import { IconButton } from './button.tsx'
 import { Icon } from './icons.tsx'
@@ -23,7 +23,7 @@ export function ToastProvider({ children }: { children: ReactNode }) {
     (text, tone = 'good') => {
       const id = ++lastId.current
       setMessages((all) => [...all.slice(-3), { id, text, tone }])
-      // Errors stay until they are read.
+      // Errors stay until the user closes them.
       if (tone === 'good') setTimeout(() => remove(id), shownMs)
     },
     [remove],

@@ -1,16 +1,16 @@
-/** Knows whether text was typed into the fields of an element, also into fields that no form reports. */
+/** Detects text that was typed into the fields of an element, also into fields that no form reports. */
 import { type RefObject, useEffect, useRef } from 'react'
 
 const isText = (element: EventTarget | null): element is HTMLElement =>
   element instanceof HTMLElement &&
   (element.isContentEditable || element.matches('textarea, input')) &&
-  // The text of a search is not lost work.
+  // The text of a search field does not count as unsaved input.
   !element.matches('[type=search], [role=combobox], [role=searchbox]')
 
 const textOf = (element: HTMLElement) =>
   element instanceof HTMLInputElement || element instanceof HTMLTextAreaElement ? element.value : element.textContent
 
-/** Returns a function that says whether the text of some field has changed since the user began to type, or since a form was sent. */
+/** Returns a function that returns whether the text of a field has changed since the user began to type, or since a form was sent. */
 export function useTypedText(within: RefObject<HTMLElement | null>, isActive: boolean): () => boolean {
   const before = useRef(new Map<HTMLElement, string | null>())
   useEffect(() => {

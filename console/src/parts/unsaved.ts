@@ -1,16 +1,16 @@
 /**
- * Keeps track of typed text that is not saved. While there is some, links, the back button, tabs and closing the browser tab ask for
- * confirmation first, and the page stays open when permissions are withdrawn or the session ends.
+ * Keeps track of unsaved input. While there is any, links, tabs, the back button and closing the browser tab ask for confirmation first.
+ * The page then also stays open when permissions are withdrawn or the session ends.
  */
 import { createContext, useEffect, useSyncExternalStore } from 'react'
 
 const forms = new Set<symbol>()
 const listeners = new Set<() => void>()
-/** Something that would discard what was typed, until the user agrees. */
+/** An action that would discard input, and waits until the user agrees. */
 interface PendingLeave {
   action(): void
   from: 'page' | 'dialog'
-  /** The forms whose contents it discards. */
+  /** The forms whose contents the action discards. */
   forms: symbol[]
 }
 
@@ -19,7 +19,7 @@ let pending: PendingLeave | undefined
 const askBrowser = (event: BeforeUnloadEvent) => event.preventDefault()
 
 function notify() {
-  // A listener of this event keeps pages out of the cache of some browsers, so it is there only while it is needed.
+  // The listener is registered only while it is needed, because it keeps pages out of the back/forward cache of some browsers.
   if (forms.size > 0) addEventListener('beforeunload', askBrowser)
   else removeEventListener('beforeunload', askBrowser)
   for (const listener of listeners) listener()
@@ -30,7 +30,7 @@ function subscribe(listener: () => void) {
   return () => void listeners.delete(listener)
 }
 
-/** Reports that the component holds something typed. `useForm` and `useJsonDraft` do so themselves. */
+/** Reports that the component has unsaved input. `useForm` and `useJsonDraft` call this function themselves. */
 export function useUnsaved(isUnsaved: boolean) {
   useEffect(() => {
     if (!isUnsaved) return
@@ -43,7 +43,7 @@ export function useUnsaved(isUnsaved: boolean) {
   }, [isUnsaved])
 }
 
-/** Returns whether the page has something typed that is not saved. */
+/** Returns whether the page has unsaved input. */
 export const useHasUnsaved = () => useSyncExternalStore(subscribe, () => forms.size > 0)
 
 function ask(asked: PendingLeave) {
@@ -51,19 +51,19 @@ function ask(asked: PendingLeave) {
   notify()
 }
 
-/** Runs an action that leaves the page: at once, or after the user agrees to lose what was typed. */
+/** Runs an action that leaves the page: at once, or after the user agrees to lose the input. */
 export function leave(action: () => void) {
   if (forms.size === 0) return action()
   ask({ action, from: 'page', forms: [...forms] })
 }
 
-/** Runs an action that discards what was typed at this place: on the page, or in the dialog around. `CancelButton` uses it. */
+/** A function that runs an action which discards the input of the page, or of the surrounding dialog. `CancelButton` uses it. */
 export const LeaveContext = createContext<(action: () => void) => void>(leave)
 
-/** Returns the forms that hold something typed now. */
+/** Returns the forms that currently have unsaved input. */
 export const formsWithText = (): ReadonlySet<symbol> => new Set(forms)
 
-/** Closes a dialog: at once, or after the user agrees. `before` are the forms of the page behind it, which stay as they are. */
+/** Closes a dialog: at once, or after the user agrees. `before` are the forms of the page behind the dialog, which are not discarded. */
 export function leaveDialog(action: () => void, before: ReadonlySet<symbol>, hasTyped: boolean) {
   const own = [...forms].filter((form) => !before.has(form))
   if (own.length === 0 && !hasTyped) return action()
@@ -73,7 +73,7 @@ export function leaveDialog(action: () => void, before: ReadonlySet<symbol>, has
 /** Returns the action that waits for the user, if any. */
 export const usePendingLeave = () => useSyncExternalStore(subscribe, () => pending)
 
-/** Discards what was typed, and does what is pending. If nothing is pending, all forms are discarded. */
+/** Discards the input and runs the pending action. If no action is pending, the input of all forms is discarded. */
 export function discardUnsaved() {
   const agreed = pending
   pending = undefined
@@ -99,7 +99,7 @@ function askAtLink(event: MouseEvent) {
   leave(() => link.click())
 }
 
-/** Watches links and the back button. Call it once, before the router listens. */
+/** Watches links and the back button. Call it once, before the router registers its listeners. */
 export function guardNavigation() {
   let shown = location.href
   const remember = () => {
@@ -112,7 +112,7 @@ export function guardNavigation() {
     'popstate',
     (event) => {
       if (forms.size === 0 || viewOf(new URL(shown)) === viewOf(location)) return remember()
-      // A browser does not let a page refuse the back button, so the entry of this page is made again.
+      // A page cannot cancel the back button, so the entry of this page is added to the history again.
       event.stopImmediatePropagation()
       history.pushState(history.state, '', shown)
       leave(() => history.back())

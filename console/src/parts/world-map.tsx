@@ -1,4 +1,4 @@
-/** A map with places and clusters of places: coasts, borders and cities are part of the console. */
+/** A map with places and clusters of places. The data of coasts, borders and cities is part of the console. */
 import L from 'leaflet'
 import { useEffect, useRef } from 'react'
 import { withoutInvisible } from './text.tsx'
@@ -13,7 +13,7 @@ export interface MapPlace {
   /** Name of a single object. */
   name?: string | undefined
   id?: string | undefined
-  /** A colour of CSS. Default: that of the theme. */
+  /** A CSS colour. Default: the colour of the theme. */
   colour?: string | undefined
 }
 
@@ -35,14 +35,14 @@ export interface WorldMapProps {
   places: MapPlace[]
   view: MapView
   onView(view: MapView, area: MapArea): void
-  /** A single place was chosen; clusters zoom in by themselves. */
+  /** Called when the user chooses a single place. A click on a cluster zooms in. */
   onOpen?(place: MapPlace): void
 }
 
 const zoomMax = 16
 const cityLabelsMax = 40
 
-/** Reads the lines that tools/console-map.ts writes. */
+/** Decodes the lines that tools/console-map.ts writes. */
 function decode(text: string): L.LatLngTuple[][] {
   const codeOf = (character: number) =>
     character >= 97
@@ -99,7 +99,7 @@ const areaOf = (map: L.Map): MapArea => {
   }
 }
 
-/** Text in the map is never read as HTML. */
+/** Returns an element with a text, which is never interpreted as HTML. */
 function labelOf(text: string, className: string): HTMLElement {
   const element = document.createElement('span')
   element.className = className
@@ -149,7 +149,7 @@ export default function WorldMap({ label, places, view, onView, onOpen }: WorldM
     return () => {
       theme.disconnect()
       resize.disconnect()
-      // An animation that is still running would end after the map was removed, and then fail.
+      // The listener is removed first, because a running animation would end after the map was removed, and then fail.
       leafletMap.off('moveend', moved)
       leafletMap.remove()
       map.current = undefined
@@ -168,7 +168,7 @@ function drawBase(base: L.LayerGroup, style: CSSStyleDeclaration) {
   lines ??= { land: decode(land), borders: decode(borders) }
   const colour = (name: string) => style.getPropertyValue(name).trim()
   base.clearLayers()
-  // One polygon with all rings: the even-odd rule leaves lakes and inland seas out.
+  // All rings are one polygon, so that the even-odd rule leaves out lakes and inland seas.
   L.polygon(lines.land, {
     ...{ interactive: false, stroke: true, weight: 0.75, color: colour('--line-strong') },
     ...{ fillColor: colour('--surface'), fillOpacity: 1, smoothFactor: 0.5 },
@@ -176,7 +176,7 @@ function drawBase(base: L.LayerGroup, style: CSSStyleDeclaration) {
   L.polyline(lines.borders, { interactive: false, weight: 0.6, color: colour('--line-strong') }).addTo(base)
 }
 
-/** The biggest cities in view, without overlaps. */
+/** Draws the names of the biggest visible cities, without overlaps. */
 function drawCities(map: L.Map, labels: L.LayerGroup) {
   labels.clearLayers()
   const bounds = map.getBounds()
@@ -194,7 +194,7 @@ function drawCities(map: L.Map, labels: L.LayerGroup) {
   }
 }
 
-/** Names of cities do not cover the numbers of endpoints; without this offset, markers further south are above. */
+/** Offset of the markers of endpoints, so that names of cities do not cover them. Without it, Leaflet draws markers further south above. */
 const aboveCities = 10_000
 
 const sizeOf = (number: number) => 26 + Math.min(26, Math.round(Math.log10(number) * 9))

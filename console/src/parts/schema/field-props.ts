@@ -7,7 +7,7 @@ export interface FieldProps {
   /** The whole schema, for references. */
   root: unknown
   schema: unknown
-  /** Undefined: the key is absent. */
+  /** Undefined if the key is absent. */
   value: unknown
   /** Undefined removes the key. */
   onChange(value: unknown): void
@@ -25,7 +25,7 @@ export interface FieldProps {
 
 export const shownLabel = (text: string, max = 80) => withoutInvisible(cut(text, max).shown)
 
-/** Text for people from a schema: its description, limits and default. */
+/** Returns a text about a schema: its description, limits and default. */
 export function notesOf(schema: Schema): string {
   const { description, format, pattern, minimum, maximum, minLength, maxLength } = schema
   const range = (min: unknown, max: unknown, unit = '') => {

@@ -1,4 +1,4 @@
-/** Objects and lists of a form that is made from a JSON schema. */
+/** Fields for objects and lists, in a form that is made from a JSON schema. */
 import { Fragment, type ReactNode, useId, useState } from 'react'
 import { Button, IconButton } from '../button.tsx'
 import { SearchBox } from '../filter-bar.tsx'
@@ -61,7 +61,7 @@ function Properties({ object, ...props }: ObjectProps & { object: Record<string,
       ? properties
       : properties.filter(([key, schema]) => `${key} ${titleOf(schema)}`.toLowerCase().includes(searchText))
   const wrong = new Set(violations.map((violation) => violation.path))
-  // A field with a problem is shown even if it comes after the limit.
+  // A field with a problem is shown even if its position is beyond the limit.
   const shown = matching.filter(([key], at) => at < limit || wrong.has(pointer(path, key)))
   const known = new Set(properties.map(([key]) => key))
   return (
@@ -186,7 +186,7 @@ interface GroupProps extends FieldProps {
   children: ReactNode
 }
 
-/** A part with a heading; large parts are closed at first. A part with a problem is open. */
+/** A group of fields with a heading. Large groups are closed at first, but a group with a problem is open. */
 function Group({ label, name, notes, hasProblem, isOpenAtFirst, count, onRemove, children }: GroupProps) {
   const [isOpen, setOpen] = useState(isOpenAtFirst)
   const id = useId()

@@ -1,4 +1,4 @@
-/** Edits JSON as a form, as text, and as the difference to what is stored. All three show the same draft. */
+/** Edits JSON as a form or as text, and shows the difference to the stored value. All three views show the same draft. */
 import { type ReactNode, useCallback, useMemo, useState } from 'react'
 import { Difference } from '../difference.tsx'
 import { JsonField, parseJson } from '../json-field.tsx'
@@ -10,13 +10,13 @@ import { SchemaField } from './schema-field.tsx'
 import { schemaTexts as texts } from './schema-texts.ts'
 import { BrokenTexts } from './text-value.tsx'
 
-/** JSON that is being edited: the text that was typed, or the value that a form made. */
+/** JSON that the user edits: a text that was typed, or a value that the form has created. */
 export interface JsonDraft {
   text: string
   value: unknown
-  /** Why it cannot be saved: the text, or a text within the form, is not JSON. */
+  /** The reason why the draft cannot be saved: the text, or a text within the form, is not JSON. */
   problem: string | undefined
-  /** Why the text is not JSON. */
+  /** The reason why the text is not JSON. */
   textProblem: string | undefined
   isChanged: boolean
   setText(text: string): void
@@ -25,17 +25,17 @@ export interface JsonDraft {
   setBroken(path: string, problem: string | undefined): void
   /** Marks the draft as saved, so that the page can be left without a question; the text stays in the editor. */
   markSaved(): void
-  /** Forgets what was typed. */
+  /** Discards the input. */
   reset(): void
 }
 
-/** JSON as people read it; a text that is not JSON stays as it is. */
+/** Returns JSON with line breaks and indentation. A text that is not JSON is returned unchanged. */
 export function prettyJson(text: string): string {
   const { value, problem } = parseJson(text)
   return problem === undefined ? JSON.stringify(value, null, 2) : text
 }
 
-/** `before` is what the platform has; while nothing was typed, the draft follows it. */
+/** Returns a draft. `before` is the stored text; until the user types, the draft follows its changes. */
 export function useJsonDraft(before: string): JsonDraft {
   const [typed, setTyped] = useState<{ text: string } | { value: unknown }>()
   const [savedText, setSavedText] = useState<string>()
@@ -69,10 +69,10 @@ export interface SchemaEditorProps {
   label: string
   /** Name of the field in the API. */
   name?: string
-  /** The JSON schema; undefined: there is none. */
+  /** The JSON schema, or undefined if there is none. */
   schema: unknown
   draft: JsonDraft
-  /** The stored text; the difference is shown against it. Undefined: nothing is stored yet. */
+  /** The stored text, with which the draft is compared; undefined if nothing is stored yet. */
   before?: string | undefined
   description?: string
   /** Violations that the platform reported. */
@@ -85,7 +85,7 @@ export function SchemaEditor(props: SchemaEditorProps) {
   const { label, schema, draft, before, violations = [] } = props
   const isForm = useMemo(() => isObject(schema) && fieldOf(schema, schema).control.kind !== 'text', [schema])
   const [chosenView, setChosenView] = useState<View>('form')
-  // An empty text is a new document.
+  // An empty text is not an error: it is a new document.
   const isBroken = draft.textProblem !== undefined && draft.text.trim() !== ''
   const isPartBroken = draft.textProblem === undefined && draft.problem !== undefined
   const view = chosenView === 'form' && (!isForm || isBroken) ? 'text' : chosenView

@@ -1,4 +1,4 @@
-/** One field of a form that is made from a JSON schema: the control that fits, or text. */
+/** One field of a form that is made from a JSON schema: a suitable control, or a text field. */
 import { useMemo, useState } from 'react'
 import { Button } from '../button.tsx'
 import { CheckList } from '../check-list.tsx'
@@ -21,7 +21,7 @@ import { ArrayField, ObjectField } from './schema-containers.tsx'
 import { schemaTexts as texts } from './schema-texts.ts'
 import { TextValue } from './text-value.tsx'
 
-/** Parts below this depth are edited as text. */
+/** Values below this depth are edited as text. */
 const depthMax = 8
 
 export function SchemaField(props: FieldProps) {
@@ -70,7 +70,10 @@ export function SchemaField(props: FieldProps) {
   )
 }
 
-/** Containers get it as a property, because they and their fields would import each other. */
+/**
+ * Renders a field inside of a container. Containers get this function as a property, because containers and fields would otherwise import
+ * each other.
+ */
 const childField = (props: FieldProps) => <SchemaField {...props} />
 
 /** Properties that all plain controls have. */
@@ -141,7 +144,10 @@ type Common = ReturnType<typeof commonOf>
 const numberOf = (text: string): unknown =>
   text.trim() === '' ? undefined : Number.isFinite(Number(text)) ? Number(text) : text
 
-/** Does not use the number field with steps, which rounds to three digits: a form must not change what it does not understand. */
+/**
+ * A text field for numbers. The number field with steps is not used, because it rounds to three digits, and a form must not change values
+ * by itself.
+ */
 function NumberText({
   value,
   onChange,
@@ -190,7 +196,7 @@ function EnumField({
   )
 }
 
-/** A list whose items are some of a few texts is a list of boxes; every other list has a field for each item. */
+/** A field for lists. If the items are chosen from a few texts, it shows checkboxes; otherwise it shows a field for each item. */
 function ListField({
   control,
   resolved,
@@ -215,7 +221,7 @@ function ChoiceField({ options, notes, ...props }: FieldProps & { options: unkno
   const { root, value, onChange, label, isRequired } = props
   // The alternative that the user chose is kept, because a new value can fit several alternatives.
   const [chosen, setChosen] = useState<number>()
-  // Values of the other alternatives, so that nothing typed is lost when the user selects another alternative.
+  // Values of the other alternatives are kept, so that no input is lost when the user selects another alternative.
   const [kept, setKept] = useState<Record<number, unknown>>({})
   const guessed = useMemo(() => optionOf(root, options, value), [root, options, value])
   const current = chosen ?? guessed

@@ -1,6 +1,6 @@
 /**
- * Reads JSON schemas for forms: which control fits a schema, which alternative a value is, and what a new value is. Schemas come from
- * users, so every walk is limited; what no control fits is edited as text. Pure functions.
+ * Reads JSON schemas for forms: the control for a schema, the alternative that a value matches, and the initial value. Schemas come from
+ * users, so every traversal is limited. Values without a suitable control are edited as text. All functions are pure.
  */
 
 export type Schema = Record<string, unknown>
@@ -14,17 +14,17 @@ export type Control =
   | { kind: 'enum'; values: unknown[]; labels?: string[] }
   | { kind: 'constant'; value: unknown }
   | { kind: 'choice'; options: unknown[] }
-  /** No control fits: the value is edited as text. */
+  /** There is no suitable control, so the value is edited as text. */
   | { kind: 'text' }
 
-/** A schema with its references followed. */
+/** A schema with its references resolved. */
 export interface Field {
   control: Control
   schema: Schema
   isNullable: boolean
 }
 
-/** A keyword for schemas that the console makes: while the key is absent, its field is a button that opens it. */
+/** A keyword for schemas that the console creates. While the value of the key is absent, its field is a button that opens the field. */
 export const collapsed = 'x-console-collapsed'
 
 const hopsMax = 20
@@ -55,7 +55,7 @@ function decoded(text: string) {
   }
 }
 
-/** Follows references and joins `allOf`; undefined if a form cannot show the result. */
+/** Resolves references and merges `allOf`. Returns undefined if a form cannot show the result. */
 function resolve(root: unknown, start: unknown, budget: { left: number }): Schema | undefined {
   let schema = start
   for (let hop = 0; isObject(schema) && typeof schema.$ref === 'string'; hop++) {
@@ -88,7 +88,7 @@ function join(one: Schema, other: Schema): Schema {
 
 const hasNull = (schema: unknown) => isObject(schema) && schema.type === 'null'
 
-/** Controls of schemas that were read already: a form asks for them at each key press. */
+/** Cache of the fields of schemas, because a form needs them at each key press. */
 const fieldsByRoot = new WeakMap<object, WeakMap<object, Field>>()
 
 /** Returns the control for a schema. */
@@ -101,7 +101,7 @@ export function fieldOf(root: unknown, part: unknown): Field {
   return field
 }
 
-/** `hops` counts nested alternatives, so that one that refers to itself ends. */
+/** Reads a field. `hops` counts nested alternatives, so that an alternative that refers to itself ends. */
 function readField(root: unknown, part: unknown, hops: number): Field {
   const schema = hops > hopsMax ? undefined : resolve(root, part, { left: mergesMax })
   if (!schema) return { control: { kind: 'text' }, schema: isObject(part) ? part : {}, isNullable: false }
@@ -124,7 +124,7 @@ function readField(root: unknown, part: unknown, hops: number): Field {
   return { control: controlOf(schema, others), schema, isNullable }
 }
 
-/** Alternatives that are constants are a menu of values with names. */
+/** Returns a menu of named values if all alternatives are constants. */
 function namedValuesOf(options: unknown[]): Control | undefined {
   if (options.length === 0 || options.length > optionsMax) return undefined
   const constants = options.filter(isObject).filter((option) => Object.hasOwn(option, 'const'))
@@ -165,7 +165,7 @@ function objectOf(schema: Schema): Control {
   return { kind: 'object', properties, required: new Set(required), more: schema.additionalProperties !== false }
 }
 
-/** Returns whether a control can show the value as it is; otherwise its text is edited, and nothing is lost. */
+/** Returns whether a control can show the value unchanged. Otherwise the value is edited as text, so that nothing is lost. */
 export function fits({ control, isNullable }: Field, value: unknown): boolean {
   if (value === undefined || control.kind === 'text') return true
   if (value === null) return isNullable
@@ -177,7 +177,7 @@ export function fits({ control, isNullable }: Field, value: unknown): boolean {
     case 'string':
       return typeof value === 'string'
     case 'number':
-      // A text that is not a number stays in the field; the platform names the field when it rejects it.
+      // A text that is not a number stays in the field. The platform names the field when it rejects the value.
       return typeof value === 'number' || typeof value === 'string'
     case 'boolean':
       return typeof value === 'boolean'
@@ -186,11 +186,11 @@ export function fits({ control, isNullable }: Field, value: unknown): boolean {
   }
 }
 
-/** Maximum depth and number of parts of a new value. Schemas can require themselves, so further parts are left out. */
+/** Maximum depth and number of parts of a new value. A schema can require itself, so further parts are left out. */
 const depthMax = 5
 const partsMax = 200
 
-/** Returns a new value: the default, and required parts. Undefined: nothing sensible is known. */
+/** Returns an initial value: the default and the required parts, or undefined if there is no useful value. */
 export function newValueOf(root: unknown, part: unknown, depth = 0, budget = { left: partsMax }): unknown {
   if (depth > depthMax || budget.left-- <= 0) return undefined
   const { control, schema } = fieldOf(root, part)
@@ -205,7 +205,7 @@ export function newValueOf(root: unknown, part: unknown, depth = 0, budget = { l
         control.properties.flatMap(([name, property]): [string, unknown][] => {
           if (!control.required.has(name) || budget.left <= 0) return []
           const { control: inner } = fieldOf(root, property)
-          // Plain fields stay absent: users fill them in.
+          // Plain fields stay absent, because users fill them in.
           const isPlain = inner.kind === 'string' || inner.kind === 'number' || inner.kind === 'enum'
           const value = isPlain ? undefined : newValueOf(root, property, depth + 1, budget)
           return value === undefined ? [] : [[name, value]]
@@ -231,7 +231,7 @@ const typeOf = (value: unknown) => (value === null ? 'null' : Array.isArray(valu
 /** Maximum number of properties of an alternative that are compared with a value. */
 const comparedMax = 50
 
-/** Returns how well a value fits an alternative: constants count most, then required and known keys. */
+/** Returns how well a value matches an alternative: constants count most, then required and known keys. */
 function scoreOf(root: unknown, option: unknown, value: unknown): number {
   const field = fieldOf(root, option)
   const { control } = field
@@ -254,7 +254,7 @@ function scoreOf(root: unknown, option: unknown, value: unknown): number {
   return score
 }
 
-/** Returns the index of the alternative that fits a value best. */
+/** Returns the index of the alternative that matches a value best. */
 export function optionOf(root: unknown, options: unknown[], value: unknown): number {
   if (value === undefined) return 0
   let best = { index: 0, score: Number.NEGATIVE_INFINITY }
@@ -265,7 +265,7 @@ export function optionOf(root: unknown, options: unknown[], value: unknown): num
   return best.index
 }
 
-/** A name of an alternative: its title, its constant, or the kind of its values. */
+/** Returns the name of an alternative: its title, its constant, or the kind of its values. */
 export function optionName(root: unknown, option: unknown, position: number): string {
   const { schema, control } = fieldOf(root, option)
   if (typeof schema.title === 'string' && schema.title !== '') return schema.title
@@ -280,7 +280,7 @@ export function optionName(root: unknown, option: unknown, position: number): st
 
 export const labelOf = (value: unknown) => (typeof value === 'string' ? value : (JSON.stringify(value) ?? ''))
 
-/** Returns an object with another value at a key, in the same order; undefined removes the key. */
+/** Returns a copy of an object with a new value for a key, in the same order. The value undefined removes the key. */
 export function withKey(object: Record<string, unknown>, key: string, value: unknown): Record<string, unknown> {
   if (value === undefined) return Object.fromEntries(Object.entries(object).filter(([name]) => name !== key))
   return { ...object, [key]: value }

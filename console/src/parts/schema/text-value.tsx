@@ -1,4 +1,4 @@
-/** Parts of a form that are edited as JSON: values that no control fits, and keys that the schema does not name. */
+/** Parts of a form that are edited as JSON: values without a suitable control, and keys that the schema does not name. */
 import { createContext, useContext, useEffect, useState } from 'react'
 import { JsonField, parseJson } from '../json-field.tsx'
 import { type FieldProps, shownLabel } from './field-props.ts'
@@ -19,7 +19,10 @@ function useReportedProblem(path: string, problem: string | undefined) {
   }, [report, path, problem])
 }
 
-/** The text stays as it is typed; the value changes when the text is JSON. Empty: the key is absent. */
+/**
+ * Returns the state of a text field for JSON. The text stays as the user typed it, and the value changes when the text is valid JSON. If
+ * the text is empty, the key is absent.
+ */
 function useText(value: unknown, onChange: (value: unknown) => string | undefined) {
   const [typed, setTyped] = useState<{ text: string; value: string; problem: string | undefined }>()
   const current = textOf(value)
@@ -70,7 +73,7 @@ export function TextValue({
   )
 }
 
-/** Keys that the schema does not name, as one text. They stay, whatever the form changes. */
+/** Edits the keys that the schema does not name, as one text. Changes in the form do not affect these keys. */
 export function OtherKeys({
   object,
   known,
@@ -94,7 +97,7 @@ export function OtherKeys({
     if (next !== undefined && !isObject(next)) return texts.notObject
     const taken = Object.keys(next ?? {}).filter((key) => known.has(key))
     if (taken.length > 0) return texts.otherKeysTaken(shownLabel(taken.join(', ')))
-    // Keys keep their place; new ones come last.
+    // Existing keys keep their position, and new keys come last.
     const kept = Object.entries(object).flatMap(([key, value]): [string, unknown][] =>
       known.has(key) ? [[key, value]] : next && Object.hasOwn(next, key) ? [[key, next[key]]] : [],
     )
