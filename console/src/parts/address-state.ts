@@ -49,7 +49,8 @@ export interface AddressState<V> {
 export function useAddressState<C extends Record<string, AnyCodec>>(codecs: C): AddressState<Values<C>> {
   const search = useSearch()
   const [path, navigate] = useLocation()
-  // The codecs are created anew at each render, but never change. biome-ignore lint/correctness/useExhaustiveDependencies: see above
+  // The codecs are created anew at each render, but never change.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: see above
   const read = useMemo(() => readAddress(codecs, search), [search])
   const set = useCallback(
     (changed: Partial<Values<C>>) => {
