@@ -30,8 +30,8 @@ export function SessionGate({ tenant, returned, closes }: { tenant: string; retu
   const { session } = context
   const state = useSyncExternalStore(session.subscribe, session.state)
   const user = useSyncExternalStore(session.subscribe, session.user)
-  // A new user gets a new cache, so that the page shows no data or input of the previous user. biome-ignore
-  // lint/correctness/useExhaustiveDependencies: see above
+  // A new user gets a new cache, so that the page shows no data or input of the previous user.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: see above
   const queries = useMemo(createQueryClient, [user])
   const hasUnsaved = useHasUnsaved()
   const isSignedOut = state.kind === 'signed-out'
