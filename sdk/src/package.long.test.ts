@@ -60,6 +60,14 @@ suite('the packed SDK', () => {
     assert.equal(output, 'true unreachable\n')
   })
 
+  test('a device over MQTT says that it needs the package mqtt, and does not try again', () => {
+    const text = `import { connect } from '@waypost/sdk/device'
+      try { await connect({ url: 'mqtt://127.0.0.1:1', version: 'v', token: 't' }) } catch (error) { console.log(error.message) }`
+    const options = { cwd: project, encoding: 'utf8' } as const
+    const output = execFileSync(process.execPath, ['--input-type=module', '-e', text], options)
+    assert.equal(output, 'MQTT needs the package mqtt: npm install mqtt\n')
+  })
+
   test('a page with ten operations loads at most 12 KB of the SDK', () => {
     const bytes = bundleBytes(project, page)
     assert.ok(bytes <= bundleBytesMax, `${bytes} bytes`)

@@ -35,6 +35,15 @@ test('a device over HTTP polls once at a time, however often it reconnects, and 
   assert.deepEqual(errors, [])
 })
 
+test('a device with an address to which it can never connect is refused', async () => {
+  for (const url of ['', 'localhost', 'localhost:1883', 'ftp://127.0.0.1'])
+    await assert.rejects(
+      connect({ url, version: 'v', token: 't' }),
+      (error) => error instanceof WaypostError && error.code === 'invalid_argument' && error.field === 'url',
+      url,
+    )
+})
+
 test('a resource without a name is requested, and a message that cannot be sent does not delay the others', async () => {
   const { device, paths } = await aDevice((error) => assert.fail(String(error)))
   assert.deepEqual(await device.request('tsx', ''), [])

@@ -7,7 +7,7 @@ import type { Transport } from '../running.ts'
 import type { Upload } from '../types.ts'
 import { openHttpLink } from './http-link.ts'
 import type { Link, Message } from './link.ts'
-import { type MqttModule, openMqttLink } from './mqtt-link.ts'
+import { loadMqtt, type MqttModule, openMqttLink } from './mqtt-link.ts'
 import { createQueue } from './queue.ts'
 import { createWork, type Handlers, type SoftwareFile } from './work.ts'
 
@@ -81,9 +81,22 @@ const blobUpload = readOperation('blobs', 'upload POST /bcx/api/v1/binary-data n
 
 const isHttp = (url: string) => /^https?:/.test(url)
 
+const protocols = ['http:', 'https:', 'mqtt:', 'mqtts:', 'ws:', 'wss:', 'tcp:', 'ssl:']
+
+/** Throws for an address to which no connection can ever be opened. */
+function requireAddress(url: string) {
+  if (URL.canParse(url) && protocols.includes(new URL(url).protocol)) return
+  throw new WaypostError(`url: expected an address such as https://host or mqtts://host:8883, not ${url}`, {
+    code: 'invalid_argument',
+    field: 'url',
+  })
+}
+
 /** Connects a device. It reconnects by itself until it is closed; messages that it sends meanwhile wait. */
 export async function connect(options: DeviceOptions): Promise<Device> {
+  requireAddress(options.url)
   const transport = httpOf(options)
+  const mqtt = isHttp(options.url) ? undefined : (options.mqtt ?? (await loadMqtt()))
   let [link, closed, failures]: [Link | undefined, boolean, number] = [undefined, false, 0]
   let [timer, polling]: [ReturnType<typeof setTimeout> | undefined, boolean] = [undefined, false]
   const { onError = () => {} } = options
@@ -105,9 +118,9 @@ export async function connect(options: DeviceOptions): Promise<Device> {
   async function open() {
     if (closed) return
     try {
-      link = isHttp(options.url)
-        ? openHttpLink(transport!, options.version, options.token)
-        : await openMqttLink(mqttOptionsOf(options), { onPush: work.push, onLost: lost })
+      link = mqtt
+        ? await openMqttLink(mqttOptionsOf(options, mqtt), { onPush: work.push, onLost: lost })
+        : openHttpLink(transport!, options.version, options.token)
       if (closed) return await link.close()
       queue.use(link)
       options.onConnected?.()
@@ -232,7 +245,10 @@ function httpOf(options: DeviceOptions): Transport | undefined {
   return { ...base, credentials: createCredentials(undefined, base) }
 }
 
-const mqttOptionsOf = ({ url, version, token, clientId, username, password, connection, mqtt }: DeviceOptions) => ({
+const mqttOptionsOf = (
+  { url, version, token, clientId, username, password, connection }: DeviceOptions,
+  module: MqttModule,
+) => ({
   url,
   version,
   token,
@@ -240,7 +256,7 @@ const mqttOptionsOf = ({ url, version, token, clientId, username, password, conn
   username,
   password,
   connection,
-  module: mqtt,
+  module,
 })
 
 /** Downloads software, from the host of the platform only. The link needs no credentials. */

@@ -25,7 +25,7 @@ export interface MqttOptions {
   password?: string | undefined
   /** Options of `mqtt.connect`, such as certificates. */
   connection?: Record<string, unknown> | undefined
-  module?: MqttModule | undefined
+  module: MqttModule
 }
 
 const connectTimeoutMs = 20_000
@@ -47,7 +47,8 @@ const isTooLarge = (topic: string, payload: string) => {
   return !isShort && new TextEncoder().encode(topic + payload).length + headerBytesMax > packetBytesMax
 }
 
-async function loadModule(): Promise<MqttModule> {
+/** Imports the package `mqtt`. Rejects if it is not installed. */
+export async function loadMqtt(): Promise<MqttModule> {
   // The name is a variable, so that bundlers do not try to include the package.
   const name = 'mqtt'
   try {
@@ -72,7 +73,7 @@ interface Waiting {
 }
 
 export async function openMqttLink(options: MqttOptions, { onPush, onLost }: LinkEvents): Promise<Link> {
-  const { connect } = options.module ?? (await loadModule())
+  const { connect } = options.module
   const prefix = `kp1/${options.version}/`
   const topicOf = (extension: string, rest: string) => `${prefix}${extension}/${options.token}/${rest}`
   const waiting = new Map<string, Waiting>()
