@@ -14,7 +14,7 @@ import { reasonOf } from '../context/failure-text.ts'
 import { createHost } from '../context/host.ts'
 import { actionsWaitMs, chainDepth } from '../context/limits.ts'
 import { derivedId } from '../derived-ids.ts'
-import { writeWhenSettled } from '../ledger.ts'
+import type { Ledger } from '../ledger.ts'
 import type { RunResult } from '../run.ts'
 import { requestOf } from '../script-run.ts'
 import type { NewTrace } from '../traces.ts'
@@ -50,7 +50,10 @@ export interface EvaluationRequest {
   childrenEndpoints?: string[] | undefined
 }
 
-/** Members of `ctx` that a request body cannot replace. */
+/** If the traces are not durable after this time, the caller gets 503. */
+const tracesWaitMs = 30_000
+
+/** Names of `ctx` that a body cannot replace. */
 const platformMembers = new Set(['tenantId', 'toolbox', 'trigger', 'endpoint', 'data', 'body'])
 
 export const createExecutions = (deps: EngineDeps): Executions => ({
@@ -89,6 +92,7 @@ async function execute(deps: EngineDeps, ctx: Ctx, ruleId: string, body: unknown
   const at = kit.now().getTime()
   const eventId = kit.newId()
   const chain = chainOf(currentCause()) ?? { traceId: derivedId(at, eventId, 'chain'), depth: 1 }
+  const writeTraces = createTraceWriter(ledger)
   let result: RunResult | undefined
   const ruleEnded = Promise.withResolvers<void>()
   const allEnded = run({
@@ -109,16 +113,31 @@ async function execute(deps: EngineDeps, ctx: Ctx, ruleId: string, body: unknown
     },
   }).then((ended) => {
     result = ended
-    // The response does not wait until the traces are durable.
-    void writeWhenSettled(ledger, ended)
+    void Promise.all(ended.unsettled).then(() => writeTraces(ended.traces))
     return ended
   })
   allEnded.then(() => ruleEnded.resolve(), ruleEnded.reject)
   await ruleEnded.promise
   const ended = await waitForActions(allEnded)
-  const { returned, traces } = result!
+  const traces = [...result!.traces]
+  if (!(await endsWithin(writeTraces(result!.traces), tracesWaitMs))) throw DatabaseUnavailable()
   const now = kit.now()
-  return { returnedValue: returned ?? '', traces: [...traces, ...ended].map((trace) => viewOf(trace, now)) }
+  return { returnedValue: result!.returned ?? '', traces: [...traces, ...ended].map((trace) => viewOf(trace, now)) }
+}
+
+/**
+ * Returns a function that writes the traces of a run which are not in the ledger yet. Its promise resolves when all of them are durable:
+ * the ledger makes its entries durable in their order.
+ */
+function createTraceWriter(ledger: Pick<Ledger, 'write'>): (traces: NewTrace[]) => Promise<void> {
+  let written = 0
+  let durable = Promise.resolve()
+  return (traces) => {
+    const added = traces.slice(written)
+    written = traces.length
+    if (added.length > 0) durable = ledger.write({ traces: added })
+    return durable
+  }
 }
 
 /** Waits for a limited time until all actions have ended. Returns the traces of those that ended in the background. */
@@ -131,19 +150,15 @@ async function waitForActions(running: Promise<RunResult>): Promise<NewTrace[]> 
       }),
     ),
   )
-  await withTimeLimit(all, actionsWaitMs)
+  await endsWithin(all, actionsWaitMs)
   return endedLater
 }
 
-/** Resolves when the work is done, or after this time. */
-function withTimeLimit(work: Promise<unknown>, ms: number): Promise<void> {
+/** Returns whether the work has ended after a time. */
+function endsWithin(work: Promise<unknown>, ms: number): Promise<boolean> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(resolve, ms)
-    work.then(
-      () => resolve(),
-      (error) => reject(error),
-    )
-    void work.finally(() => clearTimeout(timer)).catch(() => {})
+    const timer = setTimeout(resolve, ms, false)
+    work.then(() => resolve(true), reject).finally(() => clearTimeout(timer))
   })
 }
 
