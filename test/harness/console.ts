@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { afterEach, type TestContext } from 'node:test'
 import type { BrowserContext, Page } from 'playwright-core'
 import { openBrowser } from './browser.ts'
 import { bearer, client, tokenOf } from './client.ts'
@@ -24,6 +25,18 @@ export interface TestConsole {
 }
 
 const axe = readFileSync(resolve(import.meta.dirname, '../../node_modules/axe-core/axe.min.js'), 'utf8')
+
+const consoles: Pick<TestConsole, 'browser' | 'problems'>[] = []
+
+// A time limit that was exceeded does not say what the page showed instead. So the text of all pages is logged after a failed test.
+afterEach(async (context) => {
+  if ((context as TestContext).passed) return
+  for (const { browser, problems } of consoles) {
+    for (const page of browser.pages())
+      console.error(page.url(), await page.locator('body').innerText({ timeout: 5000 }))
+    console.error('Problems:', problems)
+  }
+})
 
 export async function openConsole(options: PlatformOptions = {}): Promise<TestConsole> {
   const [platform, browser] = await Promise.all([startPlatform(options), openBrowser()])
@@ -49,8 +62,8 @@ export async function openConsole(options: PlatformOptions = {}): Promise<TestCo
   })
   browser.on('weberror', (error) => record(`script: ${error.error().stack ?? error.error().message}`))
   const address = (path: string) => `${platform.baseUrl}/console/${tenantId}${path}`
-  // After its start, the platform searches for a build of the console. On a busy machine this takes seconds, and the response is 503 until
-  // then.
+  consoles.push({ browser, problems })
+  // After its start, the platform looks for the built console. On a busy machine this takes seconds, in which it answers with 503.
   await eventually(async () => assert.equal((await fetch(address('/'))).status, 200), { withinMs: 60_000 })
 
   async function open(path: string): Promise<Page> {
