@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { afterEach, type TestContext } from 'node:test'
+import { afterEach } from 'node:test'
 import type { BrowserContext, Page } from 'playwright-core'
 import { openBrowser } from './browser.ts'
 import { bearer, client, tokenOf } from './client.ts'
@@ -30,7 +30,8 @@ const consoles: Pick<TestConsole, 'browser' | 'problems'>[] = []
 
 // A time limit that was exceeded does not say what the page showed instead. So the text of all pages is logged after a failed test.
 afterEach(async (context) => {
-  if ((context as TestContext).passed) return
+  // The types of Node.js do not have this field yet.
+  if ((context as unknown as { passed: boolean }).passed) return
   for (const { browser, problems } of consoles) {
     for (const page of browser.pages())
       console.error(page.url(), await page.locator('body').innerText({ timeout: 5000 }))

@@ -29,6 +29,8 @@ export async function insertEvents(
   event: string,
   rows: { key: string; payload: string }[],
 ) {
+  if (rows.length === 1 && subscriptions.length === 1)
+    return await insertEvent(sql, { subscription: subscriptions[0]!, event, ...rows[0]! })
   await sql`
     with added as (
       insert into kernel.outbox (subscription, event, key, payload)
@@ -38,6 +40,18 @@ export async function insertEvents(
         unnest(${subscriptions}::text[]) as subscription
       order by n returning subscription, key)
     insert into kernel.outbox_arrivals (subscription, key) select distinct subscription, key from added`
+}
+
+/** The usual case of one event for one subscription, without arrays and sorting. */
+async function insertEvent(
+  sql: Sql,
+  { subscription, event, key, payload }: { subscription: string; event: string; key: string; payload: string },
+) {
+  await sql`
+    with added as (
+      insert into kernel.outbox (subscription, event, key, payload)
+      values (${subscription}, ${event}, ${key}, ${payload}::text::jsonb))
+    insert into kernel.outbox_arrivals (subscription, key) values (${subscription}, ${key})`
 }
 
 /**

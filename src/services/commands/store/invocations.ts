@@ -1,7 +1,7 @@
 /** SQL of the two writes of a command: its invocation and its result. Both take many commands at once. */
 import type { ClaimedRecord } from '../../../kernel/audit/record.ts'
 import { insertRecordsOfCreated } from '../../../kernel/audit/store.ts'
-import type { Sql } from '../../../kernel/db.ts'
+import type { Fragment, Sql } from '../../../kernel/db.ts'
 
 export interface NewCommand {
   tenantId: string
@@ -35,18 +35,27 @@ export async function insertCommands(
   commands: NewCommand[],
   outstandingMax: number,
 ): Promise<(MadeCommand | undefined)[]> {
-  const column = <K extends keyof NewCommand>(name: K) => commands.map((command) => command[name])
   const records = commands.flatMap(({ audit }, index) => (audit ? [{ place: index + 1, record: audit.record }] : []))
   const rows = await sql<{ commandId: number | null; createdAt: Date }[]>`
-    with made as materialized (
-      select place, new_id, new_at
-      from commands.invoke(${column('tenantId')}::text[], ${column('endpointId')}::text[],
-        ${column('applicationName')}::text[], ${column('type')}::text[], ${column('payload')}::text[],
-        ${column('size')}::integer[], ${column('lifetimeMs').map(String)}::text[]::bigint[], ${column('kept')}::boolean[],
-        ${column('waitingNode')}::text[], ${column('taskId')}::text[], ${outstandingMax}::integer))
+    with made as materialized (select place, new_id, new_at from ${invoked(sql, commands, outstandingMax)})
     ${records.length === 0 ? sql`` : sql`, recorded as (${insertRecordsOfCreated(sql, records, sql`made`)})`}
     select new_id as command_id, new_at as created_at from made order by place`
   return rows.map(({ commandId, createdAt }) => (commandId === null ? undefined : { commandId, createdAt }))
+}
+
+function invoked(sql: Sql, commands: NewCommand[], outstandingMax: number): Fragment {
+  const [only] = commands
+  if (only && commands.length === 1)
+    return sql`
+      commands.invoke_one(${only.tenantId}, ${only.endpointId}, ${only.applicationName}, ${only.type}, ${only.payload},
+        ${only.size}, ${String(only.lifetimeMs)}::text::bigint, ${only.kept}, ${only.waitingNode}, ${only.taskId},
+        ${outstandingMax})`
+  const column = <K extends keyof NewCommand>(name: K) => commands.map((command) => command[name])
+  return sql`
+    commands.invoke(${column('tenantId')}::text[], ${column('endpointId')}::text[], ${column('applicationName')}::text[],
+      ${column('type')}::text[], ${column('payload')}::text[], ${column('size')}::integer[],
+      ${column('lifetimeMs').map(String)}::text[]::bigint[], ${column('kept')}::boolean[], ${column('waitingNode')}::text[],
+      ${column('taskId')}::text[], ${outstandingMax}::integer)`
 }
 
 export interface NewResult {
@@ -77,6 +86,8 @@ export async function updateResults(
   results: NewResult[],
   { withPayload }: { withPayload: boolean },
 ): Promise<ExecutedCommand[]> {
+  const [only] = results
+  if (only && results.length === 1) return await updateResult(sql, only, withPayload)
   const column = <K extends keyof NewResult>(name: K) => results.map((result) => result[name])
   return await sql<ExecutedCommand[]>`
     select tenant_id, endpoint_id, command_id, application_name, command_type, waiting_node, payload
@@ -84,6 +95,18 @@ export async function updateResults(
       ${column('commandId')}::integer[], ${column('statusCode')}::smallint[], ${column('reasonPhrase')}::text[],
       ${column('payload')}::text[], ${withPayload})`
 }
+
+/** Does the same for one result. A simple statement needs less processor time than the function. */
+const updateResult = (sql: Sql, result: NewResult, withPayload: boolean) => sql<ExecutedCommand[]>`
+  update commands.commands c
+  set status_code = ${result.statusCode}, reason_phrase = ${result.reasonPhrase}, result = ${result.payload},
+    ends_at = statement_timestamp()
+  where c.tenant_id = ${result.tenantId} and c.endpoint_id = ${result.endpointId} and c.command_id = ${result.commandId}
+    and case when c.command_type = ${result.type} and c.status_code is null and c.ends_at > statement_timestamp()
+      then true else false end
+  returning c.tenant_id, c.endpoint_id, c.command_id, c.application_name, c.command_type, c.waiting_node,
+    case when ${withPayload} then coalesce(c.payload, (
+      select t.payload from commands.tasks t where t.tenant_id = c.tenant_id and t.task_id = c.task_id)) end as payload`
 
 export interface CommandKey {
   tenantId: string
