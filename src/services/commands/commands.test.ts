@@ -94,11 +94,11 @@ suite('an invocation', () => {
     assert.ok(!('requestPayload' in command) && !('responsePayload' in command) && !('reasonPhrase' in command))
     // The payload null differs from no payload.
     await invoke(testEndpoint, 'reboot', 'awaitTimeout=0', 'null')
+    assert.deepEqual((await sensor.receives(`${topic}/command/reboot/status`)).json, [{ id: 2, payload: null }])
     assert.equal(
       (await admin(`POST ${path}/reboot?awaitTimeout=0`, 'null', { 'content-type': 'application/json' })).status,
       202,
     )
-    assert.deepEqual((await sensor.receives(`${topic}/command/reboot/status`)).json, [{ id: 2, payload: null }])
     assert.equal((await get(testEndpoint, 2)).requestPayload, null)
   })
 
