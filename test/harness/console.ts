@@ -64,7 +64,8 @@ export async function openConsole(options: PlatformOptions = {}): Promise<TestCo
   browser.on('weberror', (error) => record(`script: ${error.error().stack ?? error.error().message}`))
   const address = (path: string) => `${platform.baseUrl}/console/${tenantId}${path}`
   consoles.push({ browser, problems })
-  // After its start, the platform looks for the built console. On a busy machine this takes seconds, in which it answers with 503.
+  // After its start, the platform searches for a build of the console. On a busy machine this takes seconds, and the response is 503 until
+  // then.
   await eventually(async () => assert.equal((await fetch(address('/'))).status, 200), { withinMs: 60_000 })
 
   async function open(path: string): Promise<Page> {
