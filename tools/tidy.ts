@@ -95,9 +95,9 @@ const textRules: TextRule[] = [
 
 /**
  * The only file that may register a hook for all tests. The hook is for test files that run alone in a process; in a shared process,
- * test/harness/shared-process.ts runs the cleanups.
+ * test/harness/shared-process.ts runs the cleanups. Files that open the console have a process of their own.
  */
-const hookOwner = 'test/harness/database.ts'
+const hookOwners = ['test/harness/database.ts', 'test/harness/console.ts']
 const hookOfAll = /^(?:after|afterEach|beforeEach)\(/m
 
 /** Returns the violations in these files (path → text). */
@@ -112,7 +112,7 @@ export function findProblems(files: Map<string, string>): string[] {
       normalize(join(dirname(file), (match[1] ?? match[2])!)),
     )
     if (isTest(file)) {
-      if (hookOfAll.test(text) && file !== hookOwner)
+      if (hookOfAll.test(text) && !hookOwners.includes(file))
         problems.push(`${file}: a hook would run for all files of the process; use afterAllTests`)
       continue
     }
