@@ -26,7 +26,7 @@ export interface ConnectResult {
   p50Ms: number
   p99Ms: number
   slowestMs: number
-  /** Number of connections that were refused or closed before their first answer, and opened again. */
+  /** Number of connections that were refused or closed before their first response, and then opened again. */
   retries: number
 }
 
@@ -164,7 +164,7 @@ async function run({ seconds, warmUpSeconds, rate, pids, periodSeconds }: RunOrd
   const cpuBefore = process.cpuUsage()
   const began = performance.now()
   if (periodSeconds !== undefined) inPeriods = startPeriods(periodSeconds)
-  // The run is 500 ms longer, so that the timer of the last period fires before its end.
+  // The run is 500 ms longer, so that the timer of the last period fires before the run ends.
   await sleep(seconds * 1000 + (periodSeconds === undefined ? 0 : 500))
   inPeriods?.stop()
   const taken = (performance.now() - began) / 1000

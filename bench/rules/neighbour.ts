@@ -70,7 +70,7 @@ async function openProbe(
   const connection = await openHttpConnection(baseUrl)
   const acknowledgements: number[] = []
   const sentAt: number[] = []
-  // A device sends its next message long after the acknowledgement of the last one, so responses arrive in the order of the messages.
+  // A device sends a message long after the previous message was acknowledged, so responses arrive in the order of the messages.
   const send = await openDevices(mqttUrl, tokens, () => {
     const since = sentAt.shift()
     if (since !== undefined) acknowledgements.push(performance.now() - since)

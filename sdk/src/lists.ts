@@ -34,7 +34,7 @@ function totalOf(paging: Paging, { body, headers }: Answer, items: unknown[]): n
   return paging.style === 'none' ? items.length : undefined
 }
 
-/** Returns the request for the page after this one; undefined after the last page. */
+/** Returns the request for the next page, or undefined after the last page. */
 function requestAfter(
   paging: Paging,
   request: PageRequest,

@@ -49,7 +49,7 @@ interface Load {
   isRunning: boolean
   /** Commands by their number: the endpoint, and the id if the caller got a response. */
   commands: Map<number, { endpointId: string; id?: number; isAwaited?: boolean }>
-  /** By endpoint: the number of the last acknowledged configuration, and of the last one that was sent. */
+  /** By endpoint: the number of the last acknowledged configuration, and the number of the last configuration that was sent. */
   own: Map<string, { acknowledged: number; sent: number }>
   fleet: { acknowledged: number; sent: number }
   versions: string[]

@@ -1,4 +1,4 @@
-/** The services that jobs need, besides those of the register. */
+/** The services that jobs need, besides the services of the register fixture. */
 import gateway from '../../src/gateway/index.ts'
 import binaryData from '../../src/services/binary-data/index.ts'
 import jobs from '../../src/services/bulk-jobs/index.ts'

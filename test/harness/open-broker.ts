@@ -13,7 +13,7 @@ import { isShared, matches } from '../../src/gateway/mqtt/topics.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
 import { createTopicTree } from './topic-tree.ts'
 
-/** Returns the one copy of a message that a session gets, for all its matching subscriptions. */
+/** Returns the copy of a message for a session. A session gets only one copy, even if several of its subscriptions match. */
 function copyFor(message: Message, subscriptions: Subscription[]): Message {
   const qos = Math.min(message.qos, Math.max(...subscriptions.map((subscription) => subscription.qos))) as Qos
   const identifiers = subscriptions.flatMap(({ subscriptionIdentifier }) => subscriptionIdentifier ?? [])

@@ -171,7 +171,7 @@ test('an object that another caller changed since the plan is not changed', asyn
   assert.equal((body as { displayName: string }).displayName, 'Theirs')
 })
 
-test('versions and configurations that somebody changed, and objects that somebody created, are left alone too', async () => {
+test('versions and configurations that another caller changed, and objects that another caller created, are not changed either', async () => {
   const { id: clientId, secret: clientSecret } = one.bootstrap.default.backendClient
   const client = createClient({ url: one.baseUrl, auth: { tenant: 'default', clientId, clientSecret } })
   const path = join(temporaryDirectory(), 'moved.yaml')
@@ -221,7 +221,7 @@ webhookUrl: https://example.org/mine
   assert.equal((await Array.fromAsync(client.webhookActions.list())).length, 1)
 })
 
-test('what an interrupted apply created belongs to the next one, and is pruned by a later one', async () => {
+test('objects that an interrupted apply created belong to the next apply, and a later apply prunes them', async () => {
   const { id: clientId, secret: clientSecret } = one.bootstrap.default.backendClient
   const client = createClient({ url: one.baseUrl, auth: { tenant: 'default', clientId, clientSecret } })
   const path = join(temporaryDirectory(), 'interrupted.yaml')
@@ -231,7 +231,7 @@ test('what an interrupted apply created belongs to the next one, and is pruned b
   const steps = await planOf(client, await readDocuments([path]))
   const ownership = await readOwnership(client, 'default', 'interrupted')
   const killed = new Error('killed')
-  // The process ends before it can store what it has created.
+  // The process ends before it can store which objects it has created.
   const end = async () => Promise.reject(killed)
   await assert.rejects(runSteps(client, steps.slice(0, 1), { ...ownership, end }), killed)
   const set = ['--set', 'interrupted', '--yes']

@@ -6,7 +6,10 @@ import { seriesOfWidget, type Widget } from './definition.ts'
 import { isMoving } from './references.ts'
 import { located } from './use-points.ts'
 
-/** Returns the address, or undefined if the series do not belong to exactly one application, because Explore shows only one. */
+/**
+ * Returns the address, or undefined if the series do not belong to exactly one application, because Explore shows one application at a
+ * time.
+ */
 export function exploreAddress(dashboard: DashboardState, widget: Widget): string | undefined {
   if (widget.kind !== 'chart' && widget.kind !== 'value') return undefined
   const { found } = located(dashboard, seriesOfWidget(widget))

@@ -1,4 +1,4 @@
-/** Kinds of triggers and actions: their names, and the initial fields of new ones. */
+/** Kinds of triggers and actions: their names, and the initial fields of a new trigger or action. */
 
 export const triggerTypes = [
   'endpoint-data-samples-received',

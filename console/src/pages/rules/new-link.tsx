@@ -1,4 +1,4 @@
-/** Links a trigger or an action to a rule. The user chooses an existing one, or creates a new one in a form. */
+/** Links a trigger or an action to a rule. The user chooses an existing trigger or action, or creates one in a form. */
 import { type FormEvent, useState } from 'react'
 import { useChange, useList } from '../../api/query.ts'
 import { AsCommand } from '../../parts/as-command.tsx'
