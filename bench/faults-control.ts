@@ -1,4 +1,7 @@
-/** Runs commands, configurations, rollouts and uploads while one of two nodes is killed (kill -9) thirty times. A violation ends the run with an error. */
+/**
+ * Runs commands, configurations, rollouts and uploads while one of two nodes is killed (kill -9) thirty times. The run ends with an error
+ * if a guarantee is violated.
+ */
 import { killControlRounds } from '../test/faults/control.ts'
 import { withTemporaryDirectory } from './platform.ts'
 import type { Figure } from './report.ts'

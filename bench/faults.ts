@@ -4,7 +4,10 @@ import { uploadLoad } from '../test/faults/uploads.ts'
 import { inRounds, roundsFigure } from './kill-rounds.ts'
 import type { Figure } from './report.ts'
 
-/** Runs fifty rounds of kill -9 at random moments, and fifty while time series are packed. A lost acknowledged row is an error. */
+/**
+ * Runs fifty rounds of kill -9 at random moments, and fifty rounds while time series are packed. The run fails if an acknowledged row is
+ * lost.
+ */
 export async function faults(): Promise<Figure[]> {
   const additionalLoad = uploadLoad()
   const report = await inRounds((options) => killRounds({ ...options, additionalLoad }))

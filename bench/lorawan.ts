@@ -20,7 +20,7 @@ const username = 'bench@ttn'
 const codec = readFileSync(new URL('../examples/codecs/dragino-lht65.js', import.meta.url), 'utf8')
 const frame = 'y/YLDQN2AQrdf/8='
 
-/** With BENCH_PARTS=decoding only the sandbox is measured, without a platform. */
+/** Runs the bench. With BENCH_PARTS=decoding, only the sandbox is measured, without a platform. */
 export async function lorawan(): Promise<Figure[]> {
   const decoding = await measureDecoding()
   if (process.env.BENCH_PARTS === 'decoding') return decoding
@@ -118,7 +118,7 @@ async function measureLatency(bench: BenchPlatform, network: NetworkServer): Pro
     messages.push(own)
   }
   await device.endAsync()
-  // The median over the turns is used: with an average, one pause of a shared machine would determine the ratio.
+  // The median over the rounds is used, because in an average one pause of a shared machine would determine the ratio.
   const medianPercentile = (rounds: number[][], part: number) => median(rounds.map((round) => percentile(round, part)))
   const [ours, own] = [medianPercentile(uplinks, 0.99), medianPercentile(messages, 0.99)]
   return [
@@ -153,7 +153,7 @@ async function deviceLatencies(device: MqttClient, topic: string, sample: string
   return latencies
 }
 
-/** A thousand devices send over mosquitto. Every twentieth uplink is sent twice; each must become exactly one sample. */
+/** A thousand devices send over mosquitto. Every twentieth uplink is sent twice, but every uplink must become exactly one sample. */
 async function measureFleet(bench: BenchPlatform): Promise<Figure[]> {
   const broker = await aBroker(['fleet@ttn'])
   const network = await broker.network()

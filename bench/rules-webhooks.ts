@@ -1,4 +1,4 @@
-/** Measures a device message through a rule to a webhook, compared with a bare POST to the same receiver at the same rate. */
+/** Measures the time from a device message through a rule to a webhook, compared with a bare POST to the same receiver at the same rate. */
 import { Agent, createServer, request } from 'node:http'
 import net, { type AddressInfo } from 'node:net'
 import { sleep } from '../src/kernel/clock.ts'
@@ -17,10 +17,10 @@ const perSecond = 1000
 const deviceCount = 100
 const rules = '/re/api/v1'
 
-/** Times of arrival by the number of the message, in milliseconds of this process. */
+/** Records arrival times by the number of the message, in milliseconds of the clock of this process. */
 interface Receiver {
   arrivals: Map<number, number>
-  /** Requests that arrived again. */
+  /** Number of requests that arrived more than once. */
   repeated: number
   url: string
   close(): void
@@ -170,7 +170,7 @@ function bareSender(url: string): SendOne {
 
 let next = 0
 
-/** Sends at the rate, waits for the arrivals, and returns their latencies. */
+/** Sends messages at the rate of the bench, waits until they have arrived, and returns their latencies. */
 export async function measure(
   receiver: Receiver,
   send: SendOne,

@@ -57,7 +57,7 @@ const rerunFilesMax = 5
 
 /**
  * Runs the files. Files whose tests fail run once more, each in its own process, because a busy machine can disturb a test. A file that
- * passes then is unstable. Files that do not finish are not run again.
+ * passes in the second run is reported as unstable. Files that do not finish are not run again.
  */
 export async function runTests(options: TestRun): Promise<TestRunResult> {
   const first = await runOnce(options)
@@ -113,8 +113,8 @@ function processesFor({ files, directory, alone, seconds }: TestRun): string[] {
     writeFileSync(path, `import { runSharedFiles } from '${harness('shared-process.ts')}'\nawait runSharedFiles()\n`)
     return path
   })
-  // Processes with shared files run beside two processes of single files, which often wait for the programs that they start. When the
-  // single files have ended, further processes take shared files, so that no core is idle.
+  // At first, two processes run single files, which often wait for the programs that they start; all other processes run shared files. When
+  // the single files have ended, further processes run shared files, so that no core is idle.
   const beside = Math.max(concurrency - Math.min(single.length, 2), 1)
   return [...workers.slice(0, beside), ...single, ...workers.slice(beside)]
 }

@@ -30,14 +30,17 @@ export interface FleetOptions {
 export interface Device {
   number: number
   socket: net.Socket
-  /** Number of messages that were sent, and number of messages that have got the expected reply. */
+  /** Number of messages that were sent, and number of messages that got the expected reply. */
   sent: number
   done: number
   acknowledged: number
   answered: number
   /** The times at which the messages in flight were sent, or should have been sent, by position in the window. */
   since: Float64Array
-  /** The packets of the window, twice in a row, so that any sequence of messages is one slice. */
+  /**
+   * The packets of the window, twice in a row. The next messages are then always one slice of these bytes, also across the end of the
+   * window.
+   */
   bytes: Buffer
   size: number
   /** Length of a packet before its payload. */
@@ -56,14 +59,14 @@ export interface Fleet {
   /** Called when messages of a device were answered. */
   onDone: (device: Device, count: number) => void
   lost(): number
-  /** Returns the number of answers that were errors. */
+  /** Returns the number of error responses. */
   errorCount(): number
   close(): Promise<void>
 }
 
 /** Number of connections from each loopback address. An address has only slightly more client ports. */
 const perAddress = 20_000
-/** Last letter of an answer's topic, unless the answer is an error. */
+/** Last letter of the topic of a response (`…/status`), unless the response is an error. */
 const lastOfStatus = 's'.charCodeAt(0)
 const readBuffer = Buffer.allocUnsafe(64 * 1024)
 

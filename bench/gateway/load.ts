@@ -84,7 +84,7 @@ async function connect(order: ConnectOrder): Promise<ConnectResult> {
   const began = performance.now()
   const resolvers = new Map<object, () => void>()
   fleet.onDone = (device) => resolvers.get(device)?.()
-  /** Sends the first message; returns false if the connection ends before the answer. */
+  /** Sends the first message. Returns false if the connection ends before the response. */
   const sendFirst = (device: Device, started: number) =>
     new Promise<boolean>((done) => {
       device.onLost = () => done(false)

@@ -17,11 +17,11 @@ const number = (value: number) => Buffer.from([value >> 8, value & 255])
 
 const keepAliveSeconds = 900
 
-/** CONNECT with a clean session and without a user name. */
+/** Builds a CONNECT packet with a clean session and without a user name. */
 export const connect = (clientId: string) =>
   packet(0x10, text('MQTT'), Buffer.from([4, 2]), number(keepAliveSeconds), text(clientId))
 
 export const subscribe = (filter: string) => packet(0x82, number(1), text(filter), Buffer.from([1]))
 
-/** PUBLISH with QoS 1. */
+/** Builds a PUBLISH packet with QoS 1. */
 export const publish = (topic: string, id: number, payload: Buffer) => packet(0x32, text(topic), number(id), payload)

@@ -1,4 +1,4 @@
-/** Simulates the MQTT server of a network for one process, and measures the time from an uplink to its acknowledgement. */
+/** Simulates the MQTT server of a LoRaWAN network, and measures the time from an uplink to its acknowledgement. */
 import { createServer, type Socket } from 'node:net'
 import mqtt from 'mqtt-packet'
 
@@ -14,7 +14,7 @@ export interface NetworkServer {
   port: number
   /** Number of sessions that have subscribed. */
   ready(): number
-  /** Sends an uplink with QoS 1; false if the user has no session. */
+  /** Sends an uplink with QoS 1. Returns false if the user has no session. */
   send(username: string, netDeviceId: string, message: object): boolean
   /** Milliseconds until the acknowledgement of each uplink since the last call. */
   takeLatencies(): number[]

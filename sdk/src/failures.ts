@@ -1,4 +1,4 @@
-/** Turns answers and broken connections into errors. */
+/** Turns error responses and broken connections into errors. */
 import { type ErrorDetails, WaypostError } from './errors.ts'
 import { retryAfterOf } from './retry.ts'
 import type { Limit, Running } from './running.ts'
@@ -55,7 +55,7 @@ function jsonOrUndefined(text: string): unknown {
   }
 }
 
-/** Returns the error of a request without a complete answer. */
+/** Returns the error of a request that got no complete response. */
 export function failureOf(
   { operation, options, attempts, transport }: Running,
   { signal }: Pick<Limit, 'signal'>,

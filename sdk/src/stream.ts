@@ -55,7 +55,7 @@ interface State {
   connection: AbortController
   lastId: string | undefined
   isNewId: (key: string) => boolean
-  /** Points have a memory of their own, because many of them would displace the ids of other items. */
+  /** Delivered points are remembered separately, because their large number would displace the ids of other items. */
   isNewPoint: (key: string) => boolean
 }
 
@@ -176,7 +176,7 @@ function readEvent(state: State, { event, data }: ServerEvent, isOpen: boolean):
   if (event === 'open') {
     state.streamId = content.streamId
     // The subscriptions may have changed while the connection was opened. If the platform rejects the new subscriptions, the next
-    // connection sends them again, and the caller gets its error.
+    // connection sends them again, and the caller gets the error of that connection.
     if (state.sent !== state.subscriptions) change(state).catch(() => state.connection.abort())
     return { type: 'open', streamId: content.streamId, resumed: isOpen }
   }

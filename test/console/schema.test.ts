@@ -91,7 +91,7 @@ test('an alternative is recognised by its constant, its type and its keys', () =
   assert.equal(optionOf({}, options, undefined), 0)
 })
 
-test('keys keep their order, hostile keys are plain keys, and values of another kind are not touched', () => {
+test('keys keep their order, hostile keys are treated as plain keys, and values that a control cannot show are not changed', () => {
   const object = JSON.parse('{"b": 1, "__proto__": 2, "a": 3}')
   assert.equal(JSON.stringify(withKey(object, 'b', 9)), '{"b":9,"__proto__":2,"a":3}')
   assert.equal(JSON.stringify(withKey(object, '__proto__', { x: 1 })), '{"b":1,"__proto__":{"x":1},"a":3}')

@@ -1,7 +1,7 @@
 /**
  * Kills one of two nodes with SIGKILL, again and again, while commands, configurations, rollouts and uploads run. Asserts that no
- * acknowledged command is lost, delivered after its end or answered to another caller; that no device gets a command again after its result
- * was acknowledged; that every endpoint has the right configuration and software; and that every file is complete.
+ * acknowledged command is lost, delivered after its end, or has its result sent to another caller; that no device gets a command again
+ * after its result was acknowledged; that every endpoint has the right configuration and software; and that every file is complete.
  */
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
@@ -90,7 +90,7 @@ export async function killControlRounds(options: {
     configureFleet(load),
     release(load),
   ])
-  // The error is reported at the end of the load.
+  // An error of the load is thrown later, when the test awaits `running`.
   running.catch(() => {})
   for (let round = 0; round < options.rounds; round++) {
     await sleep(300 + random() * 1200)

@@ -23,7 +23,7 @@ export function partsOf(path: string): Part[] {
   return parts
 }
 
-/** Writes a backup with the authentication tag of the key; without a key in format 2, which has no tag. */
+/** Writes a backup with the authentication tag of the key. Without a key, it writes format 2, which has no tag. */
 export function assembleBackup(
   path: string,
   parts: Part[],

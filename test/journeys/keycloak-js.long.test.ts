@@ -45,7 +45,7 @@ before(async () => {
   application = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 })
 
-// biome-ignore lint/suspicious/noExplicitAny: the adapter lives in the page
+// biome-ignore lint/suspicious/noExplicitAny: the adapter exists only in the page
 const inPage = (page: Page, text: string): Promise<any> => page.evaluate(text)
 
 async function signIn(page: Page, path = '/') {

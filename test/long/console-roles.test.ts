@@ -55,7 +55,7 @@ const paths = [
   ...tabs.map((tab) => `/endpoints/meter-1?tab=${tab}`),
 ]
 
-/** Returns the path of the registry that an address belongs to: `/users/:id`. */
+/** Returns the path pattern in the registry that matches an address: `/users/:id`. */
 function registered(address: string): string | undefined {
   const path = address.split('?')[0]!
   const isSame = (pattern: string) => new RegExp(`^${pattern.replace(/:\w+/g, '[^/]+')}$`).test(path)
@@ -78,14 +78,14 @@ async function openAs(role: string | undefined): Promise<{ page: Page; refused: 
   return { page, refused }
 }
 
-/** Goes to a page within the console; returns false if the page says that the user may not see it. */
+/** Opens a page within the console. Returns false if the page says that the user may not see it. */
 async function visit(page: Page, path: string): Promise<boolean> {
   await page.evaluate(`history.pushState(null, '', ${JSON.stringify(console_.address(path))})`)
   await settled(page)
   return !(await page.getByRole('heading', { name: noPermission }).isVisible())
 }
 
-/** Paths of the console that the page links to. */
+/** Returns the paths of all links of the page. */
 const linksOf = (page: Page) =>
   page.evaluate<string[]>(`[...document.querySelectorAll('a[href^="/"]')].map((link) => new URL(link.href).pathname)`)
 

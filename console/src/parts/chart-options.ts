@@ -18,7 +18,7 @@ export interface DrawOptions {
   series: readonly DrawnSeries[]
   style: ChartStyle
   thresholds: readonly Threshold[]
-  /** Charts with the same name show the cursor at the same time. */
+  /** Charts with the same name share the position of the cursor on the time axis. */
   sync: string | undefined
   width: number
   height: number

@@ -33,7 +33,7 @@ export interface ChartProps {
   thresholds?: readonly Threshold[]
   /** The period of the horizontal axis. Default: the period of the points. */
   period?: Period | undefined
-  /** Charts with the same name show the cursor at the same time. */
+  /** Charts with the same name share the position of the cursor on the time axis. */
   sync?: string
   /** For a chart with `fill`: shows the points as a table. */
   isTable?: boolean

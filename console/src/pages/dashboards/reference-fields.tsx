@@ -20,7 +20,7 @@ export interface ReferenceProps {
   isPlain?: boolean
 }
 
-/** Stands for the empty value, because a list accepts no empty key. */
+/** Represents the empty value, because a list component accepts no empty key. */
 const none = '*'
 const short = (text: string) => withoutInvisible(cut(text, 80).shown)
 

@@ -80,7 +80,7 @@ function LiveNote({ state }: { state: LiveState }) {
 type FieldProps = VariablesProps & { variable: Variable }
 
 const labelOf = ({ label, name }: Variable) => withoutInvisible(cut(label || name, 60).shown)
-/** Stands for the empty value, because a list accepts no empty key. */
+/** Represents the empty value, because a list component accepts no empty key. */
 const none = '*'
 
 function VariableField(props: FieldProps) {

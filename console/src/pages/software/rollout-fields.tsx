@@ -1,4 +1,7 @@
-/** The fields of a rollout: the endpoints to which a version is offered, the versions that can upgrade, and when the rollout halts. */
+/**
+ * The fields of a rollout: the endpoints to which a version is offered, the versions from which endpoints can upgrade to it, and when the
+ * rollout halts.
+ */
 import { useList } from '../../api/query.ts'
 import { Button, IconButton } from '../../parts/button.tsx'
 import { CheckList } from '../../parts/check-list.tsx'
@@ -70,7 +73,7 @@ export function RolloutFields({ appName, form, others }: Props) {
 }
 
 const inputOf = (rolloutDate: string | undefined) => rolloutDate?.replace(/Z$/, '') ?? ''
-/** Returns the date for the API. The input of the browser leaves out seconds that are zero. */
+/** Returns the date for the API. The date field of the browser leaves out seconds that are zero. */
 const dateOf = (input: string) => `${input.length === 16 ? `${input}:00` : input.slice(0, 19)}Z`
 
 export function FilterRows({ appName, field }: { appName: string; field: FieldState<RolloutFilter[]> }) {
