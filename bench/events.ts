@@ -11,7 +11,7 @@ const rounds = Number(process.env.BENCH_ROUNDS ?? 30)
 const seconds = Number(process.env.BENCH_SECONDS ?? 10)
 const seed = Number(process.env.BENCH_SEED ?? 1)
 
-/** Runs all parts, or those in BENCH_PARTS. */
+/** Runs all parts, or the parts that BENCH_PARTS names. */
 export async function events(): Promise<Figure[]> {
   const selected = process.env.BENCH_PARTS?.split(',') ?? Object.keys(parts)
   const figures: Figure[] = []

@@ -3,7 +3,7 @@ import { killEffectRounds } from '../test/faults/rule-effects.ts'
 import type { Figure } from './report.ts'
 
 const requiredRounds = 30
-/** BENCH_ROUNDS sets fewer rounds for a quick run, which then misses its limit. */
+/** BENCH_ROUNDS sets fewer rounds for a quick run. The figure of a quick run misses its limit, which is the required number of rounds. */
 const rounds = Number(process.env.BENCH_ROUNDS ?? requiredRounds)
 
 export async function faultsRules(): Promise<Figure[]> {

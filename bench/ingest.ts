@@ -5,7 +5,7 @@ import type { Figure } from './report.ts'
 
 const parts: Record<string, () => Promise<Figure[]>> = { searches, devices }
 
-/** Runs all parts, or those in BENCH_PARTS. */
+/** Runs all parts, or the parts that BENCH_PARTS names. */
 export async function ingest(): Promise<Figure[]> {
   const requested = process.env.BENCH_PARTS?.split(',') ?? Object.keys(parts)
   const figures: Figure[] = []

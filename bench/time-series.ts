@@ -35,7 +35,7 @@ const parts: Record<string, () => Promise<Figure[]>> = {
   sustained: () => withDevices(sustained),
 }
 
-/** Runs all parts, or those in BENCH_PARTS. */
+/** Runs all parts, or the parts that BENCH_PARTS names. */
 export async function timeSeries(): Promise<Figure[]> {
   const requested = process.env.BENCH_PARTS?.split(',') ?? Object.keys(parts)
   const unknown = requested.find((name) => !parts[name])

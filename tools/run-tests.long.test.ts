@@ -125,7 +125,7 @@ describe('a run of tests', { concurrency: true }, () => {
     }
   })
 
-  test('a run of tests runs a failed file again, and names it if it passes then', async () => {
+  test('a run of tests runs a failed file again, and names it if it passes the second time', async () => {
     for (const alone of [true, false]) {
       const { code, output } = await runFiles(['fails-once.test.ts', 'good.test.ts'], alone)
       assert.equal(code, 0, output)

@@ -41,7 +41,7 @@ const batchSize = 100_000
 /** All indexes except the indexes of constraints. They are built after the rows are inserted, because this is faster. */
 const indexes = ['endpoints_of_application', 'endpoints_of_version', 'endpoints_of_tenant', 'endpoints_metadata']
 
-/** Inserts endpoints with a token each and their counts by SQL, bypassing the API. */
+/** Inserts endpoints, a token for each, and their counts with SQL, without the API. */
 export async function fill({ sql, tenantId }: BenchPlatform, from: number, to: number, { tokens = true } = {}) {
   const definitions = await sql<{ indexdef: string }[]>`
     select indexdef from pg_indexes where schemaname = 'register' and indexname = any(${indexes})`
@@ -98,7 +98,7 @@ export async function settle({ sql }: BenchPlatform) {
 
 const versionOf = (n: number) => versionNames[n % 3]!
 
-/** Returns the endpoints per second in batches of a thousand, each of one version. */
+/** Returns the endpoints per second if they are registered in batches of a thousand. All endpoints of a batch have the same version. */
 export async function registerInBatches(bench: BenchPlatform, from: number, batches: number): Promise<number> {
   const began = performance.now()
   const tasks = await Promise.all(
@@ -128,7 +128,7 @@ export async function registerInBatches(bench: BenchPlatform, from: number, batc
 /** Number of requests at the same time. */
 export const callers = 16
 
-/** Returns the endpoints per second with one endpoint per request. */
+/** Returns the endpoints per second if each request registers one endpoint. */
 export async function registerSingly(bench: BenchPlatform, from: number, count: number): Promise<number> {
   const token = await bench.token()
   let next = from

@@ -1,4 +1,4 @@
-/** Measures reading points as JSON over HTTP, and compares it with the peers on the same data. */
+/** Measures how fast points are read as JSON over HTTP, compared with the peers on the same data. */
 import { type Figure, median } from '../report.ts'
 import { measureAlternately, measureMemory } from './alternate.ts'
 import type { BenchPlatform } from './bench-platform.ts'
@@ -104,7 +104,7 @@ export async function readOne(bench: BenchPlatform, firstFree: number): Promise<
 const asks = 60
 const warmUps = 20
 
-/** Returns the median in milliseconds. */
+/** Returns the median time of a request for the latest points, in milliseconds. */
 export async function latestOf(bench: BenchPlatform, dataset: Dataset, timeSeriesNames?: string[]): Promise<number> {
   const ask = createQuery(bench)
   const body = { endpointIDs: idsOf(dataset), ...(timeSeriesNames && { timeSeriesNames }) }

@@ -1,7 +1,7 @@
 /**
- * Sends samples at a steady rate for minutes, while slots change, samples and traffic are packed and checkpoints run. Prints each minute.
- * BENCH_MINUTES, BENCH_RATE and BENCH_SLOT_SECONDS (more slot changes) are for quick runs. BENCH_WAITS=1 lists wait events of the database
- * sessions.
+ * Sends samples at a steady rate for minutes, while slots change, samples and traffic are packed and checkpoints run. Prints the figures of
+ * each minute. BENCH_MINUTES, BENCH_RATE and BENCH_SLOT_SECONDS (more slot changes) are for quick runs. BENCH_WAITS=1 lists wait events of
+ * the database sessions.
  */
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'

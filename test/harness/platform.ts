@@ -82,7 +82,7 @@ export async function runCommand(
 
 /**
  * Copies a data directory on which the platform has already run, which halves the time of a start. Copies share their secrets. Without the
- * test runner the directory is empty. With `withBootstrap: false` it has no bootstrap.json; a test then sees by this file that a start is
+ * test runner the directory is empty. With `withBootstrap: false` it has no bootstrap.json; this file then appears when a start is
  * complete.
  */
 export async function initializedDirectory({ withBootstrap = true } = {}): Promise<string> {

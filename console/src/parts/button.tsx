@@ -8,7 +8,7 @@ export interface ButtonProps extends Omit<AriaButtonProps, 'className' | 'childr
   /** Default: `plain`. A page has at most one `primary` button. */
   look?: 'primary' | 'plain' | 'quiet' | 'danger'
   icon?: IconName
-  /** Shows that an action is running, and prevents that it is started again. */
+  /** Shows that an action is running. The button cannot be pressed meanwhile. */
   isBusy?: boolean
   size?: 'small'
   children?: ReactNode

@@ -92,7 +92,7 @@ function requireAddress(url: string) {
   })
 }
 
-/** Connects a device. It reconnects by itself until it is closed; messages that it sends meanwhile wait. */
+/** Connects a device. It reconnects by itself until it is closed. Messages that are sent while it is disconnected wait in a queue. */
 export async function connect(options: DeviceOptions): Promise<Device> {
   requireAddress(options.url)
   const transport = httpOf(options)

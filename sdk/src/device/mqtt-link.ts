@@ -32,7 +32,8 @@ const connectTimeoutMs = 20_000
 const responseTimeoutMs = 20_000
 const requestIdMax = 2_000_000_000
 /**
- * Maximum packet size of the platform. It closes the connection for a larger packet, and the device would send the packet again and again.
+ * Maximum packet size of the platform. The platform closes the connection when it gets a larger packet, and the device would send the
+ * packet again and again.
  */
 const packetBytesMax = 1_048_576
 const headerBytesMax = 16

@@ -1,4 +1,4 @@
-/** The database of the platform and the work that waits in it. */
+/** The database of the platform, and the jobs, events and tasks that wait in it. */
 import type { ReactNode } from 'react'
 import type { BodyOf } from '../../api/operation-types.ts'
 import { useGet } from '../../api/query.ts'
