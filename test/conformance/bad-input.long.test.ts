@@ -100,7 +100,8 @@ function badRequestsOf({ path, method, operation }: (typeof operations)[0]): Bad
   if (!body) return requests
   for (const { why, field, body: bad } of badBodies(body)) expectInvalid(why, field, urlWith(), bad)
   if ([body.type].flat()[0] !== 'object') return requests
-  // __proto__ is allowed where the body is arbitrary JSON of the caller.
+  // An optional body may be missing, and a body that is arbitrary JSON of the caller may contain `__proto__`. Both inputs are left out
+  // below.
   const optional = operation.requestBody?.required === false
   // The limit of this batch is larger, because it contains the ids of many endpoints beside a megabyte of configuration.
   const bytesTooMany = path.endsWith('/ecr/api/v1/endpoints/batch') ? 4_300_000 : undefined

@@ -458,7 +458,8 @@ const bodyOf = ({ method, path }: SpecifiedOperation) => bodies.get(`${method} $
 
 /** Returns required query parameters; without them the request would be rejected before the permission check. */
 const queryOf = ({ service, path }: SpecifiedOperation) => {
-  // The audit log of the other tenant contains the names of the owner that it has requested itself. The filter excludes these records.
+  // In this test, the other tenant requests names of the owner, so its own audit log contains these names. The filter excludes such
+  // records.
   if (path.endsWith('/audit/records')) return `?actor=${marker}-user`
   if (path.endsWith('/iam/api/v1/access')) return `?scope=endpoint:read&resource=endpoint-${marker}-endpoint`
   if (path.endsWith('/v2/relations')) return `?entityIds=${marker}-endpoint,${parameters.assets!.assetId}`

@@ -17,7 +17,7 @@ interface Operation {
 
 const withOwnMember = (name: string, value: unknown) => Object.defineProperty({}, name, { value, enumerable: true })
 
-/** Returns JSON texts with the name as the only key, and in all objects of a valid body. */
+/** Returns JSON texts: an object with the name as its only key, and a valid body in which all objects have the name as a further key. */
 function textsWithKey(sample: unknown, name: string): string[] {
   const member = `${JSON.stringify(name)}:`
   const valid = JSON.stringify(sample)

@@ -108,7 +108,7 @@ test('every field of a body or response without a name has a description', () =>
   assert.deepEqual(wrong, [])
 })
 
-test('a parameter or field with a default names it', () => {
+test('the description of a parameter or field with a default names the default', () => {
   const named = (text: string | undefined, value: unknown) => text?.includes(`Default: ${value}`)
   const parameters = operations.flatMap(({ operationId, parameters }) =>
     parameters
@@ -123,7 +123,7 @@ test('a parameter or field with a default names it', () => {
   assert.deepEqual([...parameters, ...fields], [])
 })
 
-test('every error response says its cause, not only the phrase of its status', () => {
+test('every error response describes its cause, and does not only repeat the phrase of its status', () => {
   const explainsCause = (status: string, text = '') =>
     isDescription(text) && text.replace(/\.$/, '') !== STATUS_CODES[status] && wordsOf(text).length >= 5
   const wrong = operations.flatMap(({ operationId, responses }) =>

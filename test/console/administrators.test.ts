@@ -156,7 +156,7 @@ test('with the keyboard alone: a user is disabled, and the audit log says who di
     .waitFor()
 })
 
-test('the time zone of the account is kept by the platform and changes times', async () => {
+test('the platform stores the time zone of the account, and the console shows times in this zone', async () => {
   await page.goto(console_.address('/account'))
   await settled(page)
   await button(/Time zone/).click()

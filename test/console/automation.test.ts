@@ -236,7 +236,7 @@ test('the value of a secret is sent and never shown', async () => {
   await page.getByText('No secrets yet').waitFor()
 })
 
-test('an alert setting opens an alert for a sample; it is disabled and deleted, and the alert stays', async () => {
+test('an alert setting opens an alert for a sample; the setting is disabled and deleted, and the alert stays', async () => {
   const settings = '/re/api/v1/alert-settings'
   const only = async () => (await console_.api(`GET ${settings}`)).body.content[0]
   await page.goto(console_.address('/alerts?tab=settings'))

@@ -123,7 +123,7 @@ test('a version is created, its file is uploaded with its checksum, and its roll
   assert.equal((await read()).rolloutStrategy, 'general')
 })
 
-test('reports of devices change the counts at once; a failure is shown with its reason and offered again', async () => {
+test('reports of devices change the counts at once; a failure is shown with its reason, and the version is offered again', async () => {
   const report = async (configId: string, more: object = {}) => {
     const body = JSON.stringify({ configId, ...more })
     const address = `${console_.platform.baseUrl}/kp1/pumps-v1/cmx_ota/${token}/applied/json`

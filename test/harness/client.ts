@@ -46,7 +46,10 @@ function bytesAndTypeOf(body: unknown): { bytes: Uint8Array; type?: string } {
 
 const agent = new Agent({ keepAlive: true })
 
-/** Larger bodies are sent with `fetch`: the server may reject them before they are complete, and `fetch` still reads the response. */
+/**
+ * Larger bodies are sent with `fetch`, because the server may reject a body before it is complete, and only `fetch` then still reads the
+ * response.
+ */
 const smallBytes = 64 * 1024
 
 type Response = Pick<Answer, 'status' | 'text' | 'headers'>

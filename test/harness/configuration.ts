@@ -18,7 +18,7 @@ export async function openConfiguration(options: Partial<TestPlatformOptions> = 
     return answer.body
   }
 
-  /** An endpoint with the path of its configuration, the topics of its device and a function that polls over HTTP. */
+  /** Creates an endpoint. Returns it with the path of its configuration, the topics of its device and a function that polls over HTTP. */
   async function aTestEndpoint() {
     return testEndpoint(await aProvisionedEndpoint())
   }
@@ -38,7 +38,7 @@ export async function openConfiguration(options: Partial<TestPlatformOptions> = 
         const text = await answer.text()
         return { status: answer.status, body: text === '' ? '' : JSON.parse(text) }
       },
-      /** Binds the endpoint to a connection; waiting configurations are pushed. */
+      /** Publishes a message, by which the connection represents the endpoint. The platform then pushes waiting configurations. */
       connect: (device: TestDevice) => device.publish(`kp1/${endpoint.version}/test/${endpoint.token}/json`, '1'),
     }
   }

@@ -26,7 +26,7 @@ export function sizesOf(directory: string, manifest: Manifest): ConsoleSizes {
   const kilobytes = (names: Iterable<string>) => [...names].reduce((sum, name) => sum + bytesOf(name), 0) / 1024
   const textOf = (name: string) => readFileSync(join(directory, name), 'utf8')
 
-  /** Files that a file imports before it runs. */
+  /** Returns the files that a file imports before it runs. */
   function importsOf(name: string, seen = new Set<string>()): Set<string> {
     if (seen.has(name)) return seen
     seen.add(name)

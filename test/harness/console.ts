@@ -20,7 +20,7 @@ export interface TestConsole {
   open(path: string): Promise<Page>
   /** Errors of scripts, messages of the policy, failed requests, and requests to other hosts. */
   problems: string[]
-  /** Problems that the test expects are not recorded. */
+  /** Adds a pattern of problems that the test expects. They are not recorded. */
   expect(pattern: RegExp): void
 }
 
@@ -28,7 +28,7 @@ const axe = readFileSync(resolve(import.meta.dirname, '../../node_modules/axe-co
 
 const consoles: Pick<TestConsole, 'browser' | 'problems'>[] = []
 
-// A time limit that was exceeded does not say what the page showed instead. So the text of all pages is logged after a failed test.
+// The error of an exceeded time limit does not show the contents of the page, so the text of all pages is logged after a failed test.
 afterEach(async (context) => {
   // The types of Node.js do not have this field yet.
   if ((context as unknown as { passed: boolean }).passed) return

@@ -1,4 +1,7 @@
-/** Fixture of the gateway tests: services with open MQTT and HTTP listeners, an extension that records messages, endpoints. */
+/**
+ * Fixture of the gateway tests: services with open MQTT and HTTP listeners, an extension that records messages, and functions that create
+ * endpoints.
+ */
 import assert from 'node:assert/strict'
 import { Gateway } from '../../src/gateway/contract.ts'
 import gateway from '../../src/gateway/index.ts'
@@ -31,7 +34,7 @@ export function recordingExtension(name = 'test') {
   const extension: Extension & { messages: RecordedMessage[]; pushes: Push[] } = {
     name,
     messages,
-    /** Message that is pushed to each endpoint when it connects. */
+    /** Messages that are pushed to each endpoint when it connects. */
     pushes: [],
     async receive({ endpoint, resourcePath, requestId, payload }: DeviceMessage) {
       messages.push({ endpoint, resourcePath, requestId, text: payload.toString() })

@@ -13,7 +13,7 @@ const environment = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin` }
 
 export interface Broker {
   port: number
-  /** The key of every user. */
+  /** The password of every user. */
   password: string
   stop(): Promise<void>
   start(): Promise<void>
@@ -129,7 +129,7 @@ async function aNetwork(port: number, password: string, isTls: boolean): Promise
   }
 }
 
-/** An uplink as networks publish it. */
+/** Returns an uplink as networks publish it. */
 export const uplinkOf = (netDeviceId: string, uplink: object, message: object = {}) => ({
   end_device_ids: { device_id: netDeviceId, application_ids: { application_id: 'app' } },
   correlation_ids: ['as:up:01'],

@@ -2,7 +2,7 @@
 import fc, { type Arbitrary } from 'fast-check'
 
 export interface Attack {
-  /** Protocol version of the CONNECT that is sent first; 0: no CONNECT. */
+  /** Protocol version of the CONNECT packet that is sent first; 0 means no CONNECT. */
   version: 0 | 3 | 4 | 5
   bytes: Buffer
   /** Number of writes that the bytes are split into. */

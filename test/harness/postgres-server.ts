@@ -6,7 +6,7 @@ import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/kernel/e
 import { afterAllTests, copyInitializedServer } from './database.ts'
 
 export interface PostgresServer {
-  /** For `WAYPOST_DATABASE_URL`. */
+  /** Address for the setting `WAYPOST_DATABASE_URL`. */
   url: string
   /** Connection options of the running server, for queries of the test itself. */
   connection(): EmbeddedPostgres['connection']

@@ -1,4 +1,4 @@
-/** Asks whether the platform has a newer console than this page. */
+/** Checks whether the platform has a newer console than this page. */
 import { consolePath } from './platform.ts'
 
 /** Name of the file that contains this module: the script of the page, or a chunk of it. */
