@@ -1,6 +1,6 @@
 /**
  * Kills one of two nodes with SIGKILL at random moments while both publish and deliver events. Asserts that each event of a committed
- * transaction was delivered once, in the order of its key, and that the surviving node received it.
+ * transaction was delivered once, that the events of each key were delivered in order, and that the surviving node received each event.
  */
 
 import assert from 'node:assert/strict'

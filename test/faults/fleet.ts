@@ -14,9 +14,9 @@ import { readPoints } from '../harness/series-reader.ts'
 import { storedTraffic } from '../harness/stored-traffic.ts'
 
 export interface Fleet {
-  /** Number of acknowledged messages, including rejected ones. */
+  /** Returns the number of acknowledged messages, including rejected messages. */
   acknowledged(): number
-  /** Longest time without an acknowledgement since the last call. */
+  /** Returns the longest time without an acknowledgement since the last call. */
   longestSilenceSeconds(): number
   /** Waits until this many further messages are acknowledged. */
   waitForAcknowledgements(more?: number): Promise<void>
@@ -28,7 +28,7 @@ export interface Fleet {
 
 export interface FleetReport {
   messages: number
-  /** Rejected messages. No part of them must be stored. */
+  /** Number of rejected messages. No part of such a message may be stored. */
   refused: number
   /** Stored points, each found exactly once. */
   points: number

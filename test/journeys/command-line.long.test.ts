@@ -164,7 +164,7 @@ test('failures have exit codes of their own and say what to do', async () => {
   assert.deepEqual([wrongKey.code, /next: waypost login/.test(wrongKey.stderr)], [4, true])
 })
 
-test('output that cannot be written is an error, and a reader that has gone is none', () => {
+test('a command fails if its output cannot be written, but not if the reader of a pipe has ended', () => {
   const inShell = (script: string) => spawnSync('bash', ['-c', script], { encoding: 'utf8' })
   const full = inShell('bin/waypost help > /dev/full')
   assert.deepEqual([full.status, full.stderr.slice(0, 52)], [1, 'waypost: the output could not be written: ENOSPC: no'])

@@ -8,9 +8,9 @@ import { texts } from './texts.ts'
 export interface ConfirmProps {
   /** The question: `Suspend tenant acme?` */
   title: string
-  /** Says what will happen. */
+  /** Text that explains what will happen. */
   children: ReactNode
-  /** Names the action: `Suspend`. */
+  /** Text of the button: `Suspend`. */
   action: string
   isDanger?: boolean
   isOpen: boolean
