@@ -38,8 +38,8 @@ export interface Device {
   /** The times at which the messages in flight were sent, or should have been sent, by position in the window. */
   since: Float64Array
   /**
-   * The packets of the window, twice in a row. The next messages are then always one slice of these bytes, also across the end of the
-   * window.
+   * The packets of the window, twice in a row. The next messages are then always one slice of these bytes, even if they continue at the
+   * start of the window.
    */
   bytes: Buffer
   size: number

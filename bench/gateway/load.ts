@@ -192,7 +192,7 @@ function startAll(): undefined {
   for (const device of fleet!.devices) fleet!.send(device, windowSize, performance.now())
 }
 
-/** Sends at a steady rate, also if responses are late. The latency of a message starts at the time at which it was due. */
+/** Sends at a steady rate, even if responses are late. The latency of a message starts at the time at which it was due. */
 function sendSteadily(rate: number): NodeJS.Timeout {
   const devices = fleet!.devices
   const began = performance.now()

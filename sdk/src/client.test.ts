@@ -128,7 +128,7 @@ suite('retries', () => {
     assert.equal(error.code, 'timeout')
   })
 
-  test('a signal ends the call, also between attempts', async () => {
+  test('a signal ends the call, even between attempts', async () => {
     const { client, requests } = await aServer(empty(503, { 'retry-after': '30' }))
     const controller = new AbortController()
     const call = failureOf(client.endpoints.get(endpoint, { signal: controller.signal }))

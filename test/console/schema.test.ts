@@ -1,4 +1,4 @@
-/** Forms from JSON schemas: which control is used for a schema, also if the schema refers to itself or is very large. */
+/** Forms from JSON schemas: which control is used for a schema, even if the schema refers to itself or is very large. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {

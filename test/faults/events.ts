@@ -99,7 +99,8 @@ export async function eventRounds(options: {
 }
 
 /**
- * Asserts that the surviving node received all committed events of the killed node, also events that the killed node had no time to send.
+ * Asserts that the surviving node received all committed events of the killed node, including events that the killed node had no time to
+ * send.
  */
 async function assertSurvivorNotified(pool: Pool, victim: Worker, survivor: Worker) {
   const rows = await pool<{ key: string; n: number }[]>`

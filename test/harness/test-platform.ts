@@ -70,7 +70,7 @@ export async function openTestPlatform(options: TestPlatformOptions): Promise<Te
     connection: options.connection ?? (await migratedDatabase(options.services, options.now === undefined)),
     log,
     services: options.services,
-    // The service instances of all services are declared, also of services that this test does not run.
+    // The service instances of all services are declared, including services that this test does not run.
     declared: (await import('../../src/assembly/catalogue.ts')).catalogue,
     baseUrl: () => baseUrl,
     ...(options.now && { now: options.now }),

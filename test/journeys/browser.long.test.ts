@@ -47,7 +47,7 @@ async function startSignIn() {
   return { configuration, verifier, state, url: url.href }
 }
 
-test('a user signs in with a browser, also after a wrong password, and the application gets tokens', async () => {
+test('a user signs in with a browser, even after a wrong password, and the application gets tokens', async () => {
   const { configuration, verifier, state, url } = await startSignIn()
   const { username, password } = platform.bootstrap.default.admin
   const page = await browser.newPage()

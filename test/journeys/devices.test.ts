@@ -50,7 +50,7 @@ test('a device sends over every transport and the platform stores its messages',
   assert.equal(overHttp.body.via, `${webSocket}/ws`)
 })
 
-test('a registered client certificate is accepted over TLS, also with session resumption', async () => {
+test('a registered client certificate is accepted over TLS, with and without session resumption', async () => {
   const issued = (await admin('POST /api/v1/x509-credentials', { commonName: 'meter', ttl: 3600 })).body
   const root = (await client(platform.baseUrl)('GET /kpc/api/v1/certificates/root')).text
   const { hostname, port } = new URL(platform.mqttsUrl)
@@ -87,7 +87,7 @@ test('a registered client certificate is accepted over TLS, also with session re
   assert.equal(third.answer[3], 4, 'a revoked certificate must be rejected in a resumed handshake')
 })
 
-test('a revocation takes effect within a second, also for open connections', async () => {
+test('a revocation takes effect within a second, even for open connections', async () => {
   const { version, token, endpointId, prefix } = await aMetadataTopic()
   const otherEndpoint = await anEndpoint(version)
   const hub = await aDevice(platform.mqttUrl)

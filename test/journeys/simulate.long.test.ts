@@ -131,7 +131,7 @@ test('devices lose their connections and reconnect, and the command ends after t
   assert.match(running.output(), / [1-9]\d* reconnections?, 0 errors\.\n$/)
 })
 
-test('a device whose token was deleted gets a new one', async () => {
+test('a device whose token was deleted gets a new token', async () => {
   const tokens = '/api/v1/endpoints/simulator-0001/tokens'
   const { body } = await ask(`GET ${tokens}`)
   for (const { endpointTokenId } of body.content) await ask(`DELETE ${tokens}/${endpointTokenId}`)

@@ -237,7 +237,7 @@ const webhooksOutput = {
   trace: /"entityType":"WEBHOOK_ACTION".*?"outcome":"SUCCESS".*?"attempts":\[\{.*?ECONNREFUSED.*?"status":204/,
 }
 
-test('the commands of the guide to webhooks call a receiver that checks signatures, also after it was down', async () => {
+test('the commands of the guide to webhooks call a receiver that checks signatures, and call it again after it was down', async () => {
   const { directory } = await startPlatform({ environment: { WAYPOST_ALLOW_PRIVATE_ADDRESSES: 'on' } })
   const commands = [commandsOf('README.md')[0]!, ...commandsOf('docs/guides/webhooks.md')]
   const { status, stdout, stderr } = runAsWritten(commands, { dataDirectory: directory })

@@ -1,4 +1,4 @@
-/** Shows an operation as a command: curl, the command line, and the SDK. Loaded on demand. */
+/** Shows an operation as a command: curl, the command line, and the SDK. This module is loaded on demand. */
 import type { Arguments } from '../../../sdk/src/types.ts'
 import { baseUrl } from './platform.ts'
 

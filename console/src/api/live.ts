@@ -156,7 +156,7 @@ export function useInterruption(): string | undefined {
   return useSyncExternalStore(hub.onInterruption, hub.interruption)
 }
 
-/** Calls the listener when the permissions of the caller have changed. The stream therefore stays open, also on pages without topics. */
+/** Calls the listener when the permissions of the caller have changed. The stream therefore stays open, even on pages without topics. */
 export function usePermissionChanges(onChange: () => void) {
   const { session } = useSession()
   const key = useId().replace(/\W/g, '')

@@ -8,7 +8,7 @@ export function usePreferences() {
   const read = useGet('me.preferences.get', {})
   const change = useChange('me.preferences.update')
   /**
-   * Changes some preferences; the value undefined removes a preference. Other preferences stay as they are, also if another tab has changed
+   * Changes some preferences; the value undefined removes a preference. Other preferences are not changed, even if another tab has changed
    * them meanwhile.
    */
   async function save(changed: { [K in keyof Preferences]: Preferences[K] | undefined }): Promise<boolean> {

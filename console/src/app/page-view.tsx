@@ -31,8 +31,8 @@ export function preloadPage(path: string) {
 }
 
 /**
- * Shows a page as soon as its code is loaded. `lazy` of React would show it at least 300 ms after its fallback, also if the code was loaded
- * before.
+ * Shows a page as soon as its code is loaded. `lazy` of React would show the page at least 300 ms after its fallback, even if the code was
+ * loaded before.
  */
 function LoadedPage({ page, params }: { page: PageEntry; params: Record<string, string> }) {
   const [state, setState] = useState<{ error?: unknown }>({})

@@ -30,7 +30,7 @@ export interface DrawOptions {
 export const withUnit = (value: number | null | undefined, unit = '') =>
   value === null || value === undefined ? texts.none : `${count(value)}${unit === '' ? '' : ` ${unit}`}`
 
-/** Returns the unit if all series have the same unit. Only then the axis shows it. */
+/** Returns the unit if all series have the same unit. The axis shows a unit only in this case. */
 const commonUnit = (series: readonly DrawnSeries[]) => {
   const units = new Set(series.map(({ unit = '' }) => unit))
   return units.size === 1 ? [...units][0]! : ''

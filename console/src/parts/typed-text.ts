@@ -1,4 +1,4 @@
-/** Detects text that was typed into the fields of an element, also into fields that no form reports. */
+/** Detects text that was typed into the fields of an element, including fields that no form reports. */
 import { type RefObject, useEffect, useRef } from 'react'
 
 const isText = (element: EventTarget | null): element is HTMLElement =>

@@ -1,4 +1,4 @@
-/** Places of widgets on the grid of 24 columns. Pure functions: each returns new widgets. */
+/** Places of widgets on the grid of 24 columns. All functions are pure: they return new widgets and do not change their arguments. */
 
 export interface Placed {
   id: string

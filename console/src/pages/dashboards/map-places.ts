@@ -1,4 +1,4 @@
-/** Places of endpoints from their metadata, and the part of the world that shows them. Pure functions. */
+/** Reads the places of endpoints from their metadata, and computes the view of the map that shows them. All functions are pure. */
 import type { MapPlace, MapView } from '../../parts/world-map.tsx'
 
 const names: [string, string][] = [
