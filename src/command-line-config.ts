@@ -1,6 +1,6 @@
 /**
- * The settings of commands that call the API, which are also a part of the table in config.ts. They are apart, because the settings of all
- * services take 25 ms to load, a third of such a command.
+ * The settings of commands that call the API. They are also part of the table in config.ts. They are in a separate file, because loading
+ * the settings of all services takes 25 ms, a third of the time of such a command.
  */
 import { resolve } from 'node:path'
 import { type Environment, readSetting, settingPrefix } from './kernel/setting-values.ts'
@@ -28,7 +28,7 @@ export const commandLineSettings = {
 
 type Name = keyof typeof commandLineSettings
 
-/** Returns the settings of commands that call the API. A variable that is no setting of Waypost is an error, as for every command. */
+/** Returns the settings of commands that call the API. As for every command, a `WAYPOST_` variable that is not a setting is an error. */
 export async function commandLineConfig(environment: Environment = process.env) {
   const known = new Set([...Object.keys(commandLineSettings), 'API_KEY_FILE'].map((name) => settingPrefix + name))
   if (Object.keys(environment).some((name) => name.startsWith(settingPrefix) && !known.has(name))) {
@@ -44,5 +44,5 @@ export async function commandLineConfig(environment: Environment = process.env) 
   }
 }
 
-/** Returns the folder in which the user's programs keep their configuration, if the environment names one. */
+/** Returns the folder for the configuration of the user's programs, if the environment names one. */
 export const userFolder = (environment: Environment = process.env) => environment.XDG_CONFIG_HOME || undefined

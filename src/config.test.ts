@@ -124,7 +124,7 @@ test('the settings that services declare are those in assembly/settings.ts', () 
   const declared = Object.fromEntries(
     catalogue.flatMap((service) => (service.settings ? [[service.name, service.settings]] : [])),
   )
-  // The kernel and the assembly declare these.
+  // These settings are declared by the kernel and the assembly.
   const ofKernel = ['backup', 'console', 'https', 'limits', 'mail', 'secrets']
   assert.deepEqual([...Object.keys(declared), ...ofKernel].toSorted(), Object.keys(serviceSettings).toSorted())
   for (const [name, settings] of Object.entries(declared)) assert.equal(settings, serviceSettings[name])

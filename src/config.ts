@@ -1,6 +1,6 @@
 /**
- * The only reader of the environment. The table below and those of services (assembly/settings.ts) define the typed configuration,
- * the output of `waypost config`, and docs/reference/configuration.md.
+ * The only code of the platform that reads the environment. The table below and those of services (assembly/settings.ts) define the typed
+ * configuration, the output of `waypost config`, and docs/reference/configuration.md.
  */
 import { resolve } from 'node:path'
 import { distance } from 'fastest-levenshtein'
@@ -168,7 +168,7 @@ const platform = {
   },
 } as const satisfies SettingTable
 
-/** All settings by owner: `platform`, or the name of a service. */
+/** All settings, by owner: `platform` or the name of a service. */
 export const settingTables: Record<string, SettingTable> = {
   platform,
   ...Object.fromEntries(Object.entries(serviceSettings).map(([name, { table }]) => [name, table])),
@@ -176,7 +176,7 @@ export const settingTables: Record<string, SettingTable> = {
 
 const allSettings = joinTables(settingTables)
 
-/** Joins the tables; throws if two declare the same setting. */
+/** Joins the tables. Throws if two tables declare the same setting. */
 export function joinTables(tables: Record<string, SettingTable>): SettingTable {
   const owners = new Map<string, string>()
   for (const [owner, table] of Object.entries(tables))
@@ -188,7 +188,7 @@ export function joinTables(tables: Record<string, SettingTable>): SettingTable {
   return Object.assign({}, ...Object.values(tables)) as SettingTable
 }
 
-/** Returns every setting with its origin; an unknown variable is an error that names the nearest known one. */
+/** Returns every setting with its origin. Throws for an unknown variable; the error names the most similar known one. */
 export function readSettings(environment: Environment = process.env): Map<string, EffectiveSetting> {
   const known = Object.entries(allSettings).flatMap(([name, { secret }]) => (secret ? [name, `${name}_FILE`] : [name]))
   for (const variable of Object.keys(environment)) {
@@ -199,7 +199,7 @@ export function readSettings(environment: Environment = process.env): Map<string
   return new Map(Object.entries(allSettings).map(([name, setting]) => [name, readSetting(name, setting, environment)]))
 }
 
-/** Returns the nearest known name, preferring one that starts with the typed text. */
+/** Returns the most similar known name. Names that start with the typed text are preferred. */
 function nearestOf(typed: string, known: string[]): string | undefined {
   const cost = (name: string) => distance(typed, name) - (name.startsWith(typed) ? typed.length : 0)
   return known.toSorted((a, b) => cost(a) - cost(b))[0]
@@ -220,7 +220,7 @@ export function loadConfig(environment: Environment = process.env) {
   const all = readSettings(environment)
   const value = valuesOf(platform, all)
   const dataDirectory = resolve(value.DATA)
-  // Already validated by `readSettings`.
+  // `readSettings` has already validated the value.
   const trustProxy = readTrustProxy(value.TRUST_PROXY) as IsProxy
   const withoutAuthentication = parseApisWithoutAuthentication(value.AUTH)
   const serviceValues = new Map(
@@ -242,11 +242,11 @@ export function loadConfig(environment: Environment = process.env) {
     },
     masterKey: value.MASTER_KEY,
     natsUrl: value.NATS_URL,
-    /** APIs without authentication: all, or the named ones. */
+    /** APIs for which authentication is off: all, or the named ones. */
     withoutAuthentication,
     rateLimit: { perCredential: value.RATE_LIMIT_PER_CREDENTIAL, perAddress: value.RATE_LIMIT_PER_ADDRESS },
     log: { level: value.LOG_LEVEL, format: value.LOG_FORMAT as 'auto' | 'json' | 'pretty' },
-    /** All settings for people, with secrets masked. */
+    /** All settings in the form for people, with secrets masked. */
     inEffect: settingsInEffect(settingTables, all),
     /** Settings that every service may use. */
     platform: {
@@ -255,7 +255,8 @@ export function loadConfig(environment: Environment = process.env) {
       allowPrivateAddresses: value.ALLOW_PRIVATE_ADDRESSES,
       withoutAuthentication,
       corsOrigins: originsIn(value.CORS_ORIGINS),
-      // OWASP's recommendation for both. It is not a setting, so that it cannot be weakened; only tests of other things use less.
+      // Both values follow OWASP's recommendation. They are not settings, so that they cannot be weakened. Only tests of other features use
+      // lower values.
       passwordCost: { scrypt: { N: 2 ** 14, r: 8, p: 5 }, bcryptRounds: 10 },
       loginLockout: {
         account: value.LOGIN_ATTEMPTS_PER_ACCOUNT,

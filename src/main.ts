@@ -1,4 +1,4 @@
-/** Runs the command of the first argument, or an operation of the API: `waypost endpoints list`. */
+/** Runs the command that the first argument names, or an operation of the API: `waypost endpoints list`. */
 import { commands } from './cli/commands.ts'
 import { ConfigurationError } from './kernel/settings.ts'
 
@@ -59,7 +59,7 @@ async function runWords([name, ...args]: string[], asksForHelp: boolean): Promis
   return await (await command.load()).run(args)
 }
 
-/** Prints a failure that needs no stack, and returns its exit code; other errors are thrown. */
+/** Prints a failure that needs no stack trace, and returns its exit code. Other errors are thrown. */
 async function explainFailure(error: unknown): Promise<number> {
   if (error instanceof ConfigurationError || isArgumentError(error)) {
     process.stderr.write(`waypost: ${error.message}\n`)

@@ -3,7 +3,7 @@ import type { HttpApi } from '../kernel/define-service.ts'
 import type { Log } from '../kernel/log.ts'
 import { authenticationOff } from './log-messages.ts'
 
-/** Returns a function that gives the caller of an API without authentication. */
+/** Returns a function that returns the caller of an API for which authentication is off. */
 export function withoutAuthentication(
   apisWithoutAuthentication: 'none' | 'all' | string[],
   log: Log,

@@ -1,4 +1,4 @@
-/** Creates the two built-in realms with an administrator each, and writes their credentials to bootstrap.json. */
+/** Creates the two built-in realms, each with an administrator, and writes their credentials to bootstrap.json. */
 import { renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Identity } from '../identity/contract.ts'
@@ -12,7 +12,7 @@ export interface RealmSecrets {
   tenantId: string
   backendClient: { id: string; secret: string }
   frontendClient: { id: string }
-  /** Has no password once the administrator has changed it, so that the file is always right. */
+  /** The administrator. The password is absent after the administrator has changed it, so that the file never contains a wrong password. */
   admin: { username: string; password?: string }
 }
 
@@ -21,12 +21,12 @@ export interface Bootstrap {
   default: RealmSecrets
 }
 
-/** `onCreate` is called with the tenant of an administrator that did not exist before. */
+/** Creates the realms. `onCreate` is called with the tenant of each administrator that did not exist before. */
 export async function bootstrap(
   platformServices: BuiltServices,
   onCreate: (tenantId: string) => void = () => {},
 ): Promise<Bootstrap> {
-  // Both realms are created at the same time: most of the time goes to generating keys and hashing passwords, on other threads.
+  // Both realms are created at the same time, because most of the time is spent on generating keys and hashing passwords in other threads.
   const [platform, defaultRealm] = await Promise.all([
     ensureRealm(platformServices, 'platform', ['platform-admin', 'tenant-admin'], onCreate),
     ensureRealm(platformServices, 'default', ['tenant-admin'], onCreate),
@@ -54,7 +54,7 @@ async function ensureRealm(
   }
 }
 
-/** Creates the administrator if it is missing. Its password is kept encrypted, so that every start can write bootstrap.json. */
+/** Creates the administrator if it is missing. The password is stored encrypted, so that every start can write bootstrap.json. */
 async function ensureAdmin(
   { kit, ask }: BuiltServices,
   tenantId: string,
@@ -65,7 +65,7 @@ async function ensureAdmin(
   return await kit.db.tx(async (sql) => {
     let known = await read(sql)
     if (!known) {
-      // If several nodes start on an empty database, the first creates the administrator; the others read the password.
+      // If several nodes start on an empty database, the first creates the administrator, and the others read the password.
       await sql`select pg_advisory_xact_lock(hashtextextended(${`waypost.bootstrap ${tenantId}`}, 0))`
       known = await read(sql)
     }
@@ -77,7 +77,7 @@ async function ensureAdmin(
   })
 }
 
-/** Returns a link by which the administrator of realm `default` chooses a password, once and within 15 minutes. */
+/** Returns a link with which the administrator of realm `default` chooses a password. It can be used once, within 15 minutes. */
 export async function firstLink({ ask }: BuiltServices, baseUrl: string): Promise<string | undefined> {
   const identity = ask(Identity)
   const { users } = await identity.findUsers('default', { search: adminName, offset: 0, limit: 100 })
@@ -85,7 +85,7 @@ export async function firstLink({ ask }: BuiltServices, baseUrl: string): Promis
   return admin && baseUrl + (await identity.operator.createPasswordLink('default', admin.id))
 }
 
-/** Writes the file atomically, so that a reader never sees a part of it. */
+/** Writes the file atomically, so that another process never reads a part of it. */
 export function writeBootstrapFile(dataDirectory: string, content: object): string {
   const file = join(dataDirectory, 'bootstrap.json')
   writeFileSync(`${file}.new`, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600, flush: true })

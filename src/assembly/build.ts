@@ -39,20 +39,23 @@ import { version } from './version.ts'
 
 export interface BuiltServices {
   kit: Kit
-  /** How to connect to the database of these services. */
+  /** Connection to the database of these services. */
   connection: ConnectionOptions
   built: Map<string, BuiltService<unknown>>
   services: AnyService[]
   migrated: string[]
-  /** Reads the keys for secrets again, for events that came before this process could receive them. */
+  /** Reads the keys for secrets again, because events may have been published before this process could receive them. */
   reloadKeys(): Promise<void>
   /** Returns the API of a service. */
   ask<T>(contract: Contract<T>): T
-  /** Called after events may have been lost or the database was restored, once the kernel has reloaded its state. */
+  /**
+   * Registers a listener that is called after events may have been lost or the database was restored, when the kernel has reloaded its
+   * state.
+   */
   onReset(listener: () => Promise<void>): void
-  /** Called when the credentials in bootstrap.json have changed. */
+  /** Registers a listener that is called when the credentials in bootstrap.json have changed. */
   onBootstrapChange(listener: () => void): void
-  /** Ends every wait, so that waiting requests are answered before the listeners close. */
+  /** Ends all waits, so that waiting requests are answered before the listeners close. */
   beginStop(): void
   close(): Promise<void>
 }
@@ -68,16 +71,19 @@ export const migrationSources = (services: AnyService[]): MigrationSource[] => [
 export const contentTables = (services: AnyService[]): ContentTable[] =>
   services.flatMap(({ name, contents = [] }) => contents.map((one) => ({ schema: schemaOf(name), ...one })))
 
-/** Returns the columns with sealed values, of the kernel and of all services. */
+/** Returns the columns with sealed values of the kernel and all services. */
 export const sealedColumns = (services: AnyService[]): QualifiedColumn[] => [
   ...kernelColumns,
   ...services.flatMap(({ name, sealed = [] }) => sealed.map((one) => ({ schema: schemaOf(name), ...one }))),
 ]
 
-/** Event handlers use a quarter of the connections: half of those for transactions, which are half of all (kernel/db.ts). */
+/**
+ * Returns the number of event handlers that may run at the same time. It is a quarter of the connections, because half of the connections
+ * are for transactions (kernel/db.ts) and event handlers use half of these.
+ */
 const outboxWorkers = ({ databaseConnections }: Config) => Math.max(1, Math.floor(databaseConnections / 4))
 
-/** Migrates over a connection of its own, because one that created all tables keeps 10 MB for as long as it is open. */
+/** Migrates over a separate connection, because a connection that created all tables keeps 10 MB until it is closed. */
 async function migrateIfNeeded(db: Db, connection: ConnectionOptions, migrations: Migration[]): Promise<string[]> {
   if (await isUpToDate(db.sql, migrations)) return []
   const pool = connect(connection, { max: 1, name: 'waypost-migrations' })
@@ -93,7 +99,7 @@ export async function buildServices(options: {
   connection: ConnectionOptions
   log: Log
   services: AnyService[]
-  /** Services whose instances and scopes are declared, if they differ from the built ones (in tests). */
+  /** Services whose instances and scopes are declared. Tests set it if these are not the built services. */
   declared?: AnyService[]
   baseUrl: () => string
   now?: Clock
@@ -104,7 +110,7 @@ export async function buildServices(options: {
   const db = createDb(connection, { max: config.databaseConnections })
   try {
     const migrated = await migrateIfNeeded(db, connection, readMigrations(migrationSources(services)))
-    const masterKey = () => loadMasterKey(config.masterKey, config.dataDirectory) // a rotation replaces the file
+    const masterKey = () => loadMasterKey(config.masterKey, config.dataDirectory) // A rotation replaces the file.
     const secrets = createSecrets(await loadDataKey(db.sql, masterKey()))
     const metrics = createMetrics()
     const members = createMembers({ db, version, log, metrics })

@@ -38,7 +38,7 @@ export async function openDatabase(config: Config, log: Log): Promise<Database> 
   }
 }
 
-/** Connects a command to the database of the running platform; if none runs, starts the database for the command. */
+/** Connects a command to the database of the running platform. If no platform runs, starts the database for the command. */
 export async function connectDatabase(config: Config, log: Log): Promise<Database> {
   if (!config.databaseUrl) {
     const connection = await connectEmbeddedPostgres(postgresDirectory(config))

@@ -17,7 +17,7 @@ export function instancesOf(services: AnyService[]): ReadonlyMap<string, Configu
 export const scopeNounsOf = (services: AnyService[]): ReadonlyMap<string, string> =>
   new Map(services.flatMap(({ scopeNouns = {} }) => Object.entries(scopeNouns)) as [string, string][])
 
-/** Returns all declarations of the services that the kit has. */
+/** Returns all declarations of the services that the kit contains. */
 export const declarationsOf = (services: AnyService[]) => ({
   instances: instancesOf(services),
   scopes: scopesOf(services),

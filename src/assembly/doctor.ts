@@ -1,4 +1,4 @@
-/** Checks everything that a start needs, and says what to do about problems. Changes no data. */
+/** Checks everything that a start needs, and gives advice about problems. It changes no data. */
 import { accessSync, constants, existsSync, readFileSync, statfsSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
@@ -17,7 +17,7 @@ import { migrationSources } from './build.ts'
 import { connectDatabase } from './database.ts'
 
 export interface Finding {
-  /** `warning` means that the platform works, but may fail later or work worse. */
+  /** `warning` means that the platform works, but may fail or become slower later. */
   state: 'ok' | 'warning' | 'error'
   text: string
   /** The advice for the operator. */
@@ -133,7 +133,7 @@ interface Running {
   health: HealthReport
 }
 
-/** Returns the running platform of this data directory, if one answers at the address in bootstrap.json. */
+/** Returns the running platform of this data directory, if a platform answers at the address in bootstrap.json. */
 async function findRunning(config: Config): Promise<Running | undefined> {
   try {
     const addresses = JSON.parse(readFileSync(join(config.dataDirectory, 'bootstrap.json'), 'utf8')) as Running

@@ -1,4 +1,4 @@
-/** The pages at `/status` and `/docs`: links, the health of the platform, and the API reference, without external assets. */
+/** The pages at `/status` and `/docs`: links, the health of the platform, and the API reference. They use no external assets. */
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
@@ -31,7 +31,10 @@ const logo =
   '<svg viewBox="0 0 24 24" fill="none" stroke="currentColor" stroke-width="2" stroke-linejoin="round" xmlns="http://www.w3.org/2000/svg">' +
   '<path d="M12 2v3M12 12v10M5 5h12l3 3.5L17 12H5z"/></svg>'
 
-/** `signIn` is the path of the script that signs the page in; without a build of the console there is none, and Authorize takes a token. */
+/**
+ * Returns the page of the API reference. `signIn` is the path of the script that signs the user in. Without a build of the console there is
+ * no such script; the user then enters a token with Authorize.
+ */
 const docsPage = (baseUrl: string, signIn: string | undefined) =>
   page(
     'Waypost API reference',
@@ -76,7 +79,10 @@ const types: Record<string, string> = { css: 'text/css', js: 'text/javascript', 
 export interface FrontPagesPlatform {
   baseUrl(): string
   report(): Promise<HealthReport>
-  /** Name of the script of the console that signs the reference in; undefined while the console is not built. */
+  /**
+   * Returns the name of the console's script that signs the user in on the page of the API reference. Undefined while the console is not
+   * built.
+   */
   referenceScript(): Promise<string | undefined>
 }
 

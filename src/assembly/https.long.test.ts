@@ -1,4 +1,4 @@
-/** The whole platform over HTTPS, with a certificate of its own authority. */
+/** Tests the whole platform over HTTPS, with a certificate of its own authority. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { client } from '../../test/harness/client.ts'

@@ -1,4 +1,4 @@
-/** Generates the API document without a database: builds the services on a kit that is never used, and mounts their routes. */
+/** Generates the API document without a database. Builds the services with a kit that is never used, and mounts their routes. */
 import { loadConfig } from '../config.ts'
 import { noProxy } from '../kernel/client-address.ts'
 import type { BuiltService, Kit, Needs } from '../kernel/define-service.ts'
@@ -15,7 +15,7 @@ import { apiDocument } from './front-pages.ts'
 import { sortByNeeds } from './order.ts'
 import { version } from './version.ts'
 
-/** A part of the kit that only accepts declarations (jobs, event handlers, metrics); any other call throws. */
+/** Returns a part of the kit that only accepts declarations (jobs, event handlers, metrics). Any other call throws. */
 const unused = (name: string, declared: Record<string, () => unknown> = {}) =>
   new Proxy(declared, {
     get: (_, property) =>
@@ -36,7 +36,7 @@ export async function offlineApis(baseUrl: string) {
   const members = { nodeId: '', ...acceptDeclarations('declareOwnedRows', 'onJoin', 'onLeave', 'onSilent', 'onReturn') }
   const signals = { ...acceptDeclarations('on', 'onReset', 'answer') }
   const kit = {
-    // Further connections would be opened on first use.
+    // Separate connections are opened only on first use, so `open` is accepted too.
     db: unused('the database', { open: () => unused('the database') }),
     bus: { ...acceptDeclarations('subscribe', 'handle', 'record', 'onReset') },
     members,

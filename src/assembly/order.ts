@@ -1,6 +1,6 @@
 import type { AnyService, Needs } from '../kernel/define-service.ts'
 
-/** Sorts services so that each is built after those that it needs; throws if they need each other. */
+/** Sorts services so that each is built after the services that it needs. Throws if services need each other. */
 export function sortByNeeds(services: AnyService[]): AnyService[] {
   const byContract = new Map(services.map((service) => [service.provides.name, service]))
   const sorted: AnyService[] = []

@@ -1,4 +1,4 @@
-/** The settings of services. Only these small files are loaded for `waypost help` and `config`, not the services. */
+/** The settings of services. `waypost help` and `config` load only these small files and not the services. */
 import { gatewaySettings } from '../gateway/settings.ts'
 import { identitySettings } from '../identity/settings.ts'
 import { backupSettings } from '../kernel/backup/settings.ts'
@@ -19,7 +19,10 @@ import { trafficLogSettings } from '../services/traffic-log/settings.ts'
 import { vpnSettings } from '../services/vpn/settings.ts'
 import { consoleSettings } from './console/settings.ts'
 
-/** Settings by the name of the service, or `limits` for those of the kernel. `buildServices` rejects a service whose settings are missing here. */
+/**
+ * Settings by the name of the service, or `limits` for those of the kernel. `buildServices` rejects a service whose settings are missing
+ * here.
+ */
 export const serviceSettings: Record<string, DeclaredSettings<unknown>> = {
   https: httpsSettings,
   console: consoleSettings,

@@ -1,4 +1,4 @@
-/** Starts the platform: database, migrations, services, listeners; stops in reverse order. */
+/** Starts the platform: database, migrations, services, listeners. Stops them in reverse order. */
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
@@ -40,8 +40,8 @@ export interface Platform {
 type Closers = (() => Promise<void>)[]
 
 /**
- * Opens everything in order; on failure closes what it has opened and throws. `databaseOpening` is the database, which starts while the services
- * are loaded from disk. `signal` aborts the start at the next step. `services` replace those of the catalogue.
+ * Opens everything in order. If a step fails, closes everything that was opened and throws. `databaseOpening` is the database, which starts
+ * while the services are loaded from disk. `signal` aborts the start at the next step. `services` replaces the services of the catalogue.
  */
 export async function startPlatform(
   config: Config,
@@ -51,7 +51,7 @@ export async function startPlatform(
   services?: AnyService[],
 ): Promise<Platform> {
   const loading = import('./catalogue.ts')
-  loading.catch(() => {}) // awaited below, where the database can be closed
+  loading.catch(() => {}) // This promise is awaited below, where the database can be closed.
   const closers: Closers = []
   const stop = async () => {
     const errors: unknown[] = []
@@ -121,7 +121,7 @@ export async function startPlatform(
       baseUrl = config.baseUrl ?? addresses.httpsUrl
     }
     await explainListenError('PORT', config.port, () => http.listen({ host: config.host, port: config.port }))
-    // Close them before HTTP: a device's WebSocket would keep HTTP from closing.
+    // These listeners are closed before HTTP, because an open WebSocket of a device would keep HTTP from closing.
     closers.push(closeListeners)
     const httpUrl = ownUrl(config, 'http', (http.app.server.address() as AddressInfo).port)
     if (https.port !== undefined) addresses.httpUrl = httpUrl
@@ -145,7 +145,7 @@ export async function startPlatform(
   }
 }
 
-/** `isFirst` is true if the administrator of realm `default` did not exist before. */
+/** Creates the credentials. `isFirst` is true if the administrator of realm `default` did not exist before. */
 async function ensureCredentials(platformServices: BuiltServices) {
   const created: string[] = []
   const credentials = await bootstrap(platformServices, (tenantId) => created.push(tenantId))
@@ -192,7 +192,7 @@ function createWebConsole(config: Config, log: Log, http: HttpServer, baseUrl: (
   return webConsole
 }
 
-/** Creates the HTTP server with the routes of all services; it does not listen yet. */
+/** Creates the HTTP server with the routes of all services. It does not listen yet. */
 function createHttp(config: Config, log: Log, { kit, built, ask }: BuiltServices, baseUrl: () => string): HttpServer {
   const apis = [...built.values()].flatMap((service) => service.http ?? [])
   const http = createHttpServer({
@@ -223,7 +223,7 @@ function createHttp(config: Config, log: Log, { kit, built, ask }: BuiltServices
   return http
 }
 
-/** Starts jobs, events and live streams. They stop after the services, whose last events are forwarded to other nodes. */
+/** Starts jobs, events and live streams. They stop after the services, so that the services' last events are forwarded to other nodes. */
 async function startBackground(kit: Kit, closers: Closers) {
   closers.push(() => kit.jobs.stop())
   await kit.jobs.start({ workers: true })

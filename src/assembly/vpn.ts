@@ -1,4 +1,4 @@
-/** Runs the VPN server for the command `waypost vpn`, in a process of its own beside the platform. */
+/** Runs the VPN server for the command `waypost vpn`, in a separate process beside the platform. */
 import type { Config } from '../config.ts'
 import { gatewaySettings } from '../gateway/settings.ts'
 import { systemClock } from '../kernel/clock.ts'
@@ -17,7 +17,7 @@ import { createAuthorities } from '../services/vpn/service/authorities.ts'
 import { vpnSettings } from '../services/vpn/settings.ts'
 import { postgresDirectory } from './database.ts'
 
-/** Serves until `stop` aborts. */
+/** Runs the VPN server until `stop` aborts. */
 export const runVpnServer = (config: Config, stop: AbortSignal, report: (line: string) => void) =>
   serveVpn({
     settings: config.read(vpnSettings),
@@ -27,7 +27,7 @@ export const runVpnServer = (config: Config, stop: AbortSignal, report: (line: s
     report,
   })
 
-/** Returns the ports that devices reach in the VPN: those of the platform, and of its public address. */
+/** Returns the ports that devices can reach in the VPN: the ports of the platform and of its public address. */
 function platformPorts(config: Config): number[] {
   const { mqttPort, mqttsPort } = config.read(gatewaySettings)
   const url = config.baseUrl === undefined ? undefined : new URL(config.baseUrl)
@@ -35,7 +35,10 @@ function platformPorts(config: Config): number[] {
   return [...new Set([config.port, mqttPort, mqttsPort, publicPort ?? 0])].filter((port) => port > 0)
 }
 
-/** Opens connections of its own. The embedded database has another socket after each start, so this is called again then. */
+/**
+ * Opens separate connections to the database. The embedded database has another socket after each start, so this function is then called
+ * again.
+ */
 async function openData(config: Config): Promise<ServerData> {
   const connection = config.databaseUrl
     ? { url: config.databaseUrl }
@@ -55,14 +58,15 @@ async function openData(config: Config): Promise<ServerData> {
     const dataKeys = await readDataKeys(db.sql, masterKey)
     if (!dataKeys) throw new Error('no platform has been started on this database')
     const secrets = createSecrets(dataKeys)
-    // This process gets no events of the platform. A rotation waits longer than this before it seals with a new key.
+    // This process gets no events of the platform, so it reads the keys periodically. A rotation waits longer than this interval before it
+    // seals with a new key.
     const reloading = setInterval(async () => {
       try {
         const key = findMasterKey(config.masterKey, config.dataDirectory)
         const keys = key && (await readDataKeys(db.sql, key))
         if (keys) secrets.setDataKeys(keys)
       } catch {
-        // The next run tries again; connections report a database that does not answer.
+        // The next run tries again. If the database does not answer, the connections report it.
       }
     }, keyReloadMs)
     reloading.unref()
@@ -76,7 +80,7 @@ async function openData(config: Config): Promise<ServerData> {
   }
 }
 
-/** Returns the configuration that the server would run with, without keys, and the settings that are missing. */
+/** Returns the configuration with which the server would run, without keys, and the missing settings. */
 export async function describeVpnServer(config: Config): Promise<{ text: string; missing: string[] }> {
   const { port, network } = config.read(vpnSettings)
   const files = { socket: '(a temporary folder)/server.sock', revocationLists: '(a temporary folder)/revoked.pem' }

@@ -1,4 +1,4 @@
-/** Asks a person at the terminal for a secret, without showing what is typed. */
+/** Asks a person at the terminal for a secret. The typed text is not shown. */
 export async function askSecret(question: string): Promise<string> {
   const { stdin, stderr } = process
   stderr.write(question)
@@ -9,7 +9,7 @@ export async function askSecret(question: string): Promise<string> {
     for await (const keys of stdin as AsyncIterable<string>)
       for (const key of keys) {
         if (key === '\r' || key === '\n') return text
-        // Ctrl-C and Ctrl-D
+        // The user pressed Ctrl-C or Ctrl-D.
         if (key === '\u0003' || key === '\u0004') throw new Error('interrupted')
         text = key === '\u007f' || key === '\b' ? text.slice(0, -1) : text + key
       }

@@ -12,7 +12,7 @@ interface Result {
   sha256: string
 }
 
-/** Records how a backup or restore ended. If that fails, only a warning is printed: the run itself is not affected. */
+/** Records how a backup or restore ended. If recording fails, only a warning is printed, because the run itself is not affected. */
 export async function recordBackupRun(connection: ConnectionOptions, run: Started, outcome: Result | Error) {
   const nothing = { tables: null, rows: null, bytes: null, sha256: null }
   const result =

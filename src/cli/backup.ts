@@ -32,7 +32,7 @@ const options = {
   'without-files': { type: 'boolean' },
 } as const
 
-/** Writes the database and the contents of files and blobs to one file; the platform may be running. */
+/** Writes the database and the contents of files and blobs to one file. The platform may be running. */
 export async function run(args: string[]): Promise<number> {
   let file: string | undefined
   let flags: {

@@ -2,9 +2,9 @@
 
 export interface Command {
   summary: string
-  /** True if the command accepts arguments and options; the others reject them. */
+  /** True if the command accepts arguments and options. Other commands reject them. */
   takesArguments?: true
-  /** Verbs of a command whose name is also a noun of the API; other verbs are operations. */
+  /** Verbs of the command, if its name is also a noun of the API. All other verbs are operations. */
   verbs?: string[]
   load(): Promise<{ run(args: string[]): Promise<number>; usage?: string }>
 }

@@ -1,4 +1,4 @@
-/** Prints completion scripts of shells. They ask this program for the words, so they fit every version. */
+/** Prints completion scripts for shells. The scripts ask this program for the possible words, so they work with every version. */
 import { readContexts } from './api/contexts.ts'
 import { dashed } from './api/dashed.ts'
 import { descriptionOf } from './api/descriptions.ts'
@@ -16,8 +16,8 @@ export const usage = `usage: waypost completion bash|zsh|fish
   fish   waypost completion fish | source
 `
 
-// The words follow --, because a --help among them is not for this command. A word that is a value of the user, such as the name of
-// a context, is compared and never evaluated. Without words, the shells complete file names.
+// The words follow --, because a --help among them is not for this command. A word that is a value of the user, such as the name of a
+// context, is compared and never evaluated. If there are no words, the shells complete file names.
 const scripts: Record<string, string> = {
   bash: `_waypost() {
   local word
@@ -56,7 +56,7 @@ export async function run([shell = '', ...words]: string[]): Promise<number> {
   return 0
 }
 
-/** Returns the words that can follow; none if a file name or a value of the user does. */
+/** Returns the words that can follow. Returns none if a file name or a value of the user follows. */
 export async function nextWords(words: string[]): Promise<string[]> {
   const [name, ...rest] = words
   if (name === undefined) return [...Object.keys(commands), ...nouns(), 'help']
@@ -77,7 +77,7 @@ async function verbsBelow(words: string[]): Promise<string[]> {
 
 const contextNames = () => Object.keys(readContexts().contexts)
 
-/** Returns the flags of an operation, or the values of its last word if that is a flag with values. */
+/** Returns the flags of an operation. If the last word is a flag with fixed values, returns these values. */
 async function wordsOfOperation(name: string, last = ''): Promise<string[]> {
   const description = (await descriptionOf(name))!
   const flags = flagsOf(description)
@@ -97,7 +97,7 @@ async function wordsOfOperation(name: string, last = ''): Promise<string[]> {
 
 const isFile = (type: string | undefined) => type === 'application/octet-stream'
 
-/** Returns the actions and flags that the usage of a command names. */
+/** Returns the actions and flags in the usage text of a command. */
 async function wordsOfCommand(name: string, words: string[]): Promise<string[]> {
   const command = commands[name]!
   if (!command.takesArguments) return []

@@ -8,7 +8,7 @@ Builds the web console into an empty folder. A platform with WAYPOST_CONSOLE_DIR
 for images and packages that bring it ready-made.
 `
 
-/** Builds the web console; needs no platform and no database. */
+/** Builds the web console. It needs no platform and no database. */
 export async function run(args: string[]): Promise<number> {
   const { values, positionals } = parseArgs({ args, allowPositionals: true, options: { out: { type: 'string' } } })
   if (positionals[0] !== 'build' || positionals.length !== 1 || values.out === undefined) {

@@ -6,7 +6,7 @@ import { print } from './output.ts'
 
 const signs: Record<Finding['state'], string> = { ok: '✓', warning: '!', error: '✗' }
 
-/** Prints what was found and what to do about it; exits with 1 if there is an error. */
+/** Prints the results of all checks, with advice. Exits with 1 if there is an error. */
 export async function run(): Promise<number> {
   let config: Config
   try {

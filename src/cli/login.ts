@@ -35,7 +35,7 @@ const options = {
   'no-browser': { type: 'boolean', default: false },
 } as const
 
-/** Time for a person to log in with the browser. */
+/** Maximum time for a person to log in with the browser. */
 const browserMs = 5 * 60_000
 
 export async function run(args: string[]): Promise<number> {
@@ -81,7 +81,7 @@ async function loginOf(
   return { session: await withBrowser(url, tenant, !flags['no-browser']) }
 }
 
-/** Reads one line from standard input. On a terminal it is not shown. */
+/** Reads one line from standard input. On a terminal, the typed text is not shown. */
 async function readSecret(prompt: string): Promise<string> {
   if (process.stdin.isTTY) {
     process.stderr.write(`${prompt}: `)
@@ -99,7 +99,7 @@ async function readSecret(prompt: string): Promise<string> {
   return line.trim()
 }
 
-/** Waits on a free port of this machine for the browser to return with a code. */
+/** Waits on a free port of this machine until the browser returns with a code. */
 async function withBrowser(url: string, tenant: string, opens: boolean) {
   let returned: (address: string) => void = () => {}
   const server = createServer((request, response) => {

@@ -20,7 +20,7 @@ export async function run(args: string[]): Promise<number> {
     const context = name === undefined ? undefined : contexts[name]
     if (name === undefined || !context) throw usageError('there is no such login; waypost context list shows all')
     const { login, url, tenant } = context
-    // The login is forgotten even if the platform is unreachable, because the user wants it gone from this machine.
+    // The login is deleted even if the platform is unreachable, because the user wants to remove it from this machine.
     const { [name]: _, ...others } = contexts
     writeContexts({ ...(current !== name && current !== undefined && { current }), contexts: others })
     if (login && 'session' in login) await revoke(url, tenant, login.session)

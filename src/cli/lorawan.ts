@@ -15,7 +15,7 @@ const fail = (problem: string) => {
   return 1
 }
 
-/** Runs a payload formatter as the platform would, without a platform. */
+/** Runs a payload formatter in the same way as the platform, but without a platform. */
 export async function run(args: string[]): Promise<number> {
   const { values, positionals } = parseArgs({
     args,

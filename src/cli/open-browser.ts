@@ -1,6 +1,9 @@
 import { spawn } from 'node:child_process'
 
-/** Opens an address, which contains no secret, in the browser of the user. Without a browser, the printed address is enough. */
+/**
+ * Opens an address in the browser of the user. The address contains no secret. If there is no browser, the user can use the printed
+ * address.
+ */
 export function openBrowser(address: string) {
   const program = process.platform === 'darwin' ? 'open' : 'xdg-open'
   const child = spawn(program, [address], { stdio: 'ignore', detached: true })

@@ -1,4 +1,4 @@
-/** Opens the console's page of an object, or the list of a noun, in the browser. */
+/** Opens the console's page of an object, or the list page of a noun, in the browser. */
 import { parseArgs } from 'node:util'
 import { choose } from './api/connection.ts'
 import { usageError } from './api/errors.ts'
@@ -16,7 +16,7 @@ export const usage = `usage: waypost open [<noun> [<id>]] [--no-browser]
   --no-browser   print the address only
 `
 
-/** Paths of pages by the noun of the API; each id replaces a colon. A test compares them with the pages of the console. */
+/** Paths of console pages by the noun of the API. Each id replaces a colon. A test compares them with the pages of the console. */
 export const pages: Record<string, { paths: readonly string[]; realm?: 'platform' }> = {
   overview: { paths: ['/'] },
   connect: { paths: ['/connect'] },
@@ -49,7 +49,7 @@ export const pages: Record<string, { paths: readonly string[]; realm?: 'platform
 
 const placesIn = (path: string) => path.split(':').length - 1
 
-/** Returns the path of the page below the console of the tenant. */
+/** Returns the path of the page, relative to the tenant's console. */
 export function pagePath(noun: string, ids: readonly string[]): { path: string; realm?: 'platform' } {
   const page = Object.hasOwn(pages, noun) ? pages[noun] : undefined
   if (!page)

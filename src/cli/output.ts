@@ -17,7 +17,7 @@ export function sizeText(bytes: number): string {
 
 export const secondsSince = (startedMs: number) => `${((monotonicMs() - startedMs) / 1000).toFixed(1)} s`
 
-/** Returns a function that prints its text at most every few seconds, as the progress of long work. */
+/** Returns a function that prints its text at most every few seconds, to show the progress of long work. */
 export function progressPrinter(everyMs = 3000): (sentence: () => string) => void {
   let last = monotonicMs()
   return (sentence) => {

@@ -25,7 +25,7 @@ function readText(file: string): string | undefined {
   }
 }
 
-/** Runs a pipeline as the platform would, without a platform. */
+/** Runs a pipeline in the same way as the platform, but without a platform. */
 export async function run(args: string[]): Promise<number> {
   const { positionals } = parseArgs({ args, allowPositionals: true, options: {} })
   const [action, file, ...rest] = positionals

@@ -47,7 +47,7 @@ interface Flags {
   unauthenticated?: boolean | undefined
 }
 
-/** Restores a backup completely or not at all; the platform may be running. */
+/** Restores a backup completely or not at all. The platform may be running. */
 export async function run(args: string[]): Promise<number> {
   let file: string | undefined
   let flags: Flags = {}
@@ -86,7 +86,10 @@ async function check(file: string, flags: Flags): Promise<number> {
   return 0
 }
 
-/** Verifies the file. The passphrase comes from the setting; if the file needs one, a person at a terminal is asked for it. */
+/**
+ * Verifies the file. The passphrase comes from the setting. If it is not set and the file needs one, a person at a terminal is asked for
+ * it.
+ */
 async function verify(config: Config, file: string): Promise<{ verified: Verified; passphrase?: Passphrase }> {
   const { passphrase: text } = config.read(backupSettings)
   const known = text === undefined ? undefined : createPassphrase(text)
@@ -99,7 +102,7 @@ async function verify(config: Config, file: string): Promise<{ verified: Verifie
   }
 }
 
-/** Returns undefined if this installation has no key yet. */
+/** Returns the key that must have authenticated the backup. Returns undefined if this installation has no key yet. */
 function readAuthenticationKey({ masterKey, dataDirectory }: Config, flags: Flags): Buffer | 'none' | undefined {
   if (flags.unauthenticated) return 'none'
   const file = flags['key-file']
@@ -110,7 +113,7 @@ function readAuthenticationKey({ masterKey, dataDirectory }: Config, flags: Flag
 async function restore(file: string, flags: Flags): Promise<number> {
   const config = loadConfig()
   const started = monotonicMs()
-  // Verify before a database is started or created for an unusable file.
+  // The file is verified first, so that no database is started or created for an unusable file.
   const authentication = readAuthenticationKey(config, flags)
   const { verified, passphrase } = await verify(config, file)
   describe(file, verified)

@@ -16,7 +16,7 @@ The script runs on the platform, with the data of the endpoint. Nothing is sent 
 bootstrap.json in the data directory (WAYPOST_DATA). The status is 0 if the run succeeded, and 1 if it failed.
 `
 
-/** A mistake in the arguments or files. */
+/** The error for a mistake in the arguments or files. */
 class ArgumentError extends Error {
   override readonly name = 'ArgumentError'
 }
@@ -97,7 +97,7 @@ function parse(file: string): unknown {
   }
 }
 
-/** Tries the script with the actions of a rule, or with a disabled rule that exists only for this call. */
+/** Tries the script with the actions of a rule. Without a rule, a disabled rule is created for this call only. */
 async function tryScript(expression: string, event: Event, ruleId: string | undefined): Promise<TryResult> {
   const callApi = createCallApi(readBootstrap(loadConfig().dataDirectory))
   const rules = '/re/api/v1/rules'

@@ -50,7 +50,7 @@ async function showStatus({ kit }: BuiltServices) {
   else print('A rotation is under way. If no process runs it, continue it with: waypost secrets rotate')
 }
 
-/** Returns the master key to change to, and whether it is in a file of the data directory. */
+/** Returns the new master key. It is created in a file of the data directory if the old key is in such a file. */
 function nextMasterKeyOf({ masterKey, dataDirectory, read }: Config): Buffer {
   const { newMasterKey } = read(secretsSettings)
   if (masterKey !== undefined) {
@@ -73,7 +73,7 @@ async function rotate(config: Config, services: BuiltServices) {
   const { db, bus } = services.kit
   const masterKey = findMasterKey(config.masterKey, config.dataDirectory)!
   const before = await readDataKeys(db.sql, masterKey)
-  // An earlier run was interrupted after it had put the new key file in place.
+  // An earlier run was interrupted after it had replaced the key file.
   if (before?.rotation?.phase === 'sealed' && before.rotation.opensWith === 'new') return await finish(config, services)
   const next = nextMasterKeyOf(config)
   if (next.equals(masterKey)) throw new UsageError('the new master key is the present one')
@@ -93,7 +93,7 @@ async function rotate(config: Config, services: BuiltServices) {
   await installKey(config, services)
 }
 
-/** Repeats until a pass finds no value to seal: a pass can miss a row that is written meanwhile. */
+/** Repeats until a pass finds no value to seal, because a pass can miss a row that is written meanwhile. */
 async function sealEverything({ kit, services }: BuiltServices, masterKey: Buffer) {
   const keys = (await readDataKeys(kit.db.sql, masterKey))!
   const secrets = createSecrets(keys)
@@ -110,7 +110,7 @@ async function sealEverything({ kit, services }: BuiltServices, masterKey: Buffe
   }
 }
 
-/** Puts the new key file in place. With a setting, or with several nodes, the operator does the rest. */
+/** Replaces the key file. If the key is a setting, or if there are several nodes, the operator must do the rest. */
 async function installKey(config: Config, services: BuiltServices) {
   const { dataDirectory } = config
   if (config.masterKey !== undefined) {

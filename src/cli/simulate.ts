@@ -11,10 +11,10 @@ import { listenForStop } from './stop-request.ts'
 export { usage }
 
 const lineEveryMs = 5000
-/** Connections started in each tenth of a second. */
+/** Number of connections that are started in each tenth of a second. */
 const startsPerBatch = 50
 
-/** Runs simulated devices until a signal. */
+/** Runs simulated devices until a signal arrives. */
 export async function run(args: string[]): Promise<number> {
   const stopSignal = listenForStop().received
   try {
@@ -86,7 +86,7 @@ async function startInBatches(devices: Device[], isRunning: () => boolean) {
   }
 }
 
-/** Prints errors of devices; an error that many devices share is printed once, until a different error occurs. */
+/** Prints errors of devices. An error that many devices share is printed once, until a different error occurs. */
 function errorPrinter() {
   let last = ''
   return (prefix: string, text: string) => {

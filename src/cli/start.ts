@@ -9,22 +9,22 @@ import { bootstrapWriteFailed, firstLinkFailed, natsNotUsed, stopTimedOut } from
 import { listenForStop, type StopRequest } from './stop-request.ts'
 
 const stopLimitMs = 9_500
-/** A start that waits for a lock or a server is abandoned this long after the signal. */
+/** If a start still waits for a lock or a server, it is abandoned this long after the signal. */
 const abortLimitMs = 1_000
 
-/** Runs the platform until a signal; acknowledged work is finished first. */
+/** Runs the platform until a signal arrives. Work in progress is finished before the exit. */
 export async function run(): Promise<number> {
   const stop = listenForStop()
   const config = loadConfig()
   const log = await createLog(config.log)
-  // Exit explicitly: an open timer or connection must not keep the process alive. While Node removes the signal handlers of a process
-  // that ends by itself, a repeated signal would kill it.
+  // The exit is explicit, because an open timer or connection must not keep the process alive. Also, when a process ends on its own, Node
+  // removes its signal handlers, and a repeated signal would then kill it.
   process.exit(await runPlatform(config, log, stop))
 }
 
 async function runPlatform(config: Config, log: Log, stop: StopRequest): Promise<number> {
   const opening = openDatabase(config, log)
-  opening.catch(() => {}) // startPlatform awaits it and reports it
+  opening.catch(() => {}) // startPlatform awaits this promise and reports its error.
   const aborted = stop.received.then(() => sleep(abortLimitMs)).then(() => undefined)
   let platform: Platform | undefined
   try {
@@ -61,7 +61,7 @@ async function abandonStart(log: Log, opening: Promise<Database>, stop: StopRequ
   log.info(`${await stop.received}: stopping before the start is complete`)
   const closing = opening.then(
     (database) => database.stop(),
-    () => {}, // it was never opened
+    () => {}, // The database was never opened.
   )
   await withinLimit(log, closing)
   return 0
@@ -78,8 +78,8 @@ async function withinLimit(log: Log, stopping: Promise<void>) {
 }
 
 /**
- * Prints the link of the first start for the person at the terminal. It is not logged: on a terminal it goes to standard output, elsewhere
- * to standard error, so that the log stays lines of JSON.
+ * Prints the link of the first start for the person at the terminal. It is not logged. On a terminal it goes to standard output, otherwise
+ * to standard error, so that the log contains only lines of JSON.
  */
 async function printFirstLink(log: Log, { platformServices, baseUrl }: Platform) {
   try {
@@ -91,12 +91,12 @@ async function printFirstLink(log: Log, { platformServices, baseUrl }: Platform)
         '  Later: bin/waypost user link admin prints another one.\n\n',
     )
   } catch (error) {
-    // The platform runs, and bootstrap.json has the first password.
+    // The platform runs nevertheless, and bootstrap.json contains the first password.
     firstLinkFailed(log, { err: error })
   }
 }
 
-/** Writes bootstrap.json, keeps it current and logs the addresses. */
+/** Writes bootstrap.json, updates it when its content changes, and logs the addresses. */
 function announce(
   config: Config,
   log: Log,
@@ -106,7 +106,7 @@ function announce(
     writeBootstrapFile(config.dataDirectory, { baseUrl, ...addresses, managementUrl, ...credentials })
   const file = write(first)
   const writeAgain = async () => void write(await bootstrap(platformServices))
-  platformServices.onReset(writeAgain) // a restore changes the credentials
+  platformServices.onReset(writeAgain) // A restore changes the credentials.
   platformServices.onBootstrapChange(
     () => void writeAgain().catch((error) => bootstrapWriteFailed(log, { err: error })),
   )

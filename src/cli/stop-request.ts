@@ -1,7 +1,7 @@
 import { monotonicMs } from '../kernel/clock.ts'
 
 export interface StopRequest {
-  /** Aborts with the first signal; its reason is the signal's name. */
+  /** Aborts at the first signal. Its reason is the name of the signal. */
   signal: AbortSignal
   /** Resolves with the name of the first signal. */
   received: Promise<NodeJS.Signals>
@@ -10,8 +10,9 @@ export interface StopRequest {
 const repeatMs = 1000
 
 /**
- * Listens for SIGTERM, SIGINT and SIGHUP. One Ctrl-C arrives several times, because npm forwards what the terminal has sent to the whole
- * group; repeats are ignored. A SIGINT more than a second after the first signal ends the process at once.
+ * Listens for SIGTERM, SIGINT and SIGHUP. One Ctrl-C arrives several times, because npm forwards the signal that the terminal has sent to
+ * the whole process group. Repeated signals are ignored, except a SIGINT more than a second after the first signal, which ends the process
+ * immediately.
  */
 export function listenForStop(): StopRequest {
   const controller = new AbortController()

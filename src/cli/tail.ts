@@ -1,4 +1,4 @@
-/** Follows an endpoint: its messages in both directions, and the refusals of its messages and connections with their reasons. */
+/** Follows an endpoint. Prints its messages in both directions, and the refusals of its messages and connections with their reasons. */
 import { parseArgs } from 'node:util'
 import type { Client, StreamEvent } from '../../sdk/src/index.ts'
 import { connect } from './api/connection.ts'

@@ -17,7 +17,7 @@ export const usage = `usage: waypost user <action> [--tenant <id>]      (default
   remove <name>                            delete a user
 `
 
-/** Manages users of a tenant, for the operator. Passwords are generated, because arguments end up in shell histories. */
+/** Manages users of a tenant, for the operator. Passwords are generated, because arguments of commands are stored in shell histories. */
 export async function run(args: string[]): Promise<number> {
   const { values, positionals } = parseArgs({
     args,
@@ -73,7 +73,7 @@ export async function run(args: string[]): Promise<number> {
   })
 }
 
-/** Returns the public address: the setting, that of the running platform in bootstrap.json, or the default. */
+/** Returns the public address: from the setting, from bootstrap.json of the running platform, or the default. */
 function publicUrl(): string {
   const { baseUrl, dataDirectory, host, port } = loadConfig()
   if (baseUrl !== undefined) return baseUrl

@@ -8,7 +8,7 @@ export const usage = `usage: waypost whoami [--context <name>]
 Says whose login the commands use, and on what it has permissions.
 `
 
-/** Says whose login the command line uses, and on what it has permissions. */
+/** Prints whose login the command line uses, and on which resources it has permissions. */
 export async function run(args: string[]): Promise<number> {
   const { values } = parseArgs({ args, options: { context: { type: 'string' } } })
   const { client, chosen } = await connect({ context: values.context })

@@ -1,10 +1,10 @@
-/** Builds the services over the platform's database for a command, without opening listeners; the platform may be running. */
+/** Builds the services over the platform's database for a command, without opening listeners. The platform may be running. */
 import type { BuiltServices } from '../assembly/build.ts'
 import { loadConfig } from '../config.ts'
 import { PlatformError } from '../kernel/errors.ts'
 import { createLog } from '../kernel/log.ts'
 
-/** A mistake in the arguments of a command. Its message is printed together with the usage. */
+/** The error for a mistake in the arguments of a command. Its message is printed together with the usage. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
 }

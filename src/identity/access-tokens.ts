@@ -1,4 +1,4 @@
-/** Verifies access tokens of our realms. Every invalid token gets the same 401, which gives no reason. */
+/** Verifies access tokens of our realms. Every invalid token gets the same 401 without a reason. */
 import { decodeJwt, decodeProtectedHeader, type JWTPayload } from 'jose'
 import type { Kit } from '../kernel/define-service.ts'
 import type { DeniedTokens } from './denied-tokens.ts'
@@ -9,7 +9,7 @@ import type { Realm, TokenOwner } from './types.ts'
 
 export interface AccessTokens {
   verify(token: string): Promise<TokenOwner>
-  /** Returns all claims of a token if it is valid in this realm; undefined otherwise. */
+  /** Returns all claims of a token if it is valid in this realm. Otherwise returns undefined. */
   read(realm: Realm, token: string): Promise<JWTPayload | undefined>
 }
 
@@ -23,9 +23,9 @@ export function createAccessTokens({ now }: Pick<Kit, 'now'>, realms: Realms, de
     }
     const seconds = now().getTime() / 1000
     const { iat, jti, sid, typ } = claims
-    if (typ !== 'Bearer') return undefined // such as an id_token
-    // If the configured lifetime was shortened, existing tokens end sooner too. So no token outlives the entry that denies it, which is
-    // kept for the configured lifetime.
+    if (typ !== 'Bearer') return undefined // It is another kind of token, such as an id_token.
+    // If the configured lifetime was shortened, existing tokens end earlier too. An entry that denies a token is kept for the configured
+    // lifetime, so no token outlives its entry.
     if (iat! + realm.accessTokenSeconds <= seconds) return undefined
     if (await denied.has(realm.tenantId, { jti: jti!, sid: sid as string | undefined })) return undefined
     return claims
@@ -45,7 +45,7 @@ export function createAccessTokens({ now }: Pick<Kit, 'now'>, realms: Realms, de
       return {
         tenantId,
         sub: sub!,
-        // Only service accounts have tokens without a login.
+        // Tokens without a login belong to service accounts.
         subjectType: sid === undefined ? 'client' : 'user',
         azp: azp as string,
         sid: sid as string | undefined,
@@ -56,7 +56,7 @@ export function createAccessTokens({ now }: Pick<Kit, 'now'>, realms: Realms, de
   }
 }
 
-/** Reads tenant and key id from the token. They are untrusted until the signature is verified. */
+/** Reads the tenant and key id from the token. They are untrusted until the signature is verified. */
 function readUnverified(token: string, realms: Realms) {
   try {
     const { kid } = decodeProtectedHeader(token)
@@ -64,7 +64,7 @@ function readUnverified(token: string, realms: Realms) {
     const tenantId = realms.tenantOfIssuer(iss ?? '')
     if (tenantId !== undefined && kid !== undefined) return { tenantId, kid }
   } catch {
-    // not a JWT
+    // The text is not a JWT.
   }
   throw invalidToken()
 }

@@ -1,6 +1,6 @@
 /**
- * Caches the permissions of subjects (document 4, section 2): the scopes of their roles, and the grants to them and to
- * their roles. A result that was loaded while a change arrived answers the waiting request and is not cached.
+ * Caches the permissions of subjects (document 4, section 2): the scopes of their roles, and the grants to them and to their roles. If a
+ * change arrives during a load, the result is used for the waiting request but not cached.
  */
 import { createCache } from '../kernel/cache.ts'
 import type { Caller } from '../kernel/contract.ts'
@@ -11,14 +11,14 @@ import { invalidToken } from './invalid-token.ts'
 import { canonicalResource, every, heldScopes, holdsEverything, platformTenant } from './scopes.ts'
 import * as store from './store/access.ts'
 
-/** Maximum age of a cache entry. It bounds the effect of a lost invalidation. */
+/** Maximum age of a cache entry. It limits the effect of a lost invalidation. */
 export const cacheMs = 60_000
 const subjectsMax = 20_000
 
 export interface Subject {
   readonly tenantId: string
   readonly key: store.SubjectKey
-  /** The loaded caller, shared between requests; undefined if it was not loaded or was invalidated. */
+  /** The loaded caller, which requests share. Undefined if it was not loaded or was invalidated. */
   cachedCaller: Promise<Caller> | undefined
   /** True if the subject was loaded and does not exist, is disabled, or its realm is not available. */
   isRejected: boolean
@@ -32,11 +32,11 @@ export interface Subject {
 
 export interface Access {
   subjectOf(key: store.SubjectKey): Subject
-  /** Returns the caller; 401 if the subject is deleted or disabled, or its realm is not available. */
+  /** Returns the caller. Throws 401 if the subject is deleted or disabled, or its realm is not available. */
   callerOf(subject: Subject): Promise<Caller>
 }
 
-/** Merges scopes by resource. Platform and tenant come first, because most checks are about them. */
+/** Merges scopes by resource. Platform and tenant come first, because most checks concern them. */
 export function permissionsOf(
   tenantId: string,
   roles: readonly store.RoleRow[],
@@ -93,7 +93,7 @@ export function createAccess({ db, bus, now }: Pick<Kit, 'db' | 'bus' | 'now'>):
   const cachedSubjects = (tenantId: string, { type, id }: { type: string; id: string }) => {
     const known = subjects.get(`${tenantId}\n${type}\n${id}`)
     if (known || type !== 'user' || !id.includes(':')) return known ? [known] : []
-    // A user of an external issuer has one entry for each set of roles in its tokens.
+    // A user of an external issuer has one entry for each set of roles that occurs in its tokens.
     return subjects.ofGroup(tenantId).filter(({ key }) => key.id === id)
   }
   const invalidateTenant = ({ tenantId }: { tenantId: string }) => subjects.ofGroup(tenantId).forEach(invalidate)
@@ -106,7 +106,7 @@ export function createAccess({ db, bus, now }: Pick<Kit, 'db' | 'bus' | 'now'>):
   })
   bus.subscribe(CreatorGranted, ({ tenantId, subject, resource }) => {
     for (const cached of cachedSubjects(tenantId, subject)) {
-      // Requests in progress share this list. Appending takes no permission away from them.
+      // Requests in progress share this list. Appending to it removes no permission from them.
       if (cached.permissions && !cached.loading) cached.permissions.push({ resource, scopes: every })
       else invalidate(cached)
     }
@@ -158,7 +158,7 @@ export function createAccess({ db, bus, now }: Pick<Kit, 'db' | 'bus' | 'now'>):
       return subject
     },
     async callerOf(requested) {
-      // Events invalidate only the cached entry; the given one may have been evicted.
+      // Events invalidate only the cached entry. The entry that was passed may have been evicted from the cache.
       const subject = access.subjectOf(requested.key)
       if (subject.validUntil > now().getTime()) {
         if (subject.cachedCaller) return await subject.cachedCaller

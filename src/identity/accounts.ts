@@ -17,7 +17,7 @@ export interface Accounts extends Pick<Identity, 'createUser' | 'findUsers' | 'd
   logIn(tenantId: string, credentials: { username: string; password: string; address: string }): Promise<LoginResult>
 }
 
-/** Maximum length of a password; longer ones are rejected without hashing them. */
+/** Maximum length of a password. Longer passwords are rejected without hashing them. */
 const passwordBytesMax = 1024
 const usernameMax = 255
 
@@ -33,7 +33,7 @@ export function createAccounts(
         username.length <= usernameMax && Buffer.byteLength(password) <= passwordBytesMax && !username.includes('\0')
       const known =
         isUsable && username.isWellFormed() ? await store.findForLogin(db.sql, tenantId, username) : undefined
-      // Counts by user id, so that guesses by username and by e-mail address share one limit.
+      // Attempts are counted by user id, so that guesses by username and by e-mail address share one limit.
       const accountKey = `user\n${tenantId}\n${known?.id ?? username.toLowerCase()}`
       const subject = { tenantId, type: 'user' as const, id: known?.id, name: known?.username }
       const attempt = await lockout.reserve({ account: accountKey, address, subject })
@@ -57,7 +57,7 @@ export function createAccounts(
     async createUser(sql, tenantId, user) {
       const password = user.password ?? newSecret(15)
       const id = user.id ?? newId()
-      // Hashing is slow, so it happens before the lock.
+      // Hashing is slow, so it is done before the lock is taken.
       const passwordHash = await passwords.hash(password, tenantId)
       await store.lockUsers(sql, tenantId)
       if (await store.findTakenName(sql, tenantId, id, user)) return undefined

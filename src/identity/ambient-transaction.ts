@@ -1,16 +1,16 @@
 /**
- * Shares one transaction between calls that do not pass `sql`: the OpenID Connect library calls our storage several
- * times in a request, for example to consume a refresh token and to create the next one.
+ * Shares one transaction between calls that do not pass `sql`. The OpenID Connect library calls our storage several times in a request, for
+ * example to consume a refresh token and to create the next one.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Db, Sql } from '../kernel/db.ts'
 
 export interface AmbientTransaction {
-  /** Returns the open transaction of this request, or the pool. Do not use the pool directly while one is open. */
+  /** Returns the open transaction of this request, or the pool. While a transaction is open, the pool must not be used directly. */
   sql(): Sql
   /** Runs `work` in the open transaction, or in a new one. */
   tx<T>(work: (sql: Sql) => Promise<T>): Promise<T>
-  /** Opens a transaction that all calls of `sql` and `tx` within `work` join. */
+  /** Opens a transaction. All calls of `sql` and `tx` within `work` use it. */
   run<T>(work: () => Promise<T>): Promise<T>
 }
 

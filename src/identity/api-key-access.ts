@@ -1,6 +1,6 @@
 /**
- * Authenticates API keys (document 4, section 1). A key has at most the permissions that its owner has at the time of
- * use. A grant to the key counts if the owner has the same permission on that resource or on the tenant.
+ * Authenticates API keys (document 4, section 1). A key has at most the permissions that its owner has at the time of use. A grant to the
+ * key counts only if the owner has the same permission on that resource or on the tenant.
  */
 import { hash } from 'node:crypto'
 import { createCache } from '../kernel/cache.ts'
@@ -23,7 +23,7 @@ import { lastUseOfKeyNotWritten } from './log-messages.ts'
 import { heldScopes } from './scopes.ts'
 import * as store from './store/access.ts'
 
-/** Prefix of every key, so that secret scanners recognise a leaked one. */
+/** Prefix of every key. It lets secret scanners recognise a leaked key. */
 export const keyPrefix = 'wpk_'
 export const hashOfKey = (key: string) => hash('sha256', key, 'buffer')
 
@@ -37,7 +37,7 @@ interface CachedKey {
   validUntil: number
   usedAt: number
   cachedCaller: Promise<Caller> | undefined
-  /** The owner's state from which `cachedCaller` was computed; it is stale if one of the three has changed. */
+  /** The state of the owner from which `cachedCaller` was computed. The cached caller is stale if one of these three fields has changed. */
   ownerCaller: Promise<Caller> | undefined
   ownerPermissions: Permission[] | undefined
   ownerPermissionCount: number
@@ -49,7 +49,10 @@ export interface KeyAccess {
   stop(): Promise<void>
 }
 
-/** Limits the owner's permissions to the scopes of the key and adds the grants to the key that the owner has too. */
+/**
+ * Returns the permissions of a key: the owner's permissions, limited to the scopes of the key, and the grants to the key that the owner has
+ * too.
+ */
 export function permissionsOfKey(owner: Caller, row: Pick<store.KeyRow, 'scopes' | 'grants'>): readonly Permission[] {
   const granted = permissionsOf(owner.tenantId, [], row.grants).flatMap(({ resource, scopes }) => {
     const grantedOn =
@@ -126,11 +129,11 @@ export function createKeyAccess(kit: Pick<Kit, 'db' | 'bus' | 'now' | 'log'>, ac
       subject: { type: 'api-key', id: row.id },
       ...(owner.username !== undefined && { username: owner.username }),
       ...(owner.email !== undefined && { email: owner.email }),
-      // A key with limited scopes has no roles: a role would imply all of its scopes.
+      // A key with limited scopes has no roles, because a role would imply all its scopes.
       roles: row.scopes === null ? owner.roles : [],
       permissions: permissionsOfKey(owner, row),
     }
-    // If the owner changed meanwhile, the result answers this request and is not cached.
+    // If the owner changed meanwhile, the result is used for this request but not cached.
     const ownerPermissions = cached.owner.permissions
     if (cached.owner.cachedCaller !== undefined && ownerPermissions === owner.permissions) {
       cached.cachedCaller = Promise.resolve(caller)
@@ -144,7 +147,7 @@ export function createKeyAccess(kit: Pick<Kit, 'db' | 'bus' | 'now' | 'log'>, ac
 
   return {
     callerOf(text) {
-      // The length limit bounds the cost of hashing invalid keys.
+      // The length is limited, so that hashing an invalid key costs little.
       if (!text.startsWith(keyPrefix) || text.length > 128) return Promise.reject(invalidToken())
       const keyHash = hash('sha256', text, 'base64')
       const at = now().getTime()

@@ -1,6 +1,6 @@
 /**
- * Authenticates requests by access token or API key (document 4, section 1). Verified tokens are cached by SHA-256 for
- * at most a minute. Events that end a token, login, realm or issuer invalidate them, on other nodes within a second.
+ * Authenticates requests by access token or API key (document 4, section 1). Verified tokens are cached by their SHA-256 for at most a
+ * minute. Events that end a token, login, realm or issuer invalidate the cached tokens, on other nodes within a second.
  */
 import { hash } from 'node:crypto'
 import { decodeJwt } from 'jose'
@@ -16,14 +16,14 @@ import type { TokenOwner } from './types.ts'
 
 const tokensMax = 10_000
 const recentMax = 200
-/** Maximum length of a token: the HTTP server rejects requests with longer headers. */
+/** Maximum length of a token. The HTTP server rejects requests with longer headers anyway. */
 const tokenLengthMax = 16 * 1024
 
 interface CachedToken {
   tenantId: string
   subject: Subject
   validUntil: number
-  /** Ids as in `TokensDenied`; empty for a token of an external issuer. */
+  /** Ids as in `TokensDenied`. Empty for a token of an external issuer. */
   ids: string[]
 }
 
@@ -67,7 +67,7 @@ export function createAuthenticate(
     return await access.callerOf(cached.subject)
   }
 
-  // Hashing a token takes 5 % of the time of a read request, so the hashes of recent tokens are kept.
+  // Hashing a token takes 5 % of the time of a read request, so the hashes of recent tokens are cached.
   const recentHashes = new Map<string, string>()
   function hashOf(token: string): string {
     let tokenHash = recentHashes.get(token)
@@ -97,14 +97,14 @@ export function createAuthenticate(
     const byToken = authorization ? authenticateBearer(authorization) : undefined
     if (!apiKey) return byToken ?? anonymous
     const byKey = keys.callerOf(apiKey)
-    // If a request has both, both must be valid, and the caller is that of the token.
+    // If a request has a token and a key, both must be valid. The caller is then that of the token.
     return byToken ? Promise.all([byToken, byKey]).then(([caller]) => caller) : byKey
   }
 }
 
 const anonymous = Promise.resolve(undefined)
 
-/** Reads `Bearer <token>`. The scheme is case-insensitive (RFC 9110, 11.1). */
+/** Parses `Bearer <token>`. The scheme is case-insensitive (RFC 9110, 11.1). */
 function readBearerToken(authorization: string): string | undefined {
   if (authorization.length > tokenLengthMax) return undefined
   if (authorization.startsWith('Bearer ') && authorization.charCodeAt(7) !== 32) return authorization.slice(7)

@@ -1,4 +1,4 @@
-/** Finds subjects with their present permissions, for scripts that they wrote and that run later. */
+/** Finds subjects with their current permissions. It is used for scripts that a subject wrote and that run later. */
 import { anonymousCaller, type Caller, isAnonymous } from '../kernel/contract.ts'
 import type { Kit } from '../kernel/define-service.ts'
 import { PlatformError } from '../kernel/errors.ts'
@@ -22,9 +22,9 @@ export function createCallerNow(
   return async (tenantId, { type, id }) => {
     try {
       if (type === 'api-key') return await callerOfKey(tenantId, id)
-      // The APIs that it calls decide whether they accept it.
+      // The APIs that the script calls decide whether they accept anonymous callers.
       if (isAnonymous({ type, id })) return platform.withoutAuthentication === 'none' ? undefined : anonymousCaller
-      // If an external issuer signs in a user, their roles are known only from the token.
+      // The roles of a user of an external issuer are known only from its token.
       if ((type !== 'user' && type !== 'client') || id.includes(':')) return undefined
       return await access.callerOf(access.subjectOf({ tenantId, type, id }))
     } catch (error) {

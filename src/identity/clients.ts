@@ -6,7 +6,7 @@ import type { Client, Realm } from './types.ts'
 const loopback = new Set(['localhost', '127.0.0.1', '[::1]'])
 const digest = (text: string) => createHash('sha256').update(text).digest()
 
-/** Compares a client secret. It is sealed and not hashed, because tenant manager v1 shows it again. */
+/** Compares a client secret. The secret is sealed instead of hashed, because tenant manager v1 returns it. */
 export function secretMatches(client: Client, secret: string, now: Date, secrets: Secrets): boolean {
   const presented = digest(secret)
   const isSame = (sealed: string | undefined) =>
@@ -23,13 +23,13 @@ const isBelow = (url: URL, origin: string, path: string) =>
   url.origin === origin && withSlash(url.pathname).startsWith(withSlash(path))
 
 /**
- * Allows any path of the base URL, loopback on any port (document 3; RFC 8252, 7.3) and registered addresses: exact, or
- * below `https://host/path/*`. An asterisk elsewhere is literal, so no registration allows every address.
+ * Returns whether a redirect address is allowed: any path of the base URL, loopback on any port (document 3; RFC 8252, 7.3), and registered
+ * addresses, either exact or below `https://host/path/*`. An asterisk elsewhere is literal, so no registration can allow every address.
  */
 export function isRedirectAllowed(baseUrl: string, client: Client, uri: unknown): boolean {
   const url = typeof uri === 'string' ? URL.parse(uri) : null
   if (!url || url.username || url.password || url.href.includes('#') || runsScript(url)) return false
-  // Parsers disagree on backslashes, dot segments and control characters, so such addresses are not allowed.
+  // Parsers treat backslashes, dot segments and control characters differently, so addresses with them are not allowed.
   if (isWeb(url) && (/[\\\s]/.test(uri as string) || /\/\.{1,2}(\/|$)/.test((uri as string).split('?')[0]!)))
     return false
   const base = new URL(baseUrl)
@@ -42,13 +42,16 @@ export function isRedirectAllowed(baseUrl: string, client: Client, uri: unknown)
   })
 }
 
-/** Returns whether an address can be registered: absolute, without user, fragment and script; an asterisk only as `/*` at the end. */
+/**
+ * Returns whether an address can be registered. It must be absolute, without user, fragment and script. An asterisk may occur only as `/*`
+ * at the end.
+ */
 export function isRedirectPattern(uri: string): boolean {
   const url = URL.parse(uri.endsWith('/*') ? uri.slice(0, -1) : uri)
   return !!url && !url.username && !url.password && !/[#*\\\s]/.test(url.href) && !runsScript(url)
 }
 
-/** Allows the base URL's origin, loopback, registered origins and those of redirect addresses. */
+/** Returns whether an origin is allowed: that of the base URL, loopback, registered origins, and the origins of redirect addresses. */
 export function isOriginAllowed(
   baseUrl: string,
   client: Pick<Client, 'webOrigins' | 'redirectUris'> | undefined,
@@ -64,7 +67,7 @@ export function isOriginAllowed(
   )
 }
 
-/** The web console is a public client of every realm. It has no row, and redirects to itself only. */
+/** The web console is a public client of every realm. It has no row, and may redirect only to itself. */
 export const consoleClientId = 'waypost-console'
 const consoleClient: Client = {
   id: consoleClientId,
@@ -81,7 +84,7 @@ const consoleClient: Client = {
 export const findClient = (realm: Realm, id: unknown): Client | undefined =>
   realm.clients.find((client) => client.id === id) ?? (id === consoleClientId ? consoleClient : undefined)
 
-/** Describes a client to the library. adjustments.ts replaces the checks of its secret and redirect addresses. */
+/** Describes a client to the library. adjustments.ts replaces the library's checks of the secret and the redirect addresses. */
 export function metadataOf(baseUrl: string, client: Client): Record<string, unknown> {
   const common = { client_id: client.id, id_token_signed_response_alg: 'RS256', application_type: 'web' }
   if (client.kind === 'frontend')
@@ -98,8 +101,8 @@ export function metadataOf(baseUrl: string, client: Client): Record<string, unkn
     }
   return {
     ...common,
-    client_secret: 'sealed elsewhere', // required by the library; never compared
-    token_endpoint_auth_method: 'client_secret_basic', // the library accepts form fields as well
+    client_secret: 'sealed elsewhere', // The library requires this field but never compares it.
+    token_endpoint_auth_method: 'client_secret_basic', // The library also accepts the secret in form fields.
     grant_types: ['client_credentials', 'password', 'refresh_token'],
     response_types: [],
     redirect_uris: [],

@@ -1,15 +1,15 @@
 import { type Authenticate, type Caller, type Ctx, contract } from '../kernel/contract.ts'
 import type { Sql } from '../kernel/db.ts'
 
-/** The status of a realm. Only users and devices of AVAILABLE realms are accepted; all others get 401. */
+/** The status of a realm. Users and devices are accepted only if it is AVAILABLE; otherwise they get 401. */
 export type RealmStatus = 'AVAILABLE' | 'SUSPENDED' | 'DISABLED' | 'CREATING' | 'UPDATING' | 'FAILED' | 'DELETED'
 
 export interface RoleSpec {
   name: string
   description?: string
   /**
-   * The resource on which the role has its scopes. `platform`: platform-system; such roles exist only in realm `platform`.
-   * `tenant`: tenant-system; scopes that start with `platform:` apply to platform-system, and only in realm `platform`.
+   * The resource on which the role has its scopes. `platform` means platform-system; such roles exist only in realm `platform`. `tenant`
+   * means tenant-system. In realm `platform`, its scopes that start with `platform:` apply to platform-system.
    */
   on: 'platform' | 'tenant'
   scopes: string[]
@@ -36,7 +36,7 @@ export interface RealmView {
   backendClientSecret: string
 }
 
-/** Names the clients of a realm before it is built: the response to a registration contains them and the secret. */
+/** The clients of a realm before it is built. The response to a registration contains them and the secret. */
 export interface RealmReservation {
   tenantId: string
   frontendClientId: string
@@ -53,7 +53,9 @@ export interface UserView {
 }
 
 export interface NewUser {
-  /** UUID chosen by the caller: the response to a registration names the administrator before the realm is built. */
+  /**
+   * A UUID that the caller chooses, because the response to a registration contains the id of the administrator before the realm is built.
+   */
   id?: string
   username: string
   email?: string
@@ -64,20 +66,23 @@ export interface NewUser {
   roles: string[]
 }
 
-/** Operations of the command line. They need no permission; changes take effect as with the API. */
+/** Operations of the command line. They need no permission. Their changes take effect like those of the API. */
 export interface Operator {
-  /** Creates a user; 400 for an unknown role or a name with invisible characters, 409 for a taken name. */
+  /** Creates a user. Throws 400 for an unknown role or a name with invisible characters, and 409 for a name that is taken. */
   addUser(
     tenantId: string,
     user: { username: string; roles: string[]; password: string },
   ): Promise<{ id: string; username: string }>
   setPassword(tenantId: string, userId: string, password: string): Promise<void>
-  /** Returns the path of a link, below the public address, by which the user chooses a password: once, within 15 minutes. */
+  /**
+   * Returns the path, below the public address, of a link with which the user chooses a password. The link can be used once, within 15
+   * minutes.
+   */
   createPasswordLink(tenantId: string, userId: string): Promise<string>
-  /** Removes the second factors of a user who lost them, and ends its logins. */
+  /** Removes the second factors of a user who lost them, and ends the user's logins. */
   removeSecondFactors(tenantId: string, userId: string): Promise<void>
   removeUser(tenantId: string, userId: string): Promise<void>
-  /** Creates a key with all or some permissions of its owner; 403 for a scope that the owner does not have. */
+  /** Creates a key with all or some permissions of its owner. Throws 403 for a scope that the owner does not have. */
   createApiKey(
     tenantId: string,
     owner: { type: 'user' | 'client'; id: string },
@@ -87,44 +92,55 @@ export interface Operator {
     tenantId: string,
   ): Promise<{ id: string; name: string; owner: { type: string; id: string }; expiresAt?: Date }[]>
   revokeApiKey(tenantId: string, id: string): Promise<void>
-  /** Creates a new signing key. Tokens signed with the old one stay valid until they expire. */
+  /** Creates a new signing key. Tokens that were signed with the old key stay valid until they expire. */
   rotateSigningKey(tenantId: string): Promise<void>
 }
 
 export interface Identity {
-  /** Returns the caller; undefined without token and key, 401 if one of them is invalid. */
+  /** Returns the caller. Returns undefined if the request has neither a token nor a key. Throws 401 if one of them is invalid. */
   authenticate: Authenticate
-  /** Returns whether web pages of this origin may call the platform: for some tenant, or for this one (CORS). */
+  /**
+   * Returns whether web pages of this origin may call the platform (CORS). Without a tenant, it is enough that one tenant allows the
+   * origin.
+   */
   isOriginAllowed(origin: string, tenantId?: string): Promise<boolean>
-  /** Returns a subject with its present permissions; undefined if it is deleted, disabled or expired, or its realm is not available. */
+  /**
+   * Returns a subject with its current permissions. Returns undefined if the subject is deleted, disabled or expired, or its realm is not
+   * available.
+   */
   callerNow(tenantId: string, subject: { type: string; id: string }): Promise<Caller | undefined>
   /**
-   * Creates a realm in status CREATING with its two client ids and a generated backend secret, which `buildRealm` keeps.
-   * An existing realm is returned unchanged.
+   * Creates a realm in status CREATING, with its two client ids and a generated backend secret, which `buildRealm` keeps. If the realm
+   * exists, it is returned unchanged.
    */
   reserveRealm(sql: Sql, realm: RealmReservation): Promise<RealmView>
-  /** Creates the realm or updates it to this specification; users, keys and secrets stay. Idempotent. */
+  /** Creates the realm, or updates it to this specification. Users, keys and secrets stay. Can be called repeatedly. */
   buildRealm(sql: Sql, realm: RealmSpec): Promise<void>
-  /** Changes the status, on all nodes within a second. DELETED also removes users, clients, keys, roles and grants. */
+  /** Changes the status. It takes effect on all nodes within a second. DELETED also removes users, clients, keys, roles and grants. */
   setRealmStatus(sql: Sql, tenantId: string, status: RealmStatus): Promise<void>
   realm(tenantId: string): Promise<RealmView | undefined>
   /** Returns several realms by tenant id. Realms that do not exist are not in the map. */
   realms(tenantIds: string[]): Promise<Map<string, RealmView>>
   /**
-   * Returns the tenants whose backend client has no permission that the caller lacks; only then may the caller see its
-   * secret. Until a realm is built its client's permissions are unknown, so the caller needs every scope.
+   * Returns the tenants whose backend client has no permission that the caller lacks. The caller may see only the secrets of these clients.
+   * Until a realm is built, the permissions of its client are unknown, so the caller needs every scope.
    */
   mayActAs(ctx: Ctx, tenantIds: readonly string[]): Promise<Set<string>>
-  /** Returns the id of the user, and the password if it was generated; undefined if another user has the username or e-mail address. */
+  /**
+   * Creates a user. Returns the id, and the password if it was generated. Returns undefined if another user has the username or e-mail
+   * address.
+   */
   createUser(sql: Sql, tenantId: string, user: NewUser): Promise<{ id: string; password?: string } | undefined>
-  /** Returns users in order of username. `search` is part of username, e-mail or a name; `limit` null means all. */
+  /**
+   * Returns users in the order of usernames. `search` is a part of the username, the e-mail address or a name. A `limit` of null means all.
+   */
   findUsers(
     tenantId: string,
     filter: { search?: string; enabled?: boolean; offset: number; limit: number | null },
   ): Promise<{ count: number; users: UserView[] }>
   /**
-   * Deletes a user; false if there is no such user, 409 for the last enabled administrator of the realm. With `ctx`, 403 if the user has
-   * a permission that the caller lacks.
+   * Deletes a user. Returns false if there is no such user. Throws 409 for the last enabled administrator of the realm. If `ctx` is given
+   * and the user has a permission that the caller lacks, throws 403.
    */
   deleteUser(sql: Sql, tenantId: string, userId: string, ctx?: Ctx): Promise<boolean>
   operator: Operator
@@ -135,7 +151,7 @@ export interface Identity {
 }
 export const Identity = contract<Identity>('identity')
 
-/** Roles that every realm has from the start; only realm `platform` has `platform-admin`. */
+/** Roles that every realm has from the start. Only realm `platform` has `platform-admin`. */
 export const builtInRoles = {
   'tenant-admin': 'Everything in its tenant',
   service: "The tenant's backend client: every scope at tenant level",
@@ -152,7 +168,7 @@ const tenantAdmins: Holders = ['tenant-admin', 'service']
 const applicationAdmins: Holders = [...tenantAdmins, 'application-admin']
 const endpointAdmins: Holders = [...applicationAdmins, 'endpoint-admin']
 
-/** Sets of built-in roles that get a declared scope. `platform-admin` has every scope; `nobodyElse` adds no other role. */
+/** Sets of built-in roles that get a declared scope. `platform-admin` always has every scope; `nobodyElse` adds no other role. */
 export const heldBy = {
   tenantAdmins,
   applicationAdmins,

@@ -1,14 +1,14 @@
-/** Keeps a list of access tokens that were revoked before they expire. Each node has the list in memory, for fast checks. */
+/** The list of access tokens that were revoked before they expire. Each node has the list in memory, for fast checks. */
 import type { Sql } from '../kernel/db.ts'
 import type { Kit } from '../kernel/define-service.ts'
 import { TokensDenied } from './events.ts'
 import * as store from './store/denied.ts'
 
 export interface DeniedTokens {
-  /** Denies access tokens until they expire. `sid`: all tokens of these logins; `jti`: these tokens. */
+  /** Denies access tokens until they expire. The kind `sid` denies all tokens of these logins, `jti` denies these tokens. */
   add(sql: Sql, tenantId: string, kind: 'sid' | 'jti', values: string[], until: Date): Promise<void>
   has(tenantId: string, token: { jti: string; sid: string | undefined }): Promise<boolean>
-  /** Loads the list. Called before a transaction opens, so that `has` needs no second connection within it. */
+  /** Loads the list. It is called before a transaction opens, so that `has` needs no second connection during the transaction. */
   load(): Promise<unknown>
 }
 
@@ -39,7 +39,7 @@ export function createDeniedTokens({ db, bus, now }: Pick<Kit, 'db' | 'bus' | 'n
   }
 
   bus.subscribe(TokensDenied, ({ tenantId, ids, expiresAt }) => {
-    // Before the list is loaded there is no entry to add: the table contains these ids already.
+    // If the list is not loaded yet, nothing needs to be added, because the table already contains these ids.
     deniedTokens?.then(
       (map) => {
         for (const id of ids) map.set(keyOf(tenantId, id), expiresAt * 1000)

@@ -1,7 +1,7 @@
 import { defineEvent } from '../kernel/bus.ts'
 import type { RealmStatus } from './contract.ts'
 
-/** Invalidates everything that is cached of the realm: settings, clients, keys, built-in roles. */
+/** Invalidates all cached data of the realm: settings, clients, keys, built-in roles. */
 export const RealmChanged = defineEvent<{ tenantId: string }>('identity.realm.changed', {
   description: 'A realm, its clients, keys or built-in roles changed',
 })
@@ -15,13 +15,13 @@ export const RealmStatusChanged = defineEvent<{ tenantId: string; status: RealmS
   },
 )
 
-/** Denies tokens. An id is `jti:…` of one access token or `sid:…` of a login; `expiresAt` is in seconds since the epoch. */
+/** Denies tokens. An id is `jti:…` of one access token, or `sid:…` of a login. `expiresAt` is in seconds since the epoch. */
 export const TokensDenied = defineEvent<{ tenantId: string; ids: string[]; expiresAt: number }>(
   'identity.tokens.denied',
   { description: 'Access tokens ended before they expired, by revocation, logout or deletion of their user' },
 )
 
-/** Without a subject, caches read the permissions of the whole tenant again. */
+/** The permissions of a subject changed. Without a subject, caches read the permissions of the whole tenant again. */
 export const AccessChanged = defineEvent<{
   tenantId: string
   subject?: { type: 'user' | 'client' | 'api-key'; id: string }
@@ -29,7 +29,7 @@ export const AccessChanged = defineEvent<{
   description: 'Roles, grants, a user or an API key changed, and with them the permissions of a subject',
 })
 
-/** Differs from AccessChanged, because it is frequent and only adds permissions: caches add them without a read. */
+/** It is a separate event from AccessChanged, because it is frequent and only adds permissions, which caches can add without a read. */
 export const CreatorGranted = defineEvent<{
   tenantId: string
   subject: { type: 'user' | 'client'; id: string }

@@ -13,7 +13,7 @@ import { isAccessToken } from './token-kind.ts'
 const root = '/iam/api/v1'
 const me = `GET ${root}/me`
 
-/** Starts an OpenID Connect provider on a socket, which can return invalid responses. */
+/** Starts an OpenID Connect provider on a socket. It can return invalid responses. */
 async function aProvider() {
   const keys: JWK[] = []
   const signers = new Map<string, CryptoKey>()
@@ -157,7 +157,7 @@ describe('tokens of an external issuer', () => {
     for (let n = 0; n < 5; n++) assert.equal(await statusOf(await rotating.token({ n })), 200)
     assert.equal(rotating.requests.length, 2)
     await rotating.addKey('two')
-    // Unknown key ids cause no further fetch before the cooldown is over.
+    // An unknown key id causes no further fetch before the cooldown is over.
     for (let n = 0; n < 5; n++) assert.equal(await statusOf(await rotating.token({ n }, 'two')), 401)
     assert.equal(rotating.requests.length, 2)
 

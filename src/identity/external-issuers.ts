@@ -1,6 +1,6 @@
 /**
- * Verifies tokens of external OpenID Connect issuers that a tenant registered. The keys come from the issuer's discovery
- * document: public addresses only, with a size limit and a time-out, cached, and with a cooldown after a failure.
+ * Verifies tokens of external OpenID Connect issuers that a tenant has registered. The keys come from the issuer's discovery document. They
+ * are fetched only from public addresses, with a size limit, a time-out and a cooldown after a failure, and are cached.
  */
 import { createRemoteJWKSet, customFetch, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose'
 import { type Cache, createCache } from '../kernel/cache.ts'
@@ -12,7 +12,7 @@ import { externalKeysNotFetched } from './log-messages.ts'
 import * as store from './store/access.ts'
 import { isAccessToken } from './token-kind.ts'
 
-/** Asymmetric algorithms only: an issuer publishes public keys, never a shared secret. */
+/** Only asymmetric algorithms are allowed, because an issuer publishes public keys and never a shared secret. */
 const algorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519']
 
 const cacheMs = 60_000
@@ -23,7 +23,7 @@ export const issuerLengthMax = 500
 
 export interface ExternalToken {
   tenantId: string
-  /** `<id of the registration>:<sub>`, which never equals the id of a user in our realms. */
+  /** The id `<id of the registration>:<sub>`. It never equals the id of a user in our realms. */
   userId: string
   exp: number
   user: store.ExternalUser
@@ -33,7 +33,7 @@ export interface ExternalIssuers {
   verify(token: string, issuer: string): Promise<ExternalToken>
 }
 
-/** Minimum time between fetches: after a failed one, and for an unknown key id. */
+/** Minimum time between two fetches, after a failed fetch and for an unknown key id. */
 export interface Cooldowns {
   failureMs: number
   rotationMs: number
@@ -65,7 +65,7 @@ export function createExternalIssuers(
     isExpired: ({ validUntil }) => validUntil <= now().getTime(),
     bus,
   })
-  // A reset of the bus does not clear this cache, because the keys are not in our database.
+  // A reset of the bus does not clear this cache, because the keys do not come from our database.
   const keySets = createCache<KeySet>({ max: rowsMax })
   registrations.dropOn(IssuersChanged, ({ issuer }) => issuer)
   bus.subscribe(IssuersChanged, ({ issuer }) => keySets.drop(issuer))
@@ -122,7 +122,10 @@ async function findRegistrations(
   return cached!.rows
 }
 
-/** Returns the oldest registration that fits the audience, so that no later one can take its tokens; 401 if none fits. */
+/**
+ * Returns the oldest registration that matches the audience, so that a later registration cannot take over its tokens. Throws 401 if none
+ * matches.
+ */
 function selectRegistration(rows: readonly store.IssuerRow[], aud: unknown): store.IssuerRow {
   const audiences = [aud].flat()
   const row = rows.find(({ audience }) => audience !== null && audiences.includes(audience))
@@ -193,7 +196,7 @@ const hasControls = (text: string) => /\p{Cc}/u.test(text) || !text.isWellFormed
 const validText = (value: unknown) =>
   typeof value === 'string' && value !== '' && value.length <= 255 && !hasControls(value) ? value : undefined
 
-/** Reads a claim by its whole name, which may contain dots (`https://acme.example/roles`), or else by its path. */
+/** Returns a claim. It is looked up by its whole name, which may contain dots (`https://acme.example/roles`), otherwise by its path. */
 function claimAt(payload: Record<string, unknown>, path: string): unknown {
   if (Object.hasOwn(payload, path)) return payload[path]
   let value: unknown = payload
@@ -204,7 +207,7 @@ function claimAt(payload: Record<string, unknown>, path: string): unknown {
   return value
 }
 
-/** Reads role names from a list or a text separated by spaces or commas; sorted, without duplicates. */
+/** Returns role names from a list, or from a text with spaces or commas. They are sorted and without duplicates. */
 export function rolesOf(payload: Record<string, unknown>, rolesClaim: string | null): string[] {
   const claims = rolesClaim === null ? ['realm_access.roles', 'roles'] : [rolesClaim]
   for (const claim of claims) {

@@ -79,7 +79,7 @@ const counters = async () => {
   return row
 }
 const noCounts = { failures: 0, pending: 0, locks: 0 }
-/** Asserts that attempts were rejected only because too many were in progress, never by a lockout. */
+/** Asserts that attempts were rejected only because too many were in progress, and never because of a lockout. */
 const assertNoLockout = (answers: Reply[]) => {
   for (const { status, headers, text } of answers) {
     assert.ok([200, 429, 503].includes(status), text)
@@ -188,7 +188,7 @@ test('wrong passwords from one address lock the account there and nowhere else, 
     'user' in ((await logIn('203.0.113.5', password)) as object),
     'the account must not be locked at another address',
   )
-  // Two guesses are allowed at an address, and fifty times as many in all.
+  // Two guesses are allowed from one address, and fifty times as many from all addresses.
   const guesses = Array.from({ length: fromAllAddresses * 2 - 2 }, (_, n) => `203.0.${n >> 1}.1`)
   for (let from = 0; from < guesses.length; from += 14)
     await Promise.all(guesses.slice(from, from + 14).map((at) => logIn(at)))

@@ -13,47 +13,47 @@ import type { AmbientTransaction } from './ambient-transaction.ts'
 import { attempts } from './store/attempts.ts'
 
 export interface AttemptKey {
-  /** `user\n<tenant>\n<id or name>` or `client\n<tenant>\n<id>`; undefined if only the address counts. */
+  /** `user\n<tenant>\n<id or name>` or `client\n<tenant>\n<id>`. Undefined if the attempt counts only for its address. */
   account: string | undefined
   address: string
-  /** The tenant and the known account, for the audit log. An unknown name is not recorded: it may be a password. */
+  /** The tenant and the known account, for the audit log. An unknown name is not recorded, because it may be a password. */
   subject?: { tenantId: string; type: 'user' | 'client'; id?: string | undefined; name?: string | undefined }
 }
 
-/** The result for an attempt that is rejected: because of a lockout (`locked`), or because too many attempts are in progress. */
+/** The result of a rejected attempt. It was rejected because of a lockout (`locked`), or because too many attempts are in progress. */
 export interface Wait {
   /** Seconds until the next attempt. */
   wait: number
   locked: boolean
 }
 
-/** A reserved slot. The caller reports the result of the check with exactly one of the functions. */
+/** A reserved slot. The caller must report the result of the check with exactly one of these functions. */
 export interface ReservedAttempt {
   recordSuccess(): Promise<void>
   recordFailure(): Promise<void>
-  /** Releases the slot of an attempt that could not be checked; it does not count. */
+  /** Releases the slot of an attempt that could not be checked. The attempt does not count. */
   release(): Promise<void>
 }
 
 export interface LoginLockout {
   /** Reserves a slot before a slow check. */
   reserve(attempt: AttemptKey): Promise<Wait | ReservedAttempt>
-  /** Reads the state before a fast check, without a reservation. `known`: wrong attempts are counted. */
+  /** Reads the state before a fast check, without a reservation. `known` is true if wrong attempts have been counted. */
   read(attempt: AttemptKey): Promise<{ wait: number; known: boolean }>
-  /** Counts a failed fast check. With `wait` above 0 a lockout has begun meanwhile, and the attempt gets 429. */
+  /** Counts a failed fast check. If `wait` is above 0, a lockout has begun meanwhile, and the attempt gets 429. */
   countFailure(attempt: AttemptKey): Promise<Wait>
   /** Resets the counter of the account at this address. */
   reset(attempt: AttemptKey): Promise<void>
   prune(sql: Sql): Promise<void>
 }
 
-/** Delay of the response per wrong attempt. */
+/** Delay of the response for each wrong attempt. */
 const delayStepMs = 20
 const delayMaxMs = 400
 
 const hash = (text: string) => createHash('sha256').update(text).digest()
 
-/** Returns the keys that an attempt counts for, each with its limit. */
+/** Returns the keys for which an attempt counts, each with its limit. */
 function keysFor(attempt: AttemptKey, { account, address }: { account: number; address: number }) {
   const network = networkOf(attempt.address)
   const keyOf = (kind: LockoutKind, text: string, limit: number) => ({
@@ -95,7 +95,9 @@ export function createLoginLockout(
     return { wait: secondsUntil(until), locked: until !== undefined }
   }
 
-  /** Reserves a slot for every key or none: an attempt that its account rejects does not count for its address. */
+  /**
+   * Reserves a slot for every key or for none. An attempt that is rejected because of its account therefore does not count for its address.
+   */
   async function reserveAll(keys: Key[]): Promise<Wait | undefined> {
     return await transaction.tx(async (sql) => {
       for (const [index, entry] of keys.entries()) {
@@ -107,7 +109,7 @@ export function createLoginLockout(
     })
   }
 
-  /** Counts a wrong attempt for every key and records it; returns the greatest number. */
+  /** Counts a wrong attempt for every key and records it. Returns the greatest count. */
   async function countFailures(attempt: AttemptKey, keys: Key[]): Promise<number> {
     const counts = await transaction.tx(async (sql) => {
       const counts: number[] = []
@@ -116,7 +118,7 @@ export function createLoginLockout(
     })
     recordEvent(audit, attempt, 'logins.failed')
     for (const [index, { limit, kind }] of keys.entries()) {
-      // Later attempts, which were in progress when the lock began, have greater numbers.
+      // Attempts that were in progress when the lock began have greater numbers, so they do not report it again.
       if (counts[index] !== limit) continue
       recordEvent(audit, attempt, 'logins.locked')
       const secret = attempt.subject?.type === 'user' ? 'user-password' : 'client-secret'

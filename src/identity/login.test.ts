@@ -107,7 +107,7 @@ test('a user signs in with a browser, is signed in to the next application, and 
   assert.deepEqual([id.sid, id.nonce], [decodeJwt(tokens.body.access_token).sid, 'n1'])
   assert.equal((await client.userinfo(tokens.body.access_token)).status, 200)
 
-  // The session exists: the next application needs no sign-in, with a loopback address and response mode query.
+  // The session exists, so the next application needs no sign-in. It uses a loopback address and response mode query.
   const again = pkce()
   const desktop = 'http://127.0.0.1:49152/cb'
   const known = await browser.go(client.authUrl(again.challenge, { response_mode: 'query', redirect_uri: desktop }))

@@ -1,4 +1,4 @@
-/** NUL characters, which PostgreSQL cannot store, are an error of the caller (4xx) in every parameter. */
+/** Tests that NUL characters, which PostgreSQL cannot store, are an error of the caller (4xx) in every parameter. */
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import {

@@ -15,7 +15,7 @@ import { findSubject } from './store/access.ts'
 const scopeExpression = new RegExp(scopePattern)
 const visibleTextExpression = new RegExp(visibleText, 'u')
 
-/** Validates a text as the schemas of the API do, because commands do not pass through them. */
+/** Validates a text as the schemas of the API do, because commands do not use these schemas. */
 function rejectInvalid(field: string, text: string, shape: RegExp, max: number) {
   if (text === '' || text.length > max || !shape.test(text))
     throw invalidField(field, `expected at most ${max} characters that match ${shape.source}`)

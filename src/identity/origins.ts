@@ -1,4 +1,4 @@
-/** Decides which web pages may call the platform: the registered origins of clients, and those of the installation (document 5, 10.8). */
+/** Decides which web pages may call the platform: those with a registered origin of a client or of the installation (document 5, 10.8). */
 import { monotonicMs } from '../kernel/clock.ts'
 import type { Kit } from '../kernel/define-service.ts'
 import { isOriginAllowed } from './clients.ts'
@@ -6,7 +6,7 @@ import type { Identity } from './contract.ts'
 import type { Realms } from './realms.ts'
 import { findClientOrigins } from './store/realms.ts'
 
-/** Maximum time until preflight requests see a change of the origins of a client. */
+/** Maximum time until a change of a client's origins applies to preflight requests. */
 const refreshMs = 1000
 
 export function createOrigins(
@@ -16,7 +16,7 @@ export function createOrigins(
   const ofInstallation = { webOrigins: platform.corsOrigins, redirectUris: [] }
   let loading: { clients: Promise<Registered[]>; since: number } | undefined
 
-  /** Clients of all tenants. They are read again after a second. */
+  /** Returns the clients of all tenants. They are cached for a second. */
   function allClients(): Promise<Registered[]> {
     if (!loading || monotonicMs() - loading.since > refreshMs) {
       const clients = findClientOrigins(db.sql)

@@ -1,8 +1,11 @@
-/** The rule for new passwords of users: length, no common password, no part of the user's own name. Old passwords are not checked. */
+/**
+ * The rule for new passwords of users: a minimum length, no common password, no part of the user's own name. Existing passwords are not
+ * checked.
+ */
 import type { IdentitySettings } from './settings.ts'
 
 export interface PasswordRule {
-  /** Returns what is wrong with a new password, for the user to read; undefined if it may be used. */
+  /** Returns the problem with a new password, as text for the user. Returns undefined if the password may be used. */
   problemOf(
     password: string,
     user: { username: string; email?: string | null | undefined },
@@ -10,14 +13,14 @@ export interface PasswordRule {
 }
 
 const lengthMax = 256
-/** Minimum length of a name that is checked; shorter ones are part of too many passwords. */
+/** Minimum length of a name that is checked. Shorter names occur in too many passwords. */
 const nameLengthMin = 4
-/** An ending such as that of `password2024!` is ignored, because it hardly makes guessing harder. */
+/** Matches an ending such as that of `password2024!`. It is ignored, because it hardly makes guessing harder. */
 const ending = /[\d\W_]{1,4}$/
 
 let commonPasswords: Promise<ReadonlySet<string>> | undefined
 
-/** Loads the list at first use, which takes 50 ms. */
+/** Loads the list of common passwords at first use, because it takes 50 ms. */
 async function loadCommonPasswords(): Promise<ReadonlySet<string>> {
   const { dictionary } = await import('@zxcvbn-ts/language-common')
   return new Set(dictionary['passwords-common'] as string[])

@@ -1,4 +1,4 @@
-/** Hashes passwords of users with scrypt: OWASP's parameters with the least memory, 16 MiB for each check. */
+/** Hashes passwords of users with scrypt. The parameters are those of OWASP that need the least memory: 16 MiB for each check. */
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
 import { networkOf } from '../kernel/client-address.ts'
 import { createConcurrencyLimit } from '../kernel/concurrency-limit.ts'
@@ -8,16 +8,16 @@ import { TooManyLogins } from './errors.ts'
 export interface Passwords {
   hash(password: string, tenantId?: string): Promise<string>
   /**
-   * Compares a password with a hash. An unknown user (`undefined`) takes as long as a known one. Tenants take turns, and so do the
-   * addresses of a tenant.
+   * Compares a password with a hash. For an unknown user (`undefined`), it takes as long as for a known one. Tenants take turns, and so do
+   * the addresses of a tenant.
    */
   matches(password: string, hash: string | undefined, tenantId?: string, address?: string): Promise<boolean>
 }
 
 const keyBytes = 32
-/** Maximum number of checks at a time; two leave threads of Node's pool for other work. */
+/** Maximum number of concurrent checks. Two leave threads of Node's pool for other work. */
 const concurrentMax = 2
-/** Maximum number of waiting checks of one tenant, so that it leaves room for the others. */
+/** Maximum number of waiting checks of one tenant, so that there is room for other tenants. */
 const queuedPerTenant = 64
 const queuedMax = 1024
 
@@ -37,7 +37,7 @@ export function createPasswords(cost: Cost): Passwords {
       tenantId,
       () =>
         new Promise<Buffer>((resolve, reject) => {
-          // Composed and decomposed accents give the same password (RFC 8265).
+          // Composed and decomposed accents count as the same character (RFC 8265).
           scrypt(password.normalize('NFC'), salt, keyBytes, { N, r, p, maxmem: 256 * N * r }, (error, key) =>
             error ? reject(error) : resolve(key),
           )

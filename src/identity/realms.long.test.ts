@@ -138,7 +138,7 @@ test('forged tokens are rejected', async () => {
   const unsigned = `${part({ alg: 'HS256', kid: header.kid })}.${part(claims)}`
   await refused(`${unsigned}.${createHmac('sha256', pem).update(unsigned).digest('base64url')}`)
 
-  // The key of another realm is not accepted for this realm.
+  // The key of another realm is not accepted in this realm.
   const { keys } = (await createCore(waypost.kit).realms.get('stranger'))!
   const otherPrivateKey = JSON.parse(waypost.kit.secrets.open(keys[0]!.privateJwkSealed))
   const key = (await importJWK(otherPrivateKey, 'RS256')) as never

@@ -11,21 +11,21 @@ import * as store from './store/realms.ts'
 import type { Realm } from './types.ts'
 
 const cachedMax = 2000
-/** Limits database reads that tokens with unknown key ids cause. */
+/** Limits the database reads that tokens with unknown key ids can cause. */
 const refreshMs = 1000
 const realmsPath = '/auth/realms/'
 
 export interface Realms extends Pick<Identity, 'reserveRealm' | 'buildRealm' | 'setRealmStatus' | 'realm' | 'realms'> {
-  /** Returns the cached snapshot; undefined if there is no such realm. */
+  /** Returns the cached snapshot, or undefined if there is no such realm. */
   get(tenantId: string): Promise<Realm | undefined>
-  /** Reads the realm again, at most once a second: another node may have changed it. */
+  /** Reads the realm again, at most once a second, because another node may have changed it. */
   refresh(tenantId: string): Promise<Realm | undefined>
-  /** Publishes a change. Call it in every transaction that changes the realm, its clients or its keys. */
+  /** Publishes a change. It must be called in every transaction that changes the realm, its clients or its keys. */
   changed(sql: Sql, tenantId: string): Promise<void>
   issuerOf(tenantId: string): string
   /** Returns the tenant of an issuer; undefined for an external issuer. */
   tenantOfIssuer(issuer: string): string | undefined
-  /** Creates a new secret of the backend client; the old one stays valid for an hour. Undefined: no such client. */
+  /** Creates a new secret of the backend client. The old secret stays valid for an hour. Returns undefined if there is no such client. */
   changeSecret(sql: Sql, tenantId: string, clientId: string): Promise<string | undefined>
 }
 
@@ -62,7 +62,7 @@ function createSnapshots({ db, bus, now }: RealmDeps): Pick<Realms, 'get' | 'ref
   cache.dropOn(RealmChanged, ({ tenantId }) => tenantId)
   const once = createSingleFlight<Realm | undefined>()
 
-  /** Does not cache unknown names, so that invented ones cannot evict real realms. */
+  /** Reads a snapshot. Unknown names are not cached, so that invented names cannot evict real realms. */
   async function read(tenantId: string, refreshedAt = 0): Promise<Realm | undefined> {
     const known = await cache.read(tenantId, async () => {
       const realm = await store.findRealm(db.sql, tenantId)
@@ -107,7 +107,7 @@ async function views(deps: RealmDeps, sql: Sql, tenantIds: string[]) {
   return new Map(rows.map((row) => [row.tenantId, viewOf(deps, row)]))
 }
 
-/** Inserts the realm and its two clients, unless the realm exists. */
+/** Inserts the realm and its two clients, unless the realm already exists. */
 async function ensure(
   { secrets }: RealmDeps,
   sql: Sql,
@@ -175,7 +175,7 @@ const fieldsOf = (realm: RealmSpec) => ({
   backendClientId: realm.backendClient.id,
 })
 
-/** Drops scopes on the platform outside of realm `platform`, whatever a template says. */
+/** Returns the row of a role. Scopes on the platform are removed outside of realm `platform`, whatever a template contains. */
 function roleOf(tenantId: string, { name, description, on, scopes }: RoleSpec) {
   const ofPlatform = tenantId === 'platform'
   if (on === 'platform' && !ofPlatform) return []

@@ -1,12 +1,12 @@
 /**
- * Names of scopes. Some scopes have two spellings (document 3, "Words and roots" and 2.6): the database contains the
- * canonical one, and a subject that has one has both.
+ * Names of scopes. Some scopes have two spellings (document 3, "Words and roots" and 2.6). The database contains the canonical spelling. A
+ * subject that has one spelling has both.
  */
 import { everyScope, platformSystem } from '../kernel/permissions.ts'
 
 export const platformTenant = 'platform'
 
-/** Lower-case words separated by colons, or `*` for every scope. */
+/** Matches lower-case words separated by colons, or `*` for every scope. */
 export const scopePattern = '^(\\*|[a-z0-9][a-z0-9_-]*(:[a-z0-9_-]+)*)$'
 
 const spellings: [canonical: string, other: string][] = [
@@ -27,7 +27,7 @@ export function canonicalScope(scope: string): string {
 /** Returns canonical names, sorted and without duplicates. */
 export const canonicalScopes = (scopes: readonly string[]) => [...new Set(scopes.map(canonicalScope))].sort()
 
-/** Returns both spellings of each scope: an operation may be declared with either. */
+/** Returns both spellings of each scope, because an operation may be declared with either. */
 export function heldScopes(scopes: readonly string[]): Set<string> {
   const bothSpellings = new Set<string>()
   for (const scope of scopes) {
@@ -53,7 +53,7 @@ export function splitScopes(scopes: readonly string[]): { scopes: string[]; plat
 
 export const canonicalResource = (resource: string) => (resource === 'kaa-system' ? platformSystem : resource)
 
-/** True for `platform-admin`, which has every scope, also undeclared ones (document 4, sections 2 and 3). */
+/** Returns true for `platform-admin`, which has every scope, even undeclared ones (document 4, sections 2 and 3). */
 export const holdsEverything = (tenantId: string, role: string) =>
   tenantId === platformTenant && role === 'platform-admin'
 

@@ -1,4 +1,4 @@
-/** Ends logins. A login is a grant: its id is the claim `sid`, and its refresh tokens are one family. */
+/** Ends logins. A login is a grant. Its id is the claim `sid`, and its refresh tokens form one family. */
 import type { Sql } from '../kernel/db.ts'
 import type { Kit } from '../kernel/define-service.ts'
 import type { DeniedTokens } from './denied-tokens.ts'
@@ -9,14 +9,14 @@ import { findLifetime } from './store/realms.ts'
 export interface Sessions {
   /** Deletes the refresh tokens of a login and denies its access tokens. */
   endLogin(sql: Sql, tenantId: string, sid: string): Promise<void>
-  /** Ends all logins of a user who is disabled or deleted or gets a new password. */
+  /** Ends all logins of a user who is disabled or deleted or who gets a new password. */
   endSessions(sql: Sql, tenantId: string, user: { userId: string }): Promise<void>
   /**
-   * Ends a login of this user, and the other logins of the same browser, because the browser's session could renew
-   * it. Returns false if there is no such login.
+   * Ends a login of this user. Also ends the other logins of the same browser, because the browser's session could renew the login. Returns
+   * false if there is no such login.
    */
   endLoginOf(sql: Sql, tenantId: string, userId: string, sid: string): Promise<boolean>
-  /** Ends the logins of this user, except one login and the others of the same browser. */
+  /** Ends the logins of this user, except one login and the other logins of the same browser. */
   endOtherLogins(sql: Sql, tenantId: string, userId: string, sid: string | undefined): Promise<void>
 }
 

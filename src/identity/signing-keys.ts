@@ -13,13 +13,13 @@ import type { PublicJwk, Realm } from './types.ts'
 
 const generate = promisify(generateKeyPair)
 
-/** Maximum duration of a login. A retired key verifies tokens for as long, such as an id_token_hint. */
+/** Maximum duration of a login. A retired key verifies tokens, such as an id_token_hint, for as long. */
 export const loginSecondsMax = 36_000
 
 export type PrivateJwk = PublicJwk & { kid: string; alg: 'RS256'; use: 'sig'; d: string }
 
 export interface SigningKeys {
-  /** Returns the realm with an active key, which it creates if there is none. */
+  /** Returns the realm with an active key. If there is no key, creates one. */
   ensure(realm: Realm): Promise<Realm>
   /** Replaces the active key. Tokens signed with the old keys stay valid, and logins continue. */
   rotate(tenantId: string): Promise<void>
@@ -41,7 +41,9 @@ export function createSigningKeys(
     return { kid, publicJwk, privateJwkSealed: secrets.seal(JSON.stringify(whole)), createdAt: now() }
   }
 
-  /** Generates the key before taking the lock, because it takes 250 ms; discards it if another node was faster. */
+  /**
+   * Creates the first key. It is generated before the lock is taken, because this takes 250 ms, and discarded if another node was faster.
+   */
   async function createFirstKey(tenantId: string): Promise<Realm> {
     const key = await newKey()
     await db.tx(async (sql) => {
@@ -49,7 +51,7 @@ export function createSigningKeys(
       await store.insertKey(sql, tenantId, key)
       await realms.changed(sql, tenantId)
     })
-    // The event of a key that another node created may not have arrived yet.
+    // Another node may have created a key whose event has not arrived yet.
     const realm = await realms.refresh(tenantId)
     if (!realm) throw NoSuchRealm({ tenantId })
     return realm
@@ -99,7 +101,7 @@ const importOnce = (jwk: PublicJwk) => {
   return key
 }
 
-/** Returns the claims if a key of the realm signed them with RS256 for this issuer; throws otherwise. */
+/** Returns the claims if a key of the realm signed them with RS256 for this issuer. Throws otherwise. */
 export async function verifySignature(realm: Realm, token: string, issuer: string, now: Date): Promise<JWTPayload> {
   const { payload } = await jwtVerify(
     token,

@@ -1,16 +1,16 @@
-/** Tells access tokens of external issuers from the other tokens that they sign with the same keys (document 5, 10.5). */
+/** Distinguishes access tokens of external issuers from other tokens that they sign with the same keys (document 5, 10.5). */
 import type { JWTPayload } from 'jose'
 
 /** Values of Keycloak's `typ` claim for tokens that are not access tokens. */
 const otherTypes = new Set(['ID', 'Refresh', 'Offline', 'Logout'])
 /** Claims that only ID tokens and logout tokens have. */
 const otherClaims = ['at_hash', 'c_hash', 's_hash', 'events']
-/** Claims that say what a token permits, or which client it was issued to. ID tokens have none of them. */
+/** Claims that define what a token permits, or for which client it was issued. ID tokens have none of them. */
 const accessClaims = ['scope', 'scp', 'client_id', 'cid', 'appid', 'permissions', 'gty']
-/** Claims that say how the user logged in. */
+/** Claims that describe how the user logged in. */
 const loginClaims = ['auth_time', 'amr', 'acr']
 
-/** Returns whether the token may be an access token; `headerType` is the `typ` of its header. */
+/** Returns whether the token may be an access token. `headerType` is the `typ` of its header. */
 export function isAccessToken(headerType: string | undefined, claims: JWTPayload): boolean {
   const has = (name: string) => claims[name] !== undefined
   const type = headerType?.toLowerCase().replace(/^application\//, '')
@@ -23,5 +23,5 @@ export function isAccessToken(headerType: string | undefined, claims: JWTPayload
   return !has('nonce') && !loginClaims.some(has) && !isIssuedToItself(claims)
 }
 
-/** An ID token is for the client that it was issued to (OpenID Connect Core, 2). */
+/** Returns whether the token is for the client that it was issued to. This is so for ID tokens (OpenID Connect Core, 2). */
 const isIssuedToItself = ({ azp, aud }: JWTPayload) => azp !== undefined && [aud].flat().includes(azp as string)

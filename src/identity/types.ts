@@ -9,7 +9,7 @@ export interface Realm {
   status: RealmStatus
   accessTokenSeconds: number
   refreshTokenSeconds: number
-  /** Whether users have a second factor: never, if they want, or always. */
+  /** Whether users have a second factor: never, if they want to, or always. */
   secondFactor: 'off' | 'optional' | 'required'
   frontendClientId: string
   backendClientId: string
@@ -17,7 +17,7 @@ export interface Realm {
   /** Increases with every change of the realm, its clients or its keys. */
   revision: number
   clients: Client[]
-  /** The newest first. The first one signs, all of them verify. */
+  /** The signing keys, newest first. The first key signs; all of them verify. */
   keys: SigningKey[]
 }
 
@@ -26,7 +26,7 @@ export interface Client {
   kind: 'frontend' | 'backend'
   redirectUris: string[]
   webOrigins: string[]
-  /** Whether logins of this client need PKCE. */
+  /** True if logins of this client require PKCE. */
   pkceRequired: boolean
   /** Roles of the service account. */
   roles: string[]
@@ -62,14 +62,14 @@ export interface User {
 /** Owner of a verified access token. */
 export interface TokenOwner {
   tenantId: string
-  /** The user's id, or the client's. */
+  /** The id of the user or of the client. */
   sub: string
   subjectType: 'user' | 'client'
-  /** The client that asked for the token. */
+  /** The client that requested the token. */
   azp: string
   /** Id of the token's login; undefined for service accounts. */
   sid: string | undefined
   jti: string
-  /** Epoch seconds. */
+  /** Expiry in seconds since the epoch. */
   exp: number
 }

@@ -1,4 +1,4 @@
-/** Classes of the public API beyond those in language.test.ts; results as Java gives them. */
+/** Tests classes of the public API that language.test.ts does not cover. The expected results are those of Java. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ScriptError } from './errors.ts'

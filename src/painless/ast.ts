@@ -1,4 +1,4 @@
-/** The syntax tree; `at` is the offset in the source to which an error points. */
+/** The syntax tree. `at` is the offset in the source to which an error refers. */
 
 export interface TypeName {
   at: number

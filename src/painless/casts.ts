@@ -25,10 +25,10 @@ import {
 
 export type Convert = (value: never) => unknown
 
-/** The cast between types whose values have the same representation. */
+/** A cast between types whose values have the same representation. */
 export const unchanged: Convert = (value: unknown) => value
 
-/** Types to which a number widens without a cast. */
+/** For each numeric type, the types to which it widens without a cast. */
 const widening: Record<string, string> = {
   byte: 'byte short int long float double',
   short: 'short int long float double',
@@ -45,7 +45,7 @@ const canWiden = (from: Type, to: Type): boolean => from === to || widens(from.n
 
 const box = (type: Type): Convert => (type.primitive ? (boxerOf(type.name) ?? unchanged) : unchanged)
 
-/** Returns the function that casts one static type to another; undefined if the language has no such cast. */
+/** Returns the function that casts one static type to another. Returns undefined if the language has no such cast. */
 export function castBetween(from: Type, to: Type, explicit: boolean, internal: boolean): Convert | undefined {
   if (from === to) return unchanged
   if (from === voidType || to === voidType) return undefined
@@ -160,7 +160,7 @@ function referenceCast(to: Type): Convert {
   }
 }
 
-/** Returns whether a reference is an object of this type; null is of none. */
+/** Returns whether a reference is an object of this type. Null is an object of no type. */
 export function isInstance(value: unknown, type: Type): boolean {
   if (value === null || value === undefined) return false
   if (type === defType) return true
@@ -185,6 +185,6 @@ export function isInstance(value: unknown, type: Type): boolean {
 
 const primitiveName = /^(?:boolean|byte|short|char|int|long|float|double)$/
 
-/** Returns the reference to what a variable of this type holds. */
+/** Returns the function that converts the value of a variable of this type to a reference. */
 export const boxerFor = (type: Type): ((value: never) => unknown) | undefined =>
   type.primitive ? boxerOf(type.name) : undefined

@@ -1,4 +1,4 @@
-/** Returns milliseconds of a clock that only moves forward; the limits of a script are measured with it. */
+/** Returns monotonic milliseconds, which measure the limits of a script. */
 export const monotonicMilliseconds = (): number => performance.now()
 
 /** Returns the time of day in milliseconds since 1970. */

@@ -3,14 +3,13 @@ import { unsupported } from './errors.ts'
 import { allocate, steps } from './meter.ts'
 import { mark, marksOf } from './values.ts'
 
-/** Bytes counted for an element of a list, and for an entry of a map or set. */
+/** Bytes that an element of a list, and an entry of a map or set, count towards the memory limit. */
 const elementBytes = 16
 const entryBytes = 64
 
 /**
- * The document in progress. It is a map with additional entries that are computed when they are read (its metadata),
- * and conditions must not change it. The state is kept here, because adding it to the map would cost more than
- * running the script.
+ * The document in progress. It is a map with additional entries, its metadata, that are computed when they are read. Conditions must not
+ * change it. The state is kept here, because adding it to the map would cost more than running the script.
  */
 const overlay: { map: Map<unknown, unknown> | undefined; locked: boolean; read: (key: unknown) => unknown } = {
   map: undefined,
@@ -18,14 +17,14 @@ const overlay: { map: Map<unknown, unknown> | undefined; locked: boolean; read: 
   read: () => undefined,
 }
 
-/** Sets the map with further entries; `read` returns undefined for a key that it does not have. */
+/** Sets the map with additional entries. `read` returns undefined for a key that it does not have. */
 export function setOverlay(map: Map<unknown, unknown> | undefined, read: (key: unknown) => unknown): void {
   overlay.map = map
   overlay.read = read
   overlay.locked = false
 }
 
-/** Makes the document read-only or not. */
+/** Makes the document read-only, or writable again. */
 export function lockOverlay(locked: boolean): void {
   overlay.locked = locked
 }
@@ -34,7 +33,7 @@ const readOnlyCheck = (target: object): void => {
   if (target === overlay.map ? overlay.locked : marksOf(target)?.readOnly) throw unsupported()
 }
 
-/** Returns the key under which a map or set holds this value: objects that are equal share one. */
+/** Returns the key under which a map or set stores this value. Equal objects share one key. */
 export function keyIn(target: object, key: unknown): unknown {
   if (typeof key !== 'object' || key === null) return key
   return marksOf(target)?.objectKeys?.get(keyText(key)) ?? key
@@ -120,12 +119,12 @@ function inOrder(target: Map<unknown, unknown> | Set<unknown>): unknown[] {
   return marks.sorted
 }
 
-/** Returns the keys of a map in its order; the caller must not change the array. */
+/** Returns the keys of a map in its order. The caller must not change the array. */
 export const keysOf = (map: Map<unknown, unknown>): unknown[] => inOrder(map)
-/** Returns the elements of a set in its order; the caller must not change the array. */
+/** Returns the elements of a set in its order. The caller must not change the array. */
 export const sortedItems = (set: Set<unknown>): unknown[] => inOrder(set)
 
-/** Checks that a list may change, and counts the elements that it gains. */
+/** Checks that a list may change, and counts the memory of the new elements. */
 export function growList(list: unknown[], count = 1): void {
   if (marksOf(list)) readOnlyCheck(list)
   allocate(elementBytes * count)

@@ -15,13 +15,13 @@ import {
 } from './types.ts'
 import { boxerOf, type JavaFunction } from './values.ts'
 
-/** A function behind a signature; its parameters are the receiver and the arguments. */
+/** The implementation of a method. Its parameters are the receiver and the arguments. */
 type Body = (...args: never[]) => unknown
 export type Methods = Record<string, Body>
 
 export interface Definition {
   supers?: string[]
-  /** Constants by name: type and value as the type holds it. */
+  /** Constants by name. Each has a type and a value in the representation of that type. */
   constants?: Record<string, [type: string, value: unknown]>
   /** Constructors by parameter list, such as `(int,String)`. */
   constructors?: Record<string, Body>
@@ -91,7 +91,7 @@ function fill(info: ClassInfo, definition: Definition): void {
 }
 
 const isText = /^java\.lang\.(?:String|CharSequence|StringBuilder|StringBuffer)$/
-/** Methods of texts whose work does not grow with the text. */
+/** Methods of texts whose cost does not grow with the length of the text. */
 const cheap = new Set(['append', 'capacity', 'charAt', 'codePointAt', 'isEmpty', 'length', 'setLength', 'toString'])
 
 const lengthOf = (value: unknown): number => {
@@ -100,7 +100,7 @@ const lengthOf = (value: unknown): number => {
   return typeof builder === 'string' ? builder.length : 0
 }
 
-/** Counts the lengths of the texts that a method reads. */
+/** Returns the method with a call that counts the lengths of the texts that it reads. */
 function metered(method: Method): Method {
   const { call } = method
   return {
@@ -135,7 +135,7 @@ const resolve = (name: string, info: ClassInfo): Type => {
 const parametersOf = (text: string, info: ClassInfo): Type[] =>
   text === '' ? [] : text.split(',').map((name) => resolve(name.trim(), info))
 
-/** Builds the method that calls a lambda: lambdas take and return references. */
+/** Builds the method that calls a lambda. Lambdas take and return references. */
 function functionalOf(text: string, info: ClassInfo): Method {
   const method = parseMethod(text, info, () => undefined)
   const boxers = method.parameters.map((type) => (type.primitive ? boxerOf(type.name) : undefined)) as (
@@ -150,7 +150,7 @@ function functionalOf(text: string, info: ClassInfo): Method {
   return { ...method, call: wrapResult(method.returns, call) }
 }
 
-/** The result of a lambda is a reference; a primitive result type needs the number inside. */
+/** Converts the result of a lambda, which is a reference. A primitive result type needs the number inside it. */
 function wrapResult(type: Type, call: JavaFunction): JavaFunction {
   if (!type.primitive || type === voidType || type === defType) return call
   const unbox = unboxers[type.name]

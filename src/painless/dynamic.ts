@@ -5,14 +5,14 @@ import { step } from './meter.ts'
 import { type ClassInfo, findClass, findMethod, functionalMethod, type Method, type Type, typeNamed } from './types.ts'
 import { boxerOf, isJavaArray, type JavaArray, type JavaFunction, javaClassOf } from './values.ts'
 
-/** A lambda or method reference whose interface is known only when the method that takes it is found. */
+/** A lambda or method reference whose interface is known only when the called method is found. */
 export interface LateFunction {
   late: (method: Method, type: Type) => JavaFunction
 }
 
 const isLate = (value: unknown): value is LateFunction => typeof value === 'object' && value !== null && 'late' in value
 
-/** Returns the class of a reference; arrays have only the methods of Object. */
+/** Returns the class of a reference. Arrays have only the methods of Object. */
 export function classOfValue(value: unknown): ClassInfo {
   return findClass(javaClassOf(value)) ?? findClass('java.lang.Object')!
 }
@@ -49,7 +49,7 @@ function castArgument(method: Method, arg: unknown, index: number): unknown {
   return arg.late(target, type)
 }
 
-/** Builds a call of a method by name; the class of the last receiver is remembered. */
+/** Builds a call of a method by name. The method for the class of the last receiver is cached. */
 export function dynamicCall(name: string, arity: number): (receiver: unknown, args: unknown[]) => unknown {
   let lastClass: string | undefined
   let lastMethod: Method | undefined
@@ -81,7 +81,7 @@ export const findSetter = (info: ClassInfo, name: string): Method | undefined =>
 
 const mapGetters = new Set(['empty'])
 
-/** Reads `target.name` of a reference: a getter, a key of a map, an index of a list or the length of an array. */
+/** Reads `target.name` of a reference: a getter, a key of a map, an index of a list, or the length of an array. */
 export function readField(target: unknown, name: string): unknown {
   if (target instanceof Map && !mapGetters.has(name)) return getEntry(target, name)
   if (target === null) throw nullPointer(`cannot access method/field [${name}] from a null def reference`)
@@ -109,7 +109,7 @@ export function writeField(target: unknown, name: string, value: unknown): void 
   else throw illegalArgument(`dynamic setter [${javaClassOf(target)}, ${name}] not found`)
 }
 
-/** A negative index counts from the end. */
+/** Returns an index within the length. A negative index counts from the end. */
 export function checkedIndex(index: number, length: number, javaClass: string): number {
   const fromStart = index < 0 ? index + length : index
   if (fromStart >= 0 && fromStart < length) return fromStart
@@ -124,7 +124,7 @@ export function writeItem(list: unknown[], index: number, value: unknown): void 
   list[checkedIndex(index, list.length, 'IndexOutOfBoundsException')] = value
 }
 
-/** The error for a text where a number is expected; other wrong types are class cast exceptions. */
+/** Creates the error for a text if a number is expected. Other wrong types are class cast exceptions. */
 const wrongType = (value: unknown, type: string): JavaThrow =>
   new JavaThrow(
     'java.lang.invoke.WrongMethodTypeException',

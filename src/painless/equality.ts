@@ -3,8 +3,8 @@ import { readText, steps } from './meter.ts'
 import { type Box, isJavaArray, type JavaArray, javaClassOf, marksOf, numberKind, plainNumber } from './values.ts'
 
 /*
- * Equality and order of references as Java defines them. Equality of numbers across types, which `==` of the
- * language has, is in operators.ts.
+ * Equality and order of references as Java defines them. operators.ts implements the operator `==`, which compares numbers of different
+ * types by value.
  */
 
 interface Comparing {
@@ -52,7 +52,7 @@ function equalMaps(left: Map<unknown, unknown>, right: Map<unknown, unknown>): b
   return true
 }
 
-/** Returns a text that equal objects share and others do not. */
+/** Returns a text that equal objects share and different objects do not. */
 export function keyText(value: unknown): string {
   steps(1)
   if (typeof value === 'string') {
@@ -76,7 +76,7 @@ export function keyText(value: unknown): string {
 const identities = new WeakMap<object, number>()
 let nextIdentity = 1
 
-/** Returns a number that belongs to this object alone. */
+/** Returns a number that is unique to this object. */
 export function identity(value: object): number {
   const known = identities.get(value)
   if (known !== undefined) return known
@@ -87,7 +87,7 @@ export function identity(value: object): number {
 const order = (left: number | bigint | string, right: number | bigint | string): number =>
   left < right ? -1 : left > right ? 1 : 0
 
-/** Compares doubles as `Double.compare`: -0.0 before 0.0, NaN last. */
+/** Compares doubles like `Double.compare`: -0.0 comes before 0.0, and NaN is last. */
 export function compareDoubles(left: number, right: number): number {
   if (left < right) return -1
   if (left > right) return 1
@@ -95,7 +95,7 @@ export function compareDoubles(left: number, right: number): number {
   return Number.isNaN(left) ? (Number.isNaN(right) ? 0 : 1) : -1
 }
 
-/** Compares strings as Java: the difference of the first unequal characters, else of the lengths. */
+/** Compares strings as Java does: the difference of the first unequal characters, otherwise the difference of the lengths. */
 export function compareStrings(left: string, right: string): number {
   const shared = Math.min(left.length, right.length)
   readText(shared)
@@ -145,7 +145,7 @@ function doubleHash(value: number): number {
   return doubleBits.getInt32(0) ^ doubleBits.getInt32(4)
 }
 
-/** Returns `hashCode`; equal objects have the same. */
+/** Returns `hashCode`. Equal objects have the same hash. */
 export function hashOf(value: unknown): number {
   steps(1)
   if (value === null) return 0
@@ -168,7 +168,7 @@ export function hashOf(value: unknown): number {
   return stringHash(keyText(value))
 }
 
-/** Returns whether two arrays hold equal elements. */
+/** Returns whether two arrays have equal elements. */
 export const equalArrays = (left: JavaArray | null, right: JavaArray | null): boolean =>
   left === right ||
   (isJavaArray(left) &&

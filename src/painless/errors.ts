@@ -1,10 +1,10 @@
-/** An exception of the language: thrown by scripts and by the classes that they use, catchable by `try`. */
+/** An exception of the language. Scripts and the classes that they use throw it, and `try` can catch it. */
 export class JavaThrow extends Error {
   /** Full Java name, for example `java.lang.IllegalArgumentException`. */
   readonly javaClass: string
   /** True for errors (limits, explain) that `catch (Exception e)` must not catch. */
   readonly fatal: boolean
-  /** Offset in the source, set once by the innermost statement that it passes. */
+  /** Offset in the source. It is set once, by the innermost statement. */
   offset = -1
   /** False for an exception without a message, which Java prints as `null`. */
   readonly hasMessage: boolean
@@ -29,14 +29,14 @@ export class CompileError extends Error {
   }
 }
 
-/** The failure of a script as its caller sees it: the same fields as the search engine's `script_exception`. */
+/** The failure of a script, with the same fields as the search engine's `script_exception`. */
 export class ScriptError extends Error {
   readonly phase: 'compile error' | 'runtime error'
   readonly javaClass: string
   readonly line: number
   readonly column: number
   readonly offset: number
-  /** The part of the source around the mistake, with a marker line below it. */
+  /** The part of the source around the mistake, followed by a line with a marker. */
   readonly excerpt: string[]
 
   constructor(phase: ScriptError['phase'], javaClass: string, message: string, source: string, offset: number) {
@@ -69,7 +69,7 @@ export const unsupported = (message = 'the value is read-only'): JavaThrow =>
 export const indexOutOfBounds = (index: number, length: number): JavaThrow =>
   new JavaThrow('java.lang.IndexOutOfBoundsException', `Index ${index} out of bounds for length ${length}`)
 
-/** Turns what the host threw into an exception of the language; undefined for an error that is not about a script. */
+/** Converts an error of the host to an exception of the language. Returns undefined for an error that a script did not cause. */
 export function asJavaThrow(error: unknown): JavaThrow | undefined {
   if (error instanceof JavaThrow) return error
   if (error instanceof TypeError) return nullPointer('a method was called with null or with a value that it cannot use')
@@ -81,7 +81,7 @@ export function asJavaThrow(error: unknown): JavaThrow | undefined {
     : illegalArgument('a method was called with a number out of its range')
 }
 
-/** Returns the error type as the search engine writes it: `illegal_argument_exception`. */
+/** Returns the error type in the notation of the search engine: `illegal_argument_exception`. */
 export function errorType(javaClass: string): string {
   const name = javaClass.slice(javaClass.lastIndexOf('.') + 1)
   return name.replace(/([a-z0-9])([A-Z])/g, '$1_$2').toLowerCase()

@@ -6,7 +6,7 @@ import { compileScript } from './script.ts'
 
 const limits = ['PainlessError', 'OutOfMemoryError', 'StackOverflowError']
 
-/** Runs a script with the limits of production and returns the exception's name and the time that it took. */
+/** Runs a script with the limits of production. Returns the name of the exception and the duration. */
 function attack(source: string): { error: string; milliseconds: number } {
   const start = process.hrtime.bigint()
   let error = 'none'

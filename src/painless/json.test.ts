@@ -16,7 +16,7 @@ test('integers keep 64 bits and more, and 5 is not 5.0', () => {
   assert.equal(writeDocument(document), text)
 })
 
-/** A long with more digits than a number has stays a bigint; JSON.parse rounds it. */
+/** Converts bigints to numbers. A long that a number cannot represent stays a bigint, while JSON.parse rounds it. */
 const asNumbers = (value: unknown): unknown =>
   JSON.parse(JSON.stringify(value, (_key, item: unknown) => (typeof item === 'bigint' ? Number(item) : item)))
 

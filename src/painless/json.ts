@@ -5,14 +5,14 @@ import { illegalArgument, JavaThrow } from './errors.ts'
 import { boxText, textOf } from './text.ts'
 import { type Box, boxDouble, isJavaArray, javaClassOf } from './values.ts'
 
-/** A document or a part of it as scripts hold it: see values.ts. */
+/** A document or a part of it, in the representation of scripts (values.ts). */
 export type DocumentValue = unknown
 export type DocumentMap = Map<unknown, unknown>
 
-/** Maximum nesting of a document that is read or written. */
+/** Maximum nesting of a document that is parsed or written. */
 const depthMax = 256
 
-/** A text that is not JSON; `offset` is where it stops being JSON. */
+/** The error for a text that is not JSON. `offset` is the position of the mistake. */
 export class JsonError extends Error {
   readonly offset: number
   constructor(message: string, offset: number) {
@@ -27,8 +27,8 @@ interface Reader {
 }
 
 /**
- * Reads JSON so that integers keep 64 bits: objects become Maps, integers numbers or bigints, fractions doubles.
- * Throws `JsonError`.
+ * Parses JSON so that integers keep 64 bits. Objects become Maps, integers become numbers or bigints, and fractions become doubles. Throws
+ * `JsonError`.
  */
 export function parseDocument(text: string): DocumentValue {
   const reader: Reader = { text, at: 0 }
@@ -132,7 +132,7 @@ function readArray(reader: Reader, depth: number): unknown[] {
 }
 
 const number = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/y
-/** Maximum digits of a number; longer ones would take long to convert. */
+/** Maximum number of digits of a number. Longer numbers would take long to convert. */
 const digitsMax = 1000
 
 function readNumber(reader: Reader): unknown {
@@ -151,7 +151,7 @@ function readNumber(reader: Reader): unknown {
   return BigInt.asIntN(64, value) === value ? value : bigIntegerOf(value)
 }
 
-/** Converts a value that `JSON.parse` made; integers beyond 32 bits become longs. */
+/** Converts a value that `JSON.parse` returned. Integers beyond 32 bits become longs. */
 export function fromPlain(value: unknown): DocumentValue {
   if (typeof value === 'number') {
     if (!Number.isInteger(value)) return value
@@ -171,8 +171,8 @@ interface Writer {
 const writeMax = 16 * 1024 * 1024
 
 /**
- * Writes a document as JSON; throws `JavaThrow` when it refers to itself, is larger than `limit` characters or
- * holds something that has no JSON form.
+ * Writes a document as JSON. Throws `JavaThrow` if it refers to itself, is longer than `limit` characters, or contains a value without a
+ * JSON form.
  */
 export function writeDocument(value: DocumentValue, limit = writeMax): string {
   return write(value, { left: limit }, 0)
@@ -207,7 +207,7 @@ function take(writer: Writer, characters: number): void {
   if (writer.left < 0) throw new JavaThrow('java.lang.OutOfMemoryError', 'The document is too large.', true)
 }
 
-/** A fraction without digits stays a fraction: 5.0. */
+/** Returns the JSON of a double. A double without decimals keeps its point: 5.0. */
 function doubleJson(value: number): string {
   if (!Number.isFinite(value)) return `"${String(value)}"`
   const text = Object.is(value, -0) ? '-0' : String(value)
@@ -258,7 +258,7 @@ function writeObject(value: object, writer: Writer, depth: number): string {
   throw illegalArgument(`cannot write value of type [${javaClass}] to a document`)
 }
 
-/** Converts a value to plain JavaScript; longs that a number cannot hold stay bigints. */
+/** Converts a value to plain JavaScript. Longs that a number cannot represent stay bigints. */
 export function toPlain(value: DocumentValue, depth = 0): unknown {
   if (typeof value === 'bigint') return BigInt(Number(value)) === value ? Number(value) : value
   if (typeof value !== 'object' || value === null) return value

@@ -17,7 +17,7 @@ const run = (source: string, regexEnabled = true): unknown => {
   )
 }
 
-/** Checks scripts by the text and, where given, the class of their result. */
+/** Checks the results of scripts by their text and, if given, by their class. */
 function check(title: string, cases: [source: string, text: string, javaClass?: string][]): void {
   test(title, () => {
     for (const [source, text, javaClass] of cases) {

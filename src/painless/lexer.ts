@@ -4,7 +4,7 @@ export type TokenKind = 'id' | 'keyword' | 'int' | 'decimal' | 'string' | 'regex
 
 export interface Token {
   kind: TokenKind
-  /** Text of the token; the content of a string or regular expression. */
+  /** Text of the token, or the content of a string or regular expression. */
   text: string
   at: number
   end: number
@@ -36,7 +36,7 @@ const dotInteger = /0|[1-9][0-9]*/y
 const string = /"(?:\\["\\]|[^\\"])*"|'(?:\\['\\]|[^\\'])*'/y
 const regex = /\/((?:\\[^\n]|[^/\\\n])+)\/([cilmsUux]*)/y
 
-/** Splits a script into tokens; the last one has the kind `end`. */
+/** Splits a script into tokens. The last token has the kind `end`. */
 export function tokenize(source: string): Token[] {
   const tokens: Token[] = []
   let at = 0
@@ -100,7 +100,7 @@ function badString(source: string, at: number): string {
     : `the string that starts here has no end.`
 }
 
-/** A slash after a value is a division, anywhere else it starts a regular expression. */
+/** Returns whether a slash starts a regular expression. After a value, a slash is a division. */
 function slashStartsRegex(previous: Token | undefined): boolean {
   if (!previous) return true
   if (previous.kind === 'op') return ![')', ']', '}'].includes(previous.text)

@@ -1,7 +1,7 @@
 import { monotonicMilliseconds } from './clock.ts'
 import { JavaThrow } from './errors.ts'
 
-/** Limits of everything that happens to one document. */
+/** Limits for the processing of one document. */
 export interface Limits {
   steps: number
   milliseconds: number
@@ -10,14 +10,14 @@ export interface Limits {
 
 export const documentLimits: Limits = { steps: 1_000_000, milliseconds: 1000, bytes: 16 * 1024 * 1024 }
 
-/** Maximum depth of function calls. */
+/** Maximum depth of nested function calls. */
 const depthMax = 400
-/** Steps between two reads of the clock. */
+/** Number of steps between two reads of the clock. */
 const clockInterval = 256
 
 /**
- * The counters of the document being processed. Scripts run synchronously, so one set of counters per thread is
- * enough, and a closure reaches it without a parameter.
+ * The counters of the document being processed. Scripts run synchronously, so one set of counters per thread is enough. Closures can access
+ * it without a parameter.
  */
 const meter = {
   steps: documentLimits.steps,
@@ -28,7 +28,7 @@ const meter = {
   limits: documentLimits,
 }
 
-/** Resets the counters; called once for each document. */
+/** Resets the counters. Called once for each document. */
 export function startMeter(limits: Limits = documentLimits): void {
   meter.steps = limits.steps
   meter.nextCheck = Math.max(0, limits.steps - clockInterval)
@@ -57,7 +57,7 @@ function checkMeter(): void {
       true,
     )
   const now = monotonicMilliseconds()
-  // The clock starts at the first check: most documents end earlier, and reading the clock would cost more than running their script.
+  // The clock starts at the first check. Most documents end earlier, and reading the clock would cost more than running their script.
   if (meter.deadline === 0) meter.deadline = now + meter.limits.milliseconds
   if (now > meter.deadline)
     throw new JavaThrow(
@@ -68,7 +68,7 @@ function checkMeter(): void {
   meter.nextCheck = Math.max(0, meter.steps - clockInterval)
 }
 
-/** Counts bytes that a script allocates; memory that it releases again is not given back. */
+/** Counts bytes that a script allocates. Memory that the script releases is not subtracted. */
 export function allocate(bytes: number): void {
   meter.bytes -= bytes
   if (meter.bytes < 0 || Number.isNaN(bytes))
@@ -100,7 +100,7 @@ export function leaveCall(): void {
   meter.depth--
 }
 
-/** Returns how many calls are open; a handler of exceptions sets it back with `restoreDepth`. */
+/** Returns the number of open calls. A handler of exceptions restores it with `restoreDepth`. */
 export const callDepth = (): number => meter.depth
 
 export function restoreDepth(depth: number): void {

@@ -15,7 +15,7 @@ import {
   unboxTo,
 } from './values.ts'
 
-/* Arithmetic: `int*`, `long*` work on raw numbers; `def*` on references whose types are known only at run time. */
+/* Arithmetic. Functions named `int*` and `long*` work on raw numbers, `def*` on references whose types are known only at run time. */
 
 export type Arithmetic = '+' | '-' | '*' | '/' | '%' | '<<' | '>>' | '>>>' | '&' | '^' | '|'
 export type Comparison = '<' | '<=' | '>' | '>='
@@ -44,7 +44,7 @@ export const intOperations: Record<Arithmetic, (left: number, right: number) => 
 
 const wrap = (value: bigint): bigint => BigInt.asIntN(64, value)
 
-/** The right operand of a shift is an int. */
+/** Operations on longs. The right operand of a shift is an int. */
 export const longOperations: Record<Arithmetic, (left: bigint, right: bigint) => bigint> = {
   '+': (left, right) => wrap(left + right),
   '-': (left, right) => wrap(left - right),
@@ -75,7 +75,7 @@ export const doubleOperations: Partial<Record<Arithmetic, (left: number, right: 
 
 export const isShift = (operator: string): boolean => operator === '<<' || operator === '>>' || operator === '>>>'
 
-/** Joins two texts; the memory of the shorter one is counted, since the engine shares the longer one. */
+/** Concatenates two texts. Only the memory of the shorter one is counted, because the engine shares the longer one. */
 export function concat(left: string, right: string): string {
   allocateText(Math.min(left.length, right.length))
   return left + right
@@ -182,7 +182,7 @@ export const defOperations: Record<Arithmetic, DefOperation> = {
   '|': generic('|'),
 }
 
-/** `==` of references: numbers by value across types, everything else by `equals`. */
+/** Implements `==` of references. Numbers are compared by value across types, everything else with `equals`. */
 export function defEquals(left: unknown, right: unknown): boolean {
   if (typeof left === 'string') readText(left.length)
   if (left === right) return true
@@ -197,7 +197,9 @@ export function defEquals(left: unknown, right: unknown): boolean {
   return equal(left, right)
 }
 
-/** `===` of references: the same object; numbers and texts are the same when their class and value are. */
+/**
+ * Implements `===` of references. It is true for the same object. Numbers and texts count as the same if their class and value are equal.
+ */
 export function identical(left: unknown, right: unknown): boolean {
   if (left === right) return true
   const kind = numberKind(left)
@@ -229,7 +231,7 @@ export function compareNumbers(operator: Comparison, left: number | bigint, righ
   }
 }
 
-/** Negates, keeps or inverts a number whose type is known only at run time. */
+/** Applies `+`, `-` or `~` to a number whose type is known only at run time. */
 export function defUnary(operator: '+' | '-' | '~', value: unknown): unknown {
   const kind = numberKind(value)
   if (kind === undefined) throw needed(operator, value)
@@ -245,7 +247,7 @@ export function defUnary(operator: '+' | '-' | '~', value: unknown): unknown {
   throw needed(operator, value)
 }
 
-/** The result of `x += y` takes the type that `x` had, if both are numbers. */
+/** Returns the result of `x += y`. If both are numbers, it has the type that `x` had. */
 export function defCompound(former: unknown, result: unknown): unknown {
   const kind = numberKind(former)
   const resultKind = numberKind(result)

@@ -83,7 +83,7 @@ function parseUnary(cursor: Cursor): Expression {
   })
 }
 
-/** A minus before a literal belongs to it: -2147483648 is an int, 2147483648 is not. */
+/** Returns a signed operand. A minus before a literal belongs to the literal: -2147483648 is an int, but 2147483648 is not. */
 function signed(operator: '+' | '-', at: number, operand: Expression): Expression {
   if (operator === '-' && (operand.kind === 'int' || operand.kind === 'decimal') && !operand.negative)
     return { ...operand, at, negative: true }
@@ -107,7 +107,10 @@ function parseUnsigned(cursor: Cursor): Expression {
   return target
 }
 
-/** `(type) operand`; after a class name a sign starts a sum, after a primitive type or def it belongs to the operand. */
+/**
+ * Parses `(type) operand`. After a class name in parentheses, a sign starts a sum. After a primitive type or def, the sign belongs to the
+ * operand.
+ */
 function parseCast(cursor: Cursor): Expression | undefined {
   if (!isNext(cursor, '(')) return undefined
   const type = typeAhead(cursor, 1)
@@ -165,7 +168,7 @@ function parseArgument(cursor: Cursor): Expression {
   return parseLambda(cursor) ?? parseReference(cursor) ?? parseExpression(cursor)
 }
 
-/** Counts the tokens of a lambda's parameters with the arrow; 0 if there is no lambda here. */
+/** Returns the number of tokens of a lambda's parameters and arrow, or 0 if there is no lambda here. */
 function lambdaHead(cursor: Cursor): number {
   const parameter = (ahead: number): number => {
     if (peek(cursor, ahead).kind === 'id') {
@@ -212,7 +215,7 @@ export function parseLambda(cursor: Cursor): Expression | undefined {
   return { kind: 'lambda', at: arrow.at ?? at, parameters, body }
 }
 
-/** `Type::method`, `Type::new`, `variable::method`, `this::function`. */
+/** Parses `Type::method`, `Type::new`, `variable::method` or `this::function`. */
 function parseReference(cursor: Cursor): Expression | undefined {
   const { at, text } = peek(cursor)
   const type = typeAhead(cursor)

@@ -69,7 +69,7 @@ function parseBlock(cursor: Cursor): Statement[] {
 const parseTrailer = (cursor: Cursor): Statement[] =>
   isNext(cursor, '{') ? parseBlock(cursor) : [nested(cursor, () => parseStatement(cursor))]
 
-/** Body of a loop, which may be a lone semicolon. */
+/** Parses the body of a loop, which may be a single semicolon. */
 const parseLoopBody = (cursor: Cursor): Statement[] | undefined =>
   accept(cursor, ';') ? undefined : parseTrailer(cursor)
 

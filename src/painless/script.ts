@@ -18,7 +18,7 @@ import { parseScript } from './parse-statement.ts'
 import { defType, type Type, voidType } from './types.ts'
 
 export interface ScriptOptions {
-  /** Variables that the script finds, in the order in which `run` takes them: name and type. */
+  /** Variables that the script can use, in the order in which `run` takes them. Each has a name and a type. */
   variables: [name: string, type: string][]
   /** Type of the result, `def` if absent. */
   returns?: string
@@ -26,11 +26,11 @@ export interface ScriptOptions {
 }
 
 export interface Script {
-  /** Runs the script with the values of its variables; throws `ScriptError`. The meter must be started. */
+  /** Runs the script with the values of its variables. Throws `ScriptError`. The meter must be started before. */
   run: (...values: unknown[]) => unknown
 }
 
-/** Compiles a script once; throws `ScriptError` with the position of the first mistake. */
+/** Compiles a script. Throws `ScriptError` with the position of the first mistake. */
 export function compileScript(source: string, options: ScriptOptions): Script {
   startMeter()
   try {

@@ -3,7 +3,7 @@ import { JavaThrow } from './errors.ts'
 import { allocateText, steps } from './meter.ts'
 import { type Box, isJavaArray, javaClassOf, marksOf } from './values.ts'
 
-/** Prints a double as Java does: at least one digit after the point, `E` beyond 10^7 and below 10^-3. */
+/** Prints a double as Java does: with at least one digit after the point, and with `E` from 10^7 and below 10^-3. */
 export function doubleText(value: number): string {
   if (Number.isNaN(value)) return 'NaN'
   if (value === Infinity) return 'Infinity'
@@ -12,7 +12,7 @@ export function doubleText(value: number): string {
   return decimalText(value, value.toExponential())
 }
 
-/** Prints a float with the fewest digits that give the same float again. */
+/** Prints a float with the fewest digits from which the same float can be parsed. */
 export function floatText(value: number): string {
   if (!Number.isFinite(value) || value === 0) return doubleText(value)
   for (let digits = 0; digits < 9; digits++) {
@@ -101,7 +101,7 @@ export function trimText(text: string): string {
   return text.slice(start, end)
 }
 
-/** Joins texts; their memory is counted before they are joined. */
+/** Joins texts. Their memory is counted before they are joined. */
 export function joinTexts(parts: string[], delimiter: string): string {
   let length = 0
   for (const part of parts) length += part.length + delimiter.length

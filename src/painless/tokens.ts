@@ -8,12 +8,12 @@ const nestingMax = 150
 
 const primitives = new Set(['boolean', 'byte', 'short', 'char', 'int', 'long', 'float', 'double', 'def', 'void'])
 
-/** A position in the list of tokens, with the functions that every part of the parser uses. */
+/** A position in the list of tokens, with functions that all parts of the parser use. */
 export interface Cursor {
   tokens: Token[]
   position: number
   depth: number
-  /** Parses `{ … }`: lambdas hold statements, and statements hold lambdas. */
+  /** Parses `{ … }`. It is passed as a function, because lambdas contain statements and statements contain lambdas. */
   parseBlock: (cursor: Cursor) => Statement[]
 }
 
@@ -57,7 +57,7 @@ export function unexpected(cursor: Cursor, expected: string): never {
   )
 }
 
-/** Runs a part of the parser one level deeper. */
+/** Runs a part of the parser one nesting level deeper. */
 export function nested<T>(cursor: Cursor, parse: () => T): T {
   if (++cursor.depth > nestingMax)
     throw new CompileError(peek(cursor).at, `The script is nested more than ${nestingMax} levels deep.`)
@@ -66,7 +66,9 @@ export function nested<T>(cursor: Cursor, parse: () => T): T {
   return result
 }
 
-/** Reads the name of a type, with package and `[]`, if one begins `ahead` tokens after the position; `length` is the number of its tokens. */
+/**
+ * Parses the name of a type, with package and `[]`, if it begins `ahead` tokens after the position. `length` is the number of its tokens.
+ */
 export function typeAhead(cursor: Cursor, ahead = 0, brackets = true): (TypeName & { length: number }) | undefined {
   const first = peek(cursor, ahead)
   let length = 1

@@ -1,6 +1,6 @@
 import type { NumberKind } from './values.ts'
 
-/** A type of the language; equal types are the same object. */
+/** A type of the language. Equal types are the same object. */
 export interface Type {
   /** Canonical name: `int`, `def`, `java.util.List`, `int[]`. */
   readonly name: string
@@ -18,12 +18,12 @@ export interface Method {
   readonly isStatic: boolean
   readonly parameters: Type[]
   readonly returns: Type
-  /** Takes the receiver (not for static methods) and the arguments, already converted to the declared types. */
+  /** Runs the method. Takes the receiver (except for static methods) and the arguments, already converted to the declared types. */
   readonly call: (...args: unknown[]) => unknown
   readonly signature: string
   /** True if a subclass overrides the method, so that a call must look up the method by the class of the object. */
   overridden?: boolean
-  /** Filled in by `dynamic.ts`: how references become arguments and the result a reference. */
+  /** Set by `dynamic.ts`: functions that convert references to arguments, and the result to a reference. */
   casts?: ((value: unknown) => unknown)[] | null
   boxResult?: ((value: never) => unknown) | undefined
 }
@@ -37,21 +37,21 @@ export interface ClassInfo {
   readonly name: string
   readonly supers: string[]
   readonly constructors: Map<number, Method>
-  /** By `name/arity`; only those that the class itself declares. */
+  /** Methods by `name/arity`, only those that the class itself declares. */
   readonly methods: Map<string, Method>
   readonly statics: Map<string, Method>
   readonly constants: Map<string, Constant>
   /** The one abstract method of a functional interface. */
   functional?: Method
-  /** Methods with the inherited ones; built at first use. */
+  /** The methods including inherited ones. Built at first use. */
   allMethods?: Map<string, Method>
-  /** Names of the class and everything above it; built at first use. */
+  /** Names of the class and its ancestors. Built at first use. */
   ancestors?: Set<string>
 }
 
 const types = new Map<string, Type>()
 const classes = new Map<string, ClassInfo>()
-/** Names without package, and nested ones such as `Map.Entry`. */
+/** Names without package, including nested names such as `Map.Entry`. */
 const shortNames = new Map<string, string>()
 
 const primitive = (name: string): Type => {
@@ -81,7 +81,7 @@ export function arrayOf(element: Type): Type {
   return type
 }
 
-/** Returns the type with this name (short or full, with `[]`); undefined if there is no such class. */
+/** Returns the type with this name, which may be short or full and may have `[]`. Returns undefined if there is no such class. */
 export function findType(name: string): Type | undefined {
   if (name.endsWith('[]')) {
     const element = findType(name.slice(0, -2))
@@ -102,7 +102,7 @@ export function typeNamed(name: string): Type {
 export const findClass = (name: string): ClassInfo | undefined => classes.get(name)
 export const allClasses = (): ClassInfo[] => [...classes.values()]
 
-/** Registers a class name, so that signatures of classes defined earlier can mention it. */
+/** Registers a class name, so that signatures of classes that are defined earlier can refer to it. */
 export function declareClass(name: string, supers: string[]): ClassInfo {
   const existing = classes.get(name)
   if (existing) return existing
@@ -148,7 +148,7 @@ export function methodsOf(info: ClassInfo): Map<string, Method> {
 export const findMethod = (info: ClassInfo, name: string, arity: number): Method | undefined =>
   methodsOf(info).get(`${name}/${arity}`)
 
-/** Returns the one method that a lambda must implement to be of this type. */
+/** Returns the method that a lambda must implement to have this type. */
 export function functionalMethod(type: Type): Method | undefined {
   if (!type.info) return undefined
   for (const name of ancestorsOf(type.info)) {
@@ -166,7 +166,7 @@ export const isSubclass = (name: string, ancestor: string): boolean => {
 
 const objectType = (): Type => types.get('java.lang.Object')!
 
-/** Returns whether every value of type `from` is one of type `to`, both references. */
+/** Returns whether every value of type `from` is also a value of type `to`. Both are reference types. */
 export function isAssignable(to: Type, from: Type): boolean {
   if (to === from || to === objectType()) return true
   if (to.element && from.element && !to.element.primitive && !from.element.primitive)
@@ -186,11 +186,11 @@ const boxNames: Record<string, string> = {
 }
 const unboxNames = new Map(Object.entries(boxNames).map(([name, box]) => [box, name]))
 
-/** Returns the class that holds values of a primitive type; every other type is its own. */
+/** Returns the class that boxes values of a primitive type. For any other type, returns the type itself. */
 export const boxedType = (type: Type): Type =>
   type.primitive && type !== voidType ? typeNamed(boxNames[type.name]!) : type
 
-/** Returns the primitive type that a class such as Integer holds. */
+/** Returns the primitive type that a class such as Integer boxes. */
 export const unboxedType = (type: Type): Type | undefined => {
   const name = unboxNames.get(type.name)
   return name === undefined ? undefined : types.get(name)

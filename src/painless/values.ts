@@ -1,16 +1,16 @@
 import { JavaThrow } from './errors.ts'
 
-/* How values of the language are held: the README of this folder has the table. */
+/* The representation of values of the language. The README of this folder contains the table. */
 
 export type BoxKind = 'byte' | 'short' | 'char' | 'float' | 'double'
 
-/** A boxed number whose type a plain number does not show. */
+/** A boxed number whose type a plain number cannot represent. */
 export interface Box {
   readonly box: BoxKind
   readonly value: number
 }
 
-/** An array: `elementType` names the type of its elements; `items` holds them as that type does. */
+/** An array. `elementType` is the type of its elements; `items` contains them in the representation of that type. */
 export interface JavaArray {
   readonly elementType: string
   readonly items: unknown[]
@@ -23,15 +23,15 @@ export interface JavaObject {
 
 export type JavaFunction = (...args: unknown[]) => unknown
 
-/** Marks of a list, map or set that differs from the usual ArrayList, HashMap and HashSet. */
+/** Properties of a list, map or set that differs from the usual ArrayList, HashMap and HashSet. */
 export interface Marks {
   javaClass?: string
   readOnly?: boolean
   /** Order of a TreeMap or TreeSet. */
   compare?: (left: unknown, right: unknown) => number
-  /** Sorted keys; dropped when a key is added or removed. */
+  /** Sorted keys. They are dropped when a key is added or removed. */
   sorted?: unknown[] | undefined
-  /** Keys that are objects, by the text of their value. */
+  /** Keys that are objects, by a text of their value. */
   objectKeys?: Map<string, unknown>
 }
 
@@ -65,12 +65,14 @@ const makers = new Map<string, (value: number) => unknown>([
   ['double', boxDouble],
 ])
 
-/** Returns how a value of this primitive type becomes a reference; undefined where both are held alike. */
+/**
+ * Returns the function that converts a value of this primitive type to a reference. Returns undefined if both have the same representation.
+ */
 export const boxerOf = (primitive: string): ((value: never) => unknown) | undefined => makers.get(primitive)
 
 export type NumberKind = 'byte' | 'short' | 'char' | 'int' | 'long' | 'float' | 'double'
 
-/** Returns the primitive type of a boxed number or character; undefined for every other value. */
+/** Returns the primitive type of a boxed number or character. Returns undefined for any other value. */
 export function numberKind(value: unknown): NumberKind | undefined {
   if (typeof value === 'number') return (value | 0) === value ? 'int' : 'double'
   if (typeof value === 'bigint') return 'long'
@@ -78,11 +80,11 @@ export function numberKind(value: unknown): NumberKind | undefined {
   return undefined
 }
 
-/** Returns the number inside a reference whose kind is known not to be `long`. */
+/** Returns the number inside a reference. The kind must not be `long`. */
 export const plainNumber = (value: unknown): number =>
   typeof value === 'number' ? value : typeof value === 'bigint' ? Number(value) : (value as Box).value
 
-/** Converts a number to an integer of 64 bits as Java does: NaN is 0, large values are limited. */
+/** Converts a number to a 64-bit integer as Java does: NaN becomes 0, and values outside the range are limited to it. */
 export function toLong(value: number | bigint): bigint {
   if (typeof value === 'bigint') return BigInt.asIntN(64, value)
   if (Number.isNaN(value)) return 0n
@@ -91,14 +93,14 @@ export function toLong(value: number | bigint): bigint {
   return BigInt(Math.trunc(value))
 }
 
-/** Converts a double to an int as Java does; bigints lose their upper half. */
+/** Converts a double to an int as Java does. A bigint loses its upper half. */
 export function toInt(value: number | bigint): number {
   if (typeof value === 'bigint') return Number(BigInt.asIntN(32, value))
   if (Number.isNaN(value)) return 0
   return value > 2147483647 ? 2147483647 : value < -2147483648 ? -2147483648 : value | 0
 }
 
-/** Converts between primitive representations: `raw` is what a variable of type `from` holds. */
+/** Converts between primitive representations. `raw` is the representation in a variable of type `from`. */
 export function convertNumber(raw: number | bigint, from: NumberKind, to: NumberKind): number | bigint {
   if (from === to) return raw
   switch (to) {
@@ -119,7 +121,7 @@ export function convertNumber(raw: number | bigint, from: NumberKind, to: Number
   }
 }
 
-/** Returns what a variable of type `to` holds for a boxed number. */
+/** Converts a boxed number to the representation in a variable of type `to`. */
 export const unboxTo = (value: unknown, kind: NumberKind, to: NumberKind): number | bigint =>
   convertNumber(typeof value === 'object' ? (value as Box).value : (value as number | bigint), kind, to)
 
@@ -137,7 +139,7 @@ const boxClasses: Record<BoxKind, string> = {
   double: 'java.lang.Double',
 }
 
-/** Returns the Java class name of a reference; the name of an array ends with `[]`. */
+/** Returns the Java class name of a reference. The name of an array ends with `[]`. */
 export function javaClassOf(value: unknown): string {
   switch (typeof value) {
     case 'string':

@@ -13,7 +13,7 @@ test('blocks that changed are found: in the image, in free memory, filled with z
   for (const { at, bytes } of image) memory.set(bytes, at)
   assert.deepEqual(changedParts(memory, image, block), [])
 
-  memory[0] = 9 // below the first address
+  memory[0] = 9 // This byte is below the first address.
   memory[2 * block + 7] = 9
   memory.fill(0, 4 * block, 5 * block)
   memory[5 * block] = 9

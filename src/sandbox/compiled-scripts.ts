@@ -1,6 +1,6 @@
 /**
- * Keeps the memory that compiling a script changes in an engine, so that a script that runs often is compiled once. Each run still starts
- * in a fresh world: the image of the world is written first, then the changed memory.
+ * Keeps the memory that the compilation of a script changes in an engine, so that a script that runs often is compiled once. Each run still
+ * starts in a fresh world: first the image of the world is written, then the changed memory.
  */
 import { LRUCache } from 'lru-cache'
 
@@ -18,7 +18,7 @@ export interface CompiledScript {
 
 export interface CompiledScripts {
   find(key: string): CompiledScript | undefined
-  /** Returns true from the second call for a key on: keeping a script that runs only once would cost more than it saves. */
+  /** Returns true from the second call for a key. Keeping a script that runs only once would cost more than it saves. */
   isRepeated(key: string): boolean
   keep(key: string, script: CompiledScript): void
 }
@@ -50,11 +50,14 @@ export function createCompiledScripts(): CompiledScripts {
 }
 
 const blockBytes = 4096
-/** Free memory is filled with this byte before a script is compiled, so that every block that compiling writes is found, also with zeros. */
+/**
+ * Free memory is filled with this byte before a script is compiled. Every block that the compilation writes is then found, even blocks of
+ * zeros.
+ */
 export const freeByte = 0xa5
 const freeBlock = Buffer.alloc(blockBytes, freeByte)
 
-/** Returns the blocks of memory that differ from the parts of the image, between which the memory was filled with `freeByte`. */
+/** Returns the blocks of memory that differ from the image. The memory between the parts of the image was filled with `freeByte`. */
 export function changedParts(memory: Uint8Array, image: MemoryPart[], from: number): MemoryPart[] {
   const changed: MemoryPart[] = []
   let next = 0

@@ -1,12 +1,12 @@
-/** Loads QuickJS as a WebAssembly module with a hard limit of its memory. */
+/** Loads QuickJS as a WebAssembly module with a hard memory limit. */
 import { readFile } from 'node:fs/promises'
 import { memoryMax } from './limits.ts'
 
 const pageBytes = 65_536
-/** Memory beyond the values of the script: stack, static data and fragmentation of the allocator. */
+/** Memory in addition to the values of the script: the stack, static data and fragmentation of the allocator. */
 const overheadBytes = 8 * 1024 * 1024
 
-/** The C functions in quickjs-wasi that the sandbox calls. A `value` is a pointer to a value of the guest. */
+/** The C functions of quickjs-wasi that the sandbox calls. A `value` is a pointer to a JavaScript value inside QuickJS, the guest. */
 export interface EngineExports {
   memory: WebAssembly.Memory
   __stack_pointer: WebAssembly.Global
@@ -33,7 +33,7 @@ export interface EngineExports {
 
 let loading: Promise<WebAssembly.Module> | undefined
 
-/** Compiles the module once for the whole process; worker threads share the machine code. */
+/** Compiles the module once for the whole process. Worker threads share the machine code. */
 export function loadEngine(): Promise<WebAssembly.Module> {
   loading ??= readFile(new URL(import.meta.resolve('quickjs-wasi/quickjs.wasm'))).then((binary) =>
     WebAssembly.compile(withMemoryLimit(binary, Math.ceil((memoryMax + overheadBytes) / pageBytes))),
@@ -43,7 +43,10 @@ export function loadEngine(): Promise<WebAssembly.Module> {
 
 const sectionIds = { memory: 5, global: 6 }
 
-/** Returns the binary with a maximum of pages in its memory section. The published binary has none, so it could grow to 4 GiB. */
+/**
+ * Returns the binary with a maximum number of pages in its memory section. The published binary has no maximum, so its memory could grow to
+ * 4 GiB.
+ */
 export function withMemoryLimit(binary: Uint8Array, maxPages: number): Uint8Array<ArrayBuffer> {
   const parts: Uint8Array[] = [binary.subarray(0, 8)]
   let limited = false

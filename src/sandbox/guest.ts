@@ -1,4 +1,4 @@
-/** Functions of a world that the machine calls inside QuickJS. They return texts only: first a mark, then JSON. */
+/** Functions that the machine calls inside QuickJS. They return only texts, which consist of a mark and JSON. */
 export interface Guest {
   build(input: string): unknown
   run(script: (ctx: unknown) => unknown, ctx: unknown, seed: number, maxLength: number): string
@@ -14,11 +14,11 @@ interface Globals {
   seed(value: number): void
 }
 
-/** Prepares the global objects. Like `createGuest`, it is compiled inside QuickJS and can use nothing from outside. */
+/** Prepares the global objects. Like `createGuest`, this function is compiled inside QuickJS and can use nothing from outside. */
 export function prepareGlobals(log: (line: string) => void): Globals {
   const { stringify } = JSON
   const { imul } = Math
-  // Without toJSON, a promise inside a result would silently become {}.
+  // Without this toJSON, a promise inside a result would silently become {}.
   const refuseJson = (prototype: object, message: string) =>
     Object.defineProperty(prototype, 'toJSON', {
       value() {
@@ -43,7 +43,7 @@ export function prepareGlobals(log: (line: string) => void): Globals {
   Object.assign(globalThis, { console: { log: write, info: write, warn: write, error: write, debug: write } })
   for (const name of ['Atomics', 'SharedArrayBuffer', 'performance']) Reflect.deleteProperty(globalThis, name)
 
-  // Every run starts from the same memory, so the built-in generator would return the same numbers in each run.
+  // Every run starts from the same memory, so the built-in generator would return the same random numbers in each run.
   let state = 0
   const random32 = () => {
     state = (state + 0x6d2b79f5) | 0
@@ -63,8 +63,8 @@ export function prepareGlobals(log: (line: string) => void): Globals {
 }
 
 /**
- * Creates the functions of a world. The text of this function is compiled inside QuickJS, so it can use nothing from outside.
- * A script may change every built-in object, but that affects only its own run: the host checks everything that the guest returns.
+ * Creates the functions of a world. The source text of this function is compiled inside QuickJS, so it can use nothing from outside. A
+ * script may change every built-in object, but this affects only its own run, because the host checks everything that the guest returns.
  */
 export function createGuest(callHost: CallHost, { textOf, seed }: Globals, world: World): Guest {
   const { parse, stringify } = JSON

@@ -1,24 +1,24 @@
 /** Limits of one run of a script. */
 export interface Limits {
-  /** Time from the start of the script to its result, including host calls. */
+  /** Maximum time from the start of the script to its result, including host calls. */
   timeMs: number
-  /** Loop iterations, function calls and steps of regular expressions; counted in units of `stepUnit`. */
+  /** Maximum number of loop iterations, function calls and steps of regular expressions. They are counted in units of `stepUnit`. */
   steps: number
-  /** UTF-8 bytes of the result, and of each context member that is kept. */
+  /** Maximum UTF-8 bytes of the result, and of each context member that is kept. */
   resultBytes: number
   logLines: number
-  /** UTF-8 bytes of all log lines. */
+  /** Maximum UTF-8 bytes of all log lines. */
   logBytes: number
-  /** Maximum number of calls of each host function; a function that is not listed cannot be called. */
+  /** Maximum number of calls of each host function. A function that is not listed cannot be called. */
   calls: Record<string, number>
-  /** UTF-8 bytes of arguments and result for one host call. */
+  /** Maximum UTF-8 bytes of the arguments and of the result of one host call. */
   callBytes: number
 }
 
-/** QuickJS polls the interrupt handler after this number of steps. */
+/** QuickJS calls the interrupt handler after this number of steps. */
 export const stepUnit = 10_000
 
-/** 100 million steps take about four seconds of one core, so endless loops usually end before the time limit. */
+/** 100 million steps take about four seconds of one core, so that endless loops usually end before the time limit. */
 export const defaultLimits: Limits = {
   timeMs: 5000,
   steps: 100_000_000,
@@ -29,7 +29,7 @@ export const defaultLimits: Limits = {
   callBytes: 1024 * 1024,
 }
 
-/** Maximum memory of all values that a script holds; WebAssembly memory is capped a little above it (`engine.ts`). */
+/** Maximum memory of all values of a script. The limit of the WebAssembly memory is a little higher (`engine.ts`). */
 export const memoryMax = 64 * 1024 * 1024
 
 /** Maximum length of a script, in UTF-16 code units (document 5, 5.4). */

@@ -1,4 +1,4 @@
-/** Runs scripts in QuickJS, one after the other, each from the same memory image, so that each starts in a fresh world. */
+/** Runs scripts in QuickJS, one after the other. Each run starts from the same memory image and therefore in a fresh world. */
 
 import { wallClockMs } from './clock.ts'
 import { changedParts, createCompiledScripts, freeByte, type MemoryPart } from './compiled-scripts.ts'
@@ -8,39 +8,39 @@ import { createGuest, prepareGlobals } from './guest.ts'
 /** Name of the user's script in stack traces of the guest. */
 const scriptFile = 'script'
 const guestFile = 'sandbox'
-/** Size of the guest's C stack; deeper recursion is a RangeError inside the script. */
+/** Size of the guest's C stack. Deeper recursion is a RangeError inside the script. */
 const stackBytes = 256 * 1024
-/** The C stack is at the bottom of the memory, so that an overflow beyond the limit above traps instead of overwriting data. */
+/** The C stack is at the bottom of the memory. An overflow beyond the limit above therefore traps instead of overwriting data. */
 const stackTop = stackBytes + 64 * 1024
-/** Size of the free heap in each image, so that small scripts do not grow the memory of WebAssembly, which cannot shrink. */
+/** Size of the free heap in each image. It prevents that small scripts grow the WebAssembly memory, which cannot shrink. */
 const reserveBytes = 256 * 1024
-/** All built-in objects but performance and weak references, which show time and garbage collection. */
+/** All built-in objects except performance and weak references, which reveal time and garbage collection. */
 const intrinsics = 0xffff_ffff & ~(1 << 9) & ~(1 << 10)
 
 export interface MachineHost {
-  /** Answers a host call with `+` and JSON, or `-` and the text of an error; a thrown error ends the run. */
+  /** Answers a host call with `+` and JSON, or with `-` and the text of an error. A thrown error ends the run. */
   call(name: string, args: string): string
   log(line: string): void
-  /** Called every `stepUnit` steps; true ends the run. */
+  /** Called every `stepUnit` steps. Returning true ends the run. */
   interrupt(): boolean
 }
 
 export interface MachineOptions {
   module: WebAssembly.Module
   worlds: Record<string, string>
-  /** Memory limit for all values that a script holds. */
+  /** Memory limit for all values of a script. */
   memoryBytes: number
 }
 
 interface Engine {
   exports: EngineExports
-  /** Lowest address of data. The C stack is far below it and empty between runs. */
+  /** Lowest address of data. The C stack is far below it, and is empty between runs. */
   base: number
 }
 
-/** Memory of an engine, from `base`, with the pointers that are valid in it. */
+/** The memory of an engine from `base` on, with the pointers that are valid in it. */
 interface Image {
-  /** Parts of the memory that are not empty. The rest is free, so its content does not matter to the guest. */
+  /** The parts of the memory that are not empty. The rest is free memory, whose content does not matter. */
   parts: MemoryPart[]
   memorySize: number
   pointers: Pointers
@@ -57,30 +57,32 @@ interface Pointers {
   describe: number
 }
 
-/** A context that several scripts run against; valid until the next `open`. */
+/** A context for one or several scripts. It is valid until the next `open`. */
 export interface Opened {
   image: Image
   ctx: number
-  /** The compiled script, if the context has only one; undefined if it must still be compiled. */
+  /** The compiled script, if the context is for one script only; undefined if it must still be compiled. */
   compiled: number | undefined
-  /** True if the engine's memory is still as in the image. */
+  /** True if the engine's memory still equals the image. */
   fresh: boolean
 }
 
-/** A text from the guest: its mark, then JSON (`guest.ts`); undefined if the guest could not answer. */
+/** A text from the guest: a mark followed by JSON (`guest.ts`). Undefined if the guest could not answer. */
 export type GuestReply = string | undefined
 
 export interface Machine {
-  /** Parses the context of a job. Returns the failure if that is impossible. `only` is the script if no other one gets this context. */
+  /**
+   * Parses the context of a job. If that is impossible, returns the failure. `only` is the script, if no other script uses this context.
+   */
   open(world: string, owner: string, input: string, only: Script | undefined): Opened | { failure: GuestReply }
   evaluate(opened: Opened, script: Script, maxLength: number, keep: string[]): { reply: GuestReply; kept: GuestReply[] }
 }
 
 export interface Script {
   text: string
-  /** Function that the script declares and that is called with the context, instead of the script's own `return`. */
+  /** Name of a function that the script declares. It is called with the context, instead of using the script's own `return`. */
   entry?: string | undefined
-  /** Compiles the script and does not run it. */
+  /** True if the script is compiled but not run. */
   compileOnly?: boolean | undefined
 }
 
@@ -93,7 +95,7 @@ export function createMachine({ module, worlds, memoryBytes }: MachineOptions, h
   let engine = createEngine(module, host)
   let owner: string | undefined
 
-  /** Makes the engine's memory equal to the image; an engine whose memory has grown is replaced. */
+  /** Makes the engine's memory equal to the image. If the memory has grown, the engine is replaced. */
   const load = (image: Image) => {
     const size = engine.exports.memory.buffer.byteLength
     if (size > Math.max(maxSize, image.memorySize)) engine = createEngine(module, host)
@@ -105,7 +107,7 @@ export function createMachine({ module, worlds, memoryBytes }: MachineOptions, h
     __stack_pointer.value = stackTop
   }
 
-  /** Overwrites what earlier scripts have left outside of the image, on the C stack and in free memory. */
+  /** Overwrites data that earlier scripts have left outside of the image, on the C stack and in free memory. */
   const erase = (image: Image, byte = 0) => {
     const bytes = new Uint8Array(engine.exports.memory.buffer)
     bytes.fill(byte, 0, stackTop)
@@ -117,7 +119,9 @@ export function createMachine({ module, worlds, memoryBytes }: MachineOptions, h
     bytes.fill(byte, end)
   }
 
-  /** Compiles a script in a fresh world, or writes the result of an earlier time. Returns undefined if it does not parse. */
+  /**
+   * Compiles a script in a fresh world, or restores the result of an earlier compilation. Returns undefined if the script does not parse.
+   */
   const compile = (image: Image, world: string, script: Script): number | undefined => {
     const key = `${world} ${owner} ${script.entry ?? ''}\n${script.text}`
     const known = compiledScripts.find(key)
@@ -133,7 +137,7 @@ export function createMachine({ module, worlds, memoryBytes }: MachineOptions, h
       load(image)
       return undefined
     }
-    // A script that grew the memory is too large to be kept.
+    // If the compilation grew the memory, the script is too large to be kept.
     if (isKept && memory().length <= image.memorySize)
       compiledScripts.keep(key, { parts: changedParts(memory(), image.parts, engine.base), value })
     return value
@@ -178,7 +182,7 @@ function evaluate(engine: Engine, opened: Opened, script: Script, maxLength: num
   return { reply, kept }
 }
 
-/** The user's text starts on line 2, at column 1. */
+/** Wraps the user's text in a function. The text starts on line 2, column 1. */
 function wrap({ text, entry }: Script): string {
   return `(function (ctx) {\n${text}\n${entry === undefined ? '' : `return ${entry}(ctx)\n`}})`
 }
@@ -194,7 +198,7 @@ function createEngine(module: WebAssembly.Module, host: MachineHost): Engine {
       host_promise_rejection: ignore,
       host_module_normalize: ignore,
       host_module_load: ignore,
-      host_get_timezone_offset: ignore, // dates are UTC
+      host_get_timezone_offset: ignore, // Dates are in UTC.
     },
     wasi_snapshot_preview1: {
       clock_time_get(_clock: number, _precision: bigint, at: number) {
@@ -205,7 +209,7 @@ function createEngine(module: WebAssembly.Module, host: MachineHost): Engine {
         crypto.getRandomValues(new Uint8Array(engine.exports.memory.buffer, at, length))
         return 0
       },
-      fd_write: () => 8, // EBADF: there are no files
+      fd_write: () => 8, // EBADF: there are no files.
       fd_close: () => 8,
       fd_fdstat_get: () => 8,
       fd_seek: () => 8,
@@ -238,7 +242,7 @@ function answerHostCall(
   return newString(engine, host.call(texts[0] ?? '', texts[1] ?? '[]'))
 }
 
-/** Starts QuickJS, compiles the guest functions and the world, and takes the image that every run starts from. */
+/** Starts QuickJS, compiles the guest functions and the world, and takes the image from which every run starts. */
 function buildWorld(engine: Engine, source: string, memoryBytes: number): Image {
   const { exports } = engine
   exports._initialize()
@@ -297,7 +301,7 @@ function callGuest({ exports }: Engine, pointers: Pointers, fn: number, values: 
   return exports.qjs_call(fn, pointers.undefined, values.length, pointers.values)
 }
 
-/** Describes the pending exception; undefined if that fails too, for example because memory is exhausted. */
+/** Describes the pending exception. Returns undefined if that fails too, for example because memory is exhausted. */
 function describe(engine: Engine, pointers: Pointers, mark = '!'): GuestReply {
   const { exports } = engine
   const text = callGuest(engine, pointers, pointers.describe, [exports.qjs_get_exception()])
@@ -331,12 +335,12 @@ function newText({ exports }: Engine, text: string): { at: number; length: numbe
   return { at, length }
 }
 
-/** The memory of WebAssembly is exhausted. */
+/** The error if the WebAssembly memory is exhausted. */
 export class OutOfMemory extends Error {
   override readonly name = 'OutOfMemory'
 }
 
-/** Reads a string of the guest; undefined if the value is none. */
+/** Reads a string of the guest. Returns undefined if the value is not a string. */
 function readString(engine: Engine, pointers: Pointers | undefined, value: number): string | undefined {
   const { exports } = engine
   if (exports.qjs_is_exception(value) || !exports.qjs_is_string(value)) return undefined

@@ -11,7 +11,7 @@ export interface Success extends Ended {
   ok: true
   /** JSON text of the result; `null` if the script returned nothing. */
   json: string
-  /** Context members that were to be kept, as JSON texts. */
+  /** The context members to keep, as JSON texts. */
   kept: Record<string, string>
 }
 
@@ -19,7 +19,7 @@ export interface Failure extends Ended {
   ok: false
   reason: Reason
   message: string
-  /** Position in the user's text, from 1; absent if the failure has none. */
+  /** Position in the user's text, counted from 1. Absent if the failure has no position. */
   line?: number
   column?: number
 }
@@ -32,15 +32,15 @@ export type Reason = 'SYNTAX' | 'ERROR' | 'RESULT' | 'TIMEOUT' | 'MEMORY' | 'INP
 
 export type FailureText = Pick<Failure, 'reason' | 'message'> & { line?: number; column?: number }
 
-/** Returns the failure as users read it: "line 3, column 14: TypeError: …". */
+/** Returns the failure as text for users: "line 3, column 14: TypeError: …". */
 export const failureText = ({ message, line, column }: FailureText) =>
   line === undefined ? message : `line ${line}, column ${column}: ${message}`
 
 const reasons: Record<string, Reason> = { '?': 'SYNTAX', '!': 'ERROR', '#': 'RESULT' }
-/** The user's text starts on the second line of what QuickJS compiles. */
+/** Number of lines before the user's text, which starts on the second line of the compiled text. */
 const linesBefore = 1
 
-/** Reads a failure that the guest describes. Everything in it may be forged by the script, so only texts and positions within the script count. */
+/** Parses a failure that the guest describes. A script can forge all of it, so only texts and positions within the script are used. */
 export function readFailure(reply: string | undefined, script: string, maxLength: number): FailureText {
   if (reply === undefined) return { reason: 'MEMORY', message: 'the script used too much memory' }
   const mark = reply[0]!
@@ -81,6 +81,6 @@ function positionOf(
   const line = Number(found[1]) - linesBefore
   const lines = script.split('\n')
   if (line >= 1 && line <= lines.length) return { line, column: Number(found[2]) }
-  // An incomplete script is an error behind its last line, in the text that the sandbox adds.
+  // If a script is incomplete, the error is after its last line, in the text that the sandbox adds.
   return mayBeIncomplete && line > lines.length ? { line: lines.length, column: lines.at(-1)!.length + 1 } : undefined
 }

@@ -4,7 +4,7 @@ import type { FailureText } from './outcome.ts'
 
 export interface Parsed {
   ok: true
-  /** True if the text has a `return` statement that belongs to it and not to a function inside it. */
+  /** True if the text has a `return` statement that does not belong to a function inside it. */
   hasOwnReturn: boolean
 }
 
@@ -23,7 +23,9 @@ export function parseScript(text: string): Parsed | ({ ok: false } & FailureText
   }
 }
 
-/** Iterates over statements with a list instead of recursion, because nesting is up to the author of the script. */
+/**
+ * Returns whether there is a `return` statement. It uses a list instead of recursion, because the author of the script decides the nesting.
+ */
 function hasReturn(program: Node): boolean {
   const open: unknown[] = [program]
   while (open.length > 0) {
@@ -43,7 +45,7 @@ const isNode = (value: unknown): value is Node =>
   typeof value === 'object' && value !== null && typeof (value as Node).type === 'string'
 
 function syntaxFailure(error: unknown): FailureText {
-  // The parser is recursive: a text of thousands of brackets exhausts the stack.
+  // The parser is recursive, so a text with thousands of brackets exhausts the stack.
   if (error instanceof RangeError) return { reason: 'SYNTAX', message: 'the script is nested too deeply' }
   if (!(error instanceof SyntaxError) || !('loc' in error)) throw error
   const { line, column } = error.loc as { line: number; column: number }

@@ -18,7 +18,7 @@ function start(options: SandboxOptions = {}) {
 const quick = (sandbox: ReturnType<typeof start>, tenantId: string, script = 'return 1') =>
   sandbox.run({ tenantId, input: '{}', script })
 
-/** A script that stays in built-in functions, so that only the watchdog can end it. */
+/** A script that spends its time in built-in functions, so that only the watchdog can end it. */
 const stuck = 'const a = "x".repeat(1e7); let n = 0; while (n < 1e9) n += a.indexOf("y") + 2; return n'
 
 test('a stuck thread is replaced; its script fails, and the scripts behind it run on another thread', async () => {

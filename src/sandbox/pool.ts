@@ -1,4 +1,4 @@
-/** Dispatches jobs to worker threads, answers their host calls, and replaces threads that are stuck or die. */
+/** Dispatches jobs to worker threads, answers their host calls, and replaces threads that are stuck or have died. */
 import { monotonicMs } from './clock.ts'
 import { CallRejected, type Job } from './job.ts'
 import type { Outcome } from './outcome.ts'
@@ -19,51 +19,56 @@ export interface PoolOptions {
   worlds: Record<string, string>
   memoryBytes: number
   loadEngine(): Promise<WebAssembly.Module>
-  /** Threads that run short scripts at the same time. */
+  /** Maximum number of threads that run short scripts at the same time. */
   active: number
-  /** Threads in total, including those whose scripts run for long or wait for host calls. */
+  /** Maximum number of threads, including threads whose scripts run for long or wait for host calls. */
   threads: number
-  /** Threads of one tenant, including those that wait for host calls. */
+  /** Maximum number of threads of one tenant, including threads that wait for host calls. */
   threadsPerTenant: number
-  /** Threads of one tenant with those of nested scripts: other scripts of the tenant wait for these. */
+  /** Maximum number of threads of one tenant, including those of nested scripts. Other scripts of the tenant wait for nested scripts. */
   threadsWithNested: number
   queue: QueueLimits
-  /** Reports errors of host calls and of threads. */
+  /** Called with errors of host calls and of threads. */
   onError(error: unknown): void
 }
 
-/** The pool was stopped before the script had ended. */
+/** The error if the pool was stopped before the script ended. */
 export class SandboxStopped extends Error {
   override readonly name = 'SandboxStopped'
 }
 
 const unitsPerBatch = 32
 const checkEveryMs = 25
-/** A script that runs for longer no longer counts as active, so another thread can start. */
+/** A script that runs for longer than this no longer counts as active, so that another thread can start. */
 const slowAfterMs = 25
 const lowerPriorityAfterMs = 100
-/** Time after the limit in which a thread should stop the script itself; built-in functions may not notice the limit. */
+/**
+ * After the time limit, a thread has this long to stop the script itself. Built-in functions may not notice the limit; then the thread is
+ * terminated.
+ */
 const graceMs = 500
 const idleMs = 30_000
-/** Maximum number of threads that may die in succession; then queued scripts fail. */
+/** Maximum number of threads that may die in succession. After that, queued scripts fail. */
 const deathsMax = 2
-/** Threads that nested scripts leave to other tenants. */
+/** Number of threads that nested scripts must leave for other tenants. */
 const threadsLeft = 4
 
 const nestedSuffix = '\0nested'
-/** Returns the lane of a job in the queue. Nested scripts have their own: they must not wait behind scripts that wait for them. */
+/**
+ * Returns the lane of a job in the queue. Nested scripts have their own lane, because they must not wait behind scripts that wait for them.
+ */
 const laneOf = ({ tenantId, isNested }: Job) => (isNested ? tenantId + nestedSuffix : tenantId)
 
 export interface PoolStats {
   threads: number
   busy: number
   queued: number
-  /** Threads that the watchdog has terminated or that died. */
+  /** Number of threads that the watchdog has terminated or that died. */
   replaced: number
 }
 
 export interface Pool {
-  /** Returns false if the queue is full. */
+  /** Adds a job. Returns false if the queue is full. */
   add(job: Job): boolean
   stats(): PoolStats
   stop(): Promise<void>
@@ -78,7 +83,7 @@ interface State {
   watchdog: NodeJS.Timeout | undefined
   isPumpPlanned: boolean
   isStopped: boolean
-  /** Threads that died since a script last ended; a thread that cannot start must not be replaced for ever. */
+  /** Number of threads that died since a script last ended. It prevents that a thread that cannot start is replaced for ever. */
   deaths: number
 }
 
@@ -120,7 +125,7 @@ function rejectQueued({ queue }: State) {
     for (const index of job.pending) job.settle[index]!.reject(new SandboxStopped('the sandbox was stopped'))
 }
 
-/** Jobs that are added at the same time are dispatched together. */
+/** Schedules the dispatch, so that jobs that are added at the same time are dispatched together. */
 function scheduleDispatch(state: State) {
   if (state.isPumpPlanned) return
   state.isPumpPlanned = true
@@ -130,7 +135,7 @@ function scheduleDispatch(state: State) {
   })
 }
 
-/** Gives queued jobs to idle threads, lane by lane, and starts threads where there are too few. */
+/** Gives queued jobs to idle threads, lane by lane. If there are too few threads, starts new ones. */
 function pump(state: State) {
   if (state.isStopped || state.queue.size === 0) return
   let active = 0
@@ -146,7 +151,10 @@ function pump(state: State) {
   if (state.queue.size > 0) startMissingThreads(state, active)
 }
 
-/** A tenant has at most all active threads but one, so that a thread is left for the others. Nested scripts may have further threads. */
+/**
+ * Returns whether a lane may use another thread. A tenant may use all active threads except one, which is left for others. Nested scripts
+ * may use further threads.
+ */
 function mayRun({ threads, options }: State, lane: string): boolean {
   const isNested = lane.endsWith(nestedSuffix)
   const tenantId = isNested ? lane.slice(0, -nestedSuffix.length) : lane
@@ -188,7 +196,7 @@ function loadModule(state: State) {
   )
 }
 
-/** No thread can start, so waiting would never end. */
+/** Fails the queued jobs, because no thread can start and they would wait for ever. */
 function failQueued({ queue }: State) {
   const outcome: Outcome = { ok: false, reason: 'CRASH', message: 'the sandbox cannot start', log: [], durationMs: 0 }
   for (const job of queue.removeAll()) for (const index of job.pending) job.settle[index]!.resolve(outcome)
@@ -284,7 +292,7 @@ async function answerCall({ options }: State, thread: Thread, unit: Unit, { call
   if (!unit.isDone) reply(thread, { call, reply: text })
 }
 
-/** Handles the end of a thread: its current script fails, and scripts without an outcome run again on another thread. */
+/** Handles the end of a thread. Its current script fails. Scripts that have no outcome yet run again on another thread. */
 function handleEnd(state: State, thread: Thread, error: unknown) {
   state.threads.delete(thread)
   if (error) state.options.onError(error)
@@ -316,7 +324,7 @@ function takeBack(state: State, thread: Thread) {
   if (stuckUnit)
     settle(stuckUnit, outcomeOfDeadThread(stuckUnit, thread.killedUnit === undefined ? 'CRASH' : 'TIMEOUT'))
   const open = units.filter(({ isDone, isTakenBack }) => !isDone && !isTakenBack)
-  // A script that has made host calls is not repeated, because its calls may have changed something.
+  // A script that has made host calls is not repeated, because the calls may have had effects.
   for (const unit of open) if (unit.abort) settle(unit, outcomeOfDeadThread(unit, 'CRASH'))
   putBack(
     state,
@@ -341,7 +349,7 @@ function putBack({ queue }: State, units: Unit[]) {
   }
 }
 
-/** Takes units that the thread has not claimed back into the queue. */
+/** Returns units that the thread has not claimed to the queue. */
 function revokeUnclaimed(state: State, { batch, shared }: Thread) {
   const claimed = Atomics.exchange(shared, cells.claimed, revoked)
   if (claimed >= batch!.units.length) return
@@ -367,7 +375,7 @@ function checkThreads(state: State) {
   pump(state)
 }
 
-/** Ends a script that does not end itself, and lets other scripts pass one that runs for long. */
+/** Ends a script that does not end on its own. If a script runs for long, lets other scripts overtake it. */
 function checkThread(state: State, thread: Thread, now: number) {
   const unit = currentUnit(thread)
   if (unit !== thread.seen.unit) {

@@ -4,7 +4,7 @@ import type { Limits } from './limits.ts'
 import type { MachineOptions, Script } from './machine.ts'
 import type { Outcome } from './outcome.ts'
 
-/** Scripts that run against the same context. */
+/** Scripts that use the same context. */
 export interface JobMessage {
   world: string
   tenantId: string
@@ -15,27 +15,30 @@ export interface JobMessage {
   next?: NextContext | undefined
 }
 
-/** For a job of two scripts: when the second one runs, and with which context. */
+/** For a job of two scripts: defines whether the second script runs, and with which context. */
 export interface NextContext {
-  /** Results of the first script, as JSON, after which the second one does not run. */
+  /** JSON results of the first script after which the second script does not run. */
   unless: string[]
-  /** The last member of the context. The second script gets its value after the first script; `keep` must have it. */
+  /** The last member of the context. The second script gets the value that it has after the first script. `keep` must contain it. */
   member: string
-  /** Where in the input the value of this member begins. */
+  /** The position in the input at which the value of this member begins. */
   valueAt: number
 }
 
-/** `NOT_RUN`: the result of the first script excludes the second one, or the first one ran on another thread. `NEEDS_CALLS`: the script called a host function. */
+/**
+ * `NOT_RUN`: the result of the first script excludes the second, or the first ran on another thread. `NEEDS_CALLS`: the script called a
+ * host function.
+ */
 export type NextOutcome = Outcome | 'NOT_RUN' | 'NEEDS_CALLS'
 
-/** Jobs of one tenant. Their scripts are units, numbered over all jobs of the batch. */
+/** Jobs of one tenant. Their scripts are called units, and are numbered over all jobs of the batch. */
 export interface BatchMessage {
   jobs: JobMessage[]
 }
 
 export interface CallMessage {
   unit: number
-  /** Number of the call in this thread, so that a late reply is not taken for the reply to a later call. */
+  /** Number of the call in this thread. It prevents that a late reply is taken for the reply to a later call. */
   call: number
   name: string
   args: string
@@ -54,7 +57,10 @@ export interface CallReply {
 
 /** Cells of the memory that the pool and a worker thread share. */
 export const cells = {
-  /** Number of units in the batch that the thread has claimed. It adds one for each unit; the pool sets `revoked` to take the rest back. */
+  /**
+   * Number of units in the batch that the thread has claimed. The thread adds one for each unit. The pool sets `revoked` to take back the
+   * rest.
+   */
   claimed: 0,
   /** Number of the unit in progress plus one; 0 between batches. */
   current: 3,
@@ -67,7 +73,7 @@ export const revoked = 1 << 30
 
 export interface WorkerData extends MachineOptions {
   shared: Int32Array<SharedArrayBuffer>
-  /** The main thread's folder for compiled code, which other threads do not inherit; undefined if there is none. */
+  /** The main thread's folder for compiled code, which other threads do not inherit. Undefined if there is none. */
   compileCache: string | undefined
   /** Receives replies to host calls. */
   replies: MessagePort

@@ -1,4 +1,4 @@
-/** Queue in which tenants take turns, each with a bounded number of entries and bytes. */
+/** A queue in which tenants take turns. Each tenant has a limited number of entries and bytes. */
 export interface Queueable {
   tenantId: string
   bytes: number
@@ -11,18 +11,18 @@ export interface QueueLimits {
 }
 
 export interface FairQueue<T extends Queueable> {
-  /** Returns false if the queue of the tenant or of all tenants is full. */
+  /** Adds an entry. Returns false if the queue of the tenant, or that of all tenants together, is full. */
   add(entry: T): boolean
-  /** Puts back an entry that was taken; it is the next one of its tenant, and limits do not apply. */
+  /** Returns an entry that was taken to the queue. It becomes the next entry of its tenant, and limits do not apply. */
   putBack(entry: T): void
-  /** Returns the first tenant in turn that may run, and moves it to the end of the turns. */
+  /** Returns the first tenant in turn that may run, and moves it to the end. */
   nextTenant(mayRun: (tenantId: string) => boolean): string | undefined
   take(tenantId: string): T | undefined
   removeAll(): T[]
   readonly size: number
 }
 
-/** `keyOf` returns whose turn it is: by default the tenant. */
+/** Creates a queue. `keyOf` returns the key by which entries take turns. Default: the tenant. */
 export function createFairQueue<T extends Queueable>(
   limits: QueueLimits,
   keyOf: (entry: T) => string = ({ tenantId }) => tenantId,

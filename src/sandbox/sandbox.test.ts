@@ -79,7 +79,7 @@ test('a script that runs again and again starts in a fresh world each time, for 
     const input = JSON.stringify({ a: { b: [1, 2] }, n, padding: 'x'.repeat(n * 3000) })
     const tenantId = n % 4 === 3 ? 'other' : 'acme'
     assert.equal((await succeed(script, { input, tenantId })).json, expected(n), `run ${n}`)
-    // Other scripts write into free memory. The next run does not see that.
+    // Other scripts write into free memory. The next run must not see that.
     await succeed('const rest = []; for (let i = 0; i < 9000; i++) rest.push({ i }); return rest.length')
     const declared = 'function one() { return 1 } function two() { return 2 }'
     assert.equal((await succeed(declared, { entry: n % 2 ? 'one' : 'two' })).json, n % 2 ? '1' : '2')
@@ -208,7 +208,7 @@ test('a second script runs after the first one in the same trip, in a fresh worl
     '1',
     'NEEDS_CALLS',
   ])
-  // While the first script is slow, other scripts may pass it; then the second one may be left out.
+  // While the first script is slow, other scripts may overtake it. The second script may then be left out.
   const slow = await then('const end = Date.now() + 200; while (Date.now() < end); return 7', 'return 8')
   assert.ok(slow[0] === '7' && (slow[1] === 'NOT_RUN' || slow[1]?.[0] === '8'), JSON.stringify(slow))
 })

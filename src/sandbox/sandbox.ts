@@ -1,4 +1,4 @@
-/** Runs untrusted JavaScript under hard limits, in WebAssembly, in worker threads. The README explains the guarantees. */
+/** Runs untrusted JavaScript under hard limits, in WebAssembly in worker threads. The README explains the guarantees. */
 import { availableParallelism } from 'node:os'
 import { loadEngine } from './engine.ts'
 import type { HostCall, Job } from './job.ts'
@@ -11,50 +11,50 @@ import type { NextContext, NextOutcome } from './protocol.ts'
 
 export interface SandboxOptions {
   /**
-   * Worlds by name: the text of a function `(input, call) => ctx` that builds the context of a script from the parsed input. It may call
-   * host functions by `call(name, ...args)`. The world `plain` returns the input.
+   * Worlds by name. A world is the text of a function `(input, call) => ctx` that builds the context of a script from the parsed input. The
+   * function may call host functions with `call(name, ...args)`. The world `plain` returns the input.
    */
   worlds?: Record<string, string>
-  /** Number of threads that run short scripts at the same time. */
+  /** Maximum number of threads that run short scripts at the same time. */
   active?: number
-  /** Number of all threads, including those whose scripts run for long or wait for host calls. */
+  /** Maximum number of all threads, including threads whose scripts run for long or wait for host calls. */
   threads?: number
   threadsPerTenant?: number
-  /** Number of threads of one tenant with those of nested scripts. */
+  /** Maximum number of threads of one tenant, including those of nested scripts. */
   threadsWithNested?: number
-  /** Memory for all values that a script holds, at most 64 MiB. */
+  /** Memory limit for all values of a script, at most 64 MiB. */
   memoryBytes?: number
   /** Maximum number of waiting jobs of one tenant. */
   queuePerTenant?: number
-  /** Reports errors of host calls and of threads, for the log. */
+  /** Called with errors of host calls and of threads, for the log. */
   onError?(error: unknown): void
 }
 
 export interface RunRequest {
   tenantId: string
   world?: string
-  /** JSON text that the world builds the context from. */
+  /** JSON text from which the world builds the context. */
   input: string
   /** Members of the context whose JSON texts are returned after the run, for the next script. */
   keep?: string[]
   limits?: Partial<Limits>
   call?: HostCall
-  /** True if another script of the tenant waits for this one, in a host call. */
+  /** True if another script of the tenant waits for this one in a host call. */
   isNested?: boolean
 }
 
 export interface Sandbox {
-  /** Runs a script. Rejects with SandboxBusy or SandboxStopped; every failure of the script itself is an outcome. */
+  /** Runs a script. Rejects with SandboxBusy or SandboxStopped. Any failure of the script itself is an outcome. */
   run(request: RunRequest & { script: string; entry?: string }): Promise<Outcome>
   /**
-   * Runs a script, and another one after it with the same context, each in a fresh world, in one trip to a thread. The second one cannot
-   * call host functions. If it has not run, the caller may run it alone.
+   * Runs a script, and then another one with the same context, each in a fresh world. This takes one round trip to a thread. The second
+   * script cannot call host functions. If it has not run, the caller may run it alone.
    */
   runThen(request: RunRequest & { script: string; next: NextContext & { script: string } }): {
     first: Promise<Outcome>
     next: Promise<NextOutcome>
   }
-  /** Runs several scripts, each in a fresh world, against a context that is parsed once. */
+  /** Runs several scripts, each in a fresh world. Their common context is parsed once. */
   runAll(request: RunRequest & { scripts: Script[] }): Promise<Outcome>[]
   /** Parses a script without running it, with the same engine that would run it. */
   check(request: {
@@ -66,7 +66,7 @@ export interface Sandbox {
   stop(): Promise<void>
 }
 
-/** The queue of the tenant is full. */
+/** The error if the queue of the tenant is full. */
 export class SandboxBusy extends Error {
   override readonly name = 'SandboxBusy'
 }
@@ -110,7 +110,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
     runAll,
     runThen({ script, next: { script: nextScript, ...next }, ...request }) {
       const [first, second] = start({ ...request, scripts: [{ text: script }, { text: nextScript }], next })
-      // A caller that stops after the first script ignores the second one.
+      // If the caller stops after the first script, it ignores this promise.
       second!.catch(() => {})
       return { first: first as Promise<Outcome>, next: second! }
     },
@@ -145,8 +145,8 @@ function problemOf({ input, scripts }: RunRequest & { scripts: Script[] }): Fail
 }
 
 /**
- * Caches complete limits by the limits that callers pass, so that all jobs in a message to a thread have the same object. A message
- * contains one copy of an object, however many jobs refer to it.
+ * Caches complete limits by the limits that callers pass, so that all jobs in a message to a thread refer to the same object. A message
+ * contains only one copy of an object, however many jobs refer to it.
  */
 const completed = new WeakMap<Partial<Limits>, Limits>()
 const keepNothing: string[] = []

@@ -1,4 +1,4 @@
-/** One worker thread as the pool sees it. */
+/** One worker thread, from the perspective of the pool. */
 import { getCompileCacheDir } from 'node:module'
 import { setPriority } from 'node:os'
 import { dirname } from 'node:path'
@@ -12,7 +12,7 @@ export interface Unit {
   /** Index of the script in the job. */
   index: number
   isDone: boolean
-  /** True if the unit is in the queue again, because the thread had not claimed it. */
+  /** True if the unit was returned to the queue, because the thread had not claimed it. */
   isTakenBack: boolean
   /** Aborts host calls of the unit when it ends. */
   abort?: AbortController
@@ -26,14 +26,14 @@ export interface Thread {
   nativeId: number | undefined
   /** The batch in progress; undefined if the thread is idle. */
   batch: { tenantId: string; units: Unit[] } | undefined
-  /** The current unit at the last check of the watchdog, and when it was first seen. */
+  /** The current unit at the last check of the watchdog, and the time at which it was first seen. */
   seen: { unit: number | undefined; at: number }
-  /** True if the current unit runs for longer than most, or waits for a host call; it does not count as active. */
+  /** True if the current unit runs for longer than most, or waits for a host call. The thread then does not count as active. */
   isSlow: boolean
   hasLowPriority: boolean
   /** True if the thread ends after its batch, because its priority cannot be raised again. */
   isRetiring: boolean
-  /** The unit whose run made the watchdog terminate the thread. */
+  /** The unit for which the watchdog terminated the thread. */
   killedUnit: number | undefined
   idleSince: number
 }
@@ -56,10 +56,10 @@ export function startThread(options: MachineOptions, events: ThreadEvents): Thre
     env: {},
     argv: [],
     execArgv: [],
-    // Uncaught output of a thread must not appear among the log lines of the platform.
+    // Uncaught output of a thread must not appear between the log lines of the platform.
     stdout: true,
     stderr: true,
-    // A limit of the heap would count the memory of WebAssembly too, and cause a garbage collection at each growth of it.
+    // A limit of the heap would include the WebAssembly memory, and cause a garbage collection whenever that memory grows.
     resourceLimits: { stackSizeMb: 8 },
   })
   port1.unref()
@@ -101,18 +101,21 @@ export function reply({ replies, shared }: Thread, message: CallReply) {
 
 export const isWaiting = ({ shared }: Thread) => Atomics.load(shared, cells.waiting) === 1
 
-/** Returns the unit that the thread runs now. */
+/** Returns the number of the unit that the thread is running. */
 export function currentUnit({ shared }: Thread): number | undefined {
   const current = Atomics.load(shared, cells.current)
   return current === 0 ? undefined : current - 1
 }
 
-/** A thread of this priority gets a third of the processor time that a normal thread gets. With a much lower priority it would starve on a busy machine and time out. */
+/**
+ * A thread with this priority gets a third of the processor time of a normal thread. With a much lower priority, it would time out on a
+ * busy machine.
+ */
 const lowPriority = 5
 
 /**
- * Lowers the priority of a thread that runs for long, so that short scripts and the rest of the platform get the processor first.
- * Linux accepts the id of a thread here; on other systems the id is unknown and nothing happens.
+ * Lowers the priority of a thread that runs for long, so that short scripts and the rest of the platform get the processor first. Linux
+ * accepts the id of a thread here. On other systems the id is unknown, and nothing happens.
  */
 export function lowerPriority(thread: Thread) {
   if (thread.nativeId === undefined) return

@@ -1,4 +1,4 @@
-/** The part of WebAssembly's JavaScript interface that the sandbox uses; neither TypeScript's esnext nor Node's types declare it. */
+/** The part of WebAssembly's JavaScript interface that the sandbox uses. Neither TypeScript's esnext nor Node's types declare it. */
 declare namespace WebAssembly {
   interface Module {
     readonly [Symbol.toStringTag]: 'WebAssembly.Module'

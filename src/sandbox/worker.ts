@@ -1,4 +1,7 @@
-/** Worker thread: runs batches of scripts. A host call blocks this thread until the pool replies or the time of the script is over. */
+/**
+ * The worker thread, which runs batches of scripts. A host call blocks this thread until the pool replies or the time of the script is
+ * over.
+ */
 import { readlinkSync } from 'node:fs'
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { monotonicMs } from './clock.ts'
@@ -19,7 +22,7 @@ const { shared, replies, module, worlds, memoryBytes } = workerData as WorkerDat
 const pool = parentPort!
 const post = (message: FromWorker) => pool.postMessage(message)
 
-/** Outcomes wait here, because a message for each one would cost as much as a small script. */
+/** Outcomes that wait to be sent together, because a message for each outcome would cost as much as a small script. */
 let unsent: [unit: number, outcome: NextOutcome][] = []
 const outcomesPerMessage = 32
 
@@ -41,7 +44,7 @@ interface Run {
 
 let run: Run
 
-/** Ends a run from within a host call; unlike an error of the guest, a script cannot catch it. */
+/** Ends a run from within a host call. Unlike an error of the guest, a script cannot catch it. */
 class RunStopped extends Error {
   override readonly name = 'RunStopped'
 }
@@ -50,7 +53,7 @@ const machine: Machine = createMachine(
   { module, worlds, memoryBytes },
   {
     interrupt() {
-      // A long script must not delay the outcomes of those before it.
+      // A long script must not delay the outcomes of earlier scripts.
       if (unsent.length > 0) send(false)
       run.steps += stepUnit
       const { limits, steps, startedAt } = run
@@ -124,7 +127,7 @@ function runBatch({ jobs }: BatchMessage) {
     let before: Outcome | undefined
     for (let index = 0; index < job.scripts.length; index++) {
       const unit = Atomics.add(shared, cells.claimed, 1)
-      // The pool has taken the remaining units back.
+      // The pool has taken back the remaining units.
       if (unit !== first + index) return finishBatch()
       Atomics.store(shared, cells.current, unit + 1)
       const input = index > 0 && job.next ? inputOfNext(job, before) : job.input
@@ -141,7 +144,7 @@ function runBatch({ jobs }: BatchMessage) {
       })
       before = outcome
       unsent.push([unit, run.needsCalls ? 'NEEDS_CALLS' : outcome])
-      // A run with host calls must not be repeated after a crash, so its outcome does not wait.
+      // A run with host calls must not be repeated after a crash, so its outcome is sent immediately.
       if (unsent.length >= outcomesPerMessage || Object.keys(run.calls).length > 0) send(false)
     }
     first += job.scripts.length
@@ -154,7 +157,7 @@ function finishBatch() {
   Atomics.store(shared, cells.current, 0)
 }
 
-/** Returns the context of the second script; undefined if it must not run. */
+/** Returns the context of the second script, or undefined if it must not run. */
 function inputOfNext({ input, next }: JobMessage, before: Outcome | undefined): string | undefined {
   const { unless, member, valueAt } = next!
   if (!before?.ok || unless.includes(before.json)) return undefined
@@ -230,7 +233,9 @@ const failureOfKept = (name: string, failure: FailureText): FailureText => ({
   message: `ctx.${name}: ${failure.message}`,
 })
 
-/** An error of the host ends a run when its time is over in a host call, or when WebAssembly traps. */
+/**
+ * Returns the failure for an error of the host. Such an error ends a run if its time is over during a host call, or if WebAssembly traps.
+ */
 function failureOfHost(error: unknown): FailureText {
   if (run.stopped !== undefined) return { reason: 'TIMEOUT', message: run.stopped }
   if (error instanceof OutOfMemory) return { reason: 'MEMORY', message: 'the script used too much memory' }
@@ -241,7 +246,7 @@ function failureOfHost(error: unknown): FailureText {
 pool.on('message', runBatch)
 post({ type: 'ready', threadId: nativeThreadId() })
 
-/** Returns the id of this thread in Linux, so that the pool can change its priority; undefined elsewhere. */
+/** Returns the id of this thread in Linux, so that the pool can change its priority. Returns undefined on other systems. */
 function nativeThreadId(): number | undefined {
   try {
     return Number(readlinkSync('/proc/thread-self').split('/').at(-1))

@@ -1,4 +1,4 @@
-/** Builds the console in a process of its own, with low priority: `node build-process.ts <folder>`. */
+/** Builds the console in a separate process with low priority: `node build-process.ts <folder>`. */
 import { mkdir, rename, rm } from 'node:fs/promises'
 import { setPriority } from 'node:os'
 import { dirname } from 'node:path'

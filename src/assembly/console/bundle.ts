@@ -1,4 +1,4 @@
-/** Bundles the web console with esbuild. Two builds of the same sources are equal byte for byte, in any folder. */
+/** Bundles the web console with esbuild. Two builds of the same sources are equal byte for byte, even in different folders. */
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { extname, join, relative } from 'node:path'
 import { promisify } from 'node:util'
@@ -20,7 +20,7 @@ const types: Record<string, string> = {
 const compressed = /^(?:text|application)\/|svg/
 const bytesMin = 1024
 
-/** Only these languages of React Aria are bundled; the others would be a third of the first load. */
+/** Bundles only these languages of React Aria. The others would be a third of the first load. */
 const withoutOtherLanguages: Plugin = {
   name: 'languages',
   setup({ onLoad }) {
@@ -32,8 +32,9 @@ const withoutOtherLanguages: Plugin = {
 }
 
 /**
- * The texts of the console are English, from left to right. React Aria reads the direction of the browser's language when it is loaded, for
- * which the browser loads the data of all languages: 30 ms, and 120 ms on a slow computer, before anything is shown.
+ * Fixes the direction to left to right, because the texts of the console are English. When it is loaded, React Aria reads the direction of
+ * the browser's language. For this, the browser loads the data of all languages, which takes 30 ms, or 120 ms on a slow computer, before
+ * anything is shown.
  */
 const fromLeftToRight: Plugin = {
   name: 'direction',
@@ -41,7 +42,7 @@ const fromLeftToRight: Plugin = {
     onLoad({ filter: /\/react-aria\/dist\/private\/i18n\/useDefaultLocale\.mjs$/ }, async ({ path }) => {
       const source = await readFile(path, 'utf8')
       const contents = source
-        // This function makes the same check, but does not load the data of languages.
+        // This function makes the same check without loading the data of languages.
         .replace('Intl.DateTimeFormat.supportedLocalesOf(', 'Intl.getCanonicalLocales(')
         .replace(/\(0, [$\w]+\)\(locale\) \? 'rtl' : 'ltr'/, "'ltr'")
       if (/supportedLocalesOf|rtl/.test(contents)) throw new Error(`${path} is not as this build expects`)
@@ -51,8 +52,8 @@ const fromLeftToRight: Plugin = {
 }
 
 /**
- * React is a CommonJS package: esbuild would copy its exports for each file that imports it, and read them through functions. Modules import
- * this module instead, which reads them once.
+ * Imports React as a module. React is a CommonJS package: esbuild would copy its exports for each file that imports it, and read them
+ * through functions. Modules import this module instead, which reads the exports once.
  */
 const reactAsModule: Plugin = {
   name: 'react',
@@ -76,13 +77,13 @@ const reactAsModule: Plugin = {
 
 const firstScript = 'console/src/app/main.tsx'
 const commonParts = 'console/src/pages/common.ts'
-/** One of the common parts. The file that contains it is the file that most pages need. */
+/** A common part of the console. The output file that contains it is the file that most pages need. */
 const commonPart = 'console/src/parts/fields.tsx'
 
 /**
- * Puts the code of the first load into one file, and that of most pages into another. esbuild makes a file for each combination of imported
- * files that need some code, which were 31 files for the first load and up to 34 for a page. Here each file that is imported later also
- * imports the first script, which is loaded then anyway, so that all of them need the same code.
+ * Bundles the code of the first load into one file, and that of most pages into another. esbuild creates a file for each combination of
+ * imports, which were 31 files for the first load. Here, files that are loaded later also import the first script, so that all of them need
+ * the same code.
  */
 const fewFiles: Plugin = {
   name: 'few files',
@@ -100,7 +101,10 @@ const fewFiles: Plugin = {
   },
 }
 
-/** `console:styles` is every style sheet of the console: esbuild does not load those of pages that are imported later. */
+/**
+ * Provides `console:styles`, which contains every style sheet of the console. esbuild does not load the style sheets of pages that are
+ * imported later.
+ */
 const allStyles: Plugin = {
   name: 'styles',
   setup({ onResolve, onLoad }) {
@@ -135,7 +139,7 @@ export async function bundleConsole(directory: string): Promise<Manifest> {
     minify: true,
     target: ['es2022', 'chrome111', 'firefox115', 'safari16.4'],
     jsx: 'automatic',
-    // With `minify`, esbuild takes the environment of the packages for production.
+    // With `minify`, esbuild assumes the production environment for packages.
     loader: { '.png': 'file', '.svg': 'file' },
     legalComments: 'linked',
     metafile: true,
@@ -162,7 +166,7 @@ export async function bundleConsole(directory: string): Promise<Manifest> {
   if (common === undefined) throw new Error(`the build has no file with ${commonPart}`)
   const manifest: Manifest = {
     script: fileOf(script),
-    // The file that most pages need is loaded with the first script, also while the caller signs in.
+    // The file that most pages need is loaded with the first script, even while the user signs in.
     imports: [...importsOf(script).add(common)].map(fileOf).sort(),
     style: fileOf(pathOf(/^console:/, '.css')),
     worker: fileOf(pathOf(/live-worker\.ts$/, '.js')),
@@ -173,7 +177,7 @@ export async function bundleConsole(directory: string): Promise<Manifest> {
   return manifest
 }
 
-/** Writes the compressed forms of a file, and describes it. */
+/** Writes the compressed forms of a file, and returns its description. */
 async function compress(directory: string, name: string): Promise<BuiltFile> {
   const content = await readFile(join(directory, name))
   const type = types[extname(name)] ?? 'application/octet-stream'

@@ -80,7 +80,7 @@ suite('serving the console', async () => {
       assert.match(policy, /frame-ancestors 'none'/)
       assert.ok(answer.body.includes(`src="/waypost/console/@/${manifest.script}"`))
       assert.doesNotMatch(answer.body, /<script(?![^>]* src=)/)
-      // Otherwise a browser would ask for these files only after it has read the script.
+      // Otherwise a browser would request these files only after it has read the script.
       assert.ok(manifest.imports.length > 0)
       for (const name of manifest.imports) assert.ok(answer.body.includes(`href="/waypost/console/@/${name}"`), name)
     }
@@ -99,7 +99,7 @@ suite('serving the console', async () => {
     await page.getByRole('heading', { name: 'The console is being built' }).waitFor()
     await page.getByText('The page opens by itself.').waitFor()
     await console.prepare()
-    // The program runs: it asks for a provider, which does not exist here.
+    // The program runs and looks for an identity provider, which does not exist here.
     await page.getByRole('heading', { name: 'This tenant is not available' }).waitFor()
   })
 

@@ -1,4 +1,4 @@
-/** Keeps a build of the web console ready: a given one, the cached one of the same sources, or a new one from a child process. */
+/** Provides a build of the web console: a given build, the cached build of the same sources, or a new build by a child process. */
 import { execFile } from 'node:child_process'
 import { accessSync, constants, mkdirSync } from 'node:fs'
 import { readdir, rm, stat } from 'node:fs/promises'
@@ -20,11 +20,11 @@ export interface FoundFile {
 }
 
 export interface Console {
-  /** Finds or starts the build. Call it after the platform is ready. */
+  /** Finds or starts the build. Must be called after the platform is ready. */
   prepare(): Promise<void>
   /** Returns the state of the build, which determines the response to a request. */
   state(): Promise<ConsoleState>
-  /** Finds a file of the present build, or of an older one that is still cached, for pages that were opened before an upgrade. */
+  /** Finds a file of the current build, or of an older build that is still cached, for pages that were opened before an upgrade. */
   find(name: string): Promise<FoundFile | undefined>
   /** Ends a build that is running. */
   stop(): void
@@ -33,14 +33,14 @@ export interface Console {
 export interface ConsoleOptions {
   /** A ready-made build. */
   directory: string | undefined
-  /** Compares the sources with the build at each request of a page. */
+  /** True if the sources are compared with the build whenever a page is requested. */
   watch: boolean
-  /** The folder of builds, if the one below node_modules cannot be written. */
+  /** The folder for builds that is used if the folder below node_modules is not writable. */
   fallbackDirectory: string
   log: Log
 }
 
-/** Maximum number of builds that are kept, for running processes of other versions; older ones are deleted. */
+/** Maximum number of builds that are kept for running processes of other versions. Older builds are deleted. */
 const buildsMax = 4
 const buildScript = fileURLToPath(new URL('./build-process.ts', import.meta.url))
 
@@ -90,7 +90,7 @@ export function createConsole(options: ConsoleOptions): Console {
     return undefined
   }
 
-  /** Prepares the files unless a preparation is running already. */
+  /** Prepares the files, unless a preparation is already running. */
   function prepareOnce(): Promise<void> {
     preparing ??= prepare().finally(() => {
       preparing = undefined
@@ -115,7 +115,7 @@ export function createConsole(options: ConsoleOptions): Console {
   }
 }
 
-/** Files of builds have a hash in their names. */
+/** Matches the names of built files, which contain a hash. */
 const builtName = /^[\w.-]+-[A-Z0-9]{8}\.\w+/
 
 const fileIn = (directory: string, { files }: Manifest, name: string): FoundFile | undefined =>
@@ -127,7 +127,7 @@ const exists = (directory: string) =>
     () => false,
   )
 
-/** Returns a folder that can be written; an image may have read-only packages. */
+/** Returns a folder that is writable. In a container image, the packages may be read-only. */
 function cacheFolder(fallback: string): string {
   const cache = join(projectDirectory, 'node_modules/.cache/waypost-console')
   try {

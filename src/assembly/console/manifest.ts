@@ -1,22 +1,22 @@
-/** The list of files of a build of the web console. Only these are served. */
+/** The list of files of a build of the web console. Only these files are served. */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 export interface BuiltFile {
   type: string
-  /** Bytes by encoding; `identity` is the file itself, the others have its name with `.br` or `.gz`. */
+  /** Sizes in bytes, by encoding. `identity` is the file itself; the others have its name with `.br` or `.gz`. */
   sizes: { identity: number; br?: number; gzip?: number }
 }
 
 export interface Manifest {
   /** Name of the script that the page loads. */
   script: string
-  /** Names of the files that the script imports: the page loads them together with it, not after it. */
+  /** Names of the files that the script imports. The page loads them together with the script, not after it. */
   imports: string[]
   style: string
-  /** Name of the worker script; all tabs share this worker. */
+  /** Name of the worker script. All tabs share this worker. */
   worker: string
-  /** Name of the script that signs the API reference in. */
+  /** Name of the script that signs the user in on the page of the API reference. */
   reference: string
   files: Record<string, BuiltFile>
 }

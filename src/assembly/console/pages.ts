@@ -1,7 +1,7 @@
-/** The HTML of the web console: the shell that loads the app, and pages that are shown while there is no build of it. */
+/** The HTML of the web console: the page that loads the app, and pages that are shown while there is no build. */
 import type { Manifest } from './manifest.ts'
 
-/** Scripts of the platform only; styles may be inline, because the editor creates style elements. */
+/** The content security policy. It allows only scripts of the platform. Styles may be inline, because the editor creates style elements. */
 export const consolePolicy =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self'; " +
   "connect-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
@@ -17,7 +17,7 @@ const head = (base: string, title: string) => `<!doctype html>
 <title>${title}</title>
 <link rel="icon" href="${base}/assets/icon.svg" type="image/svg+xml">`
 
-/** `baseUrl` is the public address: the app calls no other. */
+/** Returns the page that loads the app. `baseUrl` is the public address; the app calls no other address. */
 export function shellPage({ script, imports, style, worker }: Manifest, baseUrl: string, version: string): string {
   const base = escapeHtml(pathOf(baseUrl))
   return `${head(base, 'Waypost')}
@@ -70,5 +70,5 @@ export const failedPage = (baseUrl: string, reason: string) =>
 <p><a href="${escapeHtml(pathOf(baseUrl))}/docs">API reference</a></p>`,
   )
 
-/** The path of the public address, without a slash at the end. */
+/** Returns the path of the public address, without a slash at the end. */
 export const pathOf = (baseUrl: string) => new URL(baseUrl).pathname.replace(/\/+$/, '')

@@ -1,4 +1,4 @@
-/** Serves the web console: its files below `/console/@/`, and the shell at every other path below `/console`. */
+/** Serves the web console: its files below `/console/@/`, and the page that loads the app at every other path below `/console`. */
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { HttpServer } from '../../kernel/http/server.ts'
@@ -14,7 +14,7 @@ const pageHeaders = {
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
   'cross-origin-opener-policy': 'same-origin',
-  // Old browsers know this header only.
+  // Old browsers support only this header.
   'x-frame-options': 'DENY',
 }
 
@@ -29,7 +29,7 @@ export function mountConsole({ app }: HttpServer, console: Console, baseUrl: () 
       return reply.header('retry-after', '1').send(buildingPage(baseUrl()))
     })
 
-  // An open page polls this path to learn whether the platform has a newer console.
+  // An open page polls this path to find out whether the platform has a newer console.
   app.get('/console/@/build.json', async (_, reply) => {
     const state = await console.state()
     const script = state.kind === 'ready' ? state.manifest.script : null
@@ -60,7 +60,7 @@ export function mountConsole({ app }: HttpServer, console: Console, baseUrl: () 
 
 const missing = { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' }
 
-/** Chooses the smallest form that the browser accepts. */
+/** Returns the smallest encoding that the browser accepts. */
 function chooseEncoding({ sizes }: BuiltFile, accepted = ''): Encoding {
   const accepts = new Set(
     accepted

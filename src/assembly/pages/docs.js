@@ -1,6 +1,6 @@
 /**
- * Replaces two slow steps of Swagger UI: it parses the document as YAML, and normalises the whole document each time an operation is opened,
- * which takes half a minute in all. A simple resolver is enough, because the document is JSON and refers only to its own parts.
+ * Replaces two slow steps of Swagger UI. It parses the document as YAML, and normalises the whole document each time an operation is
+ * opened, which takes half a minute in total. A simple resolver is enough, because the document is JSON and refers only to its own parts.
  */
 const ownDocument = () => ({
   fn: {
@@ -23,7 +23,7 @@ const ownDocument = () => ({
 const valueAt = (api, path) => path.reduce((value, key) => value?.[key], api)
 const keyOf = (part) => decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~')
 
-/** Replaces references by the schemas that they name. Inside a schema, a reference to the schema itself stays. */
+/** Replaces references with the schemas that they name. If a schema contains a reference to itself, that reference stays. */
 function resolved(api, value, above = []) {
   if (Array.isArray(value)) return value.map((item) => resolved(api, item, above))
   if (typeof value !== 'object' || value === null) return value
@@ -41,7 +41,7 @@ window.ui = SwaggerUIBundle({
   deepLinking: true,
   docExpansion: 'none',
   filter: true,
-  // Credentials stay in memory, and the example commands do not show the token of the session.
+  // Credentials are kept only in memory, and the example commands do not show the token of the session.
   persistAuthorization: false,
   showMutatedRequest: false,
   tryItOutEnabled: true,

@@ -1,4 +1,4 @@
-/** Reads the body of a request: flags, a file of JSON or YAML, or standard input. */
+/** Reads the body of a request from flags, from a file of JSON or YAML, or from standard input. */
 import { createReadStream } from 'node:fs'
 import type { Description } from '../../../sdk/src/descriptions.ts'
 import { parseYaml, readText, requireFile, sourceName } from './document-files.ts'
@@ -30,7 +30,7 @@ function missingBody(commandText: string, fields: { name: string; required: bool
   return `${commandText} needs a body${needs}: give its fields as flags, or --file <file> with JSON or YAML (- is standard input)`
 }
 
-/** Opens an upload; a file can be read again if the request is repeated. */
+/** Opens an upload. A file can be read again if the request is repeated. */
 async function uploadOf(file: string | undefined, commandText: string): Promise<unknown> {
   if (file === undefined) throw usageError(`${commandText} needs --file <file> (- is standard input)`)
   const { Readable } = await import('node:stream')
@@ -58,7 +58,7 @@ export async function parseDocument(text: string, name: string): Promise<unknown
   return documents[0]
 }
 
-/** Returns undefined for text that is not JSON, which may still be YAML. */
+/** Parses JSON. Returns undefined for a text that is not JSON, which may still be YAML. */
 function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text)

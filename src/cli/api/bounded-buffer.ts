@@ -1,6 +1,6 @@
 const MiB = 1024 * 1024
 
-/** Reads a stream to its end. A stream that is larger, or never ends, is refused before it fills the memory. */
+/** Reads a stream to its end. A stream that is too large or never ends is rejected before it fills the memory. */
 export async function boundedBuffer(
   stream: AsyncIterable<Buffer>,
   bytesMax: number,
@@ -16,5 +16,5 @@ export async function boundedBuffer(
   return Buffer.concat(chunks)
 }
 
-/** Names a limit that was passed. */
+/** Returns the text for a limit that was exceeded. */
 export const largerThan = (name: string, bytesMax: number) => `${name} is larger than ${bytesMax / MiB} MiB`

@@ -1,4 +1,4 @@
-/** Runs `waypost <noun> <verb>`: calls an operation and prints its answer. */
+/** Runs `waypost <noun> <verb>`: calls an operation and prints the response. */
 import type { Description } from '../../../sdk/src/descriptions.ts'
 import { operationOf } from '../../../sdk/src/operation.ts'
 import { send } from '../../../sdk/src/request.ts'
@@ -48,7 +48,7 @@ async function itemsOf(description: Description, args: Record<string, unknown>, 
   return flags.limit === undefined ? list : list.take(flags.limit)
 }
 
-/** Lists have `limit` or `size` for the number of items on a page. */
+/** Returns the parameter for the number of items on a page. Lists call it `limit` or `size`. */
 function pageSizeOf({ arguments: described }: Description, count: number) {
   const size = described.find((item) => item.name === 'limit' || item.name === 'size')
   return size ? { [size.name]: count } : {}
@@ -82,7 +82,7 @@ function parsedOrText(data: string): unknown {
   }
 }
 
-/** Writes a download to a file, which appears only when it is complete, or to standard output. */
+/** Writes a download to standard output, or to a file that appears only when it is complete. */
 async function saveBytes(body: Download, { save, force }: { save: string | undefined; force: boolean }) {
   const {
     Readable,

@@ -1,4 +1,7 @@
-/** Chooses the platform and the credentials of a command: flags, settings, the context, or bootstrap.json of a local platform. */
+/**
+ * Chooses the platform and the credentials of a command. They come from flags, settings, the context, or bootstrap.json of a local
+ * platform.
+ */
 import { join } from 'node:path'
 import { type Auth, requestTokens, type Session } from '../../../sdk/src/auth.ts'
 import type { Client } from '../../../sdk/src/index.ts'
@@ -14,7 +17,7 @@ export interface Chosen {
   url: string
   tenant: string
   auth: Auth | undefined
-  /** Where the address and the credentials come from, for people. */
+  /** Where the address and the credentials come from, as text for people. */
   origin: string
 }
 
@@ -85,12 +88,12 @@ interface Realm {
   backendClient?: { id: string; secret: string }
 }
 
-/** A token is renewed this long before it ends. */
+/** A token is renewed this long before it expires. */
 const marginMs = 30_000
 
 /**
- * Returns the access token of a session. Commands that run at the same time renew it once, because using a refresh token twice
- * ends the session.
+ * Returns the access token of a session. If several commands run at the same time, the token is renewed only once, because using a refresh
+ * token twice ends the session.
  */
 async function accessToken(name: string, rejected: string | undefined): Promise<string> {
   const isUsable = ({ accessToken: token, expiresAt }: Session) =>
@@ -119,7 +122,9 @@ function sessionOf(name: string): Session | undefined {
   return login && 'session' in login ? login.session : undefined
 }
 
-/** Retries take at most two seconds, because a person waits: a platform that is not reachable is reported soon. */
+/**
+ * Maximum number of attempts. Retries take at most two seconds, because a person waits and an unreachable platform should be reported soon.
+ */
 const attempts = 5
 
 export const optionsOf = ({ url, auth }: Chosen): ClientOptions => ({ url, auth, fetch: nodeFetch, attempts })
@@ -130,6 +135,6 @@ export async function connect(choice: Choice): Promise<{ client: Client; chosen:
   return { client: createClient(optionsOf(chosen)), chosen }
 }
 
-/** Says which context would be used, for `waypost context show`. */
+/** Describes the context that would be used, for `waypost context show`. */
 export const describeChoice = ({ url, tenant, origin }: Chosen) =>
   `${url}, tenant ${tenant}, from ${origin.startsWith('context ') ? `${origin} (${contextsFile()})` : origin}`

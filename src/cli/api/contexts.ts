@@ -1,4 +1,4 @@
-/** Logins of the command line: named contexts in a file of the user, which other users cannot read. */
+/** Logins of the command line. They are named contexts in a file that only the user can read. */
 import { join } from 'node:path'
 import type { Session } from '../../../sdk/src/auth.ts'
 import { monotonicMs, sleep, systemClock } from '../../kernel/clock.ts'
@@ -9,7 +9,7 @@ import { userDirectory } from './user-directory.ts'
 export type Login = { apiKey: string } | { clientId: string; clientSecret: string } | { session: Session }
 
 export interface Context {
-  /** Requests and credentials go to this address only. */
+  /** The address of the platform. Requests and credentials are sent only to this address. */
   url: string
   tenant: string
   login?: Login
@@ -26,7 +26,7 @@ export function readContexts(): Contexts {
   const file = contextsFile()
   let text: string
   try {
-    // Other users of the machine could use the logins, or could have copied them already.
+    // Other users of the machine could use the logins, or may already have copied them.
     if (process.platform !== 'win32' && (statSync(file).mode & 0o077) !== 0)
       throw new CommandError(
         `${file} can be read by other users of this machine, so its logins are not used; run: chmod 600 ${file}`,
@@ -44,7 +44,7 @@ export function readContexts(): Contexts {
   }
 }
 
-/** Writes the file in one step, so that a crash leaves the old one or the new one. */
+/** Writes the file atomically, so that a crash leaves either the old or the new one. */
 export function writeContexts(contexts: Contexts) {
   const file = contextsFile()
   mkdirSync(userDirectory(), { recursive: true, mode: 0o700 })
@@ -55,7 +55,7 @@ export function writeContexts(contexts: Contexts) {
 
 const lockWaitMs = 15_000
 
-/** Runs a change of the file while no other command changes it. A lock that is older than a minute was left by a crash. */
+/** Runs a change of the file while no other command changes it. A lock that is older than a minute remains from a crash. */
 export async function withLock<T>(work: () => Promise<T>): Promise<T> {
   const lock = `${contextsFile()}.lock`
   mkdirSync(userDirectory(), { recursive: true, mode: 0o700 })

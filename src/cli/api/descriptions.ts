@@ -1,4 +1,4 @@
-/** Loads the descriptions of one noun. Those of all nouns would take 15 ms of each command. */
+/** Loads the descriptions of one noun. Loading those of all nouns would add 15 ms to each command. */
 import type { Description } from '../../../sdk/src/descriptions.ts'
 import { table } from '../../../sdk/src/table.ts'
 
@@ -7,7 +7,7 @@ export async function descriptionsOf(noun: string): Promise<Description[]> {
   return Object.values(await textsOf(noun)).map((text) => JSON.parse(text))
 }
 
-/** Returns the description of an operation; undefined if there is none with this name. */
+/** Returns the description of an operation, or undefined if there is none with this name. */
 export async function descriptionOf(name: string): Promise<Description | undefined> {
   const texts = await textsOf(name.split('.', 1)[0]!)
   return Object.hasOwn(texts, name) ? JSON.parse(texts[name]!) : undefined

@@ -1,15 +1,15 @@
-/** Reads text and YAML documents from files or standard input, with limits that hostile ones cannot pass. */
+/** Reads text and YAML documents from files or standard input. Limits protect against hostile documents. */
 import { createReadStream, statSync } from 'node:fs'
 import { boundedBuffer, largerThan } from './bounded-buffer.ts'
 import { CommandError, exitCodes } from './errors.ts'
 
-/** Maximum size of a file; larger ones are refused before they are parsed. */
+/** Maximum size of a file. Larger files are rejected before they are parsed. */
 const bytesMax = 50 * 1024 * 1024
-/** Maximum size of YAML, whose parser takes up to 40 times its size in memory. */
+/** Maximum size of YAML. Its parser takes up to 40 times this size in memory. */
 const yamlBytesMax = 8 * 1024 * 1024
 const aliasesMax = 100
 
-/** Names a source in messages; `-` is standard input. */
+/** Returns the name of a source for messages. `-` is standard input. */
 export const sourceName = (file: string) => (file === '-' ? 'standard input' : file)
 
 export function requireFile(file: string) {

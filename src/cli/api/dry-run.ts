@@ -4,7 +4,7 @@ import type { Arguments } from '../../../sdk/src/types.ts'
 
 const secretName = /password|secret|token|apikey|keyid/i
 const mask = '********'
-/** Not a name that begins with `WAYPOST_`: such variables are settings, and commands refuse unknown ones. */
+/** The name must not begin with `WAYPOST_`, because such variables are settings, and commands reject unknown ones. */
 const tokenVariable = '$TOKEN'
 
 class NotSent extends Error {
@@ -57,7 +57,7 @@ function commandOf(
 
 const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`
 
-/** Replaces the values of fields that hold secrets. */
+/** Replaces the values of fields that contain secrets. */
 function masked(value: unknown, isSecret: (key: string) => boolean): unknown {
   if (Array.isArray(value)) return value.map((item) => masked(item, isSecret))
   if (typeof value !== 'object' || value === null) return value

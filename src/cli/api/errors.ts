@@ -1,14 +1,14 @@
-/** Failures of commands: the printed text and the exit code. */
+/** Failures of commands: the printed text, and the exit code. */
 import { WaypostError } from '../../../sdk/src/errors.ts'
 import { visible } from './visible.ts'
 
 export const exitCodes = { failed: 1, usage: 2, missing: 3, notAllowed: 4, conflict: 5, unreachable: 6 } as const
 
-/** A failure that is explained in one sentence, without a stack. */
+/** A failure that is explained in one sentence, without a stack trace. */
 export class CommandError extends Error {
   override readonly name = 'CommandError'
   readonly exitCode: number
-  /** How the command is used, printed after the message. */
+  /** Describes how the command is used. Printed after the message. */
   readonly usage: string | undefined
   constructor(message: string, exitCode: number = exitCodes.failed, usage?: string) {
     super(message)
@@ -38,10 +38,10 @@ export function exitCodeOf(error: unknown): number {
   return unreachableCodes.has(error.code) ? exitCodes.unreachable : exitCodes.failed
 }
 
-/** Returns whether another server has answered: the platform says in JSON what it does not have. */
+/** Returns whether another server answered. The platform's own 404 has a JSON body. */
 const isNotOfPlatform = ({ status, body }: WaypostError) => status === 404 && typeof body === 'string'
 
-/** Returns the lines that explain a failure: what failed, the field, the correlation id, and what to do next. */
+/** Returns the lines that explain a failure: the failed operation, the field, the correlation id, and what to do next. */
 export function explain(error: Error): string {
   const lines = [`waypost: ${visible(error.message)}`]
   if (error instanceof WaypostError) {

@@ -1,4 +1,4 @@
-/** Flags of all operations, and wrong ones. */
+/** Tests the flags of all operations, and wrong flags. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { describe, operationNames } from '../../../sdk/src/descriptions.ts'
@@ -100,6 +100,6 @@ test('completion offers actions and flags of commands that are no operations', a
   assert.deepEqual(await nextWords(['vpn']), ['config'])
   assert.deepEqual(await nextWords(['start']), [])
   assert.ok((await nextWords(['open'])).includes('endpoints'))
-  // A noun of the API that is also a command has the words of both.
+  // If a noun of the API is also the name of a command, the words of both can follow it.
   for (const action of ['rotate', 'create']) assert.ok((await nextWords(['secrets'])).includes(action))
 })

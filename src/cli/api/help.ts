@@ -1,4 +1,4 @@
-/** Help texts of nouns and operations, made from the API reference. */
+/** Writes help texts of nouns and operations. They are derived from the API reference. */
 import type { Description } from '../../../sdk/src/descriptions.ts'
 import { dashed } from './dashed.ts'
 import { flagsOf } from './flags.ts'

@@ -1,4 +1,6 @@
-/** Says on standard error when a stream is interrupted and when it continues, once each, however many attempts that takes. */
+/**
+ * Reports on standard error when a stream is interrupted and when it continues. Each is reported once, however many attempts are needed.
+ */
 import { visible } from './visible.ts'
 
 type StreamEvent = { type: 'open' } | { type: 'interrupted'; reason: string } | { type: string }

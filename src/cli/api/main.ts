@@ -1,11 +1,11 @@
-/** Runs the words of a command line that name an operation of the API. */
+/** Runs a command line that names an operation of the API. */
 import { callOperation } from './call.ts'
 import { dashed } from './dashed.ts'
 import { descriptionOf } from './descriptions.ts'
 import { findOperation, knownWords } from './names.ts'
 import { visible } from './visible.ts'
 
-/** `commands` are the names of all other commands, to suggest the one that may have been mistyped. */
+/** Runs the operation. `commands` are the names of all other commands, which are suggested after a typing error. */
 export async function runOperation(words: string[], asksForHelp: boolean, commands: string[]): Promise<number> {
   const operation = findOperation(words)
   if (operation && !asksForHelp) {

@@ -1,11 +1,11 @@
-/** Words of the command line and names of operations: `endpoints metadata patch` is `endpoints.metadata.patch`. */
+/** Converts between words of the command line and names of operations: `endpoints metadata patch` is `endpoints.metadata.patch`. */
 import { table } from '../../../sdk/src/table.ts'
 import { dashed } from './dashed.ts'
 import { descriptionsOf } from './descriptions.ts'
 
 const wordsOf = (name: string) => name.split('.').map(dashed)
 
-/** Returns the noun of the API for a word: `api-keys` and `apiKeys` are the noun `apiKeys`. */
+/** Returns the noun of the API that a command-line argument names: `api-keys` and `apiKeys` both name `apiKeys`. */
 const nounOf = (word: string) =>
   (Object.keys(table) as (keyof typeof table)[]).find((noun) => dashed(noun) === dashed(word))
 
@@ -14,7 +14,7 @@ function namesOf(word: string): string[] {
   return noun ? table[noun].split('\n').map((line) => `${noun}.${line.slice(0, line.indexOf(' '))}`) : []
 }
 
-/** Finds the operation that the first words name, and the arguments after them. */
+/** Finds the operation that the first words name. Also returns the arguments after these words. */
 export function findOperation(args: readonly string[]): { name: string; rest: string[] } | undefined {
   const byWords = new Map(namesOf(args[0] ?? '').map((name) => [wordsOf(name).join(' '), name]))
   const wordCount = args.findIndex((word) => word.startsWith('-'))
@@ -26,7 +26,7 @@ export function findOperation(args: readonly string[]): { name: string; rest: st
   return undefined
 }
 
-/** Returns the number of the first words that lead to operations. */
+/** Returns how many of the first words lead to operations. */
 export function knownWords(words: readonly string[]): number {
   const names = namesOf(words[0] ?? '').map(wordsOf)
   let count = words.length
@@ -34,7 +34,7 @@ export function knownWords(words: readonly string[]): number {
   return count
 }
 
-/** Lists the operations of a noun, or of the words that follow it, with their summaries. */
+/** Lists the operations of a noun, or those that start with the given words, with their summaries. */
 export async function operationsBelow(words: readonly string[]): Promise<{ words: string; summary: string }[]> {
   const described = await descriptionsOf(nounOf(words[0] ?? '') ?? '')
   return described

@@ -1,13 +1,13 @@
 /**
- * A `fetch` over node:http for the command line. Loading the built-in `fetch` takes 80 ms of processor time, more than all else that a
- * command does. An `import` of node:http would load it too, to list what the module exports; `getBuiltinModule` does not.
+ * A `fetch` over node:http for the command line. Loading the built-in `fetch` takes 80 ms of processor time, more than the rest of a
+ * command. An `import` of node:http would load it too, because it lists the exports of the module; `getBuiltinModule` does not.
  */
 import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http'
 import type { Readable } from 'node:stream'
 import { WaypostError } from '../../../sdk/src/errors.ts'
 import { boundedBuffer, largerThan } from './bounded-buffer.ts'
 
-/** Maximum size of an answer that is kept in memory; pages of lists are smaller, and files and CSV are streamed. */
+/** Maximum size of a response that is kept in memory. Pages of lists are smaller; files and CSV are streamed. */
 const textBytesMax = 200 * 1024 * 1024
 
 const answerTooLarge = () => new WaypostError(largerThan('The answer', textBytesMax), { code: 'unreadable' })
@@ -29,7 +29,7 @@ export const nodeFetch = (async (address: string, init: RequestInit = {}): Promi
   const { request: open } =
     url.protocol === 'https:' ? process.getBuiltinModule('node:https') : process.getBuiltinModule('node:http')
   const headers: Record<string, string> = { ...(init.headers as Record<string, string>) }
-  // Compressing what does not leave the machine would only take time.
+  // On the same machine, compression would only take time.
   if (!isLoopback(url.hostname)) headers['accept-encoding'] = 'br, gzip'
   const options: RequestOptions = { method: init.method ?? 'GET', headers }
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
@@ -85,7 +85,7 @@ function responseOf(response: IncomingMessage): NodeResponse {
   }
 }
 
-/** Decompresses a body. A connection that breaks ends both streams with the error. */
+/** Decompresses a body. If the connection breaks, both streams end with the error. */
 function decoded(response: IncomingMessage, encoding: Encoding | undefined): Readable {
   if (encoding !== 'gzip' && encoding !== 'br') return response
   const { createBrotliDecompress, createGunzip } = process.getBuiltinModule('node:zlib')

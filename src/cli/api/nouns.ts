@@ -1,4 +1,4 @@
-/** The nouns of the API, from the small table of the SDK: help must not load the descriptions of all operations. */
+/** Lists the nouns of the API from the small table of the SDK, because help must not load the descriptions of all operations. */
 import { table } from '../../../sdk/src/table.ts'
 import { dashed } from './dashed.ts'
 
@@ -6,7 +6,7 @@ export const nouns = (): string[] => Object.keys(table).map(dashed)
 
 const lineLength = 100
 
-/** Lists the nouns, several in a line. */
+/** Returns lines with the nouns, several in each line. */
 export function nounLines(): string[] {
   const lines: string[] = []
   let line = ''

@@ -1,4 +1,4 @@
-/** Prints the answers of operations as tables, JSON, YAML, CSV or ids. Lists are printed as they arrive. */
+/** Prints the responses of operations as tables, JSON, YAML, CSV or ids. Lists are printed as they arrive. */
 import { once } from 'node:events'
 import { usageError } from './errors.ts'
 import type { Format } from './flags.ts'
@@ -8,16 +8,16 @@ import { visible, visibleAtTerminal } from './visible.ts'
 export interface Printing {
   output: Format
   columns: string[] | undefined
-  /** Columns of the API reference. */
+  /** Columns that the API reference defines. */
   known: string[]
 }
 
 type Item = Record<string, unknown>
 
-/** Columns of a table that is not wide. */
+/** Maximum number of columns of a table that is not wide. */
 const tableColumns = 6
 const cellLength = 48
-/** Rows that decide the widths of columns; later ones may be wider. */
+/** Number of rows that determine the widths of columns. Later rows may be wider. */
 const measuredRows = 100
 
 export async function write(text: string) {
@@ -27,8 +27,8 @@ export async function write(text: string) {
 const chunkLength = 64 * 1024
 
 /**
- * Joins the texts of a list into few writes. With one write for each line, writing takes a third of the time of
- * printing a million lines.
+ * Joins the texts of a list into few writes. With one write for each line, a third of the time to print a million lines is spent on
+ * writing.
  */
 interface Joined {
   add(text: string): Promise<void> | undefined
@@ -74,7 +74,7 @@ export async function printList(items: AsyncIterable<unknown>, printing: Printin
   return printTable(items, printing)
 }
 
-/** Prints the text of each item. If the list fails, the items before are printed. */
+/** Prints the text of each item. If the list fails, the items before the failure are printed. */
 async function printTexts(items: AsyncIterable<unknown>, textOf: (item: unknown) => string) {
   const joined = joinTexts()
   try {
@@ -157,7 +157,7 @@ async function printTable(items: AsyncIterable<unknown>, { output, columns, know
       .map((cell, index) => padText(cell, widths[index]!))
       .join('  ')
       .trimEnd()}\n`
-  /** Returns the first rows, which decide the columns and their widths. */
+  /** Returns the text of the first rows, which determine the columns and their widths. */
   const begin = () => {
     if (waiting.length === 0) return ''
     names = columns ?? columnsOf(waiting, known, isWide)
@@ -194,7 +194,7 @@ function countThatFits(widths: number[], terminal: number | undefined): number {
   return count
 }
 
-/** Returns all columns for a wide table, otherwise the first ones that have values which are not objects. */
+/** Returns the columns of a table: all for a wide table, otherwise the first ones that have values other than objects. */
 function columnsOf(items: unknown[], known: string[], isWide: boolean): string[] {
   const all = known.length > 0 ? known : keysOf(items[0])
   const isPlain = (name: string) => {
@@ -216,7 +216,7 @@ function rawText(value: unknown): string {
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
 
-/** Returns the value of a column; `metadata.city` is a field inside a field. */
+/** Returns the value of a column. `metadata.city` is a field inside a field. */
 function valueAt(item: unknown, column: string): unknown {
   if (typeof item !== 'object' || item === null) return column === 'value' ? item : undefined
   if (Object.hasOwn(item, column)) return (item as Item)[column]
@@ -229,7 +229,7 @@ function valueAt(item: unknown, column: string): unknown {
   return value
 }
 
-/** Returns the id of an object: `id`, or the first of its fields whose name ends with Id, or its name. */
+/** Returns the id of an object: the field `id`, otherwise the first field whose name ends with Id, otherwise its name. */
 export function idOf(item: unknown, known: string[]): string {
   if (typeof item !== 'object' || item === null) return cellOf(item)
   const keys = [...known, ...Object.keys(item)].filter((key) => Object.hasOwn(item, key))

@@ -1,4 +1,4 @@
-/** Reads the YAML documents of `plan` and `apply`: files, folders, or standard input. */
+/** Reads the YAML documents of `plan` and `apply` from files, folders or standard input. */
 import { readdirSync, realpathSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { closest } from 'fastest-levenshtein'
@@ -22,7 +22,7 @@ export async function readDocuments(paths: string[]): Promise<Document[]> {
   for (const file of paths.flatMap(filesOf)) {
     const values = await parseYaml(await readText(file), sourceName(file), exitCodes.usage)
     for (const [index, value] of values.entries()) {
-      // Skips an empty document, such as the one behind a final `---`.
+      // Empty documents are skipped, such as the one after a final `---`.
       if (value === null) continue
       const source = values.length > 1 ? `${sourceName(file)} (document ${index + 1})` : sourceName(file)
       const document = documentOf(value, source)
@@ -37,7 +37,7 @@ export async function readDocuments(paths: string[]): Promise<Document[]> {
   return documents
 }
 
-/** Returns the YAML and JSON files of a folder, also in folders below it, in the order of their names. */
+/** Returns the YAML and JSON files of a folder and its subfolders, ordered by name. */
 function filesOf(path: string): string[] {
   if (path === '-') return [path]
   const stats = statSync(path, { throwIfNoEntry: false })

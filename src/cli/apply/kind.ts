@@ -1,18 +1,18 @@
-/** A kind of objects that `waypost apply` can create, change and delete, and the operations of the API that it uses. */
+/** A kind of object that `waypost apply` can create, change and delete, and the operations of the API that it uses. */
 import { describe } from '../../../sdk/src/descriptions.ts'
 import type { Client } from '../../../sdk/src/index.ts'
 import { CommandError } from '../api/errors.ts'
 
-/** Fields of an object, as the documents of `apply` have them. */
+/** Fields of an object, as in the documents of `apply`. */
 export type Fields = Record<string, unknown>
 
 /** An object that exists. */
 export interface Found {
   key: string
-  /** Arguments that name the object in the API. */
+  /** Arguments that identify the object in the API. */
   args: Fields
   fields: Fields
-  /** Absent if the API has no versions of this kind. */
+  /** Absent if the API has no ETags for this kind. */
   etag?: string | undefined
 }
 
@@ -24,26 +24,28 @@ export interface KindField {
 export interface Kind {
   /** The name of the kind in documents: `application`. */
   name: string
-  /** Returns the key of a document: its name, with the names of the objects above it. */
+  /** Returns the key of a document: its name, preceded by the names of the objects that contain it. */
   keyOf(fields: Fields): string
-  /** Returns the fields of a document in the form in which `list` yields them. Default: as they are. */
+  /** Returns the fields of a document in the form in which `list` yields them. Default: unchanged. */
   normalize?(fields: Fields): Fields
   /** Fields that a document can have. */
   fields(): readonly KindField[]
-  /** Fields that identify the object; the others can change. */
+  /** Fields that identify the object. All other fields can change. */
   identity: readonly string[]
   /** Yields all objects of the kind, with their fields. */
   list(client: Client): AsyncIterable<Found>
   create(client: Client, fields: Fields): Promise<void>
   update(client: Client, found: Found, fields: Fields): Promise<void>
-  /** Sets references to other objects of the documents. Called for each object that was created or changed, when all objects exist. */
+  /**
+   * Sets references to other objects of the documents. It is called when all objects exist, for each object that was created or changed.
+   */
   complete?(client: Client, fields: Fields): Promise<void>
   delete(client: Client, found: Found): Promise<void>
-  /** Returns how many endpoints a change concerns; undefined if it concerns none. */
+  /** Returns how many endpoints a change affects, or undefined if it affects none. */
   endpoints?(client: Client, fields: Fields, found: Found | undefined): Promise<number | undefined>
 }
 
-/** Names an object in plans and reports. */
+/** Returns the name of an object in plans and reports. */
 export const stepKey = (kind: string, key: string) => `${kind} ${key}`
 
 export const textField = (kind: string, fields: Fields, name: string): string => {
@@ -62,7 +64,7 @@ export function idByName(objectNoun: string, objects: { id: string; name: string
   return found.id
 }
 
-/** Returns the fields of an object that the body of an operation takes. */
+/** Returns those fields of an object that the body of an operation accepts. */
 export function fieldsFor(operation: string, item: Fields): Fields {
   const names = bodyFields(operation).map(({ name }) => name)
   return Object.fromEntries(
@@ -78,22 +80,22 @@ export const required = (name: string): KindField => ({ name, required: true })
 
 interface Described {
   name: string
-  /** The noun of its operations: `applications`. */
+  /** The noun of the kind's operations, such as `applications`. */
   noun: string
-  /** The field that names the object. Default: `name`. */
+  /** The field with the name of the object. Default: `name`. */
   nameField?: string
-  /** The argument of operations on one object. Default: the last one of the path. */
+  /** The argument of operations that identifies one object. Default: the last argument of the path. */
   idArgument?: string
-  /** The field that has the id. Default: `id`. */
+  /** The field with the id. Default: `id`. */
   idField?: string
-  /** False for objects that the platform itself has. */
+  /** Returns false for built-in objects of the platform. */
   isOwn?(item: Fields): boolean
-  /** Arguments for list and create, one set for each object above; default: none. */
+  /** Yields arguments for list and create, one set for each containing object. Default: none. */
   parents?(client: Client): AsyncIterable<Fields>
   endpoints?: Kind['endpoints']
 }
 
-/** Creates a kind from a noun with the operations list, get, create, update or patch, and delete. */
+/** Creates a kind for a noun that has the operations list, get, create, update or patch, and delete. */
 export function kindOf(described: Described): Kind {
   const { name, noun, nameField = 'name', idField = 'id', isOwn = () => true } = described
   const parentFields = described.parents ? ['applicationName'] : []
@@ -137,7 +139,7 @@ export function kindOf(described: Described): Kind {
   }
 }
 
-/** Throws for a field that the change would remove, where the API can only change fields. */
+/** Throws if the change would remove a field, because the API of this kind cannot remove fields. */
 export function requireNoRemoval(kind: string, present: Fields, fields: Fields) {
   const removed = Object.keys(present).find((field) => fields[field] === undefined)
   if (removed !== undefined)

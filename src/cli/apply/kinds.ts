@@ -1,4 +1,4 @@
-/** All kinds of objects that `waypost apply` knows, in the order in which they depend on each other. */
+/** All kinds of objects that `waypost apply` supports, in the order of their dependencies. */
 import { describe, operationNames } from '../../../sdk/src/descriptions.ts'
 import type { Client } from '../../../sdk/src/index.ts'
 import { dashed } from '../api/dashed.ts'
@@ -25,7 +25,7 @@ const application = kindOf({ name: 'application', noun: 'applications', idField:
 const countOfVersion = (client: Client, version: string) =>
   client.list('endpoints.list', { applicationVersionName: [version] }).total
 
-/** Versions are named by their application and a suffix. */
+/** The kind of application versions. They are identified by their application and a suffix. */
 const version: Kind = {
   name: 'version',
   fields: () => [required('applicationName'), ...bodyFields('applications.versions.create')],
@@ -61,7 +61,7 @@ const version: Kind = {
   endpoints: async (client, fields, found) => (found ? await countOfVersion(client, version.keyOf(fields)) : undefined),
 }
 
-/** Default configurations of versions. */
+/** The kind of default configurations of versions. */
 const configuration: Kind = {
   name: 'configuration',
   fields: () => [required('version'), { name: 'name', required: false }, required('config')],
@@ -121,7 +121,7 @@ const role = kindOf({
 
 const assetType = kindOf({ name: 'asset-type', noun: 'assetTypes', nameField: 'type' })
 
-/** One kind for each type of actions and triggers: `webhook-action`, `cron-trigger`. */
+/** Returns one kind for each type of actions and triggers, such as `webhook-action` and `cron-trigger`. */
 const partKinds = (suffix: 'Actions' | 'Triggers'): Kind[] =>
   operationNames()
     .map((name) => name.split('.'))

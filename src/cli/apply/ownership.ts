@@ -1,4 +1,4 @@
-/** Stores in the tenant which objects `apply` has created, so that `--prune` deletes nothing else, on whichever machine it runs. */
+/** Stores in the tenant which objects `apply` has created. `--prune` therefore deletes only these objects, on any machine. */
 import type { Client } from '../../../sdk/src/index.ts'
 import { CommandError, exitCodes, usageError } from '../api/errors.ts'
 

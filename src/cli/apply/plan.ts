@@ -14,7 +14,7 @@ export interface Step {
   fields: Fields
   found?: Found | undefined
   changes: { field: string; from: unknown; to: unknown }[]
-  /** Number of endpoints that the step concerns. */
+  /** Number of endpoints that the step affects. */
   endpoints?: number | undefined
 }
 
@@ -24,7 +24,9 @@ interface ExistingObjects {
   get(name: string): Found | undefined
 }
 
-/** `owned` are the objects that an earlier apply made and that no document names any more; they are deleted with `prune`. */
+/**
+ * Creates the plan. `owned` are the objects that an earlier apply created. Those that no document names any more are deleted with `prune`.
+ */
 export async function planOf(
   client: Client,
   documents: Document[],
@@ -46,7 +48,7 @@ export async function planOf(
         step.endpoints = await kind.endpoints(client, step.fields, step.found)
       steps.push(step)
     }
-  // Objects are deleted before those that they depend on.
+  // Objects are deleted before the objects on which they depend.
   for (const kind of used.toReversed())
     for (const name of prunable) {
       const found = existing.get(name)
@@ -84,7 +86,7 @@ function stepFor({ kind, key, fields }: Document, found: Found | undefined): Ste
   const changes = Object.entries(fields)
     .filter(([field, to]) => !kind.identity.includes(field) && !isEqual(found.fields[field], to))
     .map(([field, to]) => ({ field, from: found.fields[field], to }))
-  // Fields that a document does not name stay; null removes one.
+  // Fields that a document does not contain stay unchanged. Null removes a field.
   const merged = withoutNull({ ...found.fields, ...fields })
   return { action: changes.length > 0 ? 'change' : 'keep', kind, key, fields: merged, found, changes }
 }
@@ -96,7 +98,7 @@ const isEqual = (present: unknown, declared: unknown) =>
   // Some texts have the default ''.
   declared === null ? present === undefined || present === '' : isDeepStrictEqual(present, declared)
 
-/** Checks that an object is still as the plan saw it, for kinds without versions. */
+/** Checks that an object has not changed since the plan was made. It is for kinds without ETags. */
 export async function requireUnchanged(client: Client, step: Step) {
   checkUnchanged(step, await readExisting(client, [step.kind]))
 }

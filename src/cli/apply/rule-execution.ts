@@ -1,4 +1,4 @@
-/** Actions that run another rule, which documents name by its name, because ids differ between tenants. */
+/** The kind of actions that run another rule. Documents refer to the rule by its name, because ids differ between tenants. */
 import type { Client } from '../../../sdk/src/index.ts'
 import { type Fields, idByName, type Kind, kindOf, required, textField } from './kind.ts'
 
@@ -21,7 +21,7 @@ export const ruleExecution: Kind = {
     for await (const { fields, ...found } of byId.list(client)) {
       const { ruleId, ...others } = fields
       const rule = names.get(ruleId as string)
-      // An action whose rule is gone does nothing, and no document can describe it.
+      // An action whose rule was deleted does nothing, and no document can describe it.
       if (rule !== undefined) yield { ...found, fields: { ...others, rule } }
     }
   },

@@ -1,4 +1,4 @@
-/** Rules with their triggers and actions, which documents name by type and name. */
+/** The kind of rules. Documents refer to their triggers and actions by type and name. */
 import { isDeepStrictEqual } from 'node:util'
 import type { Client } from '../../../sdk/src/index.ts'
 import { CommandError } from '../api/errors.ts'
@@ -14,7 +14,7 @@ import {
   textField,
 } from './kind.ts'
 
-/** A trigger or action as documents name it. */
+/** A trigger or action, as documents refer to it. */
 interface Named {
   type: string
   name: string
@@ -49,7 +49,7 @@ const typeOf = ({ type }: { type: string }) =>
     .replaceAll('_', '-')
     .replace(/-(action|trigger)$/, '')
 
-/** Sorts links, because the API keeps the order in which they were added, and documents have no order. */
+/** Sorts links, because the API keeps the order in which they were added, while their order in documents does not matter. */
 const sorted = (links: Named[]): Named[] =>
   links
     .map((one) => ({ type: typeOf(one), name: one.name }))
@@ -71,7 +71,7 @@ export const rule: Kind = {
   normalize(fields) {
     const presentLinks = linkNames.filter((name) => fields[name] !== undefined)
     const links = presentLinks.map((name) => [name, sorted(namedIn(fields, name))] as const)
-    // An empty list of links equals an absent field.
+    // An empty list of links counts as an absent field.
     return { ...fields, ...Object.fromEntries(links.map(([name, list]) => [name, list.length > 0 ? list : null])) }
   },
   async *list(client) {
@@ -81,7 +81,7 @@ export const rule: Kind = {
     await client.call('rules.create', { body: withoutLinks(fields) })
   },
   async update(client, { args, fields: planned }, fields) {
-    // The steps before this one may have changed its triggers and actions, and with them its version.
+    // Earlier steps may have changed the rule's triggers and actions, and thereby its version.
     const { fields: present, etag } = await read(client, args.ruleId as string)
     if (!isDeepStrictEqual(present, planned)) throw changedSincePlan('rule', keyOf(fields))
     const body = fieldsFor('rules.update', fields)
@@ -100,7 +100,7 @@ export const rule: Kind = {
 
 const withoutLinks = ({ triggers, positiveActions, negativeActions, ...fields }: Fields) => fields
 
-/** Sets the links of a rule, type by type. Types that no longer have a link are emptied. */
+/** Sets the links of a rule, type by type. Types that no longer have a link get an empty list. */
 async function link(client: Client, ruleId: string, fields: Fields) {
   const present = await linksOf(client, ruleId)
   const declaredRule = {

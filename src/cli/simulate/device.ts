@@ -1,4 +1,4 @@
-/** One simulated device: sends samples, answers commands, applies configurations, installs software and sometimes loses its connection. */
+/** A simulated device. It sends samples, answers commands, applies configurations, installs software and sometimes loses its connection. */
 import { createHash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import {
@@ -19,16 +19,16 @@ import type { Statistics } from './statistics.ts'
 export interface DeviceOptions {
   number: number
   url: URL
-  /** Address of the platform, for files of software. */
+  /** Address of the platform, for downloads of software files. */
   httpUrl: string
   versionName: string
   endpointId: string
   token: string
-  /** Interval of samples; a configuration with `reportEverySeconds` changes it. */
+  /** Interval of samples. A configuration with `reportEverySeconds` changes it. */
   everySeconds: number
-  /** Average interval of reconnections; 0 for none. */
+  /** Average interval of reconnections; 0 means none. */
   reconnectEverySeconds: number
-  /** Share of commands and software updates that fail, in percent. */
+  /** Percentage of commands and software updates that fail. */
   failPercent: number
   /** Average time that a command or a software update takes. */
   slowSeconds: number
@@ -37,14 +37,14 @@ export interface DeviceOptions {
   statistics: Statistics
   /** Called when the platform rejects something or cannot be reached. */
   onError(what: string): void
-  /** Called when the token is unknown; resolves when it is known. */
+  /** Called when the platform does not know the token. Resolves when the token exists. */
   onUnknownToken(): Promise<void>
 }
 
 export interface Device {
   start(): void
   isConnected(): boolean
-  /** Stops sending samples, and waits a while for acknowledgements. */
+  /** Stops sending samples, and waits a moment for acknowledgements. */
   stop(): Promise<void>
 }
 
@@ -58,7 +58,7 @@ interface State {
   everyMs: number
   device: SdkDevice | undefined
   client: SimulatedClient | undefined
-  /** True while the device itself has ended its connection. */
+  /** True while the device itself has closed its connection. */
   interrupted: boolean
   connections: number
   tokenRequested: boolean
@@ -105,7 +105,7 @@ async function start(state: State) {
         return state.client
       },
     },
-    // The measurements of the simulator have their own times.
+    // The measurements of the simulator contain their own times.
     stampSamples: false,
     onConnected: () => handleConnected(state),
     onOffline: (error) => handleOffline(state, error),
@@ -116,7 +116,7 @@ async function start(state: State) {
     onReported: (report) => handleReport(state, report),
   })
   state.device = device
-  // The platform offers software only to devices whose version it knows.
+  // The platform offers software only to devices that have reported their version.
   if (software !== undefined) await device.reportSoftware(software).catch((error) => handleError(state, error))
 }
 
@@ -150,7 +150,7 @@ function handleOffline(state: State, error: WaypostError) {
   state.options.onError(error.message)
 }
 
-/** Half of the devices send DISCONNECT, half lose the connection. */
+/** Interrupts the connection. Half of the devices send DISCONNECT, the others just close the connection. */
 function interrupt(state: State) {
   state.interrupted = true
   if (Math.random() < 0.5) state.client?.disconnect()
@@ -168,7 +168,7 @@ async function sendSample(state: State) {
   try {
     await device?.sample({ ...state.measurements.sample(systemClock()) })
     options.statistics.count('acknowledged')
-    // A message that waited for another connection says nothing about the platform.
+    // If a message waited for another connection, its duration says nothing about the platform.
     if (connections === state.connections) options.statistics.took(monotonicMs() - sentMs)
   } catch (error) {
     handleError(state, error)
@@ -189,7 +189,7 @@ function handleError(state: State, error: unknown) {
 
 const hasFailed = ({ options }: State) => Math.random() * 100 < options.failPercent
 
-/** Takes as long as a command or an update takes, and fails as often as the option says. */
+/** Simulates the work of a command or an update: takes its time, and fails as often as the option says. */
 async function work(state: State) {
   const {
     options,
@@ -213,7 +213,7 @@ function applyConfiguration(state: State, { config }: Configuration) {
   if (every >= 0.01 && every <= 86_400) state.everyMs = every * 1000
 }
 
-/** Downloads the file of the software, if it has one, and compares it with its digest. */
+/** Downloads the file of the software, if there is one, and compares it with its digest. */
 async function install(state: State, { config, download }: Software) {
   if (typeof config?.link === 'string') await checkFile(await download())
   await work(state)

@@ -1,4 +1,4 @@
-/** Generates the measurements of a simulated device: plausible values that change a little from sample to sample. */
+/** Generates the measurements of a simulated device. The values are plausible and change a little from sample to sample. */
 
 export interface Sample {
   timestamp: number
@@ -17,7 +17,10 @@ const dayMs = 24 * 3600 * 1000
 const rounded = (value: number, digits: number) => Number(value.toFixed(digits))
 const clamp = (low: number, value: number, high: number) => Math.min(high, Math.max(low, value))
 
-/** Creates a device that is warmest in the afternoon, moves around a town and gets a new battery when its battery is empty. */
+/**
+ * Creates the measurements of a device. It is warmest in the afternoon, moves around a town, and gets a new battery when its battery is
+ * empty.
+ */
 export function createMeasurements(deviceNumber: number, random: () => number = Math.random): Measurements {
   const randomStep = (range: number) => (random() - 0.5) * range
   const baseTemperature = 18 + (deviceNumber % 8)

@@ -1,6 +1,6 @@
 /**
- * An MQTT 3.1.1 client for the device of the SDK: publishes with QoS 1 and receives messages. Thousands of them run in one process. It
- * needs only `mqtt-packet`, which the gateway uses too; the package `mqtt` is not installed with the platform.
+ * An MQTT 3.1.1 client for the SDK's device. It publishes with QoS 1 and receives messages. Thousands of clients run in one process. It
+ * needs only `mqtt-packet`, which the gateway uses too, because the package `mqtt` is not installed with the platform.
  */
 import { EventEmitter } from 'node:events'
 import net from 'node:net'
@@ -9,7 +9,7 @@ import mqtt from 'mqtt-packet'
 import type { MqttClient } from '../../../sdk/src/device/mqtt-link.ts'
 
 export interface SimulatedClient extends MqttClient {
-  /** Closes the connection without DISCONNECT, like a device that lost its power. */
+  /** Closes the connection without DISCONNECT, like a device that loses its power. */
   drop(): void
   /** Sends DISCONNECT and closes the connection. */
   disconnect(): void

@@ -6,13 +6,13 @@ export interface SimulateOptions {
   application: string
   url: URL | undefined
   reconnectEverySeconds: number
-  /** Share of commands and software updates that fail, in percent. */
+  /** Percentage of commands and software updates that fail. */
   failPercent: number
   /** Average time that a command or a software update takes. */
   slowSeconds: number
-  /** Software version that devices report when they start; undefined to report none. */
+  /** Software version that devices report when they start. Undefined if they report none. */
   software: string | undefined
-  /** Undefined to run until a signal. */
+  /** Duration of the simulation. Undefined if it runs until a signal arrives. */
   seconds: number | undefined
 }
 
@@ -33,7 +33,7 @@ configurations ({"reportEverySeconds": 1} changes their interval), and download 
 offered. The credentials are those of bootstrap.json in the data directory (WAYPOST_DATA).
 `
 
-/** A mistake in the options. */
+/** The error for a mistake in the options. */
 export class OptionError extends Error {
   override readonly name = 'OptionError'
 }

@@ -1,4 +1,4 @@
-/** Creates the application, endpoints and first software version of the simulated devices through the API, unless they exist. */
+/** Creates the application, endpoints and first software version of the simulated devices through the API, unless they already exist. */
 import { createHmac } from 'node:crypto'
 import { monotonicMs, sleep } from '../../kernel/clock.ts'
 import type { Bootstrap } from '../bootstrap-file.ts'
@@ -17,7 +17,7 @@ export interface SimulatedEndpoint {
 export interface Prepared {
   versionName: string
   endpoints: SimulatedEndpoint[]
-  /** Creates the token of an endpoint that exists without it. */
+  /** Creates the token of an endpoint that exists but has no token. */
   createToken(endpoint: SimulatedEndpoint): Promise<void>
 }
 
@@ -62,7 +62,9 @@ export async function prepare(
   }
 }
 
-/** Returns an endpoint with a token that is the same each time, and unguessable without the secret of the backend client. */
+/**
+ * Returns an endpoint with its token. The token is the same in every run, and cannot be guessed without the secret of the backend client.
+ */
 function endpointOf({ default: realm }: Bootstrap, application: string, number: number): SimulatedEndpoint {
   const endpointId = `${application}-${String(number).padStart(4, '0')}`
   const token = createHmac('sha256', realm.backendClient.secret).update(endpointId).digest('hex').slice(0, 24)
@@ -106,7 +108,7 @@ interface ApiResponse {
   status: number
   // biome-ignore lint/suspicious/noExplicitAny: answers of many shapes, of which a few fields are used
   body: any
-  /** The header `Location`. */
+  /** The value of the header `Location`. */
   location: string | null
 }
 

@@ -1,4 +1,4 @@
-/** Counts what happened, for the line that is printed every few seconds. */
+/** Counts the events of the simulation, for the line that is printed every few seconds. */
 import { countText } from '../output.ts'
 
 export interface Counts {
@@ -14,12 +14,12 @@ export interface Statistics {
   count(counter: keyof Counts): void
   /** Records how long the acknowledgement of a message took. */
   took(milliseconds: number): void
-  /** Returns a line about the time since the previous line. */
+  /** Returns a line with the numbers since the previous line. */
   line(connected: number, devices: number, seconds: number): string
   totals(): Counts
 }
 
-/** Limits the recorded times; enough for quantiles. */
+/** Maximum number of recorded times. It is enough for quantiles. */
 const recordedTimesMax = 10_000
 
 export function createStatistics(): Statistics {

@@ -1,4 +1,7 @@
-/** Sessions of the account pages: a random id in a cookie, its hash in the database. They are separate from logins of applications. */
+/**
+ * Sessions of the account pages. A session has a random id in a cookie, whose hash is in the database. These sessions are separate from
+ * logins of applications.
+ */
 import { createHash } from 'node:crypto'
 import type { Kit } from '../../kernel/define-service.ts'
 import { newSecret } from '../../kernel/ids.ts'
@@ -27,7 +30,7 @@ export function createAccountSessions({ db, now, baseUrl }: Pick<Kit, 'db' | 'no
       `path=${path(mount)}`,
       `max-age=${seconds}`,
       'httponly',
-      // Requests from other sites never have it.
+      // Requests from other sites never contain this cookie.
       'samesite=strict',
       ...(baseUrl().startsWith('https:') ? ['secure'] : []),
     ].join('; ')
@@ -40,7 +43,7 @@ export function createAccountSessions({ db, now, baseUrl }: Pick<Kit, 'db' | 'no
       payload,
       grantId: null,
       uid: null,
-      // With this field, the session ends when the other logins of the user are ended.
+      // Because of this field, the session ends when the other logins of the user are ended.
       accountId: userId,
       expiresAt: new Date(now().getTime() + minutes * 60_000),
     })
@@ -60,7 +63,7 @@ export function createAccountSessions({ db, now, baseUrl }: Pick<Kit, 'db' | 'no
       await save(tenantId, session)
       return { session, cookie: cookie(mount, session.id, minutes * 60) }
     },
-    /** Ends a session and returns the cookie that removes it. */
+    /** Ends a session and returns a cookie header that removes the cookie. */
     async end(tenantId: string, mount: string, session: AccountSession | undefined) {
       if (session) await artefacts.deleteArtefact(db.sql, tenantId, model, hash(session.id))
       return cookie(mount, '', 0)

@@ -1,4 +1,4 @@
-/** The account pages: sign-in, change of the password by page and API, reset by e-mail. */
+/** Tests the account pages: sign-in, change of the password by page and API, reset by e-mail. */
 import assert from 'node:assert/strict'
 import { before, suite, test } from 'node:test'
 import { eventually } from '../../../test/harness/eventually.ts'

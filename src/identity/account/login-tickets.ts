@@ -1,6 +1,6 @@
 /**
- * Issues tickets that replace the password at the next login, for users who have just chosen a password by a link. A ticket works
- * once, within two minutes.
+ * Issues tickets that replace the password at the next login. A user who has just chosen a password through a link gets one. A ticket can
+ * be used once, within two minutes.
  */
 import { createHash } from 'node:crypto'
 import type { Kit } from '../../kernel/define-service.ts'
@@ -43,7 +43,10 @@ export function createLoginTickets({ db, now, baseUrl }: Pick<Kit, 'db' | 'now' 
       })
       return cookieOf({ baseUrl }, mount, ticket, seconds)
     },
-    /** Uses up the ticket in a cookie. Returns its user, and the cookie that removes it; undefined without a valid ticket. */
+    /**
+     * Consumes the ticket in a cookie. Returns its user, and a cookie header that removes the cookie. Returns undefined if there is no
+     * valid ticket.
+     */
     async use(tenantId: string, mount: string, cookieHeader: string | undefined) {
       const ticket = new RegExp(`(?:^|;\\s*)${cookieName}=([\\w-]{43})(?:;|$)`).exec(cookieHeader ?? '')?.[1]
       if (ticket === undefined) return undefined

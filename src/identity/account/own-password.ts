@@ -1,4 +1,4 @@
-/** Changes the password of a user who knows the present one, or who presents a reset token. */
+/** Changes the password of a user who knows the current one or presents a reset token. */
 import type { Sql } from '../../kernel/db.ts'
 import type { Kit } from '../../kernel/define-service.ts'
 import type { Core } from '../core.ts'
@@ -8,17 +8,17 @@ import type { PasswordRule } from '../password-rule.ts'
 import { updatePassword } from '../store/users.ts'
 import type { User } from '../types.ts'
 
-/** `problem` is a sentence about the new password for the user. */
+/** `problem` is a sentence for the user about the new password. */
 export type PasswordChange = 'changed' | 'wrong' | 'gone' | Wait | { problem: string }
 
 export interface OwnPassword {
-  /** Checks the present password, then sets the new one and ends all logins of the user. */
+  /** Checks the current password, then sets the new one and ends all logins of the user. */
   change(
     tenantId: string,
     userId: string,
     passwords: { present: string; next: string; address: string },
   ): Promise<PasswordChange>
-  /** Sets a password without the present one, in a transaction in which `permit` must return true. */
+  /** Sets a password without checking the current one. `permit` runs in the same transaction and must return true. */
   set(
     tenantId: string,
     user: User,

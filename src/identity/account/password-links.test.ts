@@ -1,4 +1,4 @@
-/** Links by which users choose a password, and the login that follows. */
+/** Tests links with which users choose a password, and the login that follows. */
 import assert from 'node:assert/strict'
 import { before, suite, test } from 'node:test'
 import { eventually } from '../../../test/harness/eventually.ts'
@@ -38,7 +38,7 @@ suite('a link to choose a password', () => {
   test('a link to choose a password shows a form, sets the password once and leads to the console', async () => {
     const { link, token } = await aLink('ann')
     const tokens = (await client.logIn('ann')).body
-    // Opening the page does not consume the link: programs that scan e-mails open links too.
+    // Opening the page does not consume the link, because programs that scan e-mails open links too.
     for (let n = 0; n < 2; n++) assert.match((await aBrowser().go(link)).text, /for ann at acme Works/)
     assert.equal((await choose(token, 'qwertyuiop')).status, 400)
     const differing = await choose(token, next, 'another phrase')

@@ -1,6 +1,6 @@
 /**
- * Creates links by which a user without a known password chooses one; the first start and `waypost user link` print them. A link
- * works once, within 15 minutes, and only its hash is stored. Choosing the password signs the user in by a ticket
+ * Creates links with which a user without a known password chooses one. The first start and `waypost user link` print such links. A link
+ * can be used once, within 15 minutes, and only its hash is stored. After choosing the password, the user is signed in with a ticket
  * (login-tickets.ts).
  */
 import { createHash } from 'node:crypto'
@@ -20,9 +20,12 @@ const hash = (text: string) => createHash('sha256').update(text).digest()
 export interface PasswordLinks {
   /** Returns the path of a new link below the public address. */
   create(tenantId: string, userId: string): Promise<string>
-  /** Returns the user of a link that was not used yet and has not expired. */
+  /** Returns the user of a link that was not used and has not expired. */
   find(tenantId: string, token: string): Promise<User | undefined>
-  /** Sets the password and uses the link up; returns the cookie with the ticket. A password that the rule refuses leaves the link valid. */
+  /**
+   * Sets the password and consumes the link. Returns the cookie with the ticket. If the password rule rejects the password, the link stays
+   * valid.
+   */
   complete(
     tenantId: string,
     use: { token: string; password: string; mount: string; address: string },

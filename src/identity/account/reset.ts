@@ -1,6 +1,6 @@
 /**
- * Resets forgotten passwords by e-mail. A request only enqueues a job, whether the user exists or not, so that neither the answer
- * nor its time reveals which users exist.
+ * Resets forgotten passwords by e-mail. A request only enqueues a job, whether the user exists or not. Therefore neither the response nor
+ * its duration reveals which users exist.
  */
 import { createHash } from 'node:crypto'
 import { networkOf } from '../../kernel/client-address.ts'
@@ -17,9 +17,9 @@ import type { OwnPassword } from './own-password.ts'
 
 const model = 'PasswordReset'
 export const resetMinutes = 30
-/** E-mails that one user gets within the lifetime of a token. */
+/** Maximum number of e-mails to one user within the lifetime of a token. */
 const mailsPerUser = 3
-/** Requests of one address; the next ones get 429. */
+/** Limits the requests of one address. Further requests get 429. */
 const perAddress = { limit: 20, windowSeconds: 900, lockSeconds: 900 }
 
 const sendReset = defineJob<{ tenantId: string; name: string }>('identity.password-reset', { retries: 4 })
@@ -27,11 +27,11 @@ const sendReset = defineJob<{ tenantId: string; name: string }>('identity.passwo
 const hash = (text: string) => createHash('sha256').update(text).digest()
 
 export interface Reset {
-  /** Returns the seconds to wait if the address has asked too often; otherwise 0. */
+  /** Requests a reset. Returns the seconds to wait if the address has sent too many requests, otherwise 0. */
   request(tenantId: string, name: string, address: string): Promise<number>
-  /** Returns the user of a token that was not used yet and has not expired. */
+  /** Returns the user of a token that was not used and has not expired. */
   find(tenantId: string, token: string): Promise<User | undefined>
-  /** Sets the password and consumes the token. A password that the rule refuses leaves the token valid. */
+  /** Sets the password and consumes the token. If the password rule rejects the password, the token stays valid. */
   complete(tenantId: string, token: string, password: string): Promise<'changed' | 'gone' | { problem: string }>
 }
 
@@ -48,7 +48,7 @@ export function createReset(
     const token = newSecret()
     const id = hash(token)
     const isStored = await db.tx(async (sql) => {
-      // Jobs for the same user run at the same time.
+      // Several jobs for the same user may run at the same time.
       await lockUser(sql, tenantId, user.id)
       if ((await artefacts.countArtefactsOf(sql, tenantId, model, user.id, now())) >= mailsPerUser) return false
       const expiresAt = new Date(now().getTime() + resetMinutes * 60_000)

@@ -1,4 +1,4 @@
-/** Prevents privilege escalation: a caller can grant only permissions that they have (document 4, section 1). */
+/** Prevents privilege escalation: a caller can grant only permissions that it has itself (document 4, section 1). */
 import { authorize, type Ctx } from '../../kernel/contract.ts'
 import type { Sql } from '../../kernel/db.ts'
 import { Forbidden, invalidField } from '../../kernel/errors.ts'
@@ -19,7 +19,7 @@ import { type BackendRow, findBackends, findRoleRights, findSubject } from '../s
 /** Built-in roles that have every declared scope of their tenant, but not `*`. */
 const administrators = ['tenant-admin', 'service']
 
-/** Returns the resource of a name. An endpoint has no application in its path, because identity does not know its application. */
+/** Returns the resource of a name. The path of an endpoint contains no application, because the identity service does not know it. */
 const resourceNamed = (tenantId: string, resource: string): Resource => {
   if (resource === platformSystem) return onPlatform
   return resource === tenantSystem ? onTenant(tenantId) : onResource(tenantId, resource)
@@ -43,7 +43,7 @@ export function requirePermissions(ctx: Ctx, permissions: readonly Permission[])
   for (const { resource, scopes } of permissions) requireScopes(ctx, scopes, resource)
 }
 
-/** Requires every permission of these roles, because assigning a role grants them. 400 for an unknown role. */
+/** Requires every permission of these roles, because assigning a role grants them. Throws 400 for an unknown role. */
 export async function requirePermissionsOfRoles(ctx: Ctx, sql: Sql, names: readonly string[], field = 'roles') {
   const { roles, grants } = await findRoleRights(sql, ctx.tenantId, [...names])
   const missing = names.find((name) => !roles.some((role) => role.name === name))
@@ -51,7 +51,7 @@ export async function requirePermissionsOfRoles(ctx: Ctx, sql: Sql, names: reado
   requirePermissions(ctx, permissionsOf(ctx.tenantId, roles, grants))
 }
 
-/** Requires every permission of the subject: a caller who sets its password or secret can act as it. */
+/** Requires every permission of the subject, because a caller that sets its password or secret can act as the subject. */
 export async function requirePermissionsOfSubject(
   ctx: Ctx,
   sql: Sql,
@@ -62,7 +62,7 @@ export async function requirePermissionsOfSubject(
 }
 
 const builtStatuses = new Set(['AVAILABLE', 'SUSPENDED', 'DISABLED'])
-/** Batch size, which limits the permissions in memory. */
+/** Number of tenants in a batch. It limits the number of permissions in memory. */
 const tenantsPerBatch = 100
 
 /** Returns the tenants whose backend client has no permission that the caller lacks. */

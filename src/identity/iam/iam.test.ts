@@ -283,7 +283,7 @@ describe('management of a realm', () => {
       assert.equal((await admin(`DELETE ${at}`, undefined, condition)).status, 412)
       const now = await admin(`GET ${at}`)
       assert.equal(now.body[field], (first as Record<string, unknown>)[field])
-      // A caller who may not read the object learns nothing from its ETag.
+      // If a caller may not read the object, the ETag in its request makes no difference to the response.
       for (const etag of [now.headers.etag!, '"old"'])
         assert.equal((await otherTenant(`PUT ${at}`, second, { 'if-match': etag })).status, 404)
       if (path.startsWith('/users')) assert.equal((await admin(`PUT ${at}/roles`, [], condition)).status, 412)

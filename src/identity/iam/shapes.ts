@@ -1,9 +1,9 @@
-/** Shapes that several resources share. */
+/** Schemas that several resources share. */
 import { offsetQuery } from '../../kernel/paging.ts'
 import { Type } from '../../kernel/schema.ts'
 import { scopePattern } from '../scopes.ts'
 
-/** Accepts any id that fits into a URL; an id that is too long gets 404 like an unknown one. */
+/** Accepts any id that fits into a URL. For an id that is too long, the response is 404, as for an unknown one. */
 export const byId = (noun: string) =>
   Type.Object({ id: Type.String({ maxLength: 2048, description: `Id of the ${noun}.` }) })
 /** The owner of a key, the holder of a grant, or the caller of a request. */
@@ -37,5 +37,5 @@ export const scopeNames = (description: string) =>
 export const roleNames = (description: string) =>
   Type.Array(Type.String({ description: 'Name of a role.' }), { description })
 export const Page = Type.Object(offsetQuery(100))
-/** Matches texts that people read: no line breaks, no invisible characters, no space at either end. */
+/** Matches texts for people: no line breaks, no invisible characters, no space at either end. */
 export const visibleText = '^[^\\s\\p{Cc}\\p{Cf}]([^\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}]*[^\\s\\p{Cc}\\p{Cf}])?$'

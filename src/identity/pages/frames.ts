@@ -1,5 +1,5 @@
 /**
- * Pages that Keycloak's JavaScript adapter loads into hidden frames of the application: one tells whether the browser sends cookies
+ * Pages that Keycloak's JavaScript adapter loads into hidden frames of the application. One finds out whether the browser sends cookies
  * from such a frame, the other whether the login still exists. They show nothing, so every page may frame them.
  */
 import { createHash } from 'node:crypto'
@@ -30,7 +30,7 @@ export const cookieTestPage = (path: string, isSecure: boolean): Page =>
 export const cookieResultPage = (cookies: string | undefined): Page =>
   framePage(`parent.postMessage('${cookies?.includes(`${testCookie}=1`) ? 'supported' : 'unsupported'}', '*')`)
 
-/** Asks for the login that the application names, and answers `unchanged`, `changed` or `error`. No cookie is needed. */
+/** Requests the state of the login that the application names. Answers `unchanged`, `changed` or `error`. No cookie is needed. */
 export const loginStatusPage = (): Page =>
   framePage(`
 addEventListener('message', async (event) => {

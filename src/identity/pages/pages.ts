@@ -20,15 +20,15 @@ const securityHeaders = {
 }
 
 /**
- * Headers for pages of the library. Its form_post page submits itself: the library adds the hash of that script to
- * `script-src`. There is no `form-action`, because the form is sent to an address of the application.
+ * Headers for pages of the library. Its form_post page submits itself, and the library adds the hash of that script to `script-src`. There
+ * is no `form-action`, because the form is sent to an address of the application.
  */
 export const libraryHeaders: Page['headers'] = {
   ...securityHeaders,
   'content-security-policy': "default-src 'none'; script-src; base-uri 'none'; frame-ancestors 'none'",
 }
 
-/** `script` runs in the page; its hash is in the content security policy. */
+/** Builds a page. `script` runs in the page; its hash is part of the content security policy. */
 export function page(title: string, body: string, formTargets?: string, script?: string): Page {
   const policy = [
     "default-src 'none'",
@@ -63,17 +63,17 @@ ${body}
 export function loginPage(view: {
   name: string
   action: string
-  /** Final redirect of the form. The policy must allow it, because browsers check every redirect after a form. */
+  /** The final redirect after the form. The policy must allow it, because browsers check every redirect after a form. */
   returnTo: string | undefined
   error?: string
   username?: string | undefined
-  /** Address of the account pages; absent: no link to them. */
+  /** Address of the account pages. If absent, there is no link to them. */
   account?: string
-  /** Whether users can reset their password by e-mail. */
+  /** True if users can reset their password by e-mail. */
   hasReset?: boolean
 }): Page {
   const { name, action, returnTo, error, username = '', account } = view
-  // After a wrong password the username is filled in, so the password gets the focus.
+  // After a wrong password, the username is filled in and the password gets the focus.
   const focus = (field: 'username' | 'password') => ((username === '') === (field === 'username') ? ' autofocus' : '')
   const described = error ? ' aria-describedby="problem" aria-invalid="true"' : ''
   return page(
@@ -93,7 +93,7 @@ ${error ? `<p class="alert" id="problem" role="alert">${escapeHtml(error)}</p>` 
   )
 }
 
-/** Returns the origins to which forms of a page may lead: this origin, and that of the final redirect. */
+/** Returns the origins to which forms of a page may lead: this origin, and the origin of the final redirect. */
 export function formSources(returnTo: string | undefined): string {
   const target = returnTo ? URL.parse(returnTo) : null
   const source = !target || target.origin === 'null' ? (target?.protocol ?? '') : target.origin

@@ -1,4 +1,4 @@
-/** HTML pages for second factors: at a login, at the enrolment, and the part of the account page. */
+/** HTML pages for second factors: for a login, for the enrolment, and a part of the account page. */
 import { problem } from './account.ts'
 import { escapeHtml, formSources, type Page, page } from './pages.ts'
 import { securityKeyScript } from './security-key-script.ts'
@@ -7,10 +7,10 @@ interface View {
   name: string
   /** Address of the forms. */
   action: string
-  /** Final redirect of the form, as in `loginPage`. */
+  /** The final redirect after the form, as in `loginPage`. */
   returnTo?: string | undefined
   error?: string | undefined
-  /** Options of WebAuthn for the browser; absent if there is no security key, or it cannot be used here. */
+  /** WebAuthn options for the browser. Absent if there is no security key, or if security keys cannot be used on this page. */
   keyOptions?: object | undefined
 }
 
@@ -47,7 +47,7 @@ ${cancelForm(view)}`,
     scriptOf(view),
   )
 
-/** The page that adds a factor. `secret` and `qrCode` belong to a new app. */
+/** Returns the page that adds a factor. `secret` and `qrCode` are for a new authenticator app. */
 export const enrolPage = (view: View & { secret: string; uri: string; qrCode: string; isRequired: boolean }): Page =>
   page(
     'Add a second factor',

@@ -1,6 +1,6 @@
 /**
- * The script of pages that use a security key. It reads the WebAuthn options of the form (`data-options`, JSON) and writes the response of
- * the browser into the form field `credential`. The script is a constant, because the content security policy contains its hash.
+ * The script of pages that use a security key. It reads the WebAuthn options of the form (`data-options`, JSON), and writes the response of
+ * the browser into the form field `credential`. The script is constant, because the content security policy contains its hash.
  */
 export const securityKeyScript = `
 (() => {

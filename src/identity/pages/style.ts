@@ -1,4 +1,4 @@
-/** Style sheet of the sign-in pages. It is inline, so that a page fetches nothing else. */
+/** Style sheet of the sign-in pages. It is inline, so that a page needs no further request. */
 import { createHash } from 'node:crypto'
 
 export const style = `

@@ -19,7 +19,7 @@ export interface AccountDeps {
   passwordLinks: PasswordLinks
   sessions: AccountSessions
   ownPassword: OwnPassword
-  /** Undefined without a mail server. */
+  /** Undefined if there is no mail server. */
   reset: Reset | undefined
   passwordLengthMin: number
 }
@@ -28,7 +28,7 @@ interface Visit {
   deps: AccountDeps
   realm: Realm
   name: string
-  /** Path of the realm. */
+  /** Path of the realm in the URL. */
   mount: string
   form: Record<string, string>
   query: URLSearchParams
@@ -83,7 +83,7 @@ export function createAccountPages(deps: AccountDeps) {
         return reply.code(status).headers(headers).type('text/html; charset=utf-8').send(html)
       }
       if (!step) return refuse(404, 'Nothing here', 'There is nothing at this path.')
-      // Forms of other web pages are refused. The cookie alone does not prevent them: sign-in and reset have no cookie yet.
+      // Forms of other web pages are refused. The cookie alone does not prevent them, because sign-in and reset have no cookie yet.
       const site = request.headers['sec-fetch-site']
       if (method === 'POST' && site !== undefined && site !== 'same-origin' && site !== 'none')
         return refuse(403, 'Not allowed', 'This form was sent by another web page.')
@@ -103,14 +103,14 @@ export function createAccountPages(deps: AccountDeps) {
   }
 }
 
-/** Reads the form of the request; repeated fields are ignored. */
+/** Returns the fields of the form. Repeated fields are ignored. */
 function formOf({ body }: FastifyRequest): Record<string, string> {
   if (!Buffer.isBuffer(body)) return {}
   const entries = Object.entries(querystring.parse(body.toString()))
   return Object.fromEntries(entries.filter((entry): entry is [string, string] => typeof entry[1] === 'string'))
 }
 
-/** State of a session: whether the sign-in is complete, and the steps that are under way. */
+/** State of a session: whether the sign-in is complete, and the steps in progress. */
 interface State {
   isComplete?: boolean
   flow?: FlowState
@@ -178,7 +178,7 @@ async function signIn(visit: Visit) {
   return reply.header('set-cookie', cookie).redirect(accountOf(visit), 303)
 }
 
-/** Runs the steps of second factors: of the sign-in, or of a factor that is added. */
+/** Runs the steps of second factors, for the sign-in or for a factor that is being added. */
 async function continueFlow(visit: Visit, call: 'show' | 'advance') {
   const { deps, realm, form, address, reply } = visit
   const { flow, isComplete } = stateOf(visit)
@@ -202,7 +202,7 @@ async function continueFlow(visit: Visit, call: 'show' | 'advance') {
   return reply.redirect(accountOf(visit), 303)
 }
 
-/** Starts to add a factor, or to show new recovery codes. */
+/** Starts the steps that add a factor, or that show new recovery codes. */
 async function startFlow(visit: Visit, stage: 'enrol' | 'codes') {
   const { realm, deps, reply } = visit
   const user = await userOf(visit)
@@ -332,7 +332,7 @@ async function showChoice(visit: Visit) {
   return user ? askForNewPassword(visit, user, { path: 'choose-password', token }) : usedLink(visit)
 }
 
-/** Sets the password and leads to the console, which signs the user in. */
+/** Sets the password and redirects to the console, which signs the user in. */
 async function choosePassword(visit: Visit) {
   const { deps, realm, form, address, mount, reply } = visit
   const { token = '', new: next = '', again = '' } = form

@@ -1,4 +1,4 @@
-/** Storage adapter of the library: one table for all of its models. */
+/** Storage adapter of the library. One table contains all its models. */
 import { createHash } from 'node:crypto'
 import type { Adapter, Ctx } from 'oidc-provider'
 import { findClient, metadataOf } from '../clients.ts'
@@ -6,10 +6,10 @@ import * as store from '../store/artefacts.ts'
 import type { InstanceContext } from './instance-context.ts'
 import { extrasOf, tooManyAttempts } from './library.ts'
 
-/** Ids are secrets (a refresh token's id is the token), so only their hashes are stored. */
+/** Returns the hash of an id. Only hashes are stored, because ids are secrets: the id of a refresh token is the token itself. */
 const hash = (id: string) => createHash('sha256').update(id).digest()
 
-/** Routes at which clients authenticate. An unknown client counts there as a wrong attempt. */
+/** Routes on which clients authenticate. There, an unknown client counts as a wrong attempt. */
 const clientAuthRoutes = new Set(['token', 'introspection', 'revocation'])
 
 export const createAdapter =
@@ -78,13 +78,16 @@ export const createAdapter =
 
 const userAgentMax = 300
 
-/** Where a login comes from, so that its user recognises it. Later writes do not change it. */
+/** Returns the origin of a login, so that its user recognises the login. Later writes do not change the origin. */
 function originOf(ctx: Ctx): { address: string; userAgent?: string } {
   const userAgent = ctx.req.headers['user-agent']?.slice(0, userAgentMax)
   return { address: extrasOf(ctx).address, ...(userAgent !== undefined && { userAgent }) }
 }
 
-/** An interaction belongs to no grant: it must outlive the browser's old login, because it creates a new one. */
+/**
+ * Returns the grant to which a row belongs. An interaction belongs to none, because it creates a new login and must outlive the browser's
+ * old one.
+ */
 function grantOf(model: string, id: string, payload: store.Payload): string | null {
   if (model === 'Grant') return id
   return model === 'Interaction' ? null : ((payload.grantId as string | undefined) ?? null)

@@ -1,4 +1,4 @@
-/** Replaces methods of the library's models, where the library has no extension point. */
+/** Replaces methods of the library's models for which the library has no extension point. */
 import type { Provider } from 'oidc-provider'
 import { findClient, isRedirectAllowed, secretMatches } from '../clients.ts'
 import type { InstanceContext } from './instance-context.ts'
@@ -8,7 +8,7 @@ export function adjustModels(provider: Provider, { kit, core, library, realm }: 
   const { Client, Session, OIDCContext } = provider
   const { errors } = library
 
-  // Builds links from the issuer, never from the Host header or an absolute request target.
+  // Links are built from the issuer, never from the Host header or an absolute request target.
   OIDCContext.prototype.urlFor = (name, options) => provider.urlFor(name, options)
 
   const mayRedirect = function (this: { clientId: string; redirectUris: string[] }, uri: unknown) {
@@ -25,7 +25,7 @@ export function adjustModels(provider: Provider, { kit, core, library, realm }: 
     const attempt = { account: `client\n${tenantId}\n${this.clientId}`, address: extrasOf(ctx).address, subject }
     const { wait, known } = await core.lockout.read(attempt)
     const client = findClient(realm, this.clientId)
-    // A lockout does not apply to the correct secret: it cannot be guessed (2^256), but anybody could lock out a client.
+    // A lockout does not apply to the correct secret. The secret cannot be guessed (2^256), but otherwise anybody could lock out a client.
     if (client && secretMatches(client, secret, kit.now(), kit.secrets)) {
       if (known) await core.lockout.reset(attempt)
       return true
@@ -36,7 +36,7 @@ export function adjustModels(provider: Provider, { kit, core, library, realm }: 
     return false
   }
 
-  // RFC 6749, 5.2 asks for unauthorized_client; the library returns invalid_request.
+  // RFC 6749, 5.2 requires unauthorized_client, but the library returns invalid_request.
   Client.prototype.grantTypeAllowed = function (type) {
     const { oidc } = library.Provider.ctx ?? {}
     const allowed = this.grantTypes.includes(type)
@@ -45,7 +45,7 @@ export function adjustModels(provider: Provider, { kit, core, library, realm }: 
     return allowed
   }
 
-  // The claim `sid` is the id of the grant, so an access token leads to its login without a lookup.
+  // The claim `sid` is the id of the grant, so that the login of an access token is known without a lookup.
   Client.prototype.includeSid = () => true
   Session.prototype.sidFor = function (clientId, value) {
     return value ? undefined : this.grantIdFor(clientId)

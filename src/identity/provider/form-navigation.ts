@@ -1,13 +1,13 @@
 /**
- * Authorization and logout requests by POST (OpenID Connect Core, 3.1.2.1; RP-Initiated Logout, 2). The browser is redirected to the
- * same endpoint by GET, because it sends the session cookie (SameSite=Lax) of another site's form only then.
+ * Handles authorization and logout requests by POST (OpenID Connect Core, 3.1.2.1; RP-Initiated Logout, 2). The browser is redirected to
+ * the same endpoint by GET, because it does not send the session cookie (SameSite=Lax) with a form of another site.
  */
 import type { Form } from './library.ts'
 
 const authorizationPath = 'protocol/openid-connect/auth'
 const logoutPath = 'protocol/openid-connect/logout'
 
-/** Returns the query with the parameters of the form, or undefined if the request is no such navigation. */
+/** Returns a query with the parameters of the form. Returns undefined if the request is not such a navigation. */
 export function queryOfForm(
   { method, path, query }: { method: string; path: string; query: string },
   form: Form,

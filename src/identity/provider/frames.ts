@@ -34,14 +34,14 @@ export async function serveFrame(request: FastifyRequest, reply: FastifyReply, f
 }
 
 /**
- * Returns 204 if the login is in the state that the page knows, 404 if it has begun or ended since, and 403 if the origin is not
- * allowed.
+ * Returns 204 if the state of the login is the one that the page expects. Returns 404 if the login has begun or ended since, and 403 if the
+ * origin is not allowed.
  */
 async function loginStatus({ baseUrl, core, realm, provider, query }: FrameRequest, cookies: string): Promise<number> {
   const { client_id: clientId, origin, session } = Object.fromEntries(new URLSearchParams(query))
   const client = findClient(realm, clientId)
   if (!client || origin === undefined || !isOriginAllowed(baseUrl, client, origin)) return 403
-  // The adapter then signs in silently, which shows whether the cookie is still valid.
+  // The adapter then tries a silent sign-in, which shows whether the cookie is still valid.
   if (!session) return cookies.includes(`${sessionCookie}=`) ? 404 : 204
   const denied = await core.deniedTokens.has(realm.tenantId, { jti: '', sid: session })
   return !denied && (await provider.Grant.find(session)) ? 204 : 404

@@ -4,12 +4,12 @@ import type { createSigner } from '../signing-keys.ts'
 import type { Realm } from '../types.ts'
 import type { Library } from './library.ts'
 
-/** Dependencies shared by the parts of one realm's instance. */
+/** Dependencies that the parts of one realm's instance share. */
 export interface InstanceContext {
   kit: Kit
   core: Core
   library: Library
-  /** A snapshot; a new revision of the realm gets a new instance. */
+  /** A snapshot of the realm. A new revision of the realm gets a new instance. */
   realm: Realm
   issuer: string
   /** Path of the realm in URLs, without a trailing slash. */

@@ -1,4 +1,4 @@
-/** Creates the library's instance for one realm, which takes 1.4 ms and 70 KB (instances.ts). */
+/** Creates the library's instance for one realm. An instance takes 1.4 ms and 70 KB (instances.ts). */
 import type { Client, Ctx, Provider, Token } from 'oidc-provider'
 import type { Kit } from '../../kernel/define-service.ts'
 import { findClient } from '../clients.ts'
@@ -38,7 +38,7 @@ export async function createInstance(kit: Kit, core: Core, realm: Realm): Promis
   async function findAccount(_ctx: unknown, id: string): Promise<UserAccount | undefined> {
     const user = await core.accounts.find(realm.tenantId, id)
     if (!user?.enabled) return undefined
-    // Keycloak's clients accept an ID token only with this `typ`.
+    // Clients of Keycloak accept an ID token only with this `typ`.
     const claims = async (use: string) => ({
       sub: user.id,
       ...(use === 'id_token' && { typ: 'ID' }),
@@ -52,8 +52,8 @@ export async function createInstance(kit: Kit, core: Core, realm: Realm): Promis
     findAccount,
     loadExistingGrant: (ctx: Ctx) => grantOfLogin(provider, ctx),
   })
-  provider.proxy = true // only for X-Forwarded-Proto, which realm-routes.ts sets
-  provider.on('error', () => {}) // without a handler Koa prints errors
+  provider.proxy = true // This is needed only for X-Forwarded-Proto, which realm-routes.ts sets.
+  provider.on('error', () => {}) // Without a handler, Koa would print errors.
   provider.on('server_error', (ctx: Ctx, error: Error) => {
     extrasOf(ctx).failure = error
   })
@@ -70,7 +70,7 @@ export async function createInstance(kit: Kit, core: Core, realm: Realm): Promis
   return provider
 }
 
-/** Gives each login (session and client) one grant. Clients are first-party, so no consent is asked for. */
+/** Returns the grant of a login (session and client). Clients are first-party, so the user is not asked for consent. */
 async function grantOfLogin(provider: Provider, { oidc }: Ctx) {
   const { clientId } = oidc.client
   const id = oidc.session.grantIdFor(clientId)
@@ -105,13 +105,13 @@ function configurationOf(context: InstanceContext) {
       acr: null,
       iss: null,
     },
-    conformIdTokenClaims: false, // Keycloak's id_token carries the claims of its scopes
+    conformIdTokenClaims: false, // In Keycloak, an id_token contains the claims of its scopes.
     responseTypes: ['code'],
     grantTypes: ['authorization_code', 'refresh_token', 'client_credentials'],
     clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'none'],
     pkce: { required: (_ctx: unknown, client: Client) => findClient(realm, client.clientId)?.pkceRequired !== false },
     rotateRefreshToken: true,
-    issueRefreshToken: async (_ctx: unknown, client: Client) => client.grantTypeAllowed('refresh_token'), // also without the scope offline_access
+    issueRefreshToken: async (_ctx: unknown, client: Client) => client.grantTypeAllowed('refresh_token'), // A refresh token is issued even without the scope offline_access.
     expiresWithSession: async () => true,
     ttl: {
       AccessToken: realm.accessTokenSeconds,
@@ -121,7 +121,7 @@ function configurationOf(context: InstanceContext) {
       Interaction: 1800,
       Session: loginSeconds,
       Grant: loginSeconds,
-      // A refresh token never outlives its login.
+      // A refresh token must not outlive its login.
       RefreshToken: (ctx: Ctx) => {
         const remainingSeconds = (ctx.oidc.grant?.exp ?? Number.POSITIVE_INFINITY) - epochSeconds(kit)
         return Math.max(1, Math.min(realm.refreshTokenSeconds, remainingSeconds))
@@ -139,7 +139,7 @@ function configurationOf(context: InstanceContext) {
     cookies: {
       keys: [kit.secrets.open(realm.cookieKeySealed)],
       names: { session: sessionCookie, interaction: 'waypost_interaction', resume: 'waypost_resume' },
-      // With path '/' the realms would overwrite each other's cookies.
+      // With the path '/', the realms would overwrite each other's cookies.
       long: { path: `${mount}/`, httpOnly: true, sameSite: 'lax', signed: true },
       short: { httpOnly: true, sameSite: 'lax', signed: true },
     },
@@ -149,7 +149,7 @@ function configurationOf(context: InstanceContext) {
       extrasOf(ctx).shownError = out.error
       const inBrowser = /^(authorization|resume|end_session)/.test(ctx.oidc?.route ?? '')
       if (inBrowser) await show(errorPage({ name, ...problemOf(out) }))(ctx)
-      else ctx.body = out // the token endpoint returns JSON whatever the Accept header says
+      else ctx.body = out // The token endpoint always returns JSON, whatever the Accept header says.
     },
   }
 }

@@ -1,4 +1,4 @@
-/** Caches the library's instances by realm; evicts the least recently used. */
+/** Caches the library's instances by realm. The least recently used instance is evicted. */
 import type { Provider } from 'oidc-provider'
 import { createCache } from '../../kernel/cache.ts'
 import type { Kit } from '../../kernel/define-service.ts'
@@ -8,7 +8,7 @@ import { createInstance } from './instance.ts'
 
 const instancesMax = 100
 
-/** Identifies a state of a realm. The cookie key differs from that of a deleted realm with the same name. */
+/** Identifies a state of a realm. The cookie key is included, because it differs from that of a deleted realm with the same name. */
 const versionOf = ({ revision, cookieKeySealed }: Realm) => `${revision} ${cookieKeySealed}`
 
 export interface Instance {
@@ -29,7 +29,7 @@ export function createInstances(kit: Kit, core: Core) {
   }
 
   return {
-    /** Returns the instance for this revision of the realm, after creating its signing key if needed. */
+    /** Returns the instance for this revision of the realm. Creates the signing key first if there is none. */
     async get(requested: Realm): Promise<Instance> {
       const realm = await core.signingKeys.ensure(requested)
       const cached = instances.get(realm.tenantId)

@@ -1,6 +1,6 @@
 /**
- * Issues and reads access tokens as JWTs with Keycloak's claims. The library handles them as opaque tokens, because its
- * own JWT tokens cannot be introspected, revoked or used at userinfo.
+ * Issues and reads access tokens as JWTs with Keycloak's claims. To the library they are opaque tokens, because its own JWT tokens cannot
+ * be introspected, revoked or used at userinfo.
  */
 import type { Account, Provider, Token } from 'oidc-provider'
 import { findClient } from '../clients.ts'
@@ -28,7 +28,7 @@ export function useJwtAccessTokens(provider: Provider, context: InstanceContext)
     resource_access: { [clientId]: { roles: names } },
   })
 
-  // Without a payload in the result the library stores nothing.
+  // If the result has no payload, the library stores nothing.
   AccessToken.prototype.getValueAndPayload = async function () {
     const { user } = library.Provider.ctx!.oidc.account as UserAccount
     const claims = { ...userClaims(user), ...roleClaims(this.clientId, user.roles) }
@@ -60,7 +60,7 @@ export function useJwtAccessTokens(provider: Provider, context: InstanceContext)
   AccessToken.find = async (value) => {
     const claims = await read(value)
     if (!claims?.sid) return undefined
-    // Without a grant id the library revokes only this token and not its login.
+    // Without a grant id, the library revokes only this token and not its login.
     const grantId = library.Provider.ctx?.oidc.route === 'revocation' ? undefined : claims.sid
     return new AccessToken({ ...fieldsOf(claims), accountId: claims.sub, grantId, sid: claims.sid })
   }
@@ -79,7 +79,7 @@ export function useJwtAccessTokens(provider: Provider, context: InstanceContext)
 export const userClaims = (user: User) => ({
   preferred_username: user.username,
   email: user.email,
-  // The address is not verified, because an administrator entered it.
+  // The address counts as not verified, because an administrator entered it.
   email_verified: user.email === undefined ? undefined : false,
   name: [user.firstName, user.lastName].filter(Boolean).join(' ') || undefined,
   given_name: user.firstName,

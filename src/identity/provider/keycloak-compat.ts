@@ -1,4 +1,4 @@
-/** Translates requests of Keycloak's clients into requests that the library accepts. */
+/** Translates requests of Keycloak's clients to requests that the library accepts. */
 import { wrap } from './jwt-access-tokens.ts'
 import { connectPath, defaultScopes, type Form } from './library.ts'
 import { withOpaqueTokens } from './refresh-tokens.ts'
@@ -25,13 +25,13 @@ export function normalizeCall(frontendClientId: string, call: Call): Call {
 
 const openRefreshTokens = (call: Call): Call => ({ ...call, form: withOpaqueTokens(call.form) })
 
-/** Removes the secret in the body if the header has it too: keycloak-connect sends both, and the library rejects two methods. */
+/** Removes the secret from the body if the header contains it too. keycloak-connect sends both, and the library rejects two methods. */
 function dropSecondSecret(call: Call): Call {
   const { client_secret: secret, ...form } = call.form
   return secret !== undefined && isBasic(call.headers.authorization) ? { ...call, form } : call
 }
 
-/** Removes the secret of a public client: existing SDKs send one, and Keycloak ignores it. */
+/** Removes the secret of a public client. Existing SDKs send one, and Keycloak ignores it. */
 function dropPublicClientSecret(call: Call, frontend: string): Call {
   const { authorization, ...others } = call.headers
   const { client_secret: _, ...form } = call.form
@@ -44,7 +44,7 @@ function dropPublicClientSecret(call: Call, frontend: string): Call {
 const isBasic = (value: string | string[] | undefined): value is string =>
   typeof value === 'string' && /^basic /i.test(value)
 
-/** Translates Keycloak's logout without a browser (POST with the refresh token, 204) into a revocation. */
+/** Translates Keycloak's logout without a browser (POST with the refresh token, 204) to a revocation. */
 function logOutByRefreshToken(call: Call): Call {
   const { client_id, client_secret, refresh_token: token, id_token_hint: hint } = call.form
   if (call.path !== `${connectPath}/logout` || token === undefined || hint !== undefined) return call

@@ -11,20 +11,20 @@ export type Library = Awaited<ReturnType<typeof loadLibrary>>
 
 export type Form = Record<string, string | string[] | undefined>
 
-/** Properties that realm-routes.ts adds to the request for the library. */
+/** Properties that realm-routes.ts adds to the request that the library gets. */
 export interface Extras {
   address: string
   form: Form
-  /** The login whose refresh token the request presents. */
+  /** The login of the refresh token in the request. */
   refreshedLogin: string | undefined
   correlationId: string
   /** Value of the CORS header; undefined if the origin is not allowed. */
   allowedOrigin: string | undefined
   /** Status of a successful response, if Keycloak's differs from the library's. */
   successStatus: number | undefined
-  /** Error of the library that a page shows. */
+  /** The error of the library that a page shows. */
   shownError?: string
-  /** Unexpected error of the library, for the log and the status. */
+  /** An unexpected error of the library, for the log and the status. */
   failure?: unknown
 }
 export const extrasOf = (ctx: Ctx) => (ctx.req as unknown as { waypost: Extras }).waypost

@@ -1,4 +1,4 @@
-/** Serves the sign-in form. The library redirects here with an interaction in a signed cookie and then continues. */
+/** Serves the sign-in form. The library redirects here with an interaction in a signed cookie, and continues afterwards. */
 import type { IncomingMessage } from 'node:http'
 import type { FastifyReply } from 'fastify'
 import type { Interaction, Provider } from 'oidc-provider'
@@ -16,7 +16,7 @@ export interface LoginRequest {
   inner: IncomingMessage
   form: Form
   address: string
-  /** Whether users can reset their password by e-mail. */
+  /** True if users can reset their password by e-mail. */
   hasReset: boolean
   reply: FastifyReply
   hijackReply(): void
@@ -28,7 +28,7 @@ export const sendPage = (reply: FastifyReply, status: number, { html, headers }:
 interface Visit extends LoginRequest {
   interaction: Interaction
   name: string
-  /** Path of the realm. */
+  /** Path of the realm in the URL. */
   mount: string
 }
 
@@ -39,13 +39,13 @@ export async function signIn(request: LoginRequest) {
   try {
     interaction = await provider.interactionDetails(inner, reply.raw)
   } catch (error) {
-    // The library throws SessionNotFound for an expired sign-in, for the cookie of another browser, and if the form is sent twice.
+    // The library throws SessionNotFound for an expired sign-in, for the cookie of another browser, and for a form that is sent twice.
     if ((error as Error).name !== 'SessionNotFound') throw error
     const text = 'This sign-in has expired. Please go back to the application and start again.'
     return sendPage(reply, 400, errorPage({ name, title: 'Sign-in expired', text }))
   }
   const visit: Visit = { ...request, interaction, name, mount: new URL(provider.issuer).pathname }
-  if (interaction.prompt.name === 'consent') return finish(visit, { consent: {} }) // first-party clients: see grantOfLogin
+  if (interaction.prompt.name === 'consent') return finish(visit, { consent: {} }) // Clients are first-party (see grantOfLogin).
   const isForm = inner.method === 'POST'
   if (!isForm || request.form.step !== undefined) {
     const pending = await findPending(visit)
@@ -87,7 +87,7 @@ async function checkPassword(visit: Visit) {
   return continueAs(visit, result.user)
 }
 
-/** Signs in a user who has just chosen the password by a link; undefined for all others. */
+/** Signs in a user who has just chosen the password through a link. Returns undefined for all other users. */
 async function useTicket(visit: Visit) {
   const { core, realm, mount, inner, reply } = visit
   const ticket = await core.loginTickets.use(realm.tenantId, mount, inner.headers.cookie)
@@ -97,7 +97,7 @@ async function useTicket(visit: Visit) {
   return continueAs(visit, user)
 }
 
-/** Continues after the right password: with the second factor, if there is one, or back to the application. */
+/** Continues after the correct password: with the second factor, if there is one, otherwise back to the application. */
 async function continueAs(visit: Visit, user: User) {
   const { core, realm, interaction } = visit
   const required = await core.secondFactors.requirementOf(realm, user.id)
@@ -107,7 +107,7 @@ async function continueAs(visit: Visit, user: User) {
   return runFlow(visit, user, state, 'show')
 }
 
-/** Finds the login of this interaction if its password was right. */
+/** Finds the login of this interaction if its password was correct. */
 async function findPending({ core, realm, interaction }: Visit) {
   const pending = await core.pendingLogins.find(realm.tenantId, interaction.uid)
   const user = pending && (await core.accounts.find(realm.tenantId, pending.userId))

@@ -1,6 +1,6 @@
 /**
- * Logs out without a confirmation page if the request has an id_token_hint: ends that login, and the browser's session
- * if it is the same user's, then redirects. Logins by password grant have no browser session and end only this way.
+ * Logs out without a confirmation page if the request has an id_token_hint. Ends that login, and also the browser's session if it belongs
+ * to the same user, then redirects. Logins by password grant have no browser session and can only be ended in this way.
  */
 import { decodeJwt } from 'jose'
 import type { Ctx, Provider } from 'oidc-provider'
@@ -39,11 +39,11 @@ export function useOneStepLogout(provider: Provider, { library, mount }: Instanc
     try {
       const claims = decodeJwt(hint as string)
       const client = await provider.Client.find(claims.aud)
-      // Checks signature, issuer and audience; an expired hint is valid.
+      // This checks signature, issuer and audience. An expired hint is valid.
       if (client) await provider.IdToken.validate(hint as string, client)
       if (client && (clientId === undefined || clientId === claims.aud)) return { client, claims }
     } catch {
-      // an invalid hint
+      // The hint is invalid.
     }
     throw new errors.InvalidRequest('could not validate id_token_hint')
   }

@@ -26,10 +26,11 @@ export const inOneTransaction =
     const { refreshedLogin } = extrasOf(ctx)
     try {
       await core.transaction.run(async () => {
-        // Two requests of one login change the same rows in different orders, which would be a deadlock.
+        // Two requests of one login change the same rows in different orders, which could deadlock. The lock prevents that.
         if (refreshedLogin !== undefined) await lockLogin(core.transaction.sql(), realm.tenantId, refreshedLogin)
         await next()
-        // A rejected request is committed too: the reuse of a refresh token ends all tokens of its login. An internal error rolls back.
+        // A rejected request is committed too, because the reuse of a refresh token ends all tokens of its login. An internal error is
+        // rolled back.
         if (ctx.status >= 500) throw rollback
       })
     } catch (error) {
@@ -37,13 +38,13 @@ export const inOneTransaction =
     }
   }
 
-/** Sets the headers for pages of the library; our own pages overwrite them. */
+/** Sets the headers for pages of the library. Our own pages overwrite them. */
 export const setPageHeaders: Middleware = async (ctx, next) => {
   for (const [name, value] of Object.entries(libraryHeaders)) ctx.set(name, value)
   await next()
 }
 
-/** Answers an introspection without client authentication with 401 (RFC 7662, 2.1), where the library answers 400. */
+/** Answers an introspection without client authentication with 401 (RFC 7662, 2.1). The library would answer with 400. */
 export const requireClientToIntrospect =
   ({ issuer }: InstanceContext): Middleware =>
   async (ctx, next) => {
@@ -60,9 +61,9 @@ export const answerLikeKeycloak =
   ({ kit, issuer, signer }: InstanceContext): Middleware =>
   async (ctx, next) => {
     await next()
-    if (ctx.routerName === 'token') ctx.set('Pragma', 'no-cache') // RFC 6749, 5.1
+    if (ctx.routerName === 'token') ctx.set('Pragma', 'no-cache') // RFC 6749, 5.1 requires this header.
     const { successStatus } = extrasOf(ctx)
-    if (successStatus !== undefined && ctx.status === 200) ctx.status = successStatus // and Koa drops the body
+    if (successStatus !== undefined && ctx.status === 200) ctx.status = successStatus // Koa then drops the body.
     if (ctx.status === 404 && !ctx.body) {
       ctx.body = { error: 'not_found', error_description: 'there is nothing at this path' }
       ctx.status = 404
@@ -80,7 +81,7 @@ export const answerLikeKeycloak =
       }
     }
     if (ctx.routerName === 'introspection' && body.active) {
-      // The token model has no audience, because userinfo rejects tokens with one. It is added here.
+      // The token model has no audience, because userinfo rejects tokens with one. The audience is added here.
       const { AccessToken, ClientCredentials } = ctx.oidc.entities
       body.aud = (AccessToken ?? ClientCredentials)?.extra?.aud
       body.username = body.preferred_username
@@ -88,7 +89,7 @@ export const answerLikeKeycloak =
     if (ctx.routerName === 'discovery') body.response_modes_supported = ['query', 'fragment', 'form_post']
   }
 
-/** Outermost middleware: answers and logs unexpected errors, and sets the CORS headers. */
+/** The outermost middleware. It answers and logs unexpected errors, and sets the CORS headers. */
 export const answerUnexpectedErrors =
   ({ kit, realm }: InstanceContext): Middleware =>
   async (ctx, next) => {
@@ -122,7 +123,7 @@ function answer(ctx: Ctx, status: number, description: string, retryAfter?: numb
   setErrorCode(ctx)
 }
 
-/** Sets the code of the catalogue. Pages have no body with the error; `renderError` has kept it. */
+/** Sets the header with the code of the catalogue. Pages have no body with the error; `renderError` has kept the error for them. */
 function setErrorCode(ctx: Ctx) {
   if (ctx.status < 400) return
   const { error } = Object(ctx.body) as { error?: unknown }

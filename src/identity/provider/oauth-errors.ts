@@ -1,4 +1,7 @@
-/** Codes of the catalogue for errors of OpenID Connect. Their bodies have the codes of the standards, which say less. */
+/**
+ * The codes of the catalogue for errors of OpenID Connect. The bodies of these errors contain the codes of the standards, which are less
+ * specific.
+ */
 import { defineError, errorCatalogue } from '../../kernel/errors.ts'
 
 /** Errors of the standards that have their own name in the catalogue (RFC 6749, 5.2; RFC 6750, 3.1; OpenID Connect Core, 3.1.2.6). */

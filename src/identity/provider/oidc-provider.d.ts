@@ -1,4 +1,4 @@
-/** Types for oidc-provider 9, as far as we use it; the package has none. */
+/** Type declarations for the parts of oidc-provider 9 that we use. The package has none. */
 declare module 'oidc-provider' {
   import type { EventEmitter } from 'node:events'
   import type { IncomingMessage, ServerResponse } from 'node:http'

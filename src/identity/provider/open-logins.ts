@@ -1,15 +1,17 @@
-/** Limits the data that unauthenticated clients can store by starting logins: the length of parameters, and the number of logins that are not finished. */
+/**
+ * Limits the data that unauthenticated clients can store by starting logins: the length of parameters, and the number of unfinished logins.
+ */
 import { networkOf } from '../../kernel/client-address.ts'
 import { monotonicMs } from '../../kernel/clock.ts'
 import type { Kit } from '../../kernel/define-service.ts'
 import { TooManyOpenLogins, TooManyOpenLoginsHere } from '../errors.ts'
 import { countOpenLogins, countOpenLoginsOf } from '../store/artefacts.ts'
 
-/** Maximum lengths of parameters, in characters; parameters that are not listed may have `otherMax`. */
+/** Maximum lengths of parameters, in characters. Parameters that are not listed may have `otherMax`. */
 const lengthMax: Record<string, number> = { redirect_uri: 2048, id_token_hint: 8192, scope: 2048, claims: 2048 }
 const otherMax = 1024
 
-/** Returns the first parameter of a login start that is too long: its name and its limit. */
+/** Returns the first parameter that is too long, if a login is started: its name and its limit. */
 export function longParameter(query: string, body: Buffer | undefined): { name: string; max: number } | undefined {
   for (const text of [query, body?.toString() ?? ''])
     for (const [name, value] of new URLSearchParams(text)) {
@@ -20,7 +22,7 @@ export function longParameter(query: string, body: Buffer | undefined): { name: 
 }
 
 export interface OpenLogins {
-  /** Throws 429 or 503 if another login may not be started from this address. Returns the network to store with it. */
+  /** Throws 429 or 503 if no further login may be started from this address. Returns the network to store with the login. */
   requireRoom(address: string): Promise<string>
 }
 
@@ -28,7 +30,7 @@ const totalKnownMs = 1000
 
 export function createOpenLogins({ db, now, limits }: Pick<Kit, 'db' | 'now' | 'limits'>): OpenLogins {
   const { total, perAddress } = limits.openLogins
-  /** Counting all of them takes milliseconds, so the number is kept for a second. */
+  /** Counting all unfinished logins takes milliseconds, so the count is cached for a second. */
   let lastCount = { count: 0, at: Number.NEGATIVE_INFINITY }
   return {
     async requireRoom(address) {

@@ -1,4 +1,4 @@
-/** Adds the password grant (RFC 6749, 4.3), which the library lacks; modelled on its refresh grant. */
+/** Adds the password grant (RFC 6749, 4.3), which the library lacks. It is modelled on the library's refresh grant. */
 import type { Ctx, Provider } from 'oidc-provider'
 import { epochSeconds, type InstanceContext } from './instance-context.ts'
 import { extrasOf, tooManyAttempts } from './library.ts'
@@ -22,7 +22,10 @@ export function usePasswordGrant(provider: Provider, context: InstanceContext, f
   const refused = (description: string) =>
     Object.assign(new errors.InvalidGrant('second factor'), { error_description: description })
 
-  /** Checks the second factor of a password grant. Its parameter has the name that Keycloak uses, `totp`. Recovery codes and security keys need the sign-in page. */
+  /**
+   * Checks the second factor of a password grant. The parameter is called `totp`, as in Keycloak. Recovery codes and security keys need the
+   * sign-in page.
+   */
   async function checkSecondFactor(ctx: Ctx, userId: string, totp: string | undefined) {
     const required = await core.secondFactors.requirementOf(realm, userId)
     if (required === 'none') return

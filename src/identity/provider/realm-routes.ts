@@ -1,4 +1,4 @@
-/** Serves the realms under /auth/realms/{tenant_id}. Fastify reads and limits the body, the library responds. */
+/** Serves the realms under /auth/realms/{tenant_id}. Fastify reads the body and limits its size; the library responds. */
 import type { IncomingMessage } from 'node:http'
 import querystring from 'node:querystring'
 import { Readable } from 'node:stream'
@@ -27,9 +27,9 @@ import { loginOf } from './refresh-tokens.ts'
 
 const formType = 'application/x-www-form-urlencoded'
 const bodyLimit = 56 * 1024
-/** Paths that the library or the sign-in page can have; others are 404. */
+/** Matches the paths that the library or the sign-in page may have. Other paths are 404. */
 const pathPattern = /^[\w./~-]{1,500}$/
-/** Paths that every origin may read, because their content is public. */
+/** Matches the paths that every origin may read, because their content is public. */
 const publicPath = /^\.well-known\/|\/certs$/
 const authorizationPath = 'protocol/openid-connect/auth'
 const tokenPath = 'protocol/openid-connect/token'
@@ -39,7 +39,7 @@ type AccountPages = ReturnType<typeof createAccountPages>
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The query as received; in the logged URL its secrets are hidden. */
+    /** The query as it was received. In the logged URL, its secrets are hidden. */
     originalQuery: string
   }
 }
@@ -104,7 +104,7 @@ export function mountRealms(app: FastifyInstance, kit: Kit, core: Core, account:
     await handle(inner, reply.raw)
   }
 
-  /** Sets the CORS headers. The library does not get the Origin header. */
+  /** Sets the CORS headers. The library does not see the Origin header. */
   function allowOrigin(request: FastifyRequest, reply: FastifyReply, realm: Realm | undefined, path: string) {
     const { headers, method } = request
     reply.header('vary', 'Origin')
@@ -115,7 +115,7 @@ export function mountRealms(app: FastifyInstance, kit: Kit, core: Core, account:
       isOriginAllowed(kit.baseUrl(), registered, origin)
     if (!publicPath.test(path) && !isKnown(ofInstallation) && !realm.clients.some(isKnown)) return
     reply.header('access-control-allow-origin', origin)
-    // Existing clients send cookies to the token endpoint. An origin that only `*` allows gets no response to such a request.
+    // Existing clients send cookies to the token endpoint. If only `*` allows an origin, it gets no response to such a request.
     if (path === tokenPath && [ofInstallation, ...realm.clients].some((one) => isKnown(withoutAny(one))))
       reply.header('access-control-allow-credentials', 'true')
     reply.header('access-control-expose-headers', `WWW-Authenticate, Retry-After, ${errorCodeHeader}`)
@@ -142,13 +142,13 @@ const bodyOf = ({ body }: FastifyRequest) => (Buffer.isBuffer(body) ? body : und
 const isForm = ({ headers }: FastifyRequest) =>
   headers['content-type']?.split(';')[0]?.trim().toLowerCase() === formType
 
-/** Returns the fields of a form; none for a body of another type. */
+/** Returns the fields of a form. A body of another type has none. */
 function formOf(request: FastifyRequest): Form {
   const body = bodyOf(request)
   return isForm(request) && body ? { ...querystring.parse(body.toString()) } : {}
 }
 
-/** Returns what is wrong with the parameters before the library reads them, or undefined. */
+/** Returns the problem with the parameters, or undefined. It is called before the library reads them. */
 function parameterProblem(request: FastifyRequest, path: string): string | undefined {
   const [query, body] = [request.originalQuery, bodyOf(request)]
   if (hasNul(query) || hasNul(body ?? '')) return 'A parameter contains NUL, which no text may.'
@@ -164,7 +164,7 @@ const withoutAny = <C extends { webOrigins: string[] }>(client: C): C => ({
 const findRealm = async ({ realms }: Core, tenantId: string) =>
   isRealmName(tenantId) ? realms.get(tenantId) : undefined
 
-/** The library may store any parameter, and PostgreSQL cannot store NUL. */
+/** Returns whether the text contains NUL. The library may store any parameter, and PostgreSQL cannot store NUL. */
 const hasNul = (text: string | Buffer) => text.includes('%00') || text.includes('\0')
 
 const sendError = (reply: FastifyReply, status: number, error: string, description: string, code?: string) =>
@@ -195,7 +195,7 @@ function answerError(kit: Kit, error: unknown, request: FastifyRequest, reply: F
 const secretParameters = /([?&](?:id_token_hint|code|token|access_token|refresh_token|password|client_secret)=)[^&]*/gi
 export const hideSecrets = (search: string) => search.replace(secretParameters, '$1[hidden]')
 
-/** Headers that would give the library a wrong address or describe a body that it does not get. */
+/** Headers that are removed, because they would give the library a wrong address or describe a body that it does not get. */
 const droppedHeaders = [
   'origin',
   'x-forwarded-host',
@@ -208,7 +208,7 @@ const droppedHeaders = [
   'expect',
 ]
 
-/** Builds the library's request: the path in the realm, the normalized body, and host and protocol of the base URL. */
+/** Builds the request for the library, with the path in the realm, the normalized body, and the host and protocol of the base URL. */
 function innerRequest(
   baseUrl: string,
   realm: Realm,

@@ -1,9 +1,9 @@
-/** Describes the OpenID Connect operations of a realm in the API reference; the standards define the protocol. */
+/** Describes the OpenID Connect operations of a realm in the API reference. The standards define the protocol. */
 import type { ErrorFormat } from '../../kernel/error-formats.ts'
 import type { Operation } from '../../kernel/http/routes.ts'
 import { describedAs, JsonObject, Text, Type } from '../../kernel/schema.ts'
 
-/** RFC 6749, 5.2. */
+/** The error format of RFC 6749, 5.2. */
 export const oauthFormat: ErrorFormat = {
   name: 'oauth',
   body: (error) => ({ error: error.code, error_description: error.message }),

@@ -1,6 +1,6 @@
 /**
- * Gives refresh tokens the form of a JWT, because existing clients read their `exp`. The claim `jti` is the library's opaque
- * token, which stays the secret: a client that presents it needs no valid signature.
+ * Gives refresh tokens the form of a JWT, because existing clients read their `exp`. The claim `jti` is the library's opaque token, which
+ * is the actual secret. The signature is therefore not checked when a client presents the token.
  */
 import { decodeJwt, type JWTPayload } from 'jose'
 import type { Form } from './library.ts'
@@ -13,7 +13,7 @@ export const refreshClaims = (value: string, claims: JWTPayload): JWTPayload => 
   typ: refreshType,
 })
 
-/** Returns the library's token that our JWT contains; returns other texts unchanged. */
+/** Returns the library's token inside our JWT. Other texts are returned unchanged. */
 export function opaqueToken(value: string): string {
   if (value.split('.').length !== 3) return value
   try {
@@ -24,7 +24,7 @@ export function opaqueToken(value: string): string {
   }
 }
 
-/** Returns the login that a refresh token belongs to, as the token says; requests of one login are handled one after the other. */
+/** Returns the login that the refresh token names. It is not verified; it is used to handle requests of one login one after the other. */
 export function loginOf(value: string): string {
   try {
     const { typ, sid } = decodeJwt(value)

@@ -1,4 +1,4 @@
-/** The second factors of users: TOTP, WebAuthn and recovery codes. Wrong ones count for a lockout of their own. */
+/** The second factors of users: TOTP, WebAuthn and recovery codes. Wrong codes count towards a separate lockout. */
 import { createHash, randomInt } from 'node:crypto'
 import type { Sql } from '../../kernel/db.ts'
 import type { Kit } from '../../kernel/define-service.ts'
@@ -8,16 +8,16 @@ import type { Realm, User } from '../types.ts'
 import { stepOfCode } from './totp.ts'
 import { verifyAuthentication, verifyRegistration } from './webauthn.ts'
 
-/** The next step of a login after the password: none, a second factor, or the enrolment of one. */
+/** The next step of a login after the password: none, a second factor, or the enrolment of a second factor. */
 export type Requirement = 'none' | 'factor' | 'enrol'
 
-/** `amr` values (RFC 8176) of the accepted factor. */
+/** The accepted factor, as an `amr` value (RFC 8176). */
 export type FactorCheck = { amr: string } | 'wrong' | Wait
 
 export type SecondFactors = ReturnType<typeof createSecondFactors>
 
 const recoveryCodes = 10
-/** Characters of recovery codes, without those that look alike. */
+/** Characters of recovery codes. Characters that look alike are left out. */
 const recoveryAlphabet = 'abcdefghjkmnpqrstuvwxyz23456789'
 const recoveryLength = 16
 const totpName = 'Authenticator app'
@@ -26,7 +26,7 @@ const keyName = 'Security key'
 const normalized = (code: string) => code.toLowerCase().replace(/[^a-z0-9]/g, '')
 const newRecoveryCode = () =>
   Array.from({ length: recoveryLength }, () => recoveryAlphabet[randomInt(recoveryAlphabet.length)]).join('')
-/** Groups of four, for people to read. */
+/** Formats a code in groups of four, so that people can read it. */
 const grouped = (code: string) => code.replace(/.{4}(?=.)/g, '$&-')
 const hashOf = (userId: string, code: string) =>
   createHash('sha256')
@@ -56,7 +56,7 @@ export function createSecondFactors(deps: Deps) {
       return secondFactor === 'required' ? 'enrol' : 'none'
     },
 
-    /** Checks a code of an app, or a recovery code where `allowRecovery` is set, and uses it up. */
+    /** Checks a code of an authenticator app and consumes it. With `allowRecovery`, a recovery code is accepted too. */
     checkCode: (tenantId: string, userId: string, code: string, address: string, allowRecovery: boolean) =>
       limited(deps, tenantId, userId, address, async () => {
         const digits = code.replace(/\s/g, '')
@@ -77,7 +77,7 @@ export function createSecondFactors(deps: Deps) {
         return (await store.useCounter(db.sql, tenantId, found.factor.id, found.counter, now())) ? 'hwk' : undefined
       }),
 
-    /** Stores an app after its first code; false if the code is wrong. */
+    /** Stores an authenticator app after its first code. Returns false if the code is wrong. */
     async addTotp(tenantId: string, user: User, secretSealed: string, code: string): Promise<boolean> {
       const step = stepOfCode(secrets.open(secretSealed), code.replace(/\s/g, ''), now())
       if (step === undefined) return false
@@ -85,7 +85,7 @@ export function createSecondFactors(deps: Deps) {
       return await store.insertFactor(db.sql, tenantId, user.id, { ...factor, createdAt: now() })
     },
 
-    /** Stores a security key; false if the response does not fit the challenge or the key is registered already. */
+    /** Stores a security key. Returns false if the response does not match the challenge, or if the key is already registered. */
     async addKey(tenantId: string, user: User, challenge: string, response: string): Promise<boolean> {
       const credential = await verifyRegistration(baseUrl(), challenge, response)
       if (!credential) return false
@@ -101,7 +101,7 @@ export function createSecondFactors(deps: Deps) {
       })
     },
 
-    /** Replaces the recovery codes of a user. Only the result shows them. */
+    /** Replaces the recovery codes of a user. The codes are only contained in this result. */
     async newRecoveryCodes(tenantId: string, userId: string): Promise<string[]> {
       const codes = Array.from({ length: recoveryCodes }, newRecoveryCode)
       const hashes = codes.map((code) => hashOf(userId, code))
@@ -109,7 +109,7 @@ export function createSecondFactors(deps: Deps) {
       return codes.map(grouped)
     },
 
-    /** Removes one factor, and with the last one the recovery codes. */
+    /** Removes one factor. If it was the last one, also removes the recovery codes. */
     remove: (tenantId: string, userId: string, id: string) =>
       db.tx(async (sql) => {
         if (!(await store.deleteFactor(sql, tenantId, userId, id))) return false

@@ -1,6 +1,6 @@
 /**
- * The steps of a login after the password: second factor, enrolment, recovery codes. The sign-in of applications and the account
- * pages run the same steps; each keeps the state of a login in the database.
+ * The steps of a login after the password: second factor, enrolment, recovery codes. The sign-in of applications and the account pages use
+ * the same steps. Each stores the state of a login in the database.
  */
 import type { Kit } from '../../kernel/define-service.ts'
 import type { Wait } from '../login-lockout.ts'
@@ -11,10 +11,10 @@ import type { SecondFactors } from './factors.ts'
 import { newTotpSecret, totpUri } from './totp.ts'
 import { authenticationOptions, isWebAuthnPossible, registrationOptions } from './webauthn.ts'
 
-/** `codes`: the factor is added, and the recovery codes were shown. */
+/** `codes` means that the factor is added and the recovery codes were shown. */
 export interface FlowState {
   stage: 'factor' | 'enrol' | 'codes'
-  /** The challenge for the security key that the last page had. */
+  /** The challenge for the security key on the last page. */
   challenge?: string
   /** Secret of the app that is being added. */
   totpSealed?: string
@@ -46,7 +46,7 @@ const textIn = (value: unknown) => (typeof value === 'string' ? value : '')
 export function createFlow(kit: Pick<Kit, 'secrets' | 'baseUrl'>, factors: SecondFactors) {
   const deps = { kit, factors }
   return {
-    /** Shows the page of the present stage. */
+    /** Shows the page of the current stage. */
     show: (request: FlowRequest) => showStage(deps, request, 200),
 
     /** Handles the form that a page has sent. */
@@ -94,7 +94,7 @@ async function askForFactor({ kit, factors }: Deps, request: FlowRequest, error?
 async function askToEnrol({ kit, factors }: Deps, request: FlowRequest, error?: string): Promise<Page> {
   const { realm, user, state, save } = request
   const view = viewOf(request)
-  // After a wrong code, the page shows the same secret, because the authenticator app has it already.
+  // After a wrong code, the page shows the same secret again, because the authenticator app already has it.
   const totpSealed = state.totpSealed ?? kit.secrets.seal(newTotpSecret())
   const secret = kit.secrets.open(totpSealed)
   const uri = totpUri(secret, { issuer: view.name, username: user.username })
@@ -125,7 +125,7 @@ async function checkCode(deps: Deps, request: FlowRequest): Promise<FlowResult> 
 async function checkKey(deps: Deps, request: FlowRequest): Promise<FlowResult> {
   const { realm, user, form, address, state, save } = request
   const { challenge, ...rest } = state
-  // A challenge is used once, whatever the result.
+  // A challenge can be used only once, whatever the result.
   await save(rest)
   if (challenge === undefined) return await showStage(deps, request, 400, wrongKey)
   const checked = await deps.factors.checkKey(realm.tenantId, user.id, challenge, textIn(form.credential), address)
@@ -152,7 +152,7 @@ async function enrol(deps: Deps, request: FlowRequest, step: 'add-app' | 'add-ke
     if (!isAdded) return await showStage(deps, request, 400, wrongKey)
   }
   const amr = [...rest.amr, step === 'add-app' ? 'otp' : 'hwk', 'mfa']
-  // Codes that exist stay valid: a second app or key does not replace them.
+  // Existing codes stay valid. A second app or key does not replace them.
   if ((await deps.factors.countRecoveryCodes(realm.tenantId, user.id)) > 0) return { amr }
   await save({ ...rest, stage: 'codes', amr })
   return await showCodes(deps, request)

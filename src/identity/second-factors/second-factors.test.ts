@@ -1,4 +1,7 @@
-/** Second factors at the sign-in, on the account page and in the password grant. Security keys: test/journeys/second-factors.long.test.ts. */
+/**
+ * Tests second factors at the sign-in, on the account page and in the password grant. test/journeys/second-factors.long.test.ts tests
+ * security keys.
+ */
 import assert from 'node:assert/strict'
 import { before, suite, test } from 'node:test'
 import { decodeJwt } from 'jose'
@@ -44,7 +47,7 @@ const nextStep = () => {
 const secretIn = (html: string) => /id="secret">([A-Z2-7]+)</.exec(html)![1]!
 const codesIn = (html: string) => [...html.matchAll(/<li>([a-z0-9-]+)<\/li>/g)].map(([, code]) => code!)
 
-/** Starts a sign-in of an application; `post` sends the forms of its pages. */
+/** Starts the sign-in of an application. `post` sends the forms of its pages. */
 async function aSignIn(mode: Mode, browser = aBrowser()) {
   const { verifier, challenge } = pkce()
   const client = clientOf(realms[mode])
@@ -73,7 +76,7 @@ async function aSignIn(mode: Mode, browser = aBrowser()) {
   }
 }
 
-/** Adds an app to a user of a realm on the account page; returns its secret and the recovery codes. */
+/** Adds an authenticator app to a user of a realm on the account page. Returns its secret and the recovery codes. */
 async function withApp(mode: Mode) {
   const user = await newUser(mode)
   const browser = aBrowser()

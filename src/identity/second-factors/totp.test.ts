@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { newTotpSecret, stepAt, stepOfCode, totpCode, totpUri } from './totp.ts'
 
-/** `12345678901234567890` in base32: the secret of RFC 6238, appendix B. */
+/** The secret of RFC 6238, appendix B: `12345678901234567890` in base32. */
 const secret = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ'
 
 for (const [seconds, code] of [

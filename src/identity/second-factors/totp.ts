@@ -1,8 +1,8 @@
-/** Time-based one-time passwords (RFC 6238): SHA-1, 6 digits, 30 seconds, as all authenticator apps have them. */
+/** Time-based one-time passwords (RFC 6238) with SHA-1, 6 digits and 30 seconds, as all authenticator apps use them. */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 
 const stepMs = 30_000
-/** Codes of the step before and after are accepted too, for clocks that differ. */
+/** Codes of this many steps before and after are accepted too, because clocks differ. */
 const driftSteps = 1
 const base32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
 
@@ -29,7 +29,7 @@ export function totpCode(secret: string, step: number): string {
   return String((digest.readUInt32BE(offset) & 0x7fffffff) % 1_000_000).padStart(6, '0')
 }
 
-/** Returns the time step of a code; undefined if it is wrong, too old or too new. */
+/** Returns the time step of a code. Returns undefined if the code is wrong, too old or too new. */
 export function stepOfCode(secret: string, code: string, at: Date): number | undefined {
   if (!/^\d{6}$/.test(code)) return undefined
   const now = stepAt(at)
@@ -39,7 +39,7 @@ export function stepOfCode(secret: string, code: string, at: Date): number | und
   return found
 }
 
-/** Returns the address that apps read from a QR code. */
+/** Returns the URI that authenticator apps read from a QR code. */
 export function totpUri(secret: string, { issuer, username }: { issuer: string; username: string }): string {
   const label = `${encodeURIComponent(issuer)}:${encodeURIComponent(username)}`
   return `otpauth://totp/${label}?secret=${secret}&issuer=${encodeURIComponent(issuer)}`

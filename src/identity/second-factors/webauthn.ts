@@ -1,4 +1,4 @@
-/** WebAuthn: options for the browser and checks of its responses. The library is loaded at first use. */
+/** WebAuthn: creates options for the browser and checks its responses. The library is loaded at first use. */
 import { isIP } from 'node:net'
 import type {
   AuthenticationResponseJSON,
@@ -10,7 +10,7 @@ import type { User } from '../types.ts'
 
 const load = () => import('@simplewebauthn/server')
 
-/** Browsers have WebAuthn only on pages with a host name, over HTTPS or on this machine. */
+/** Returns whether browsers support WebAuthn on our pages: only with a host name, and over HTTPS or on the local machine. */
 export function isWebAuthnPossible(baseUrl: string): boolean {
   const { protocol, hostname } = new URL(baseUrl)
   return isIP(hostname.replace(/^\[|\]$/g, '')) === 0 && (protocol === 'https:' || hostname === 'localhost')
@@ -44,7 +44,7 @@ export async function authenticationOptions(baseUrl: string, factors: FactorRow[
   })
 }
 
-/** Returns the new credential; undefined if the response is not valid. */
+/** Returns the new credential, or undefined if the response is not valid. */
 export async function verifyRegistration(baseUrl: string, challenge: string, response: string) {
   const { verifyRegistrationResponse } = await load()
   try {
@@ -58,12 +58,12 @@ export async function verifyRegistration(baseUrl: string, challenge: string, res
     })
     return registrationInfo?.credential
   } catch {
-    // The library throws for everything that is wrong in the response, also for missing fields.
+    // The library throws for every problem in the response, even for missing fields.
     return undefined
   }
 }
 
-/** Returns the factor that signed, with its new counter; undefined if the response is not valid. */
+/** Returns the factor that signed, with its new counter. Returns undefined if the response is not valid. */
 export async function verifyAuthentication(baseUrl: string, challenge: string, response: string, factors: FactorRow[]) {
   const { verifyAuthenticationResponse } = await load()
   try {

@@ -26,7 +26,7 @@ export interface ExternalUser {
   email: string | undefined
 }
 
-/** Roles with every scope of the tenant. Their grants as creators, maybe a million, are not loaded. */
+/** Roles with every scope of the tenant. Their grants as creators are not loaded, because there may be a million. */
 const administrators = ['tenant-admin', 'service', 'platform-admin']
 
 const baseOf = (sql: Sql, { tenantId, type, id, external }: SubjectKey, includesDisabled: boolean) => {
@@ -40,7 +40,10 @@ const baseOf = (sql: Sql, { tenantId, type, id, external }: SubjectKey, includes
     where tenant_id = ${tenantId} and id = ${id} and (enabled or ${includesDisabled})`
 }
 
-/** Finds a subject's roles and grants in one snapshot; undefined if it is unknown, disabled or its realm unavailable. */
+/**
+ * Finds a subject's roles and grants in one snapshot. Returns undefined if the subject is unknown or disabled, or its realm is not
+ * available.
+ */
 export async function findSubject(
   sql: Sql,
   key: SubjectKey,
@@ -84,7 +87,7 @@ export const findBackends = (sql: Sql, tenantIds: readonly string[]) =>
     from identity.realms m join identity.clients c on c.tenant_id = m.tenant_id and c.id = m.backend_client_id
     where m.tenant_id = any(${[...tenantIds]})`
 
-/** Finds these roles and the grants to them; locks the roles against deletion until the transaction ends. */
+/** Finds these roles and the grants to them. Locks the roles until the transaction ends, to exclude their deletion. */
 export async function findRoleRights(
   sql: Sql,
   tenantId: string,
@@ -126,7 +129,7 @@ export async function findKeyById(sql: Sql, tenantId: string, id: string): Promi
   return row
 }
 
-/** Writes the last use unless another node wrote it within the last minute. */
+/** Writes the last use, unless another node has written it within the last minute. */
 export async function touchKey(sql: Sql, tenantId: string, id: string, at: Date) {
   const minuteBefore = new Date(at.getTime() - 60_000)
   await sql`
@@ -142,13 +145,13 @@ export interface IssuerRow {
   rolesClaim: string | null
 }
 
-/** Finds the registrations of an issuer, one for each tenant. */
+/** Finds the registrations of an issuer. Each tenant can have one. */
 export const findIssuers = (sql: Sql, issuer: string) =>
   sql<IssuerRow[]>`
     select tenant_id, id, issuer, audience, roles_claim from identity.issuers where issuer = ${issuer}
     order by created_at, tenant_id`
 
-/** Grants `*` to the creator, or to the owner of the API key that created the resource; returns that subject. */
+/** Grants `*` to the creator. If an API key created the resource, grants it to the owner of the key. Returns that subject. */
 export async function insertCreatorGrant(
   sql: Sql,
   grant: {

@@ -1,4 +1,4 @@
-/** Stored objects of the OpenID Connect provider. `id` is a hash, because ids of the library can be secrets. */
+/** SQL of the stored objects of the OpenID Connect provider. `id` is a hash, because ids of the library can be secrets. */
 import type { Sql } from '../../kernel/db.ts'
 
 export type Payload = Record<string, unknown>
@@ -12,9 +12,9 @@ export interface Artefact {
   uid: string | null
   accountId: string | null
   expiresAt: Date
-  /** The network of the client, for finished and unfinished logins. */
+  /** The network of the client. Stored for finished and unfinished logins. */
   address?: string
-  /** The program of the client, for logins. */
+  /** The user agent of the client. Stored for logins. */
   userAgent?: string
 }
 
@@ -47,7 +47,7 @@ export async function findArtefactByUid(sql: Sql, tenantId: string, model: strin
   return payloadOf(row)
 }
 
-/** Consumes an object; true for exactly one of several concurrent calls, also on different nodes. */
+/** Consumes an object. Of several concurrent calls, even on different nodes, exactly one returns true. */
 export async function consumeArtefact(sql: Sql, tenantId: string, model: string, id: Buffer, now: Date) {
   const { count } = await sql`
     update identity.artefacts set consumed_at = ${now}
@@ -64,7 +64,7 @@ export async function deleteGrant(sql: Sql, tenantId: string, grantId: string) {
   await sql`delete from identity.artefacts where tenant_id = ${tenantId} and grant_id = ${grantId}`
 }
 
-/** Deletes all objects of a user; returns the ids of the ended logins. */
+/** Deletes all objects of a user. Returns the ids of the ended logins. */
 export async function deleteArtefactsOf(sql: Sql, tenantId: string, accountId: string): Promise<string[]> {
   const rows = await sql`
     delete from identity.artefacts where tenant_id = ${tenantId} and account_id = ${accountId}
@@ -103,7 +103,7 @@ export async function lockLogin(sql: Sql, tenantId: string, login: string) {
   await sql`select pg_advisory_xact_lock(hashtextextended(${`login ${tenantId} ${login}`}, 0))`
 }
 
-/** Counts the objects of a model that a user has and that are not expired. */
+/** Counts the objects of a model that a user has and that have not expired. */
 export async function countArtefactsOf(sql: Sql, tenantId: string, model: string, accountId: string, now: Date) {
   const [row] = await sql`
     select count(*)::integer as count from identity.artefacts

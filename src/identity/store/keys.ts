@@ -24,7 +24,7 @@ export async function retireKeys(sql: Sql, tenantId: string, at: Date) {
   await sql`update identity.signing_keys set retired_at = ${at} where tenant_id = ${tenantId} and retired_at is null`
 }
 
-/** Deletes retired keys whose last access token has expired; returns the realms that lost a key. */
+/** Deletes retired keys whose last access token has expired. Returns the realms that lost a key. */
 export async function deleteRetiredKeys(sql: Sql, retiredBefore: Date): Promise<string[]> {
   const rows = await sql`
     delete from identity.signing_keys k using identity.realms r

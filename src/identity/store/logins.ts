@@ -1,4 +1,4 @@
-/** The logins of one user. A login is a grant; the session of a browser names the grants of its clients. */
+/** SQL of the logins of one user. A login is a grant. The session of a browser contains the grants of its clients. */
 import type { Fragment, Sql } from '../../kernel/db.ts'
 
 export interface LoginRow {
@@ -14,11 +14,11 @@ export interface LoginRow {
 /** Maximum number of logins in the list of one user. */
 const listedMax = 1000
 
-/** Matches sessions of a browser with this login. */
+/** Returns the condition that the session of a browser contains this login. */
 const namesGrant = (sql: Sql, payload: Fragment, grantId: Fragment) =>
   sql`exists (select from jsonb_each(coalesce(${payload} -> 'authorizations', '{}')) a where a.value ->> 'grantId' = ${grantId})`
 
-/** Finds logins that can still be used: by a refresh token, the session of a browser, or an access token that is not expired. */
+/** Finds logins that can still be used: with a refresh token, the session of a browser, or an access token that has not expired. */
 export const findLogins = (sql: Sql, tenantId: string, userId: string, now: Date, accessTokenSeconds: number) =>
   sql<LoginRow[]>`
     with used as (
@@ -37,7 +37,7 @@ export const findLogins = (sql: Sql, tenantId: string, userId: string, now: Date
             and ${namesGrant(sql, sql`s.payload`, sql`g.grant_id`)}))
     order by u.at desc, g.grant_id limit ${listedMax}`
 
-/** Returns a login of the user with the other logins of the same browser; none if the user has no such login. */
+/** Returns a login of the user with the other logins of the same browser. Returns none if the user has no such login. */
 export async function findLoginsOfBrowser(sql: Sql, tenantId: string, userId: string, id: string): Promise<string[]> {
   const rows = await sql<{ id: string }[]>`
     select grant_id as id from identity.artefacts
@@ -49,7 +49,7 @@ export async function findLoginsOfBrowser(sql: Sql, tenantId: string, userId: st
   return rows.map((row) => row.id)
 }
 
-/** Deletes these logins of the user, and the sessions of browsers that have one of them. */
+/** Deletes these logins of the user, and the sessions of browsers that contain one of them. */
 export async function deleteLogins(sql: Sql, tenantId: string, userId: string, ids: string[]) {
   await sql`
     delete from identity.artefacts d
@@ -57,7 +57,7 @@ export async function deleteLogins(sql: Sql, tenantId: string, userId: string, i
       and (grant_id = any(${ids}) or (model = 'Session' and ${namesGrant(sql, sql`d.payload`, sql`any(${ids}::text[])`)}))`
 }
 
-/** Deletes all logins of the user except these and the session of their browser; returns the ids of the ended logins. */
+/** Deletes all logins of the user except these and the session of their browser. Returns the ids of the ended logins. */
 export async function deleteOtherLogins(sql: Sql, tenantId: string, userId: string, kept: string[]): Promise<string[]> {
   const rows = await sql<{ grantId: string | null }[]>`
     delete from identity.artefacts d

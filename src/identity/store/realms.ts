@@ -2,7 +2,7 @@ import type { Sql } from '../../kernel/db.ts'
 import type { RealmStatus } from '../contract.ts'
 import type { Client, Realm, SigningKey } from '../types.ts'
 
-/** Finds a realm with its clients and keys, in one statement so that they belong to the same revision. */
+/** Finds a realm with its clients and keys. It is one statement, so that all of them belong to the same revision. */
 export async function findRealm(sql: Sql, tenantId: string): Promise<Realm | undefined> {
   const [row] = await sql`
     select r.tenant_id, r.display_name, r.login_theme, r.status, r.access_token_seconds, r.refresh_token_seconds,
@@ -49,7 +49,7 @@ interface KeyRow {
   retired_at: string | null
 }
 
-/** Settings that a tenant registered for a client, in addition to the template of its realm. */
+/** Settings that a tenant has registered for a client, in addition to the template of its realm. */
 export interface OwnClientSettings {
   redirectUris?: string[]
   webOrigins?: string[]
@@ -106,7 +106,7 @@ export interface NewRealm {
   cookieKeySealed: string
 }
 
-/** Inserts a realm; false if it exists. */
+/** Inserts a realm. Returns false if it already exists. */
 export async function insertRealm(sql: Sql, realm: NewRealm): Promise<boolean> {
   const { count } = await sql`insert into identity.realms ${sql({ ...realm })} on conflict (tenant_id) do nothing`
   return count === 1
@@ -130,7 +130,7 @@ export async function updateRealm(
 
 /**
  * Locks the row of the realm to exclude concurrent changes. Returns the status, or undefined if the realm does not exist. To avoid
- * deadlocks, take this lock before locks on users and clients.
+ * deadlocks, this lock must be taken before locks on users and clients.
  */
 export async function lockRealm(sql: Sql, tenantId: string): Promise<RealmStatus | undefined> {
   const [row] = await sql`select status from identity.realms where tenant_id = ${tenantId} for no key update`
@@ -145,12 +145,12 @@ export async function bumpRevision(sql: Sql, tenantId: string) {
   await sql`update identity.realms set revision = revision + 1 where tenant_id = ${tenantId}`
 }
 
-/** Deletes a realm; foreign keys delete everything in it. */
+/** Deletes a realm. Foreign keys delete everything in it. */
 export async function deleteRealm(sql: Sql, tenantId: string) {
   await sql`delete from identity.realms where tenant_id = ${tenantId}`
 }
 
-/** Inserts or updates a client, which keeps its secret even if its id changes. */
+/** Inserts or updates a client. The client keeps its secret even if its id changes. */
 export async function upsertClient(
   sql: Sql,
   tenantId: string,
@@ -175,7 +175,7 @@ export async function upsertClient(
       secret_sealed = coalesce(identity.clients.secret_sealed, excluded.secret_sealed)`
 }
 
-/** Replaces the secret; the old one stays valid until `oldUntil`. False if there is no such backend client. */
+/** Replaces the secret. The old secret stays valid until `oldUntil`. Returns false if there is no such backend client. */
 export async function replaceSecret(sql: Sql, tenantId: string, id: string, sealed: string, oldUntil: Date) {
   const { count } = await sql`
     update identity.clients set old_secret_sealed = secret_sealed, old_secret_until = ${oldUntil},

@@ -33,14 +33,14 @@ export interface NewFactor {
   createdAt: Date
 }
 
-/** Inserts a factor; false if the credential is registered already. */
+/** Inserts a factor. Returns false if the credential is already registered. */
 export async function insertFactor(sql: Sql, tenantId: string, userId: string, factor: NewFactor): Promise<boolean> {
   const { count } = await sql`
     insert into identity.second_factors ${sql({ tenantId, userId, ...factor } as never)} on conflict do nothing`
   return count === 1
 }
 
-/** Records the step of an accepted code; false if a code of this step or a later one was accepted before. */
+/** Records the step of an accepted code. Returns false if a code of this or a later step was accepted before. */
 export async function useStep(sql: Sql, tenantId: string, id: string, step: number, at: Date): Promise<boolean> {
   const { count } = await sql`
     update identity.second_factors set last_step = ${step}, last_used_at = ${at}
@@ -48,7 +48,10 @@ export async function useStep(sql: Sql, tenantId: string, id: string, step: numb
   return count === 1
 }
 
-/** Records the counter of a signature; false if it has not grown, which a copied key would cause. Keys without a counter send 0. */
+/**
+ * Records the counter of a signature. Returns false if it has not grown, which indicates a copied key. Keys without a counter always send
+ * 0.
+ */
 export async function useCounter(sql: Sql, tenantId: string, id: string, counter: number, at: Date): Promise<boolean> {
   const { count } = await sql`
     update identity.second_factors set counter = ${counter}, last_used_at = ${at}
@@ -72,7 +75,7 @@ export async function replaceRecoveryCodes(sql: Sql, tenantId: string, userId: s
   for (const hash of hashes) await sql`insert into identity.recovery_codes ${sql({ tenantId, userId, hash })}`
 }
 
-/** Uses up a recovery code; true for exactly one of several concurrent calls. */
+/** Consumes a recovery code. Of several concurrent calls, exactly one returns true. */
 export async function useRecoveryCode(sql: Sql, tenantId: string, userId: string, hash: Buffer): Promise<boolean> {
   const { count } = await sql`
     delete from identity.recovery_codes where tenant_id = ${tenantId} and user_id = ${userId} and hash = ${hash}`

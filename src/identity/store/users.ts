@@ -37,8 +37,9 @@ export async function findForLogin(
 }
 
 /**
- * Returns the first of these names that is the e-mail address of another user, or, for the new e-mail address, also the username of another
- * user: users log in with either. A unique index compares usernames with usernames. The caller locks the realm against concurrent changes.
+ * Returns the first of these names that another user already logs in with. A username must not be another user's e-mail address, and an
+ * e-mail address must be neither the address nor the username of another user. A unique index compares usernames with usernames. The caller
+ * must lock the realm.
  */
 export async function findTakenName(
   sql: Sql,
@@ -56,7 +57,7 @@ export async function findTakenName(
   return row.isUsername ? username : (email ?? undefined)
 }
 
-/** Locks the realm until the end of the transaction, for changes that must see all of its users. */
+/** Locks the realm until the end of the transaction, for changes that must consider all its users. */
 export async function lockUsers(sql: Sql, tenantId: string) {
   await sql`select from identity.realms where tenant_id = ${tenantId} for no key update`
 }
@@ -71,7 +72,7 @@ export interface UserRow {
   roles: string[]
 }
 
-/** Inserts a user; false if the username or the id is taken. */
+/** Inserts a user. Returns false if the username or the id is taken. */
 export async function insertUser(sql: Sql, tenantId: string, user: UserRow): Promise<boolean> {
   const { count } = await sql`insert into identity.users ${sql({ tenantId, ...user })} on conflict do nothing`
   return count === 1
@@ -96,7 +97,7 @@ export async function searchUsers(
   return { count: counted?.count ?? 0, users: rows.map(userOf) }
 }
 
-/** Deletes a user with its grants and API keys; false if there is no such user. */
+/** Deletes a user with its grants and API keys. Returns false if there is no such user. */
 export async function deleteUser(sql: Sql, tenantId: string, id: string): Promise<boolean> {
   await sql`delete from identity.grants where tenant_id = ${tenantId} and subject_type = 'user' and subject_id = ${id}`
   await sql`delete from identity.api_keys where tenant_id = ${tenantId} and owner_type = 'user' and owner_id = ${id}`

@@ -13,7 +13,7 @@ const boxed = (array: JavaArray): unknown[] => {
   return array.items.map((item) => boxElement(array, item))
 }
 
-/** Sorts an array in place; numbers by value. */
+/** Sorts an array in place. Numbers are sorted by value. */
 function sort(array: JavaArray, compare: Compare): void {
   const order = boxed(array).map((item, index) => ({ item, raw: array.items[index] }))
   steps(order.length)

@@ -20,7 +20,7 @@ import {
   whole,
 } from './decimals.ts'
 
-/* MathContext, and the methods of BigDecimal and BigInteger that are needed less often. */
+/* Implements MathContext, and less common methods of BigDecimal and BigInteger. */
 
 interface MathContext extends JavaObject {
   precision: number
@@ -68,7 +68,7 @@ defineClass('java.math.MathContext', {
 
 const digitsIn = (value: bigint): number => String(value < 0n ? -value : value).length
 
-/** Rounds to the digits of a context; rounding up may add a digit, which is cut again. */
+/** Rounds to the digits of a context. Rounding up may add a digit, which is removed again. */
 function round(self: BigDecimal, { precision, mode }: MathContext): BigDecimal {
   let rounded = self
   while (precision > 0 && digitsIn(rounded.unscaled) > precision) {
@@ -82,7 +82,7 @@ function divideIn(self: BigDecimal, other: BigDecimal, context: MathContext): Bi
   if (context.precision === 0) return divideExactly(self, other)
   const extra = context.precision + digitsIn(other.unscaled) - digitsIn(self.unscaled) + 3
   const preferred = self.scale - other.scale
-  // Digits beyond the precision decide the rounding; a rest is marked with a last digit of 1.
+  // The digits beyond the precision decide the rounding. A remainder is represented by a last digit of 1.
   const scale = Math.max(preferred + extra, preferred, 0)
   const exact = divide(self, other, scale, 'DOWN')
   const [product, value] = aligned(make(exact.unscaled * other.unscaled, exact.scale + other.scale), self)
@@ -100,7 +100,7 @@ const add = (left: BigDecimal, right: BigDecimal, sign: bigint): BigDecimal => {
   return make(one + sign * two, scale)
 }
 
-/** The whole quotient, with the scale that the operands prefer. */
+/** Returns the whole quotient, with the scale that Java prefers for these operands. */
 function integralQuotient(self: BigDecimal, other: BigDecimal): BigDecimal {
   const [one, two] = aligned(self, other)
   if (two === 0n) throw new JavaThrow('java.lang.ArithmeticException', 'Division by zero')
@@ -170,7 +170,7 @@ function moved(self: BigDecimal, by: number): BigDecimal {
 }
 
 const size = (value: bigint): bigint => (value < 0n ? -value : value)
-/** The steps of one operation on numbers of this size. */
+/** Returns the number of steps that one operation on numbers of this size counts. */
 const workOf = (value: bigint): number => 1 + (value.toString(16).length >> 4)
 
 function greatest(left: bigint, right: bigint): bigint {
@@ -217,7 +217,7 @@ const bitAt = (index: number): bigint => {
   return 1n << BigInt(Math.min(index, 10_000))
 }
 
-/** The bytes in the two's complement, highest first. */
+/** Returns the bytes in two's complement, highest byte first. */
 function bytesOf(value: bigint): JavaArray {
   const length = Math.floor(bitLength(value) / 8) + 1
   const items = Array.from({ length }, (_, at) => Number(BigInt.asIntN(8, value >> BigInt((length - 1 - at) * 8))))

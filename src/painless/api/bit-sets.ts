@@ -4,7 +4,7 @@ import { allocate, steps } from '../meter.ts'
 import type { JavaArray, JavaObject } from '../values.ts'
 import { streamOfInts } from './streams.ts'
 
-/** A BitSet: words of 32 bits, as many as the highest bit needs. */
+/** A BitSet. It has as many words of 32 bits as the highest bit requires. */
 interface BitSet extends JavaObject {
   words: number[]
   text: () => string
@@ -12,7 +12,7 @@ interface BitSet extends JavaObject {
   key: () => string
 }
 
-/** Maximum number of bits, so that one call cannot take all memory. */
+/** Maximum number of bits, so that one call cannot use all memory. */
 const bitsMax = 8_000_000
 
 function bitSetOf(words: number[]): BitSet {
@@ -64,7 +64,7 @@ function bitsOf(self: BitSet): number[] {
   return bits
 }
 
-/** Finds the next bit that is or is not set; `by` is the direction. */
+/** Finds the next bit that is set, or that is not set. `by` is the direction. */
 function nearest(self: BitSet, from: number, isSet: boolean, by: 1 | -1): number {
   const end = by === 1 ? self.words.length * 32 : -1
   for (let index = from; by === 1 ? index < end : index > end; index += by) {

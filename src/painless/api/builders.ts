@@ -5,7 +5,7 @@ import { joinTexts, textOf } from '../text.ts'
 import { isJavaArray, type JavaArray, type JavaObject } from '../values.ts'
 import { charsText, sequenceText, stringIndex, substring } from './strings.ts'
 
-/** A StringBuilder: the text is replaced at each change. */
+/** A StringBuilder. Each change replaces its text. */
 export interface Builder extends JavaObject {
   value: string
   text: () => string

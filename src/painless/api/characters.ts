@@ -3,7 +3,7 @@ import { illegalArgument } from '../errors.ts'
 import type { JavaArray } from '../values.ts'
 import { sequenceText, stringIndex } from './strings.ts'
 
-/* Methods of Character for code points, surrogates and Unicode categories. */
+/* Implements the methods of Character for code points, surrogates and Unicode categories. */
 
 const characterOf = (code: number): string => String.fromCodePoint(code)
 const isValid = (code: number): boolean => code >= 0 && code <= 0x10ffff
@@ -12,7 +12,7 @@ const matches =
   (code: number): boolean =>
     isValid(code) && pattern.test(characterOf(code))
 
-/** Categories with their numbers in Java. */
+/** Unicode categories with their numbers in Java. */
 const categories: [name: string, value: number, category: string][] = [
   ['UNASSIGNED', 0, 'Cn'],
   ['UPPERCASE_LETTER', 1, 'Lu'],

@@ -31,5 +31,5 @@ import './ingest.ts'
 import './time-months.ts'
 import { finishDefinitions } from '../define.ts'
 
-/* The table of classes that scripts can use: each file adds its classes, then their signatures are resolved. */
+/* The table of classes that scripts can use. Each imported file adds its classes. Then the signatures are resolved. */
 finishDefinitions()

@@ -6,7 +6,7 @@ import { boxDouble, type JavaObject, numberKind, plainNumber } from '../values.t
 import { type BigDecimal, divideRounded, type Mode, power, roundingModes } from './decimals.ts'
 import { sequenceText } from './strings.ts'
 
-/* DecimalFormat and NumberFormat with the English symbols, and Normalizer. */
+/* Implements DecimalFormat and NumberFormat with English symbols, and Normalizer. */
 
 interface DecimalFormat extends JavaObject {
   prefix: string
@@ -17,11 +17,11 @@ interface DecimalFormat extends JavaObject {
   maxInteger: number
   minFraction: number
   maxFraction: number
-  /** Digits of a group; 0: no groups. */
+  /** Number of digits in a group; 0 means no groups. */
   group: number
-  /** 100 for percent, 1000 for per mille. */
+  /** The factor before printing: 100 for percent, 1000 for per mille. */
   factor: number
-  /** Digits of the exponent; undefined: none is shown. */
+  /** Number of digits of the exponent; undefined if no exponent is printed. */
   exponent: number | undefined
   mode: string
   isInteger: boolean
@@ -30,7 +30,7 @@ interface DecimalFormat extends JavaObject {
 
 const digitsMax = 340
 
-/** Splits a pattern into its literal parts and the number part. Quoted characters are literal, and two quotes are one of them. */
+/** Splits a pattern into its literal parts and the number part. Quoted characters are literal, and two quotes stand for one. */
 function partsOf(pattern: string): { prefix: string; number: string; suffix: string } {
   let [prefix, number, suffix] = ['', '', '']
   let isQuoted = false
@@ -56,7 +56,8 @@ function compileFormat(pattern: string): DecimalFormat {
   if (/0.*#/.test(whole.replaceAll(',', '')) || /#.*0/.test(fraction) || mantissa.split('.').length > 2)
     throw illegalArgument(`Malformed pattern "${pattern}"`)
   const literals = prefix + suffix
-  // Without a zero, one digit is shown before the point, or after it if the pattern has none before it.
+  // If the pattern has no zero, one digit is printed before the point. If the pattern has nothing before the point, the digit is printed
+  // after it.
   const hasNoZero = mantissa.includes('.') && !mantissa.includes('0')
   const isBare = whole === ''
   const other = negative === undefined ? undefined : partsOf(negative)
@@ -79,7 +80,7 @@ function compileFormat(pattern: string): DecimalFormat {
   }
 }
 
-/** A number as digits and scale; undefined if it is not finite. */
+/** Returns a number as digits and scale, or undefined if it is not finite. */
 function digitsOf(value: unknown): { unscaled: bigint; scale: number; isNegative: boolean } | undefined {
   const decimal = value as Partial<BigDecimal> | null
   const text =
@@ -95,7 +96,7 @@ function digitsOf(value: unknown): { unscaled: bigint; scale: number; isNegative
 
 const bits = new DataView(new ArrayBuffer(8))
 
-/** The exact decimal digits of a double, which decide how it is rounded. */
+/** Returns the exact decimal digits of a double. They decide how it is rounded. */
 function exactDigits(value: number): ReturnType<typeof digitsOf> {
   if (!Number.isFinite(value)) return undefined
   bits.setFloat64(0, Math.abs(value))
@@ -166,7 +167,7 @@ function format(self: DecimalFormat, value: unknown): string {
 const parseError = (text: string): JavaThrow =>
   new JavaThrow('java.text.ParseException', `Unparseable number: "${text.slice(0, 100)}"`)
 
-/** Parses the number at the start of a text; the rest is ignored, as in Java. */
+/** Parses the number at the start of a text. As in Java, the rest is ignored. */
 function parseNumber(self: DecimalFormat, text: string): unknown {
   const isNegative = self.negativePrefix !== '' && text.startsWith(self.negativePrefix)
   const prefix = isNegative ? self.negativePrefix : self.prefix
@@ -240,7 +241,7 @@ defineClass('java.text.Normalizer.Form', {
 })
 const normalized = (text: unknown, { name }: { name: string }): string => {
   const parsedText = sequenceText(text)
-  // Normalization can turn one character into 18.
+  // Normalization can turn one character into up to 18 characters.
   allocateText(parsedText.length * 4)
   return parsedText.normalize(name)
 }

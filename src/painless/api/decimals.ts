@@ -6,7 +6,7 @@ import { doubleText, textOf } from '../text.ts'
 import { type JavaObject, toLong } from '../values.ts'
 import { numberFormat } from './helpers.ts'
 
-/** A BigDecimal: `unscaled` divided by ten to the power of `scale`. */
+/** A BigDecimal. Its value is `unscaled` divided by ten to the power of `scale`. */
 export interface BigDecimal extends JavaObject {
   unscaled: bigint
   scale: number
@@ -16,7 +16,7 @@ export interface BigDecimal extends JavaObject {
   key: () => string
 }
 
-/** Maximum number of digits: an operation on more digits would take too long. */
+/** Maximum number of digits. An operation on more digits would take too long. */
 const digitsMax = 2000
 
 export const power = (exponent: number): bigint => {
@@ -69,7 +69,7 @@ export interface Mode extends JavaObject {
   text: () => string
 }
 
-/** Divides and rounds; `twice` compares twice the rest with the divisor. */
+/** Divides and rounds. The variable `twice` compares twice the remainder with the divisor. */
 export function divideRounded(value: bigint, by: bigint, mode: string): bigint {
   if (by === 0n) throw new JavaThrow('java.lang.ArithmeticException', '/ by zero')
   const quotient = value / by
@@ -121,7 +121,7 @@ export function stripZeros(self: BigDecimal): BigDecimal {
   return make(unscaled, scale)
 }
 
-/** An exact quotient; one that never ends is an error, as in Java. */
+/** Returns an exact quotient. As in Java, a quotient with infinitely many digits is an error. */
 export function divideExactly(left: BigDecimal, right: BigDecimal): BigDecimal {
   const wide = divide(left, right, 200, 'DOWN')
   const [product, value] = aligned(make(wide.unscaled * right.unscaled, wide.scale + right.scale), left)

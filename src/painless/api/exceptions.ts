@@ -9,7 +9,7 @@ defineClass('java.lang.Throwable', {
   },
 })
 
-/** Exceptions by the class that they extend. */
+/** Exceptions, each with the class that it extends. */
 const hierarchy: Record<string, string> = {
   'java.lang.Exception': 'java.lang.Throwable',
   'java.lang.RuntimeException': 'java.lang.Exception',

@@ -6,7 +6,7 @@ import { textOf } from '../text.ts'
 import { isJavaArray, type JavaArray, javaClassOf, numberKind, plainNumber } from '../values.ts'
 import { charsText, stringIndex } from './strings.ts'
 
-/* `String.format`, and methods of String that are needed less often. */
+/* Implements `String.format`, and less common methods of String. */
 
 interface Conversion {
   flags: string
@@ -16,12 +16,12 @@ interface Conversion {
 }
 
 const specifier = /%(?:(\d+)\$)?([-#+ 0,(]*)(\d+)?(?:\.(\d+))?([a-zA-Z%])/g
-/** Maximum width and precision. Longer texts have no use. */
+/** Maximum width and precision. Longer texts are not useful. */
 const sizeMax = 1000
 
 const formatError = (name: string, message: string): JavaThrow => new JavaThrow(`java.util.${name}`, message)
 
-/** Formats as `String.format` does, with the English rules. */
+/** Formats like `String.format`, with English rules. */
 export function formatText(pattern: string, args: unknown[]): string {
   let next = 0
   const text = pattern.replace(specifier, (_whole, index, flags, width, precision, type) => {
@@ -144,7 +144,7 @@ function fraction(value: unknown, { type, flags, precision = 6 }: Conversion): s
 const exponential = (size: number, digits: number): string =>
   size.toExponential(digits).replace(/e([+-])(\d)$/, 'e$10$2')
 
-/** Rounds the shortest decimal form half up, which `toFixed` does not do: it rounds the exact binary value. */
+/** Rounds the shortest decimal form half up. `toFixed` cannot be used, because it rounds the exact binary value. */
 function roundedHalfUp(value: number | string, decimals: number): string {
   const [mantissa = '0', exponentText = '0'] = String(value).toLowerCase().split('e')
   const [whole = '0', part = ''] = mantissa.split('.')

@@ -3,7 +3,7 @@ import { compareNatural } from '../equality.ts'
 import { nullPointer } from '../errors.ts'
 import { asBoolean, asDouble, asInt, asLong, type Fn } from './helpers.ts'
 
-/* The functional interfaces: their one method calls the lambda, the others combine lambdas. */
+/* The functional interfaces. Their abstract method calls the lambda; the other methods combine lambdas. */
 
 const functional = (
   name: string,
@@ -16,7 +16,7 @@ const after =
   (...args) =>
     second(first(...args))
 
-/** `andThen` of a consumer runs both with the same arguments. */
+/** Implements `andThen` of a consumer, which runs both consumers with the same arguments. */
 const both =
   (first: Fn, second: Fn): Fn =>
   (...args) => {

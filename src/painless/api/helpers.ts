@@ -3,7 +3,7 @@ import { JavaThrow } from '../errors.ts'
 import { booleanType, doubleType, intType, longType } from '../types.ts'
 import type { JavaFunction } from '../values.ts'
 
-/** Results of lambdas and elements of lists as primitive values. */
+/** Convert results of lambdas and elements of lists to primitive values. */
 export const asInt = castFromDef(intType, false) as (value: unknown) => number
 export const asLong = castFromDef(longType, false) as (value: unknown) => bigint
 export const asDouble = castFromDef(doubleType, false) as (value: unknown) => number
@@ -15,7 +15,7 @@ export type JavaSet = Set<unknown>
 export type List = unknown[]
 export type Compare = (left: unknown, right: unknown) => number
 
-/** Returns a comparator as a JavaScript sort takes it. */
+/** Returns a comparator in the form that JavaScript's sort expects. */
 export const comparing =
   (comparator: Fn): Compare =>
   (left, right) =>

@@ -4,7 +4,7 @@ import { illegalArgument, nullPointer } from '../errors.ts'
 import { allocate } from '../meter.ts'
 import type { JavaArray, JavaObject } from '../values.ts'
 
-/** A UUID: both halves as signed integers of 64 bits. */
+/** A UUID. Both halves are signed integers of 64 bits. */
 interface Uuid extends JavaObject {
   high: bigint
   low: bigint
@@ -34,7 +34,7 @@ function uuidOf(high: bigint, low: bigint): Uuid {
 const signed = (hex: string): bigint => BigInt.asIntN(64, BigInt(`0x${hex}`))
 const fromHex = (hex: string): Uuid => uuidOf(signed(hex.slice(0, 16)), signed(hex.slice(16)))
 
-/** Parses five groups of hexadecimal digits; short groups are filled with zeros, as in Java. */
+/** Parses five groups of hexadecimal digits. As in Java, short groups are filled with zeros. */
 function parseUuid(text: string | null): Uuid {
   if (text === null) throw nullPointer('the text of a UUID is null')
   const groups = text.split('-')
@@ -45,7 +45,7 @@ function parseUuid(text: string | null): Uuid {
   return fromHex(groups.map((group, at) => group.padStart(lengths[at]!, '0')).join(''))
 }
 
-/** Sets the bits of a version in 16 bytes. */
+/** Sets the version bits in 16 bytes. */
 function versioned(bytes: Buffer, version: number): Uuid {
   bytes[6] = (bytes[6]! & 0x0f) | (version << 4)
   bytes[8] = (bytes[8]! & 0x3f) | 0x80

@@ -10,7 +10,7 @@ import { findZone, type Zone } from '../time/zones.ts'
 import type { JavaObject } from '../values.ts'
 import type { JavaMap } from './helpers.ts'
 
-/* Helpers of ingest scripts: Processors, Json, and the older date classes. */
+/* Helpers for ingest scripts: Processors, Json, and the older date classes. */
 
 function readJson(text: unknown): unknown {
   if (typeof text !== 'string') return text
@@ -25,7 +25,7 @@ function readJson(text: unknown): unknown {
 
 const units: Record<string, number> = { b: 1, kb: 1024, mb: 1024 ** 2, gb: 1024 ** 3, tb: 1024 ** 4, pb: 1024 ** 5 }
 
-/** Reads a size such as `1.5kb`. */
+/** Parses a size such as `1.5kb`. */
 function bytes(text: string): bigint {
   const match = /^(\d+(?:\.\d+)?)\s*([a-z]{1,2})$/.exec(text.trim().toLowerCase())
   const unit = match && Object.hasOwn(units, match[2]!) ? units[match[2]!] : undefined

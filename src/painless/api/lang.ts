@@ -59,7 +59,7 @@ defineClass('java.util.Objects', {
   },
 })
 
-/** `Debug.explain` stops the script and reports the value; scripts cannot catch it. */
+/** `Debug.explain` stops the script and reports the value. Scripts cannot catch it. */
 defineClass('org.opensearch.painless.api.Debug', {
   methods: {
     'static void explain(Object)': (value: unknown) => {

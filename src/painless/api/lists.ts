@@ -27,7 +27,7 @@ import {
 } from './helpers.ts'
 import { getByPath } from './paths.ts'
 
-/** An Iterator over the elements that a collection had when it was made. */
+/** An Iterator over the elements that a collection had when the iterator was created. */
 export interface Iteration extends JavaObject {
   items: unknown[]
   next: number
@@ -53,7 +53,7 @@ export function itemsOf(collection: unknown): unknown[] {
   throw new JavaThrow('java.lang.NullPointerException', 'the collection is null')
 }
 
-/** An iterator of a list itself: removing moves its position back. */
+/** Returns an iterator of the list itself. Removing an element moves the iterator's position back. */
 function liveIterator(list: List): Iteration {
   const iterator = iteratorOf(list, (_item, index) => {
     changeList(list)
@@ -111,7 +111,7 @@ function indexIn(list: unknown[], item: unknown): number {
   return typeof item === 'object' && item !== null ? list.findIndex((other) => equal(item, other)) : list.indexOf(item)
 }
 
-/** Keeps the elements that pass a test; returns whether any was removed. */
+/** Keeps the elements that pass a test. Returns whether any element was removed. */
 function keep(self: List | JavaSet, test: (item: unknown) => boolean): boolean {
   const before = itemsOf(self).length
   steps(1 + (before >> 3))
@@ -146,7 +146,7 @@ export const copyAll = (items: unknown[]): unknown[] => {
   return [...items]
 }
 
-/** Methods that the language adds to every collection. */
+/** Methods that the Painless language adds to every collection. */
 const augmented: Methods = {
   'boolean any(Predicate)': (self: unknown, test: Fn) => itemsOf(self).some((item) => asBoolean(test(item))),
   'Collection asCollection()': (self: unknown) => self,
@@ -255,7 +255,7 @@ export function sortList(list: List, compare: Compare): void {
   list.sort(compare)
 }
 
-/** `remove` of a list takes an index where the argument is an int, as in Java's overload of a List. */
+/** Removes the element at an index. As in Java, `remove` of a list takes an index if its argument is an int. */
 export function removeAt(self: List, index: number): unknown {
   changeList(self)
   steps(1 + (self.length >> 5))
@@ -316,7 +316,7 @@ defineClass('java.util.List', {
 
 const copyOf = (other: unknown): unknown[] => copyAll(itemsOf(other))
 
-/** A list class that differs from ArrayList by its name and methods only. */
+/** Defines a list class that differs from ArrayList only by its name and methods. */
 export const listClass = (name: string, supers: string[], methods: Methods = {}): void =>
   defineClass(`java.util.${name}`, {
     supers,

@@ -10,7 +10,7 @@ interface Locale extends JavaObject {
   key: () => string
 }
 
-/** Locales of other languages are names only: texts and numbers are always written as in English. */
+/** Returns a locale. Locales of other languages have only a name: texts and numbers are always written as in English. */
 function localeOf(language: string, country = ''): Locale {
   const [languageCode, countryCode] = [language.toLowerCase(), country.toUpperCase()]
   const text = () => (countryCode === '' ? languageCode : `${languageCode}_${countryCode}`)

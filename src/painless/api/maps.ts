@@ -9,7 +9,7 @@ import { asBoolean, asDouble, type Fn, type JavaMap, type JavaSet, type List } f
 import { add, itemsOf } from './lists.ts'
 import { getByPath } from './paths.ts'
 
-/** An entry of a map: `setValue` writes to the map that it comes from. */
+/** An entry of a map. `setValue` writes to the map from which the entry comes. */
 export interface Entry extends JavaObject {
   key_: unknown
   map: JavaMap
@@ -62,7 +62,7 @@ export const asSet = (items: unknown[]): JavaSet => {
   return mark(set, { javaClass: 'java.util.LinkedHashSet' })
 }
 
-/** Marks a map that scripts cannot change. */
+/** Marks a collection as one that scripts cannot change. */
 const fixed = <T extends object>(value: T): T => mark(value, { readOnly: true })
 
 const pairs = (map: JavaMap): [unknown, unknown][] => keysOf(map).map((key) => [key, getEntry(map, key)])
@@ -83,7 +83,7 @@ const firstResult = (map: JavaMap, by: Fn, fallback: unknown): unknown => {
   return fallback
 }
 
-/** Methods that the language adds to maps. */
+/** Methods that the Painless language adds to maps. */
 const augmented: Methods = {
   'List collect(BiFunction)': (self: JavaMap, by: Fn) => pairs(self).map(([key, value]) => by(key, value)),
   'def collect(Collection,BiFunction)': (self: JavaMap, into: List | JavaSet, by: Fn) => {
@@ -199,7 +199,10 @@ const mapMethods: Methods = {
   'static Map copyOf(Map)': (other: JavaMap) => fixed(fill(new Map(), other)),
 }
 
-/** `keySet().removeIf` and the like are the usual way to drop keys, so the set passes removals to the map. */
+/**
+ * Returns methods of a view. Scripts usually drop keys with `keySet().removeIf` and similar calls, so the view passes removals on to the
+ * map.
+ */
 const viewMethods = (drop: (view: ViewOf, item: unknown, index: number) => void): Methods => ({
   'boolean add(def)': () => {
     throw unsupported()
@@ -230,7 +233,7 @@ const viewMethods = (drop: (view: ViewOf, item: unknown, index: number) => void)
   },
 })
 
-/** The keys or values of a map, as they are at each use. */
+/** A view of the keys or values of a map. It reflects the current state of the map at each use. */
 interface ViewOf extends JavaObject {
   map: JavaMap
   keys: unknown[]

@@ -74,7 +74,7 @@ const two: Record<string, (left: number, right: number) => number> = {
   nextAfter: (left, right) => (left === right ? right : left < right ? nextUp(left) : -nextUp(-left)),
 }
 
-/** Rounds half up to a long; NaN is 0 and large values are limited. */
+/** Rounds half up to a long. NaN becomes 0, and values outside the range of long are limited to it. */
 const round = (value: number): bigint => toLong(Math.floor(value + 0.5))
 
 const methods: Record<string, (...args: never[]) => unknown> = {

@@ -5,7 +5,7 @@ import { steps } from '../meter.ts'
 import { isJavaArray, type JavaArray } from '../values.ts'
 import { parseInteger } from './numbers.ts'
 
-/* Bits of numbers, unsigned arithmetic, copies between arrays. */
+/* Implements bits of numbers, unsigned arithmetic, and copies between arrays. */
 
 const view = new DataView(new ArrayBuffer(8))
 const nanBits = 0x7ff8000000000000n
@@ -108,7 +108,7 @@ defineClass('java.lang.Short', {
   },
 })
 
-/** Copies elements as Java does, also within one array. */
+/** Copies elements as Java does, even within one array. */
 function copyArray(from: unknown, start: number, to: unknown, at: number, count: number): void {
   if (from === null || to === null) throw nullPointer('the array is null')
   if (!isJavaArray(from) || !isJavaArray(to) || from.elementType !== to.elementType)

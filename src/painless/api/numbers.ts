@@ -20,7 +20,7 @@ defineClass('java.lang.Number', {
 
 const order = (left: number | bigint, right: number | bigint): number => (left < right ? -1 : left > right ? 1 : 0)
 
-/** Reads an integer as Java does: a sign and digits of the radix, nothing else. */
+/** Parses an integer as Java does: a sign and digits of the radix, and nothing else. */
 export function parseInteger(text: string | null, radix: number, bits: number): bigint {
   if (text === null) throw numberFormat(null)
   const digits = /^[+-]?([0-9a-zA-Z]+)$/.exec(text)?.[1]
@@ -49,7 +49,7 @@ const small = (text: string | null, radix: number, bits: number): number => Numb
 const unsigned = (value: number): bigint => BigInt.asUintN(32, BigInt(value))
 const bitCount = (value: bigint): number => value.toString(2).replaceAll('0', '').length
 
-/** Reads `0x1f`, `#1f`, `017` or decimal digits. */
+/** Parses `0x1f`, `#1f`, `017` or decimal digits. */
 function decode(text: string, bits: number): bigint {
   const match = /^([+-]?)(0[xX]|#|0(?=\d))?(.+)$/.exec(text)
   if (!match) throw numberFormat(text)

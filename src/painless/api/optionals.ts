@@ -8,7 +8,7 @@ import { asBoolean, asDouble, asInt, asLong, type Fn, noSuchElement } from './he
 export type NumberStream = 'Int' | 'Long' | 'Double'
 
 interface Optional extends JavaObject {
-  /** Raw value of the kind; null where there is none. */
+  /** The raw value of the kind; null if there is none. */
   value: unknown
   text: () => string
   equals: (other: unknown) => boolean
@@ -74,7 +74,7 @@ defineClass('java.util.OptionalInt', { methods: common('Int', 'int', (value) => 
 defineClass('java.util.OptionalLong', { methods: common('Long', 'long', (value) => value) })
 defineClass('java.util.OptionalDouble', { methods: common('Double', 'double', (value) => boxDouble(value as number)) })
 
-/** Running statistics of a stream of numbers; values and sums are held as the stream holds them. */
+/** Running statistics of a stream of numbers. Values and sums have the same representation as in the stream. */
 interface Summary extends JavaObject {
   kind: NumberStream
   count: number
@@ -117,7 +117,7 @@ function accept(self: Summary, value: number | bigint): void {
   if (value > self.max) self.max = value
 }
 
-/** Computes everything that the numeric streams offer about their items. */
+/** Computes all statistics that numeric streams offer. */
 export function statistics(kind: NumberStream, items: unknown[]) {
   const summary = newSummary(kind)
   for (const item of items) accept(summary, item as number | bigint)

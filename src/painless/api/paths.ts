@@ -13,7 +13,7 @@ function splitPath(path: string): string[] {
   return parts
 }
 
-/** Returns the value at a path through maps and lists; a missing one is an error unless there is a default. */
+/** Returns the value at a path through maps and lists. A missing value is an error, unless there is a default. */
 export function getByPath(target: unknown, path: string, fallback: (() => unknown) | undefined): unknown {
   let current: unknown = target
   for (const [index, part] of splitPath(path).entries()) {

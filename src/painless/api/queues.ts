@@ -8,10 +8,10 @@ import { isJavaArray, type JavaObject, mark, marksOf } from '../values.ts'
 import { comparing, type Fn, type JavaMap, type JavaSet, type List, noSuchElement } from './helpers.ts'
 import { type Iteration, itemsOf, iteratorOf, listClass } from './lists.ts'
 
-/* PriorityQueue, Random, and methods of collections that are needed less often. */
+/* Implements PriorityQueue, Random, and less common methods of collections. */
 
 const orderOf = (self: List) => marksOf(self)?.compare ?? compareNatural
-/** Puts an item before the first larger one, so that the list is always in order. */
+/** Inserts an item before the first larger one, so that the list is always sorted. */
 function offer(self: List, item: unknown): boolean {
   growList(self)
   const compare = orderOf(self)
@@ -85,7 +85,7 @@ defineClass('java.util.Deque', {
   },
 })
 
-/** Java's generator with 48 bits, so that a seed gives the same numbers as in Java. */
+/** The state of Java's random generator with 48 bits. A seed gives the same numbers as in Java. */
 interface Random extends JavaObject {
   seed: bigint
   gaussian: number | undefined

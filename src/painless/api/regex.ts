@@ -6,12 +6,12 @@ import { textOf } from '../text.ts'
 import type { JavaArray, JavaObject } from '../values.ts'
 import type { Fn } from './helpers.ts'
 
-/** A compiled regular expression; matching takes time in proportion to the text (RE2). */
+/** A compiled regular expression. Matching takes time in proportion to the length of the text (RE2). */
 export interface Pattern extends JavaObject {
   source: string
   flags: number
   regex: RE2JS
-  /** Instructions of the compiled expression: a match takes at most this many steps for each character. */
+  /** Number of instructions of the compiled expression. A match takes at most this many steps for each character. */
   size: number
   text: () => string
 }
@@ -23,10 +23,10 @@ export interface Matcher extends JavaObject {
   matched: boolean
 }
 
-/** Maximum length of a regular expression, whose compiled program grows with it. */
+/** Maximum length of a regular expression, because its compiled program grows with it. */
 const patternMax = 4096
 
-/** Flags of Java and what RE2 calls them; comments, literal and Unicode cases need no flag or are rewritten. */
+/** Flags of Java. RE2 has corresponding flags for some of them; the others need no flag, or the pattern is rewritten for them. */
 const flagBits = {
   CASE_INSENSITIVE: 2,
   COMMENTS: 4,
@@ -96,7 +96,7 @@ export function matcherOf(pattern: Pattern, text: unknown): Matcher {
   return { javaClass: 'java.util.regex.Matcher', pattern, input, matcher: pattern.regex.matcher(input), matched: false }
 }
 
-/** Splits as Java: without limit, empty parts at the end are left out. */
+/** Splits a text as Java does. Without a limit, empty parts at the end are left out. */
 export function splitText(pattern: Pattern, text: unknown, limit: number): JavaArray {
   const input = inputOf(text, pattern)
   const matcher = pattern.regex.matcher(input)
@@ -115,7 +115,7 @@ export function splitText(pattern: Pattern, text: unknown, limit: number): JavaA
   return { elementType: 'java.lang.String', items }
 }
 
-/** Replaces matches by what a function makes of them. */
+/** Replaces each match with the result of a function. */
 export function replaceWith(pattern: Pattern, input: string, by: Fn, all: boolean): string {
   const found = matcherOf(pattern, input)
   let result = ''
@@ -131,7 +131,7 @@ export function replaceWith(pattern: Pattern, input: string, by: Fn, all: boolea
   return result + input.slice(start)
 }
 
-/** Replaces matches by a text in which `$1` and `${name}` stand for groups. */
+/** Replaces matches with a text in which `$1` and `${name}` stand for groups. */
 export function replaceMatches(pattern: Pattern, input: string, replacement: string, all: boolean): string {
   const template = replacementParts(replacement)
   return replaceWith(

@@ -68,7 +68,7 @@ const poll = (self: JavaSet, item: unknown): unknown => {
   return item
 }
 
-/** A part of the set between two items; null leaves an end open. */
+/** Returns the part of the set between two items. Null leaves an end open. */
 function between(
   self: JavaSet,
   from: { item: unknown; inclusive: boolean } | null,

@@ -8,7 +8,7 @@ import { asBoolean, asDouble, asInt, asLong, comparing, type Fn, type JavaSet } 
 import { iteratorOf } from './lists.ts'
 import { type NumberStream, optional, optionalNumber, statistics } from './optionals.ts'
 
-/** A stream: its items are computed when they are taken, so that endless streams can be limited. */
+/** A stream. Its items are computed when they are read, so that endless streams can be limited. */
 export interface Stream extends JavaObject {
   items: Iterable<unknown>
 }
@@ -94,7 +94,7 @@ function* range(from: bigint, to: bigint, long: boolean): Iterable<unknown> {
   }
 }
 
-/** Takes all items of a stream. */
+/** Reads all items of a stream. */
 export function take(stream: Stream): unknown[] {
   const items: unknown[] = []
   for (const item of stream.items) {
@@ -107,7 +107,7 @@ export function take(stream: Stream): unknown[] {
 
 const make = (name: string, items: Iterable<unknown>): Stream => ({ javaClass: packageName + name, items })
 
-/** A kind of stream: its items are held raw, lambdas take and return references. */
+/** A kind of stream. Its items are raw values, but lambdas take and return references. */
 interface Kind {
   name: string
   primitive: string
@@ -207,14 +207,14 @@ function shared(kind: Kind): Methods {
   }
 }
 
-/** Conversion to another kind of stream by a function. */
+/** Converts a stream to another kind with a function. */
 const converting = (from: Kind, to: Kind) => (self: Stream, by: Fn) =>
   make(
     to.name,
     mapped(self.items, (item) => to.unbox(by(from.box(item)))),
   )
 
-/** Runs a mutable reduction: supplier, accumulator. */
+/** Runs a mutable reduction with a supplier and an accumulator. */
 function collectInto(self: Stream, box: (item: unknown) => unknown, supply: Fn, accumulate: Fn): unknown {
   const container = supply()
   for (const item of self.items) {
@@ -230,7 +230,7 @@ export interface Collector extends JavaObject {
   finish: (container: unknown) => unknown
 }
 
-/** Collects items; a collector's accumulator returns the new container. */
+/** Collects items. The accumulator of a collector returns the new container. */
 export function collect(items: Iterable<unknown>, collector: Collector): unknown {
   let container = collector.supply()
   for (const item of items) {

@@ -10,7 +10,7 @@ import { type Pattern, replaceWith, splitText } from './regex.ts'
 export const stringIndex = (message: string): JavaThrow =>
   new JavaThrow('java.lang.StringIndexOutOfBoundsException', message)
 
-/** Cuts a text, with the errors of Java for positions outside of it. */
+/** Returns a part of a text. Positions outside of the text throw the same errors as in Java. */
 export function substring(text: string, start: number, end: number): string {
   if (start < 0 || end > text.length || start > end)
     throw stringIndex(`begin ${start}, end ${end}, length ${text.length}`)
@@ -181,7 +181,7 @@ export function decodeBase64(text: string): string {
   return sized(Buffer.from(text, 'base64').toString('utf8'))
 }
 
-/** Returns a raw primitive value as text, as `StringBuilder.append` prints it. */
+/** Returns a raw primitive value as text, in the form that `StringBuilder.append` prints. */
 export function rawText(value: unknown, kind: string): string {
   if (kind === 'char') return String.fromCharCode(value as number)
   if (kind === 'double') return doubleText(value as number)
@@ -193,7 +193,7 @@ const letter = /^\p{L}$/u
 const upper = /^\p{Lu}$/u
 const lower = /^\p{Ll}$/u
 const characterOf = (code: number): string => String.fromCodePoint(code)
-/** Characters are given as `char` or as code point, which is an int. */
+/** Returns whether a character is white space. Characters are given as `char` or as a code point, which is an int. */
 const isSpace = (code: number): boolean =>
   ((code >= 0x1c && code <= 0x1f) || /^\s$/.test(characterOf(code))) && !/[\u00a0\u2007\u202f]/.test(characterOf(code))
 

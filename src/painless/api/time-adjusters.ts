@@ -39,7 +39,7 @@ import {
   weekdays,
 } from './time-units.ts'
 
-/* Adjusters, fields of weeks and quarters, and conversions between the classes of dates. */
+/* Implements adjusters, fields of weeks and quarters, and conversions between the classes of dates. */
 
 type Adjuster = Fn | Temporal | Enumerated
 
@@ -67,7 +67,7 @@ const inMonth = (self: Temporal, by: number, day: number): Temporal => {
   const target = civilFromDays(first)
   return toDay(self, first + Math.min(day, monthLength(target.year, target.month)) - 1)
 }
-/** Days to the next such weekday in a direction; 0 if it is that weekday. */
+/** Returns the days to the next such weekday in a direction; 0 if the date is already that weekday. */
 const distance = (self: Temporal, weekday: Enumerated, by: 1 | -1): number =>
   floorMod((weekday.value - dayOfWeek(self.day!)) * by, 7) * by
 
@@ -110,7 +110,7 @@ defineClass('java.time.temporal.TemporalAdjusters', {
   },
 })
 
-/** Converts a date or time to another class; a missing part is an error. */
+/** Converts a date or time to another class. A missing part is an error. */
 function converted(value: Temporal, javaClass: TemporalClass): Temporal {
   if (typeof value !== 'object' || value === null || !('day' in value))
     throw classCast('the value is not a date or time')
@@ -215,7 +215,10 @@ defineClass('java.time.ZonedDateTime', {
     'ZonedDateTime withLaterOffsetAtOverlap()': (self: Temporal) => earlierOrLater(self, 3600),
   },
 })
-/** Returns the other moment, `seconds` earlier or later, at which the clock shows the same local time, if there is one. */
+/**
+ * Returns the other moment, `seconds` earlier or later, at which the clock shows the same local time. If there is none, returns the moment
+ * itself.
+ */
 function earlierOrLater(self: Temporal, seconds: number): Temporal {
   const at = toInstant(self)
   const moved = zonedInstant(

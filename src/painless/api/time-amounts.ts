@@ -5,7 +5,7 @@ import { epochOf, type Temporal } from '../time/temporal.ts'
 import type { JavaObject } from '../values.ts'
 import { between, type Enumerated, unitMonths, unitSeconds, units, unsupported } from './time-units.ts'
 
-/** A Duration: nanoseconds in one integer. */
+/** A Duration. Its nanoseconds are one integer. */
 export interface Duration extends JavaObject {
   nanos: bigint
   text: () => string
@@ -15,7 +15,7 @@ export interface Duration extends JavaObject {
 }
 
 const second = BigInt(nanosPerSecond)
-/** The longest duration that Java has, in nanoseconds. */
+/** The longest duration in Java, in nanoseconds. */
 const nanosMax = 9223372036854775807n * second + 999_999_999n
 
 export function durationOf(nanos: bigint): Duration {
@@ -45,7 +45,7 @@ function durationText(nanos: bigint): string {
   return `PT${parts.join('')}`
 }
 
-/** Whole seconds, rounded down. */
+/** Returns whole seconds, rounded down. */
 const secondsIn = (self: Duration): bigint => (self.nanos - (((self.nanos % second) + second) % second)) / second
 
 function parseDuration(text: string): Duration {
@@ -122,7 +122,7 @@ defineClass('java.time.Duration', {
   },
 })
 
-/** A Period: months and days, which have no fixed length. */
+/** A Period. Its months and days have no fixed length. */
 export interface Period extends JavaObject {
   years: number
   months: number
@@ -156,7 +156,7 @@ function periodBetween(from: Temporal, to: Temporal, plusMonths: (days: number, 
   return periodOf(Math.trunc(months / 12), months % 12, days)
 }
 
-/** Defines Period with the calendar's function for adding months. */
+/** Defines Period. `plusMonths` is the calendar's function that adds months. */
 export function definePeriod(plusMonths: (days: number, months: number) => number): void {
   defineClass('java.time.Period', {
     supers: ['java.time.temporal.TemporalAmount'],

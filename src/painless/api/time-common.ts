@@ -135,7 +135,7 @@ function truncate(self: Temporal, unit: Enumerated): Temporal {
   return withDateTime(self, self.day, Math.floor(self.nano / nanos) * nanos)
 }
 
-/** Sets a field: the difference to its value is added in its unit. */
+/** Sets a field by adding the difference to its current value, in the unit of the field. */
 export function withField(self: Temporal, field: Enumerated, value: bigint): Temporal {
   const setter = fieldSetters[field.name]
   if (!setter || !supports(self, field)) throw unsupported(field.name)
@@ -179,13 +179,13 @@ export const fieldSetters: Record<string, (self: Temporal, value: number) => Tem
 }
 
 const shortOf = (javaClass: string): string => javaClass.slice(javaClass.lastIndexOf('.') + 1)
-/** Counts the memory of a new object towards the limit of the script. */
+/** Counts the memory of a new object towards the script's limit. */
 export const allocated = <T>(value: T): T => {
   allocate(128)
   return value
 }
 
-/** Methods of everything that has a date or a time. */
+/** Methods of all classes that have a date or a time. */
 export function common(javaClass: TemporalClass): Methods {
   const name = shortOf(javaClass)
   const parseWith = (formatter: Formatter) => (text: unknown) =>

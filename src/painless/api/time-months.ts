@@ -9,7 +9,7 @@ import { type Duration, durationOf, type Period, periodOf, unitNanos } from './t
 import { allocated, zoneObject } from './time-common.ts'
 import { type Enumerated, months } from './time-units.ts'
 
-/* YearMonth, further methods of Period, Duration and TimeZone, and the builder of formatters. */
+/* Implements YearMonth, further methods of Period, Duration and TimeZone, and the builder of formatters. */
 
 interface YearMonth extends JavaObject {
   year: number
@@ -125,7 +125,7 @@ defineClass('java.time.Duration', {
 interface OldZone extends JavaObject {
   zone: Zone
 }
-/** January and July: one of them has the offset without summer time. */
+/** A time in January and one in July. One of them has the offset without daylight saving time. */
 const seasons = [Date.UTC(2024, 0, 1) / 1000, Date.UTC(2024, 6, 1) / 1000] as const
 const rawOffset = ({ zone }: OldZone): number => Math.min(offsetAt(zone, seasons[0]), offsetAt(zone, seasons[1])) * 1000
 defineClass('java.util.TimeZone', {
@@ -139,7 +139,7 @@ defineClass('java.util.TimeZone', {
   },
 })
 
-/** Collects the pattern of a formatter part by part. */
+/** Builds the pattern of a formatter part by part. */
 interface FormatterBuilder extends JavaObject {
   pattern: string
   defaults: Map<string, number>
@@ -151,7 +151,7 @@ function append(self: FormatterBuilder, text: string): FormatterBuilder {
   return self
 }
 const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`
-/** Names that patterns use for the fields of Java. */
+/** The names that patterns use for Java's fields. */
 const fieldNames: Record<string, string> = {
   YEAR: 'year',
   YEAR_OF_ERA: 'year',

@@ -5,7 +5,7 @@ import { monthName, weekdayName } from '../time/pattern.ts'
 import { epochOf, type Temporal } from '../time/temporal.ts'
 import type { JavaObject } from '../values.ts'
 
-/** A constant of an enumeration: `value` counts from `first`. */
+/** A constant of an enumeration. `value` counts from `first`. */
 export interface Enumerated extends JavaObject {
   name: string
   value: number
@@ -106,7 +106,7 @@ export const months: Enumerated[] = enumeration(
   },
 )
 
-/** Seconds of the units that have a fixed length; months and years are counted by the calendar. */
+/** Seconds of the units with a fixed length. Months and years are counted by the calendar. */
 export const unitSeconds: Record<string, number> = {
   NANOS: 1e-9,
   MICROS: 1e-6,
@@ -126,7 +126,7 @@ export const unitMonths: Record<string, number> = {
   MILLENNIA: 12000,
 }
 
-/** Whole months between two dates. */
+/** Returns the whole months between two dates. */
 function monthsBetween(from: Temporal, to: Temporal): number {
   const one = civilFromDays(from.day ?? 0)
   const two = civilFromDays(to.day ?? 0)
@@ -136,7 +136,7 @@ function monthsBetween(from: Temporal, to: Temporal): number {
   return all < 0 && rest > 0 ? all + 1 : all
 }
 
-/** Whole units from one temporal to another. */
+/** Returns the whole units from one temporal to another. */
 export function between(unit: Enumerated, from: Temporal, to: Temporal): bigint {
   const perMonth = unitMonths[unit.name]
   const target = to.offset !== undefined && from.offset !== undefined ? sameOffset(to, from) : to
@@ -155,7 +155,7 @@ export function between(unit: Enumerated, from: Temporal, to: Temporal): bigint 
 
 const local = (self: Temporal): { seconds: number; nano: number } => epochOf({ ...self, offset: 0 })
 
-/** Moves a temporal to the offset of another, so that calendar units count in the first one's days. */
+/** Moves a temporal to the offset of another one, so that calendar units are counted in days of the first temporal. */
 function sameOffset(self: Temporal, like: Temporal): Temporal {
   const { seconds, nano } = epochOf(self)
   const localSeconds = seconds + like.offset!
@@ -182,7 +182,7 @@ defineClass('java.time.temporal.TemporalField', {})
 
 const secondsIn = (self: Temporal): number => Math.floor(self.nano! / nanosPerSecond)
 
-/** Functions that read fields. Fields of a date need a date, the others a time. */
+/** Functions that read fields. Fields of a date need a date; the other fields need a time. */
 export const fieldReaders: Record<string, (self: Temporal) => number | bigint> = {
   NANO_OF_SECOND: (self) => self.nano! % nanosPerSecond,
   NANO_OF_DAY: (self) => BigInt(self.nano!),

@@ -12,7 +12,7 @@ const sortedMarks = (javaClass: string, comparator: Fn | null): Marks => ({
 })
 const newTree = (comparator: Fn | null = null): JavaMap => mark(new Map(), sortedMarks('java.util.TreeMap', comparator))
 
-/** Returns the key at or next to another in a sorted collection. */
+/** Returns the nearest key in a sorted collection, in a direction. It may be the key itself. */
 function nearestKey(
   sorted: unknown[],
   key: unknown,
@@ -42,7 +42,7 @@ const requireKey = (key: unknown): unknown => {
   return key
 }
 
-/** A part of the map between two keys; null leaves an end open. */
+/** Returns the part of the map between two keys. Null leaves an end open. */
 function between(
   self: JavaMap,
   from: { key: unknown; inclusive: boolean } | null,

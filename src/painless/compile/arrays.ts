@@ -5,7 +5,7 @@ import { arrayOf, intType, type Type } from '../types.ts'
 import type { JavaArray } from '../values.ts'
 import { type Compiled, castTo, resolveType, type Scope } from './context.ts'
 
-/** Returns what a variable of this type holds before it is assigned. */
+/** Returns the value of a variable of this type before it is assigned. */
 export function defaultValue(type: Type): unknown {
   if (!type.primitive) return null
   return type.name === 'boolean' ? false : type.name === 'long' ? 0n : 0

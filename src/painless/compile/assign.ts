@@ -64,7 +64,7 @@ function storing(assignable: Assignable, value: Run): Run {
   }
 }
 
-/** `x += y`, `x++`: reads, combines, casts back to the type of the target and writes. */
+/** Compiles `x += y` and `x++`: reads, combines, casts back to the type of the target and writes. */
 function compound(
   operator: BinaryOperator,
   at: number,
@@ -76,7 +76,7 @@ function compound(
   if (!assignable.read && assignable.slot === undefined) throw new CompileError(at, 'This field can only be assigned.')
   let former: unknown
   const left: Compiled = { type: assignable.type, at, run: () => former }
-  // The right side may run other code that reaches the same target, so it is computed before `former` is set.
+  // The right side may run other code that changes the same target, so it is computed before `former` is set.
   let rightValue: unknown
   const rightOnce: Compiled = { ...right, run: () => rightValue }
   const sum = arithmetic(operator, at, left, right.constant ? right : rightOnce)

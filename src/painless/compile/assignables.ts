@@ -21,7 +21,7 @@ import { type Compiled, castTo, findVariable, type Run, type Scope } from './con
 type Read = (target: unknown, key: unknown) => unknown
 type Write = (target: unknown, key: unknown, value: unknown) => void
 
-/** Something with a value that can be read and perhaps assigned: a variable, field or element. */
+/** A variable, field or element whose value can be read, and possibly assigned. */
 export interface Assignable {
   type: Type
   at: number
@@ -32,14 +32,14 @@ export interface Assignable {
   read?: Read
   write?: Write
   nullSafe?: boolean
-  /** Present when the value is known at compile time. */
+  /** Present if the value is known at compile time. */
   constant?: { value: unknown }
 }
 
 const isMap = (type: Type): boolean => isAssignable(findType('Map')!, type)
 const isList = (type: Type): boolean => isAssignable(findType('List')!, type)
 
-/** Compiles what an assignment or a read refers to; undefined for expressions that nothing can be assigned to. */
+/** Compiles the target of an assignment or a read. Returns undefined for expressions to which nothing can be assigned. */
 export function compileAssignable(node: Expression, scope: Scope): Assignable | undefined {
   switch (node.kind) {
     case 'name': {
@@ -89,7 +89,7 @@ function staticField(node: ExpressionOf<'field'>, typeName: string): Assignable 
   return { type: constant.type, at: node.at, constant: { value: constant.value } }
 }
 
-/** Finds a member by the static type of its object: length, getter and setter, key of a map, index of a list. */
+/** Finds a member by the static type of its object: a length, a getter and setter, a key of a map, or an index of a list. */
 function memberAssignable(type: Type, name: string, at: number): { type: Type; read?: Read; write?: Write } {
   if (type.element) {
     if (name !== 'length') throw new CompileError(at, `Field [${name}] does not exist for type [${type.name}].`)
@@ -159,14 +159,14 @@ const elementAssignable = (element: Type): { type: Type; read: Read; write: Writ
   },
 })
 
-/** An array may hold a narrower type than its variable says. */
+/** Casts an element. An array may have a narrower element type than its variable. */
 function recast(elementType: string, element: Type, value: unknown): unknown {
   const cast = castFromDef(findType(elementType)!, false) as (value: unknown) => unknown
   const box = boxerFor(element)
   return cast(box ? box(value as never) : value)
 }
 
-/** Adds the check that an object is there before its members are used. */
+/** Adds the check that an object is not null before its members are used. */
 export function notNull(expression: Compiled, nullSafe: boolean, member: string): Compiled {
   const { run, type } = expression
   if (nullSafe || type.primitive || type === defType || expression.constant) return expression
@@ -195,7 +195,7 @@ export function readAssignable(assignable: Assignable): Run {
   return (frame) => read(target(frame), null)
 }
 
-/** Checks that the script may assign to it. */
+/** Checks that the script may assign to the target. */
 export function checkAssignable(assignable: Assignable, node: Expression, scope: Scope): void {
   if (node.kind === 'name') {
     if (findVariable(scope, node.name)?.readOnly)

@@ -32,7 +32,7 @@ import { stringifier } from './stringify.ts'
 
 const stringType = (): Type => findType('String')!
 
-/** Returns the type in which numbers of these types are combined; undefined when they cannot be. */
+/** Returns the type in which numbers of these types are combined. Returns undefined if they cannot be combined. */
 export function promoteNumeric(left: Type, right: Type, decimal: boolean): Type | undefined {
   if (left === defType || right === defType) return defType
   if (!isNumeric(left) || !isNumeric(right)) return undefined
@@ -81,7 +81,7 @@ export function combine(operator: BinaryOperator, at: number, left: Compiled, ri
   }
 }
 
-/** Computes an operation on constants once. */
+/** Computes an operation on constants once, at compile time. */
 function fold(result: Compiled, left: Compiled, right: Compiled): Compiled {
   if (!left.constant || !right.constant || result.type === defType) return result
   const value = foldSafely(result.at, () => result.run([]))
@@ -164,7 +164,7 @@ function shift(operator: Arithmetic, at: number, left: Compiled, right: Compiled
   return { type, at, run: (frame) => operation(one(frame) as bigint, BigInt(two(frame) as number)) }
 }
 
-/** Concatenation: each operand is printed by its static type. */
+/** Compiles a concatenation. Each operand is printed according to its static type. */
 function textSum(at: number, left: Compiled, right: Compiled): Compiled {
   if (left.type.name === 'void' || right.type.name === 'void') throw cannotApply(at, '+', left.type, right.type)
   const one = stringifier(left)

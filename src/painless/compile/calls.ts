@@ -34,7 +34,7 @@ export function compileNew(node: ExpressionOf<'new'>, scope: Scope): Compiled {
   const type = resolveType(node.type.name, node.at)
   const method = type.info?.constructors.get(node.args.length)
   if (!method) throw new CompileError(node.at, `constructor [${type.name}, <init>/${node.args.length}] not found`)
-  // Collections take another collection or a comparator; a function can only be a comparator.
+  // Constructors of collections take another collection or a comparator. A function can only be a comparator.
   const parameters = method.parameters.map((parameter, index) =>
     parameter === defType && isFunctionNode(node.args[index]!) ? typeNamed('java.util.Comparator') : parameter,
   )
@@ -75,7 +75,7 @@ export function compileMethod(node: ExpressionOf<'method'>, scope: Scope): Compi
   }
 }
 
-/** Rejects methods that take the text of a regular expression, if the setting that allows regular expressions is off. */
+/** Rejects methods that take the text of a regular expression if the setting disables regular expressions. */
 function checkRegex(method: Method, scope: Scope, at: number): void {
   if (method.owner.name !== 'java.util.regex.Pattern' || scope.owner.script.regexEnabled) return
   throw new CompileError(at, 'Regexes are disabled. The operator of this platform can enable them.')
@@ -117,7 +117,7 @@ function dynamicMethod(node: ExpressionOf<'method'>, target: Compiled, scope: Sc
   return { type: defType, at: node.at, isStatement: true, run }
 }
 
-/** Calls the method of the object's own class; the last class is remembered. */
+/** Calls the method of the object's own class. The method of the last class is cached. */
 function virtualCall(method: Method): Method['call'] {
   let lastClass: string | undefined
   let lastCall = method.call

@@ -3,16 +3,16 @@ import { castBetween, unchanged } from '../casts.ts'
 import { CompileError } from '../errors.ts'
 import { findType, type Type } from '../types.ts'
 
-/** The variables of one call; slot 0 holds the value that it returns. */
+/** The variables of one call. Slot 0 contains the returned value. */
 export type Frame = unknown[]
 export type Run = (frame: Frame) => unknown
 
-/** A compiled expression: its static type and a closure that computes it. */
+/** A compiled expression: its static type, and a closure that computes it. */
 export interface Compiled {
   type: Type
   run: Run
   at: number
-  /** Present when the value is known at compile time. */
+  /** Present if the value is known at compile time. */
   constant?: { value: unknown }
   /** True for the literal `null`. */
   isNull?: boolean
@@ -34,7 +34,7 @@ export interface FunctionScope {
   script: ScriptScope
   /** Scope that contains the lambda. */
   outer?: Scope
-  /** Variables that a lambda captures: slot outside → slot inside. */
+  /** Variables that a lambda captures. Each is copied from a slot outside to a slot inside. */
   captures: { from: Variable; to: Variable }[]
 }
 
@@ -49,11 +49,11 @@ export interface LocalFunction {
   node: FunctionNode
   parameters: Type[]
   returns: Type
-  /** Takes arguments as the parameters hold them. */
+  /** Calls the function with arguments in the representation of its parameters. */
   call: (args: unknown[]) => unknown
 }
 
-/** State shared by the parts of the compiler; the functions let its files call each other without circular imports. */
+/** State that the parts of the compiler share. Through its functions, the files can call each other without circular imports. */
 export interface ScriptScope {
   functions: Map<string, LocalFunction>
   regexEnabled: boolean
@@ -68,7 +68,7 @@ export const childScope = (parent: Scope, inLoop = parent.inLoop): Scope => ({
   inLoop,
 })
 
-/** Maximum variables of one function; each call makes a frame for all of them. */
+/** Maximum number of variables of one function. Each call creates a frame for all of them. */
 const slotsMax = 1000
 
 export function declare(scope: Scope, name: string, type: Type, at: number, readOnly = false): Variable {
@@ -81,7 +81,7 @@ export function declare(scope: Scope, name: string, type: Type, at: number, read
   return variable
 }
 
-/** Finds a variable; one from outside a lambda is captured, and read-only inside. */
+/** Finds a variable. A variable from outside a lambda is captured and read-only inside. */
 export function findVariable(scope: Scope, name: string): Variable | undefined {
   for (let current: Scope | undefined = scope; current; current = current.parent) {
     const found = current.variables.get(name)
@@ -103,7 +103,7 @@ export function resolveType(name: string, at: number): Type {
   return type
 }
 
-/** Casts a compiled expression; `internal` is true for arguments and results, where numbers may be boxed. */
+/** Casts a compiled expression. `internal` is true for arguments and results, for which numbers may be boxed. */
 export function castTo(expression: Compiled, to: Type, explicit = false, internal = false): Compiled {
   const { type, run, at } = expression
   if (type === to) return expression
@@ -120,7 +120,7 @@ export function castTo(expression: Compiled, to: Type, explicit = false, interna
   return { type: to, at, run: (frame) => apply(run(frame)) }
 }
 
-/** Runs a computation on constants; what it throws is a mistake in the script. */
+/** Runs a computation on constants. If it throws, the error is reported as a mistake in the script. */
 export function foldSafely<T>(at: number, compute: () => T): T {
   try {
     return compute()

@@ -36,7 +36,7 @@ const constant = (type: Type, at: number, value: unknown): Compiled => ({
   constant: { value },
 })
 
-/** Compiles an expression; `target` is the type that its surroundings expect, which only lambdas need. */
+/** Compiles an expression. `target` is the type that the surrounding expression expects; only lambdas need it. */
 export function compileExpression(node: Expression, scope: Scope, target?: Type): Compiled {
   const { at } = node
   switch (node.kind) {
@@ -107,7 +107,7 @@ const invalidConstant = (value: bigint, long: boolean, digits: string): string =
 
 const smallRanges: Record<string, [number, number]> = { byte: [-128, 127], short: [-32768, 32767], char: [0, 65535] }
 
-/** A literal takes the type byte, short or char where that is expected and its value fits. */
+/** Compiles an integer literal. It has the type byte, short or char if that type is expected and the value fits. */
 function integerLiteral({ text, at, negative }: ExpressionOf<'int'>, target?: Type): Compiled {
   const long = /[lL]$/.test(text)
   const digits = long ? text.slice(0, -1) : text
@@ -207,7 +207,7 @@ function compileInstanceof(node: ExpressionOf<'instanceof'>, scope: Scope): Comp
   return { type: booleanType, at: node.at, run: (frame) => isInstance(operand.run(frame), type) }
 }
 
-/** Returns the type of a value that is one of two. */
+/** Returns the type of a conditional expression, whose value is one of two operands. */
 function commonType(left: Compiled, right: Compiled): Type {
   if (left.type === right.type) return left.type
   if (left.isNull || right.isNull) {

@@ -18,7 +18,7 @@ import {
   type Scope,
 } from './context.ts'
 
-/** Compiles a lambda or method reference for a functional interface that is known. */
+/** Compiles a lambda or method reference whose functional interface is known. */
 export function compileFunction(
   node: ExpressionOf<'lambda'> | ExpressionOf<'reference'>,
   scope: Scope,
@@ -40,7 +40,7 @@ function named(lambda: JavaFunction, javaClass: string): JavaFunction {
   return lambda
 }
 
-/** Compiles a lambda or reference whose interface is found at run time; it is typed `def` throughout. */
+/** Compiles a lambda or reference whose interface is found at run time. All its types are `def`. */
 export function lateFunction(node: Expression, scope: Scope): Run {
   if (node.kind === 'lambda') {
     const compiled = lambdaBody(
@@ -71,7 +71,7 @@ export function lateFunction(node: Expression, scope: Scope): Run {
   }
 }
 
-/** A reference that is resolved at run time throws instead of being refused. */
+/** Resolves a reference at run time. A mistake becomes an exception instead of a compile error. */
 function atRunTime<T>(resolve: () => T): T {
   try {
     return resolve()
@@ -94,7 +94,7 @@ function lambdaMaker(node: ExpressionOf<'lambda'>, scope: Scope, method: Method)
   return lambdaBody(node, scope, method.parameters, method.returns)
 }
 
-/** Compiles the body of a lambda; the result makes the function from the frame around it. */
+/** Compiles the body of a lambda. The result creates the function from the surrounding frame. */
 function lambdaBody(
   node: ExpressionOf<'lambda'>,
   scope: Scope,
@@ -158,7 +158,7 @@ function referenceMaker(node: ExpressionOf<'reference'>, scope: Scope, method: M
   return (frame) => atRunTime(() => make(capture?.(frame)))
 }
 
-/** Returns the closure that reads the variable before `::`; undefined for types and `this`. */
+/** Returns the closure that reads the variable before `::`. Returns undefined for types and `this`. */
 function captureOf(node: ExpressionOf<'reference'>, scope: Scope): Run | undefined {
   if (node.isType || node.target === 'this') return undefined
   const variable = findVariable(scope, node.target as string)
@@ -208,7 +208,7 @@ const unknownReference = (node: ExpressionOf<'reference'>, owner: string, method
     `function reference [${owner}::${node.name}/${method.parameters.length}] matching [${method.owner.name}, ${method.name}/${method.parameters.length}] not found`,
   )
 
-/** Rejects a method without a result where a result is expected. */
+/** Rejects a method without a result if a result is expected. */
 function checkResult(node: ExpressionOf<'reference'>, found: Type, method: Method): void {
   if (method.returns === voidType || method.returns === defType) return
   if (found === voidType || !castBetween(found, method.returns, false, true))

@@ -6,7 +6,7 @@ import { defaultValue } from './arrays.ts'
 import { type Compiled, castTo, childScope, declare, type Frame, type Run, resolveType, type Scope } from './context.ts'
 import { compileEach } from './each.ts'
 
-/** How a statement ended; the value of a `return` is in slot 0 of the frame. */
+/** How a statement ended. The value of a `return` is in slot 0 of the frame. */
 export const normal = 0
 export const broken = 1
 export const continued = 2
@@ -16,20 +16,20 @@ export type Exec = (frame: Frame) => number
 
 export interface CompiledStatement {
   exec: Exec
-  /** True if no path reaches the end: all return or throw. */
+  /** True if no path reaches the end, because all paths return or throw. */
   returns: boolean
-  /** True if no path reaches the end: all return, throw, break or continue. */
+  /** True if no path reaches the end, because all paths return, throw, break or continue. */
   leaves: boolean
-  /** True if a path breaks out of the loop around it. */
+  /** True if a path breaks out of the surrounding loop. */
   breaks: boolean
 }
 
-/** Offset of the statement that runs; errors report it. */
+/** Offset of the running statement, for errors. */
 export const trace = { at: 0 }
 
 const plain = (exec: Exec): CompiledStatement => ({ exec, returns: false, leaves: false, breaks: false })
 
-/** Compiles statements in a scope of their own; `last`: the value of the final statement is the result. */
+/** Compiles statements in a scope of their own. With `last`, the value of the final statement is the result. */
 export function compileBlock(
   statements: Statement[],
   outer: Scope,
@@ -187,7 +187,7 @@ function ifStatement(node: StatementOf<'if'>, scope: Scope, last: boolean): Comp
   }
 }
 
-/** A loop whose condition is always true ends only by a jump. */
+/** Returns the result of a loop. A loop whose condition is always true can end only by a jump. */
 function loopResult(exec: Exec, endless: boolean, body: CompiledStatement | undefined): CompiledStatement {
   const never = endless && !body?.breaks
   return { exec, returns: never, leaves: never, breaks: false }

@@ -1,6 +1,6 @@
 import { JavaThrow } from '../errors.ts'
 
-/* The calendar: days since 1970-01-01 and the year, month and day that they are. */
+/* Converts between days since 1970-01-01 and year, month and day. */
 
 export interface Civil {
   year: number
@@ -21,7 +21,7 @@ export const isLeapYear = (year: number): boolean => (year % 4 === 0 && year % 1
 export const monthLength = (year: number, month: number): number =>
   month === 2 ? (isLeapYear(year) ? 29 : 28) : [4, 6, 9, 11].includes(month) ? 30 : 31
 
-/** Returns the days since 1970; years start in March so that the leap day is the last of its year. */
+/** Returns the days since 1970. Internally, years start in March, so that the leap day is the last day of its year. */
 export function daysFromCivil(year: number, month: number, day: number): number {
   const shifted = month <= 2 ? year - 1 : year
   const era = floorDiv(shifted, 400)
@@ -53,7 +53,7 @@ function inRange(name: string, value: number, min: number, max: number): void {
     throw dateTimeError(`Invalid value for ${name} (valid values ${min} - ${max}): ${value}`)
 }
 
-/** Returns the days of a date that must exist. */
+/** Returns the days since 1970 of a date. Throws if the date does not exist. */
 export function checkedDays(year: number, month: number, day: number): number {
   inRange('Year', year, -yearMax, yearMax)
   inRange('MonthOfYear', month, 1, 12)
@@ -79,10 +79,10 @@ export function checkedNanos(hour: number, minute: number, second: number, nano:
 export const dayOfYear = ({ year, month, day }: Civil): number =>
   daysFromCivil(year, month, day) - daysFromCivil(year, 1, 1) + 1
 
-/** Monday is 1, Sunday 7. */
+/** Returns the weekday: Monday is 1, Sunday is 7. */
 export const dayOfWeek = (days: number): number => floorMod(days + 3, 7) + 1
 
-/** Adds months; the day is cut to the length of the new month. */
+/** Adds months. If the day does not exist in the new month, the last day of the month is used. */
 export function plusMonths(days: number, months: number): number {
   const { year, month, day } = civilFromDays(days)
   const total = year * 12 + month - 1 + months
@@ -92,7 +92,7 @@ export function plusMonths(days: number, months: number): number {
   return daysFromCivil(newYear, newMonth, Math.min(day, monthLength(newYear, newMonth)))
 }
 
-/** Returns week and year of ISO 8601: the first week has the first Thursday. */
+/** Returns week and year of ISO 8601. The first week is the one with the first Thursday. */
 export function isoWeek(days: number): { week: number; year: number } {
   const thursday = days - dayOfWeek(days) + 4
   const { year } = civilFromDays(thursday)

@@ -16,12 +16,12 @@ import {
 } from './temporal.ts'
 import { findZone, fixedZone, type Zone } from './zones.ts'
 
-/** A DateTimeFormatter: parsing tries its patterns in turn, printing uses the first one. */
+/** A DateTimeFormatter. Parsing tries its patterns in turn; printing uses the first one. */
 export interface Formatter extends JavaObject {
   patterns: Pattern[]
   print: ((value: Temporal) => string) | undefined
   zone: Zone | undefined
-  /** Values of fields that a text does not have, by the name that patterns use. */
+  /** Values of fields that a text does not contain, by their names in patterns. */
   defaults: ReadonlyMap<string, number> | undefined
   name: string
   text: () => string
@@ -52,11 +52,11 @@ export function formatterOf(pattern: string): Formatter {
 export const withZone = (formatter: Formatter, zone: Zone): Formatter =>
   make(formatter.name, formatter.patterns, formatter.print, zone, formatter.defaults)
 
-/** Returns a formatter that fills in fields which a text does not have. */
+/** Returns a formatter with values for fields that a text does not contain. */
 export const withDefaults = (formatter: Formatter, defaults: ReadonlyMap<string, number>): Formatter =>
   make(formatter.name, formatter.patterns, formatter.print, formatter.zone, defaults)
 
-/** Fractions of a second of any length up to nine digits, as the ISO formats take them. */
+/** Patterns of fractions of a second with up to nine digits, as in the ISO formats. */
 const fractions = ['', ...Array.from({ length: 9 }, (_, index) => `.${'S'.repeat(9 - index)}`)]
 const times = ['HH:mm', ...fractions.map((fraction) => `HH:mm:ss${fraction}`)]
 
@@ -123,7 +123,7 @@ const parseError = (text: string): JavaThrow =>
 /** Maximum length of a date's text. */
 const textMax = 256
 
-/** Reads a text as a temporal of a class; throws DateTimeParseException. */
+/** Parses a text as a temporal of a class. Throws DateTimeParseException. */
 export function parseTemporal(formatter: Formatter, text: string, javaClass: TemporalClass): Temporal {
   if (text.length > textMax) throw parseError(text.slice(0, textMax))
   for (const pattern of formatter.patterns) {
@@ -144,7 +144,7 @@ const classesByDetail = [
   'java.time.LocalTime',
 ] as const
 
-/** Parses a text as the class that keeps most of its fields: zoned date-time, else local date-time, date or time. */
+/** Parses a text as the class that preserves most of its fields: zoned date-time, otherwise local date-time, date or time. */
 export function parseAny(formatter: Formatter, text: string): Temporal {
   for (const javaClass of classesByDetail)
     try {
@@ -155,7 +155,7 @@ export function parseAny(formatter: Formatter, text: string): Temporal {
   throw parseError(text)
 }
 
-/** Returns the parsed date in days. If `lenient`, parts that the pattern leaves out are those of 1970-01-01. */
+/** Returns the parsed date in days. With `lenient`, parts that the pattern lacks are taken from 1970-01-01. */
 function resolveDay(fields: Map<string, number>, lenient: boolean): number | undefined {
   const get = (name: string) => fields.get(name)
   const year = get('year') ?? get('weekYear')
@@ -205,7 +205,7 @@ function resolve(
   )
 }
 
-/** Reads a date for the `date` processor: missing parts are the start of the year, a missing zone is `zone`. */
+/** Parses a date for the `date` processor. Missing parts are set to the start of the year, and a missing zone to `zone`. */
 export function parseLenient(formatter: Formatter, text: string, zone: Zone, year: number): Temporal | undefined {
   if (text.length > textMax) return undefined
   for (const pattern of formatter.patterns) {

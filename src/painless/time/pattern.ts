@@ -3,9 +3,9 @@ import { civilFromDays, dayOfWeek, dayOfYear, floorMod, isoWeek, nanosPerSecond 
 import type { Temporal } from './temporal.ts'
 import { findZone, offsetText, parseOffset } from './zones.ts'
 
-/* Patterns of dates and times such as `yyyy-MM-dd'T'HH:mm:ss.SSSXXX`. */
+/* Compiles patterns of dates and times, such as `yyyy-MM-dd'T'HH:mm:ss.SSSXXX`. */
 
-/** Field values that were parsed from a text; `formatter.ts` builds a temporal from them. */
+/** Field values that were parsed from a text. `formatter.ts` builds a temporal from them. */
 export interface Parsed {
   fields: Map<string, number>
   zone: string | undefined
@@ -13,7 +13,7 @@ export interface Parsed {
 
 interface Part {
   print: (value: Temporal) => string
-  /** Returns the position after the text that it parsed, or -1. */
+  /** Parses the text at a position. Returns the position after the parsed text, or -1 if it does not match. */
   read: (text: string, at: number, parsed: Parsed) => number
 }
 
@@ -45,7 +45,7 @@ const offsetIn = (value: Temporal): number => {
   return value.offset
 }
 
-/** A number field: printed with at least `width` digits; with one letter any count of digits is read. */
+/** A numeric field. It is printed with at least `width` digits. A pattern with one letter accepts any number of digits. */
 function numeric(field: string, count: number, get: (value: Temporal) => number, adjacent: boolean): Part {
   const most = adjacent || count > 1 ? Math.max(count, field === 'year' && !adjacent ? 10 : count) : 19
   const match = new RegExp(`[+-]?\\d{${count === 1 ? 1 : count},${most}}`, 'y')
@@ -64,7 +64,7 @@ function numeric(field: string, count: number, get: (value: Temporal) => number,
   }
 }
 
-/** A field printed by name: Mon, Monday. */
+/** A field that is printed by name, such as Mon or Monday. */
 function named(field: string, names: string[], short: boolean, get: (value: Temporal) => number): Part {
   const shown = names.map((name) => (short ? name.slice(0, 3) : name))
   return {
@@ -87,7 +87,10 @@ function literal(text: string): Part {
 
 const offsetForms = /Z|[+-]\d{2}(?::?\d{2}(?::?\d{2})?)?/y
 
-/** Offsets: `X` prints Z for zero, `x` digits; one letter hours, two and four without colon, three and five with. */
+/**
+ * An offset. `X` prints Z for zero, `x` prints digits. One letter prints hours, two and four letters print no colon, three and five letters
+ * print a colon.
+ */
 function offset(letter: string, count: number): Part {
   const colon = count === 3 || count === 5
   const print = (value: Temporal) => {
@@ -154,7 +157,7 @@ const era: Part = {
   read: (text, at) => (/^(?:AD|BC)/.test(text.slice(at, at + 2)) ? at + 2 : -1),
 }
 
-/** Two letters for the year stand for 2000 to 2099. */
+/** A year of two letters, which stands for 2000 to 2099. */
 const shortYear: Part = {
   print: (value) => String(floorMod(civilFromDays(dayIn(value)).year, 100)).padStart(2, '0'),
   read: (text, at, parsed) => {
@@ -232,7 +235,7 @@ function letterPart(letter: string, count: number, adjacent: boolean): Part {
 /** Maximum length of a pattern, in characters. */
 const patternMax = 256
 
-/** Compiles a pattern; parts in square brackets may be missing in a text. */
+/** Compiles a pattern. Parts in square brackets may be missing in a text. */
 export function compileDatePattern(source: string): Pattern {
   if (source.length > patternMax) throw illegal(`A date pattern has at most ${patternMax} characters.`)
   const stack: Part[][] = [[]]
@@ -282,7 +285,7 @@ function optional(inner: Part[]): Part {
 export const printPattern = (pattern: Pattern, value: Temporal): string =>
   pattern.parts.map((part) => part.print(value)).join('')
 
-/** Reads a text; undefined when it does not fit the pattern. */
+/** Parses a text. Returns undefined if it does not match the pattern. */
 export function readPattern(pattern: Pattern, text: string): Parsed | undefined {
   const parsed: Parsed = { fields: new Map(), zone: undefined }
   let at = 0

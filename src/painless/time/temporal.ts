@@ -11,7 +11,7 @@ export type TemporalClass =
   | 'java.time.OffsetDateTime'
   | 'java.time.ZonedDateTime'
 
-/** A date, time or both. An Instant has its date and time in UTC. */
+/** A date, a time, or both. The date and time of an Instant are in UTC. */
 export interface Temporal extends JavaObject {
   javaClass: TemporalClass
   /** Days since 1970; undefined for a LocalTime. */
@@ -41,7 +41,7 @@ function make(javaClass: TemporalClass, day?: number, nano?: number, offset?: nu
   return self
 }
 
-/** Moves nanoseconds beyond a day into the day. */
+/** Carries nanoseconds beyond a day over into the days. */
 const carry = (day: number, nano: number): [number, number] => [
   day + Math.floor(nano / nanosPerDay),
   floorMod(nano, nanosPerDay),
@@ -58,7 +58,7 @@ export const instant = (seconds: number, nano: number): Temporal => {
   return make('java.time.Instant', ...carry(day, (seconds - day * 86400) * nanosPerSecond + nano), 0)
 }
 
-/** A local time in a zone; `offset` chooses one where the zone has two. */
+/** Returns a local time in a zone. If two offsets are possible, `offset` selects one. */
 export function zonedLocal(day: number, nano: number, zone: Zone, offset?: number): Temporal {
   const [ownDay, ownNano] = carry(day, nano)
   const seconds = ownDay * 86400 + Math.floor(ownNano / nanosPerSecond)
@@ -66,7 +66,7 @@ export function zonedLocal(day: number, nano: number, zone: Zone, offset?: numbe
     return make('java.time.ZonedDateTime', ownDay, ownNano, offset, zone)
   const localOffset = offsetForLocal(zone, seconds)
   const actual = offsetAt(zone, seconds - localOffset)
-  // In a gap the clock moves forward by its length.
+  // In a gap, the time moves forward by the length of the gap.
   return make(
     'java.time.ZonedDateTime',
     ...carry(ownDay, ownNano + (actual - localOffset) * nanosPerSecond),
@@ -75,7 +75,7 @@ export function zonedLocal(day: number, nano: number, zone: Zone, offset?: numbe
   )
 }
 
-/** Returns seconds and nanoseconds since 1970 of a temporal that has a date, a time and an offset. */
+/** Returns the seconds and nanoseconds since 1970 of a temporal with date, time and offset. */
 export function epochOf(self: Temporal): { seconds: number; nano: number } {
   const nano = self.nano ?? 0
   const second = Math.floor(nano / nanosPerSecond)
@@ -97,7 +97,7 @@ export function offsetInstant(self: Temporal, offset: number): Temporal {
   return make('java.time.OffsetDateTime', day, nano, offset, fixedZone(offset))
 }
 
-/** A temporal of the same class with another date or time. */
+/** Returns a temporal of the same class with another date or time. */
 export function withDateTime(self: Temporal, day: number | undefined, nano: number | undefined): Temporal {
   switch (self.javaClass) {
     case 'java.time.LocalDate':
@@ -115,7 +115,7 @@ export function withDateTime(self: Temporal, day: number | undefined, nano: numb
   }
 }
 
-/** Adds nanoseconds on the time line, so that changes of the zone's offset count. */
+/** Adds nanoseconds on the time line, so that changes of the zone's offset are considered. */
 export function plusNanos(self: Temporal, seconds: number, nano: number): Temporal {
   if (self.javaClass === 'java.time.ZonedDateTime') {
     const at = epochOf(self)
@@ -155,7 +155,7 @@ export function timeText(nano: number, always = false): string {
   return `${minutes}:${two(second % 60)}${fractionText(rest)}`
 }
 
-/** Returns a point and three, six or nine digits. */
+/** Returns a point and three, six or nine digits; empty if there is no fraction. */
 function fractionText(nano: number): string {
   if (nano === 0) return ''
   const digits = String(nano).padStart(9, '0')

@@ -4,13 +4,13 @@ import { dateTimeError, daysFromCivil } from './civil.ts'
 /** A time zone: a fixed offset in seconds, or a region of the time zone database. */
 export interface Zone {
   id: string
-  /** Offset of a zone that has only one. */
+  /** The offset, if the zone has only one. */
   fixed: number | undefined
 }
 
 const utc: Zone = { id: 'Z', fixed: 0 }
 
-/** Regions kept with their formatter and last offset. */
+/** Cached regions, each with its formatter and last offset. */
 const regions = new Map<string, { format: Intl.DateTimeFormat; hour: number; offset: number }>()
 const regionsMax = 600
 
@@ -22,7 +22,7 @@ export function offsetText(seconds: number): string {
   return `${seconds < 0 ? '-' : '+'}${two(size / 3600)}:${two((size / 60) % 60)}${rest}`
 }
 
-/** Reads `Z`, `+1`, `+01`, `+0100`, `+01:00` and `+01:00:00`; undefined for anything else. */
+/** Parses `Z`, `+1`, `+01`, `+0100`, `+01:00` and `+01:00:00`. Returns undefined for anything else. */
 export function parseOffset(text: string): number | undefined {
   if (text === 'Z' || text === 'z') return 0
   const match = /^([+-])(\d{1,2})(?::?(\d{2}))?(?::?(\d{2}))?$/.exec(text)
@@ -36,7 +36,7 @@ export const fixedZone = (seconds: number): Zone => (seconds === 0 ? utc : { id:
 
 const abbreviations: Record<string, string> = { EST: '-05:00', MST: '-07:00', HST: '-10:00' }
 
-/** Returns the zone with this id; throws when there is none. */
+/** Returns the zone with this id. Throws if there is none. */
 export function findZone(id: string): Zone {
   const offset = parseOffset(abbreviations[id] ?? id)
   if (offset !== undefined) return fixedZone(offset)
@@ -76,7 +76,7 @@ function regionOf(id: string) {
   }
 }
 
-/** Maximum number of seconds before or after 1970 that JavaScript's calendar can show: about 270,000 years. */
+/** Maximum number of seconds before or after 1970 that JavaScript's calendar supports: about 270,000 years. */
 const secondsMax = 8.64e12
 
 /** Returns the offset of a zone at a time. */
@@ -84,7 +84,7 @@ export function offsetAt(zone: Zone, epochSeconds: number): number {
   if (zone.fixed !== undefined) return zone.fixed
   const region = regionOf(zone.id)
   const seconds = Math.max(-secondsMax, Math.min(secondsMax, epochSeconds))
-  // Offsets change on quarters of an hour.
+  // Offsets only change at quarters of an hour.
   const quarter = Math.floor(seconds / 900)
   if (region.hour === quarter) return region.offset
   const parts: Record<string, string> = {}
@@ -97,7 +97,7 @@ export function offsetAt(zone: Zone, epochSeconds: number): number {
   return region.offset
 }
 
-/** Returns the offset for a local time; in a gap the one before it, in an overlap the earlier one. */
+/** Returns the offset for a local time. In a gap, it is the offset before the gap. In an overlap, it is the earlier offset. */
 export function offsetForLocal(zone: Zone, localSeconds: number): number {
   if (zone.fixed !== undefined) return zone.fixed
   const before = offsetAt(zone, localSeconds - 86400)

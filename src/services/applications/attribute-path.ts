@@ -1,6 +1,6 @@
 /**
- * Evaluates a subset of GJSON paths: keys separated by dots, wildcards `*` and `?`, array indexes, `#` (array length),
- * `#.rest` (the rest of the path in each element), `\` as escape, and `@this` alone. Other syntax is rejected with 400.
+ * Evaluates a subset of GJSON paths: keys separated by dots, wildcards `*` and `?`, array indexes, `#` (array length), `#.rest` (the rest
+ * of the path in each element), `\` as escape, and `@this` alone. Any other syntax is rejected with 400.
  */
 import { invalidField } from '../../kernel/errors.ts'
 
@@ -11,7 +11,7 @@ const anyCharacters = Symbol('*')
 
 interface Step {
   key: string
-  /** Only set for a key with wildcards. */
+  /** Present only for a key with wildcards. */
   pattern?: PatternUnit[]
   /** True for an unescaped `#`. */
   isEach: boolean
@@ -19,7 +19,7 @@ interface Step {
 
 const unsupported = (feature: string) => invalidField('q', `${feature} of GJSON is not supported here`)
 
-/** Limits character comparisons, because many `*` over long keys would block the event loop. */
+/** Maximum number of character comparisons, because many `*` over long keys would block the event loop. */
 const comparisonsMax = 10_000_000
 
 /** Returns the value at the path, or undefined. */
@@ -43,7 +43,9 @@ export function select(data: unknown, path: string): unknown {
     return Object.hasOwn(object, step.key) ? valueAt(object[step.key], depth + 1) : undefined
   }
 
-  /** Returns the number of elements, or the values at the rest of the path, from the elements that have it. */
+  /**
+   * Returns the number of elements. If the path continues, returns the values at the rest of the path, from those elements that have them.
+   */
   const ofEachElement = (array: unknown[], depth: number) =>
     depth === steps.length
       ? array.length
@@ -108,7 +110,7 @@ function rejectUnsupported(stepSoFar: string, character: string) {
   if (stepSoFar === '' && unsupportedStarts[character]) throw unsupported(unsupportedStarts[character])
 }
 
-/** Matches wildcards by backtracking to the last `*` only, which is sufficient. */
+/** Matches wildcards. Backtracking to the last `*` is sufficient. */
 function matches(pattern: PatternUnit[], text: string[], spend: (comparisons: number) => void): boolean {
   let [patternIndex, textIndex, lastStar, retryFrom] = [0, 0, -1, 0]
   let comparisons = 0

@@ -23,7 +23,7 @@ test('reads during continuous writes never return an older state than the last a
       const before = written
       const { body } = await admin(`GET ${path}`)
       assert.ok(Number(shown(body as never)) >= before, `read ${shown(body as never)} after ${before} was answered`)
-      // Injected requests use no socket, so the loop must yield, or responses of the database are not processed.
+      // Injected requests use no socket. The loop must yield, because otherwise responses of the database are not processed.
       await setImmediate()
     }
     return reads

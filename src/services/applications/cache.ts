@@ -1,6 +1,6 @@
 /**
- * Caches of the service, invalidated by its own events: on the writing node after the commit and before the response,
- * on other nodes when the event arrives.
+ * Caches of the service. Its own events invalidate them: on the writing node after the commit and before the response, on other nodes when
+ * the event arrives.
  */
 import type { Bus } from '../../kernel/bus.ts'
 import { type Cache, createCache } from '../../kernel/cache.ts'
@@ -60,6 +60,6 @@ export function createCaches(bus: Bus): Caches {
   return caches
 }
 
-/** Estimates the memory of parsed JSON from the length of its text. */
+/** Estimates the memory of parsed JSON by the length of its text. */
 const sizeOfLevel = (level: LevelConfigurations) =>
   [...level.values()].reduce((sum, config) => sum + 4 * JSON.stringify(config).length + 100, 100)

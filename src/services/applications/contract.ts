@@ -11,17 +11,17 @@ export interface ApplicationVersionRef {
 
 export interface Applications {
   /**
-   * Returns whether the tenant of the context has this application. Pass `sql` inside a transaction, here and below: the
-   * result then comes from the database instead of the cache, and no second connection is needed.
+   * Returns whether the tenant of the context has this application. Inside a transaction, pass `sql`, here and below. The result then comes
+   * from the database instead of the cache, and no second connection is needed.
    */
   exists(ctx: Ctx, application: { name: string }, sql?: Sql): Promise<boolean>
-  /** Returns the names of the application's versions, sorted; undefined if the tenant of the context has no such application. */
+  /** Returns the names of the application's versions, sorted. Returns undefined if the tenant of the context has no such application. */
   versionNames(ctx: Ctx, application: { name: string }): Promise<string[] | undefined>
-  /** Finds a version by its name, which is unique on the platform: a device sends it before its tenant is known. */
+  /** Finds a version by its name. The name is unique on the platform, because a device sends it before its tenant is known. */
   findVersion(versionName: string, sql?: Sql): Promise<ApplicationVersionRef | undefined>
   /**
-   * Returns the effective configuration of a service instance: that of the application, whose keys the version can override.
-   * Here and below, the instance's schema adds defaults and drops invalid parts.
+   * Returns the effective configuration of a service instance: that of the application, in which the version can override keys. Here and
+   * below, the instance's schema adds defaults and removes invalid parts.
    */
   configuration<C>(query: {
     tenantId: string
@@ -30,16 +30,16 @@ export interface Applications {
     versionName?: string
   }): Promise<ReadConfiguration<C>>
   /**
-   * Returns a function that gives `read(configuration)` for a version. Its results are cached until the configuration
-   * changes; a cached result is returned without a promise. For use with every message.
+   * Returns a function that returns `read(configuration)` for a version. The results are cached until the configuration changes, and a
+   * cached result is returned without a promise. It is fast enough to be called for every message.
    */
   derivedConfiguration<C, T>(
     instance: ConfigurationInstance<C>,
     read: (config: C, version: ApplicationVersionRef) => T,
   ): (version: ApplicationVersionRef) => T | Promise<T>
   /**
-   * Returns a page of a tenant's applications, all or these `names`, in the order of their names. Each has the
-   * configurations of the instance at the application and at its versions.
+   * Returns a page of a tenant's applications: all, or those with these `names`, ordered by name. Each has the configurations of the
+   * instance for the application and its versions.
    */
   configurationPage<C>(query: {
     tenantId: string
@@ -49,7 +49,7 @@ export interface Applications {
     limit: number
   }): Promise<{ applicationName: string; configurations: C[] }[]>
   tenantConfiguration<T>(query: { tenantId: string; instance: ConfigurationInstance<unknown, T> }): Promise<T>
-  /** Registers objects that use applications. An application or version in use cannot be deleted (409). */
+  /** Registers a kind of objects that use applications. An application or version in use cannot be deleted (409). */
   addUsage(usage: ApplicationUsage): void
 }
 

@@ -14,7 +14,7 @@ export function createDerivedConfiguration(
   configuration: Applications['configuration'],
 ): Applications['derivedConfiguration'] {
   return <C, T>(instance: ConfigurationInstance<C>, read: (config: C, version: ApplicationVersionRef) => T) => {
-    /** By version name, which is unique on the platform. */
+    /** Entries by version name, which is unique on the platform. */
     const cache = createCache<{ value: T; tenantId: string }>({
       max: versionsMax,
       groupOf: ({ tenantId }) => tenantId,
@@ -23,7 +23,7 @@ export function createDerivedConfiguration(
     bus.subscribe(ConfigurationChanged, (changed) => {
       if (changed.instance === instance.name) cache.dropGroup(changed.tenantId)
     })
-    // Another tenant may create a version with the same name.
+    // After the deletion, another tenant may create a version with the same name.
     cache.dropOn(VersionDeleted, ({ versionName }) => versionName)
 
     async function load({ tenantId, applicationName, versionName }: ApplicationVersionRef): Promise<T> {

@@ -1,12 +1,11 @@
 /**
- * Reads and writes the JSON envelope of configurations (document 3, 2.8; `kaa` is an alias of `platform`):
- * `{<instance>: {platform: {applications: {<application>: {…, versions: {<version>: {…}}}}}}}` and
- * `{<instance>: {platform: {tenants: {<tenant>: {config: {…}}}}}}`.
+ * Parses and writes the JSON envelope of configurations (document 3, 2.8; `kaa` is an alias of `platform`): `{<instance>: {platform:
+ * {applications: {<application>: {…, versions: {<version>: {…}}}}}}}` and `{<instance>: {platform: {tenants: {<tenant>: {config: {…}}}}}}`.
  */
 import { invalidField } from '../../kernel/errors.ts'
 import { isObject } from './merge-patch.ts'
 
-/** One configuration of an envelope; `path` is its path in the request, for errors. */
+/** One configuration of an envelope. `path` is its path in the request, for error messages. */
 export interface Entry {
   instance: string
   applicationName: string
@@ -38,7 +37,7 @@ function* membersByInstance(envelope: unknown, kind: 'applications' | 'tenants')
   }
 }
 
-/** Reads an envelope of applications. An application with only `versions` has no entry for its own level. */
+/** Parses an envelope of applications. If an application contains only `versions`, there is no entry for the application itself. */
 export function readEnvelope(envelope: unknown): Entry[] {
   return [...membersByInstance(envelope, 'applications')].flatMap(
     ({ instance, name: applicationName, value, path }) => {
@@ -60,7 +59,7 @@ export function readEnvelope(envelope: unknown): Entry[] {
   )
 }
 
-/** Reads an envelope that may contain only this tenant. */
+/** Parses an envelope that may contain only this tenant. */
 export function readTenantEnvelope(envelope: unknown, tenantId: string) {
   return [...membersByInstance(envelope, 'tenants')].map(({ instance, name, value, path }) => {
     if (name !== tenantId) throw invalidField(path, `expected only the tenant ${tenantId}`)
@@ -97,8 +96,8 @@ export interface StoredEntry extends StoredConfiguration {
 }
 
 /**
- * Writes all configurations as one envelope, in pieces. Rows must be in the order of instance, application and version,
- * with the application's own row before those of its versions.
+ * Writes all configurations as one envelope, in pieces. Rows must be ordered by instance, application and version. The application's own
+ * row must come before those of its versions.
  */
 export async function* writeWholeEnvelope(rows: AsyncIterable<StoredEntry>): AsyncGenerator<string> {
   let previous: StoredEntry | undefined

@@ -11,13 +11,13 @@ export interface ConfigurationEvent {
   tenantId: string
   instance: string
   level: 'tenant' | 'application' | 'version'
-  /** Set on the levels application and version. */
+  /** Set if the configuration belongs to an application or version. */
   applicationName?: string
-  /** Set on the level version. */
+  /** Set if the configuration belongs to a version. */
   versionName?: string
 }
 
-// Events of one application are delivered in order; applications do not wait for each other.
+// Events of one application are delivered in order. Events of different applications do not wait for each other.
 const key = ({ applicationName }: ApplicationEvent) => applicationName
 
 export const ApplicationCreated = defineEvent<ApplicationEvent>('applications.application.created', {

@@ -3,7 +3,7 @@ type JsonObject = Record<string, unknown>
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Applies a JSON merge patch (RFC 7396): null removes, objects merge, other values replace. Mutates no argument. */
+/** Applies a JSON merge patch (RFC 7396): null removes, objects merge, other values replace. The arguments are not changed. */
 export function mergePatch(target: unknown, patch: unknown): unknown {
   if (!isObject(patch)) return patch
   const merged = new Map(isObject(target) ? Object.entries(target) : [])

@@ -31,7 +31,7 @@ const updateTenant = {
 /** Configurations may contain any JSON. */
 const configure = { ...update, anyJson: true }
 
-/** Picks the fields that may be changed; other fields of the body are ignored. */
+/** Returns the fields that may be changed. Other fields of the body are ignored. */
 const namingOf = ({ displayName, description }: { displayName?: string; description?: string }) => ({
   ...(displayName !== undefined && { displayName }),
   ...(description !== undefined && { description }),
@@ -169,7 +169,7 @@ function versionRoutes(http: Http, { versions }: ApplicationsService) {
 function configurationRoutes(http: Http, { configurations }: ApplicationsService) {
   http.post('/app-configs', { schema: schemas.loadConfigurations, config: loadPlatform }, async (request, reply) => {
     await configurations.load(request.body)
-    // The response repeats the body as it was sent, which may have `kaa` instead of `platform`.
+    // The response repeats the body as it was sent, possibly with `kaa` instead of `platform`.
     const created = reply.code(201).header('location', http.link(request, '/app-configs'))
     return sendText(created, JSON.stringify(request.body))
   })

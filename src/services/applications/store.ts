@@ -22,7 +22,7 @@ export interface Naming {
 
 // ── applications
 
-/** Inserts an application; false if the name is taken, in any tenant. */
+/** Inserts an application. Returns false if the name is taken in any tenant. */
 export async function insertApplication(sql: Sql, row: Naming & { name: string; tenantId: string; at: Date }) {
   const { count } = await sql`
     insert into applications.applications (name, tenant_id, display_name, description, created_date, updated_date)
@@ -31,7 +31,7 @@ export async function insertApplication(sql: Sql, row: Naming & { name: string; 
   return count === 1
 }
 
-/** Rewrites the JSON document from the rows. Call it last in every change except a deletion. */
+/** Rewrites the JSON document from the rows. Must be called last in every change except a deletion. */
 export async function writeDocument(sql: Sql, name: string) {
   await sql`
     update applications.applications a set document = json_strip_nulls(json_build_object(
@@ -59,7 +59,7 @@ export async function findApplication(sql: Sql, name: string): Promise<Applicati
   return row
 }
 
-/** Locks an application, which serializes changes of it, its versions and its configurations. */
+/** Locks an application, so that changes of it, its versions and its configurations run one after the other. */
 export async function lockApplication(sql: Sql, name: string): Promise<ApplicationRow | undefined> {
   const [row] = await sql<ApplicationRow[]>`
     select name, tenant_id, document from applications.applications where name = ${name} for update`
@@ -69,7 +69,7 @@ export async function lockApplication(sql: Sql, name: string): Promise<Applicati
 const pageRows = 1000
 const pageBytes = 1024 * 1024
 
-/** Finds a page of documents in the order of names. A page ends after 1000 rows or 1 MiB. */
+/** Finds a page of documents ordered by name. A page ends after 1000 rows or 1 MiB. */
 export async function findDocuments(
   sql: Sql,
   selection: { tenantId?: string | undefined; names?: string[] | undefined; after?: string | undefined },
@@ -103,7 +103,7 @@ export async function deleteApplication(sql: Sql, name: string) {
 
 // ── versions
 
-/** Inserts a version; false if the name is taken. */
+/** Inserts a version. Returns false if the name is taken. */
 export async function insertVersion(
   sql: Sql,
   row: Naming & { name: string; applicationName: string; tenantId: string; at: Date },
@@ -158,7 +158,7 @@ export interface ApplicationOrVersion {
 
 type Config = Record<string, unknown>
 
-/** Saves a configuration; false if an equal one is stored. */
+/** Saves a configuration. Returns false if an equal one is already stored. */
 export async function saveConfiguration(
   sql: Sql,
   row: ApplicationOrVersion & { tenantId: string; instance: string; config: Config },
@@ -172,7 +172,7 @@ export async function saveConfiguration(
   return count === 1
 }
 
-/** Finds the configurations of an application or version, of all instances or of these. */
+/** Finds the configurations of an application or version, for all instances or for the given ones. */
 export async function findConfigurations(
   sql: Sql,
   selection: ApplicationOrVersion & { tenantId: string; instances?: string[] | undefined },
@@ -185,7 +185,7 @@ export async function findConfigurations(
     order by instance`
 }
 
-/** Finds a page of a tenant's applications, each with the configurations of one instance on all of its levels. */
+/** Finds a page of a tenant's applications, each with the configurations of one instance on all its levels. */
 export async function findConfigurationsOf(
   sql: Sql,
   page: { tenantId: string; instance: string; names?: string[] | undefined; after: string; limit: number },
@@ -219,7 +219,7 @@ export async function findAllConfigurations(
     order by instance, application_name, coalesce(version_name, '') limit ${configurationsPage}`
 }
 
-/** Locks the table against other writers until the transaction ends; returns whether it is empty. */
+/** Locks the table until the transaction ends, to exclude other writers. Returns whether the table is empty. */
 export async function lockConfigurationsIfEmpty(sql: Sql): Promise<boolean> {
   await sql`lock table applications.configurations in share row exclusive mode`
   const [row] = await sql`select exists (select from applications.configurations) as taken`
@@ -248,9 +248,9 @@ export async function findTenantConfigurations(
 
 // ── deleted tenants
 
-/** Deletes everything of the tenant; returns what was deleted, for the events. */
+/** Deletes all data of the tenant. Returns what was deleted, for the events. */
 export async function deleteTenant(sql: Sql, tenantId: string) {
-  // Applications are locked before their versions, as in other writers, to avoid deadlocks.
+  // Applications are locked before their versions, as other writers do, to avoid deadlocks.
   const applications = await sql<{ applicationName: string }[]>`
     select name as application_name from applications.applications where tenant_id = ${tenantId} order by name for update`
   const versions = await sql<{ applicationName: string; versionName: string }[]>`

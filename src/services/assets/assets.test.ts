@@ -16,7 +16,7 @@ const idOf = (name: Awaited<ReturnType<typeof anAsset>>) => entity(name).entityI
 suite('an asset', () => {
   test('an asset is created, read, replaced and deleted, with ETags', async () => {
     const assetTypeId = await aType({ definitionJsonSchema: roomSchema })
-    // The text comes back unchanged: order of keys, white space and escapes.
+    // The text is returned unchanged, with its order of keys, white space and escapes.
     const definition = '{ "floor" : 1.0,\n "name": "Caf\\u00e9" }'
     const body = { assetTypeId, definition, uiJsonSchema: '{}', poolIds: ['a', 'b'], id: 'mine', tenantId: 'other' }
     const created = await expect(201, `POST ${assets}?tenantId=default`, body)
@@ -245,7 +245,7 @@ suite('the list of assets', () => {
       ['%_"', a],
       ['%', a],
       ['_', a],
-      // Names of fields, true and null are not texts.
+      // Names of fields, true and null are not searchable texts.
       ['name'],
       ['true'],
       ['null'],

@@ -30,7 +30,7 @@ test('relations of an unregistered endpoint end, and do not return when its id i
   )
   const { entityId } = entity(gateway)
   await expect(204, `DELETE /epr/api/v1/endpoints/${entityId}`)
-  // The relations are missing at once, before the event is handled.
+  // The relations are no longer returned, even before the event is handled.
   assert.deepEqual(await relationsOf(site), [`CONTAINS ${sensor}`])
   assert.equal((await treeOf(site)).children.length, 1)
   const { version } = await anApplication()

@@ -1,4 +1,4 @@
-/** Compares random changes of relations, at two nodes and through two services, with a simple model. */
+/** Makes random changes of relations, on two nodes and through two services, and compares them with a simple model. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { am, type EntityName, entity, openAssets, relation } from '../../../test/harness/assets.ts'
@@ -22,7 +22,7 @@ const keyOf = ({ type, from, to }: Edge) => `${type} ${from} ${to}`
 const isOfRegister = ({ type, from, to }: Edge) =>
   type === 'CONTAINS' && from.startsWith('ENDPOINT') && to.startsWith('ENDPOINT')
 
-/** The model: a list of relations, and how many times each existed. */
+/** The model is a list of relations, and how many times each existed. */
 function aModel() {
   const edges = new Map<string, Edge>()
   const started = new Map<string, number>()
@@ -49,7 +49,7 @@ function aModel() {
           ...(to === name ? [`${type === 'CONTAINS' ? 'IS_CONTAINED_BY' : 'IS_MANAGED_BY'} ${from}`] : []),
         ])
         .toSorted(),
-    /** All paths downwards from an entity, as texts; a path ends at an entity that is already on it. */
+    /** Returns all paths downwards from an entity, as texts. A path ends at an entity that is already on it. */
     pathsFrom(name: EntityName, above: EntityName[] = []): string[] {
       if (above.includes(name)) return [name]
       const below = [...edges.values()].filter(({ from }) => from === name)

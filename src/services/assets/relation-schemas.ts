@@ -1,4 +1,4 @@
-/** Schemas of relations, their sessions and trees. */
+/** Schemas of relations, their sessions (the periods in which they existed) and trees. */
 import { DateTime, Empty, Name, TextList, Type } from '../../kernel/schema.ts'
 
 const noEntity = 'An entity does not exist, or the caller may not read it. Nothing was changed.'

@@ -142,7 +142,7 @@ suite('relations', () => {
     assert.equal((await inRegister(e1, e3)).status, 204)
     await link(relation('MANAGES', e3, e1), relation('MANAGES', e1, e3))
     await unlink(relation('CONTAINS', asset, e2))
-    // e1 still contains e3, but no longer by the asset.
+    // e1 still contains e3, but no longer through the asset.
     await expect(400, linkUrl, relation('CONTAINS', e3, e1))
     await link(relation('CONTAINS', e3, asset))
   })

@@ -120,7 +120,7 @@ const assetView = ({ assetId, assetTypeId, definition, uiJsonSchema, tenantId, p
   updatedAt: row.updatedDate,
 })
 
-/** Replaces the definition by its text and a function that parses it, which throws if the text is wrong. */
+/** Replaces the definition with its text and a function that parses it. The function throws if the text is invalid. */
 const withDefinition = <B extends { definition: string }>({ definition: text, ...body }: B) => ({
   ...body,
   definition: {

@@ -19,7 +19,7 @@ interface Tree {
 const sizeOf = ({ children }: Tree): number => children.reduce((sum, child) => sum + sizeOf(child), 1)
 const depthOf = ({ children }: Tree): number => Math.max(0, ...children.map((child) => 1 + depthOf(child)))
 
-/** Inserts assets that are named by these numbers, and the relations between them. Returns the asset 0. */
+/** Inserts assets named by these numbers, and the relations between them. Returns asset 0. */
 async function insertTree(prefix: string, edges: [from: number, to: number][]): Promise<EntityName> {
   const { body } = await expect(201, `POST ${am}/asset-types`, { displayName: prefix, definitionJsonSchema: '{}' })
   const ids = [...new Set([0, ...edges.flat()])]
@@ -133,7 +133,7 @@ suite('a tree of relations', () => {
   })
 
   test('a tree with many paths between few entities is cut too, and costs little', async () => {
-    // Two entities on each level, each of which contains both entities of the next level: 2^32 paths.
+    // There are two entities on each level. Each contains both entities of the next level, which makes 2^32 paths.
     const edges = Array.from({ length: 32 }, (_, level) =>
       [2 * level - 1, 2 * level].flatMap((from) =>
         [2 * level + 1, 2 * level + 2].map((to): [number, number] => [Math.max(0, from), to]),
@@ -154,7 +154,7 @@ suite('a tree of relations', () => {
       await release.promise
     })
     await locked.promise
-    // Two read, 50 wait, and 18 are refused.
+    // Two requests are processed, 50 wait, and 18 are refused.
     const answering = Array.from({ length: 70 }, () => admin(url))
     let refused = 0
     for (const answer of answering) void answer.then(({ status }) => (refused += status === 429 ? 1 : 0))

@@ -39,7 +39,7 @@ suite('an asset type', () => {
     assert.equal(replaced.headers.etag, put.headers.etag)
     assert.notEqual(put.headers.etag, etag)
     const { updatedAt: changedAt, ...changed } = replaced.body
-    // PUT without type and poolIds keeps them; other optional fields are removed.
+    // A PUT without type and poolIds keeps them. Other optional fields that are absent are removed.
     const expected = { id, type: 'ROOM_1', displayName: 'Hall', definitionJsonSchema: anySchema, poolIds: ['p1'] }
     assert.deepEqual(changed, { ...expected, tenantId: 'default', createdAt })
     assert.ok(changedAt >= createdAt)

@@ -1,4 +1,4 @@
-/** Formats of exported audit records. */
+/** Writes audit records in the formats of the export. */
 import { csvLine } from '../../kernel/csv.ts'
 import { auditFields } from './schemas.ts'
 import type { RecordView } from './service.ts'

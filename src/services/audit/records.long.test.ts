@@ -26,7 +26,7 @@ const recordsOf = async (query: Record<string, string>, client = ask): Promise<a
   return answer.body.content
 }
 
-/** Sends a request and returns its only record. The address of a new object is added to the record after the answer. */
+/** Sends a request and returns its only record. If an object is created, its address is added to the record after the response. */
 async function recordOf(operation: string, body: unknown, status: number) {
   const answer = await ask(operation, body)
   assert.equal(answer.status, status, `${operation}: ${answer.text}`)

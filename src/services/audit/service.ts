@@ -1,4 +1,4 @@
-/** Reads the usage and the audit log of tenants, with the permissions of the caller. */
+/** Reads the usage and the audit log of tenants. Checks the permissions of the caller. */
 import type { AuditRecord } from '../../kernel/audit/record.ts'
 import type { AuditQuery } from '../../kernel/audit/store.ts'
 import type { Clock } from '../../kernel/clock.ts'

@@ -16,29 +16,32 @@ export interface NewContent {
   /** Name of the service that owns the content. */
   service: string
   content: AsyncIterable<Uint8Array>
-  /** The announced length, if any. */
+  /** The length that the request announces, if any. */
   length?: number | undefined
-  /** The announced checksum, with the name of its header for the error. */
+  /** The checksum that the request announces, with the name of its header for the error text. */
   digest?: { header: string; sha256: string } | undefined
-  /** Size of the content that `keep` releases; it does not count against the quota. */
+  /** Size of the content that `keep` replaces. It does not count towards the quota. */
   replacedBytes?: number | undefined
 }
 
-/** Contents of other services in the same blob store: checksummed, counted in the quota of the tenant, included in backups. */
+/**
+ * Contents of other services in the same blob store. They have checksums, count towards the quota of the tenant, and are included in
+ * backups.
+ */
 export interface ServiceContents {
   /**
-   * Stores a content. `keep` runs in the transaction that makes it permanent and stores its key; if it throws, the content is
-   * discarded. Throws 413 if the quota is exceeded, 400 if the checksum differs, 503 if the blob store fails.
+   * Stores a content. `keep` runs in the transaction that makes the content permanent, and stores its key. If `keep` throws, the content is
+   * discarded. Throws 413 if the quota is exceeded, 400 if the checksum differs, and 503 if the blob store fails.
    */
   write<T>(content: NewContent, keep: (sql: Sql, stored: StoredContent) => Promise<T>): Promise<T>
-  /** Returns undefined if there is no such content. Throws 503 if the blob store fails. */
+  /** Reads a content. Returns undefined if there is no such content. Throws 503 if the blob store fails. */
   read(contentKey: string, range?: ByteRange): Promise<Readable | undefined>
-  /** Releases contents in this transaction. They are removed soon after its commit. */
+  /** Releases contents in this transaction. They are removed soon after the commit. */
   release(sql: Sql, tenantId: string, contentKeys: string[]): Promise<void>
 }
 
 export interface BinaryData {
-  /** Issues an upload token for an authenticated endpoint. It cannot be read again. */
+  /** Issues an upload token for an authenticated endpoint. The token cannot be read again later. */
   issueUploadToken(endpoint: DeviceEndpoint): Promise<string>
   contents: ServiceContents
 }

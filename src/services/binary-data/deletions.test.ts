@@ -1,4 +1,4 @@
-/** Tests deletions, expiry, and what remains after a crash. */
+/** Tests deletions, expiry, and the remains after a crash. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
@@ -167,7 +167,7 @@ test('an upload that ends after the deletion of its endpoint is rejected and rem
 })
 
 test('an upload that a crash interrupted is removed after an hour, and not before', async () => {
-  // The state after a node was killed: the upload is recorded and half written.
+  // This is the state after a node was killed: the upload is recorded and half of its content is written.
   const key = newBlobKey()
   const draft = join(directory(), 'unfinished', key)
   mkdirSync(dirname(draft), { recursive: true })

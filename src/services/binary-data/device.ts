@@ -8,7 +8,7 @@ export const uploadTokens = (binaryData: Pick<BinaryData, 'issueUploadToken'>): 
   receive: resources({
     '/token': async ({ endpoint }) => ({
       payload: { token: await binaryData.issueUploadToken(endpoint) },
-      // Readers of the traffic log must not be able to upload in the name of the device.
+      // Users that can read the traffic log must not be able to upload on behalf of the device.
       recordedPayload: { token: '***' },
       always: true,
     }),

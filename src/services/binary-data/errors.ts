@@ -1,6 +1,6 @@
 import { defineError } from '../../kernel/errors.ts'
 
-// The error text is the same whether the item is missing, belongs to another tenant or is not visible.
+// The error text is the same if the item is missing, belongs to another tenant or is not visible.
 export const NoFile = defineError<{ filename: string; endpointId: string; appName: string }>(
   'no_such_file',
   404,

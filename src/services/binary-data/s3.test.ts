@@ -48,7 +48,7 @@ test('a large upload is sent in parts, and an interrupted one leaves none', asyn
   })
 })
 
-/** Aborts after the first part has arrived. */
+/** Passes pieces on and throws after the first part has arrived. */
 async function* breaking(content: AsyncIterable<Uint8Array>) {
   let count = 0
   for await (const piece of content) {

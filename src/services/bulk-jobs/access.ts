@@ -1,4 +1,4 @@
-/** Permissions on jobs: the creator sees its own ones, others need a scope on the tenant or on the application of the job. */
+/** Permissions on jobs. A creator may read its own jobs. Other callers need a scope on the tenant or on the application of the job. */
 import { authorize, type Ctx } from '../../kernel/contract.ts'
 import { holds, onResource, onTenant, visibleResources } from '../../kernel/permissions.ts'
 import { applicationResource } from '../register/contract.ts'
@@ -45,7 +45,10 @@ export function requireCancel(ctx: Ctx, task: OwnedTask) {
   if (!isOwn(ctx, task)) authorize(ctx, cancelScope, resourceOf(task.tenantId, applicationOf(task)))
 }
 
-/** Restricts a list to the tasks that the caller may read. Returns undefined if these are all tasks of the tenant. */
+/**
+ * Returns the condition that restricts a list to tasks that the caller may read. Returns undefined if the caller may read all tasks of the
+ * tenant.
+ */
 export function visibleTasks(ctx: Ctx) {
   const names = visibleResources(ctx.caller, readScope, ctx.tenantId, 'application-')
   return names === 'all' ? undefined : { createdBy: ctx.caller.subject, field: 'applicationName', values: names }

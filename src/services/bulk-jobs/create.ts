@@ -1,4 +1,6 @@
-/** Creates jobs over endpoints: selects the endpoints with the permissions of the caller, and stores the task with their list. */
+/**
+ * Creates jobs over endpoints: selects the endpoints with the permissions of the caller, and stores the task with the list of endpoints.
+ */
 import { creatorOf } from '../../kernel/bulk/types.ts'
 import type { ConcurrencyLimit } from '../../kernel/concurrency-limit.ts'
 import type { Ctx } from '../../kernel/contract.ts'
@@ -19,7 +21,7 @@ export interface JobRequest {
   preview?: boolean
 }
 
-/** The first endpoints of a selection, permitted and refused ones, which a preview shows. */
+/** The first permitted and the first refused endpoints of a selection, for a preview. */
 export interface Samples {
   samples: string[]
   refused: number
@@ -34,7 +36,7 @@ export interface CreateDeps {
 
 const endpointsMax = 1_000_000
 const samplesMax = 10
-/** Limits the stored lists of endpoints of one tenant. */
+/** Maximum number of open jobs of one tenant, because their lists of endpoints are stored. */
 export const openJobsMax = 50
 
 export async function createJob<P extends object>(
@@ -53,7 +55,7 @@ export async function createJob<P extends object>(
       if ((await kit.bulk.count(sql, { tenantId, states: ['prepared', 'waiting', 'running'] })) >= openJobsMax)
         throw TooManyJobs({ limit: openJobsMax })
       const { summary, pages } = summarized(readPages(sql))
-      // The data is stored after the items, when the applications are known.
+      // The data is stored after the items, because the applications are known only then.
       const task = { tenantId, createdBy: creatorOf(caller), data: { ...data } }
       const taskId = await kit.bulk.start(sql, type, task, withApplication(pages, summary, task.data), {
         prepared: preview,
@@ -65,8 +67,8 @@ export async function createJob<P extends object>(
 }
 
 /**
- * A selection without conditions would select every endpoint, so it must contain `all`. Times become absolute, because an export reads
- * its conditions again for each part.
+ * Returns the conditions of a selection. Without conditions it would select every endpoint, so it must then contain `all`. Relative times
+ * become absolute, because an export reads its conditions again for each part.
  */
 export function conditionsOf({ all, ...conditions }: JobRequest['select'], now: Date): EndpointConditions {
   const isEmpty = Object.values(conditions).every(
@@ -121,7 +123,7 @@ function addTo(summary: Summary, item: TaskEndpoint) {
   }
 }
 
-/** Yields the items; at the end adds the application to the data, or throws if the caller may change none of the endpoints. */
+/** Yields the items. At the end, adds the application to the data, or throws if the caller may change none of the endpoints. */
 async function* withApplication(
   items: AsyncGenerator<TaskEndpoint[]>,
   summary: Summary,

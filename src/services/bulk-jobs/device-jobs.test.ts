@@ -74,7 +74,7 @@ test('a job sets a configuration where the schema of the version permits it, and
   assert.deepEqual([stored.configId, stored.config], [job.parameters.configId, '{"interval":"often"}'])
   const push = await connected.receives(`kp1/${version}/cmx/${one.token}/config/json/net/status`)
   assert.deepEqual(push.json, asPushed(stored))
-  // An equal configuration is left as it is.
+  // If a configuration is equal, it stays unchanged.
   await ended(await admin(`POST ${root}/configurations`, { ...body, select: { endpointIds: [one.endpointId] } }))
   assert.equal((await admin(`GET ${path}`)).body.configId, stored.configId)
 })

@@ -15,7 +15,7 @@ import { routes } from './routes.ts'
 import { createJobs } from './service.ts'
 
 export default defineService({
-  // Its schema is bulk_jobs, because the job queue has the schema jobs.
+  // The service has the database schema bulk_jobs, because the job queue uses the schema jobs.
   name: 'bulk-jobs',
   provides: Jobs,
   needs: {

@@ -68,7 +68,8 @@ suite('a job over endpoints', () => {
         app,
       ],
     )
-    // Endpoints that match later are not in the confirmed list; a new endpoint with the id of a deleted endpoint is not in it either.
+    // Endpoints that begin to match later are not in the confirmed list. A new endpoint with the id of a deleted one is not in the list
+    // either.
     await admin(`DELETE ${endpoints}/${ids[3]}`)
     await anEndpoint(version, { endpointId: ids[3] })
     const later = await anEndpoint(version, { metadata: { city: 'Kyiv' } })

@@ -1,4 +1,7 @@
-/** The topic `jobs` of live streams: jobs whose state or progress has changed. Each node reads them while a stream wants them. */
+/**
+ * The topic `jobs` of live streams. It sends jobs whose state or progress has changed. Each node reads the jobs while one of its streams
+ * wants them.
+ */
 import type { AnyTask } from '../../kernel/bulk/bulk.ts'
 import { monotonicMs } from '../../kernel/clock.ts'
 import type { Kit } from '../../kernel/define-service.ts'
@@ -8,12 +11,12 @@ import { applicationOf, mayRead, readScope } from './access.ts'
 import { viewOf } from './view.ts'
 
 const everyMs = 500
-/** Jobs that ended at least this long ago are not read again. */
+/** Jobs that ended longer ago than this are not read again. */
 const endedSecondsMin = 30
 const jobsMax = 2000
 
 export function defineTopic({ live, bulk, db, log, now }: Pick<Kit, 'live' | 'bulk' | 'db' | 'log' | 'now'>) {
-  /** The last published text of each job. */
+  /** The text of each job that was published last. */
   let published = new Map<string, string>()
   let readAt: number | undefined
   const poll = createPoll({ topic: 'jobs', everyMs, read, log })
@@ -53,7 +56,10 @@ export function defineTopic({ live, bulk, db, log, now }: Pick<Kit, 'live' | 'bu
     readAt = began
   }
 
-  /** Reaches back before the last successful read, so that no end of a job is missed while the database is unreachable. */
+  /**
+   * Returns how far back ended jobs are read. This reaches back before the last successful read, so that the end of a job is not missed
+   * while the database is unreachable.
+   */
   const endedSecondsOf = (at: number) => endedSecondsMin + (readAt === undefined ? 0 : (at - readAt) / 1000)
 }
 

@@ -4,12 +4,12 @@ import { listOf } from '../../kernel/schema.ts'
 import * as schemas from './schemas.ts'
 import type { JobQuery, JobsService } from './service.ts'
 
-/** Creation: metadata and the values of conditions are arbitrary JSON of users. */
+/** For operations that create jobs: metadata and the values of conditions are arbitrary JSON of users. */
 const creation = { anyJson: 'inside' as const, bodyBytesMax: 1024 * 1024 }
 const remove = { scope: 'endpoint:delete', ...creation }
 const update = { scope: 'endpoint:update', ...creation }
 const defaultTtlMs = 60_000
-/** Callers see their own jobs; the service checks the scope for others. */
+/** Callers may read their own jobs. For other jobs, the service checks the scope. */
 const anyCaller = { scope: 'authenticated' }
 
 export function routes(http: Http, jobs: JobsService) {

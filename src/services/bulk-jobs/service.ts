@@ -1,4 +1,4 @@
-/** Lists, starts and cancels the bulk tasks of all services, and creates those over endpoints. */
+/** Lists, starts and cancels the bulk tasks of all services, and creates bulk tasks over endpoints. */
 
 import type { Identity } from '../../identity/contract.ts'
 import type { AnyTask, ItemState } from '../../kernel/bulk/bulk.ts'
@@ -79,11 +79,11 @@ export interface JobsService {
 
 interface Deps extends CreateDeps {
   exports: ExportOperations
-  /** Returns the parameters of a task that users may see. */
+  /** Returns those parameters of a task that users may see. */
   describe(task: AnyTask): Record<string, unknown>
 }
 
-/** Limits of concurrent selections. One of a million endpoints uses a connection for half a minute. */
+/** Limits of concurrent selections. A selection of a million endpoints uses a connection for half a minute. */
 const selectionLimits = { perTenant: 2, total: 4, waitingPerTenant: 20 }
 
 export function createJobs(kit: Kit, services: Services): JobsService {
@@ -169,7 +169,7 @@ interface StoredItem {
   commandId?: unknown
 }
 
-/** Shows only these fields: items and results of some services have secrets. */
+/** Returns only these fields of an item, because items and results of some services contain secrets. */
 function itemOf({
   position,
   state,

@@ -33,7 +33,7 @@ export async function findExport(sql: Sql, taskId: string): Promise<ExportRow | 
   return row
 }
 
-/** Adds a part to the file; `finished` has the times of the last part. */
+/** Adds a part to the file. `finished` contains the times that are stored with the last part. */
 export async function insertPart(
   sql: Sql,
   taskId: string,
@@ -55,7 +55,7 @@ export async function findParts(sql: Sql, taskId: string): Promise<ExportPart[]>
     select part, content_key, size, checksum from bulk_jobs.export_parts where task_id = ${taskId} order by part`
 }
 
-/** Lets a file expire at once. */
+/** Makes a file expire immediately. */
 export async function expireExport(sql: Sql, taskId: string, at: Date) {
   await sql`update bulk_jobs.exports set expires_at = ${at} where task_id = ${taskId}`
 }
@@ -73,7 +73,7 @@ export async function deleteExpired(sql: Sql, before: Date, limit: number) {
     from expired e left join parts p using (task_id) group by e.task_id, e.tenant_id`
 }
 
-/** Deletes the exports of a deleted tenant, whose contents are deleted by their store. */
+/** Deletes the exports of a deleted tenant. Their contents are deleted by the service binary-data. */
 export async function deleteOfTenant(sql: Sql, tenantId: string) {
   await sql`
     with gone as (delete from bulk_jobs.exports where tenant_id = ${tenantId} returning task_id)

@@ -1,4 +1,4 @@
-/** Converts tasks to jobs, as the API and live streams show them. */
+/** Converts tasks to jobs, as the API and live streams return them. */
 import type { AnyTask } from '../../kernel/bulk/bulk.ts'
 import type { TaskState } from '../../kernel/bulk/types.ts'
 import { applicationOf } from './access.ts'

@@ -1,4 +1,4 @@
-/** Batches: a command for many endpoints, with tasks and their counts, and the deletion of endpoints, tasks and old commands. */
+/** Tests batches, which send a command to many endpoints: tasks and their counts, and the deletion of endpoints, tasks and old commands. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { aCaller } from '../../../test/harness/builders.ts'
@@ -111,7 +111,7 @@ suite('a batch', () => {
     const path = `GET ${commandsPath}/batch/tasks/${taskId}`
     assert.equal((await admin(`${path}?appName=${third.app}`)).status, 404)
     assert.equal((await admin(`${path}?appName=`)).status, 400)
-    // The address in `Location` names no application: it shows all that the caller may read.
+    // The address in `Location` contains no application, so it returns everything that the caller may read.
     const { status, body } = await admin(path)
     assert.equal(status, 200)
     assert.deepEqual(body.pending.map(({ endpointId }: Entry) => endpointId).toSorted(), endpointIds.toSorted())

@@ -1,4 +1,4 @@
-/** Commands over the HTTP API, with devices over real MQTT and HTTP. */
+/** Tests commands over the HTTP API, with devices over real MQTT and HTTP. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { aCaller, aTenantAdmin } from '../../../test/harness/builders.ts'
@@ -48,7 +48,7 @@ const invoke = async (
 }
 const get = async ({ path }: Pick<TestEndpoint, 'path'>, id: number, type = 'reboot') =>
   (await admin(`GET ${path}/${type}/${id}`)).body
-/** Moves all times of an endpoint's commands into the past, as if this time had passed. */
+/** Moves all times of an endpoint's commands into the past, as if so much time had passed. */
 const passTime = ({ endpointId }: Pick<TestEndpoint, 'endpointId'>, ms: number) => sql`
   update commands.commands set created_at = created_at - ${ms} * interval '1 millisecond',
     ends_at = ends_at - ${ms} * interval '1 millisecond' where endpoint_id = ${endpointId}`
@@ -248,7 +248,7 @@ suite('an invocation', () => {
       select a.resource, a.status, c.xmin = a.xmin as is_together from kernel.audit_log a
       left join commands.commands c on c.endpoint_id = ${testEndpoint.endpointId} and a.resource = ${testEndpoint.path} || '/reboot/' || c.command_id
       where starts_with(a.resource, ${testEndpoint.path})`
-    // The last invocation was recorded with the expected status 200, which is corrected after the response.
+    // The last invocation was recorded with the expected status 200. The status is corrected after the response.
     await eventually(async () => assert.equal((await records()).filter(({ status }) => status === 202).length, 10))
     const found = await records()
     assert.equal(found.length, 10)
@@ -304,7 +304,7 @@ suite('a device', () => {
       await invoke(testEndpoint, 'light')
       assert.deepEqual((await sensor.receives(`${topic}/command/light/status`)).json, [{ id }])
     }
-    // When the connection is reported to other nodes, the commands are read again, but nothing is pushed twice.
+    // When the connection is reported to other nodes, the commands are read again. Nothing is pushed twice.
     await sensor.receivesNothing(200)
     await sensor.publish(`${topic}/command/7`)
     const all = (await sensor.receives(`${topic}/command/7/status`)).json
@@ -390,7 +390,7 @@ suite('a caller that waits', () => {
     const waiting = admin(`POST ${testEndpoint.path}/reboot?awaitTimeout=7`)
     await eventually(async () => assert.equal((await admin(`DELETE ${testEndpoint.path}/reboot/1`)).status, 204))
     assert.equal((await waiting).status, 404)
-    // An integer that no command can have as its id is no bad request.
+    // An integer that cannot be the id of a command is not an invalid request.
     for (const id of [1, 0, -1, 2_147_483_648, '99999999999999999999'])
       for (const method of ['GET', 'DELETE'])
         assert.equal((await admin(`${method} ${testEndpoint.path}/reboot/${id}`)).status, 404, `${method} ${id}`)

@@ -6,7 +6,7 @@ import type { EndpointWork } from '../register/contract.ts'
 export interface NewInvocation {
   endpointId: string
   commandType: string
-  /** Any JSON value; absent: a command without payload. */
+  /** Any JSON value. If absent, the command has no payload. */
   payload?: unknown
   /** Milliseconds until the command expires. Default: 60000. */
   commandTtl?: number
@@ -21,9 +21,9 @@ export interface CommandResult {
 
 export interface AwaitedCommand {
   commandId: number
-  /** PENDING: the wait ended before a result arrived. */
+  /** PENDING means that the wait ended before a result arrived. */
   status: 'PENDING' | 'EXECUTED' | 'EXPIRED'
-  /** HTTP status that the device reports; absent: not executed. */
+  /** HTTP status that the device reports; absent if the command was not executed. */
   statusCode?: number
   reasonPhrase?: string
 }
@@ -31,9 +31,9 @@ export interface AwaitedCommand {
 /** A command for the endpoints of a job. */
 export interface CommandForMany {
   commandType: string
-  /** Any JSON value; absent: a command without payload. */
+  /** Any JSON value. If absent, the command has no payload. */
   payload?: unknown
-  /** Milliseconds until the command expires; 0: only devices that are connected get it. */
+  /** Milliseconds until the command expires. With 0, only devices that are connected get it. */
   commandTtl: number
 }
 
@@ -50,31 +50,31 @@ export interface OutstandingCommand {
   payload: string | null
 }
 
-/** A service that hands commands over to devices that have no connection to the gateway. It ignores endpoints that are not its own. */
+/** A service that delivers commands to devices that have no connection to the gateway. It ignores endpoints that are not its own. */
 export interface CommandCarrier {
-  /** Called in the transaction that stores commands, so that the node that reaches the devices gets a signal with the commit. */
+  /** Called in the transaction that stores commands. The node that can reach the devices gets a signal with the commit. */
   committing(sql: Sql, endpoints: EndpointKey[]): Promise<void>
-  /** Called after that commit. */
+  /** Called after the commit of `committing`. */
   committed(endpoints: EndpointKey[]): void
-  /** Hands over a command with `commandTtl=0`. Returns false if the device cannot be reached now. */
+  /** Delivers a command with `commandTtl=0`. Returns false if the device cannot be reached now. */
   once(endpoint: EndpointKey, command: OutstandingCommand): Promise<boolean>
 }
 
 export interface Commands {
   addCarrier(carrier: CommandCarrier): void
-  /** Returns the outstanding commands of an endpoint, oldest first, as many as fit a message to a device. */
+  /** Returns the outstanding commands of an endpoint, oldest first, as many as fit into a message to a device. */
   outstanding(endpoint: EndpointKey): Promise<OutstandingCommand[]>
-  /** Returns, of these endpoints, the ids of those with outstanding commands. */
+  /** Returns the ids of those of these endpoints that have outstanding commands. */
   waiting(endpoints: EndpointKey[]): Promise<Set<string>>
-  /** Records that a carrier has handed commands over. */
+  /** Records that a carrier has delivered commands. */
   handedOver(endpoint: EndpointKey, commands: OutstandingCommand[]): void
-  /** Invokes a command without waiting for its result; returns its id. Throws the errors that the HTTP operation answers. */
+  /** Invokes a command without waiting for its result. Returns its id. Throws the errors that the HTTP operation returns. */
   invoke(ctx: Ctx, command: NewInvocation): Promise<number>
-  /** Invokes a command and waits up to `awaitMs` for its result. Throws the errors that the HTTP operation answers. */
+  /** Invokes a command and waits up to `awaitMs` for its result. Throws the errors that the HTTP operation returns. */
   invokeAndWait(ctx: Ctx, command: NewInvocation, awaitMs: number): Promise<AwaitedCommand>
   /**
-   * Stores results in the name of a device, for services that stand between the platform and devices. Returns how many belong to
-   * outstanding commands; the others are ignored.
+   * Stores results on behalf of a device, for services between the platform and devices. Returns how many results belong to outstanding
+   * commands; the others are ignored.
    */
   results(endpoint: DeviceEndpoint, type: string, results: CommandResult[]): Promise<number>
   /** A command for many endpoints as a bulk task. */

@@ -163,7 +163,7 @@ suite('a result', () => {
       assert.match(error.message, /no command of type reboot waits/)
       assert.deepEqual(await send('/result/reboot', unknown), {})
     }
-    // A command of another type, and one that is already finished.
+    // The first command has another type, and the second is already finished.
     const { send } = aDevice(reboot)
     await rejectsWith(send('/result/light', [{ id: 1, statusCode: 200 }], { requestId: 1 }), 400)
     await send('/result/reboot', [{ id: 1, statusCode: 200 }], { requestId: 1 })

@@ -1,4 +1,4 @@
-/** Extension `cex` (11/CEP): commands to devices and their results. */
+/** Implements the extension `cex` (11/CEP): commands to devices and their results. */
 import type { Gateway } from '../../gateway/contract.ts'
 import { everyName } from '../../gateway/contract.ts'
 import type { DeviceAnswer, DeviceEndpoint, Extension } from '../../kernel/device.ts'
@@ -20,16 +20,16 @@ const Result = Type.Object({
   reasonPhrase: reasonPhrase(),
   payload: Type.Optional(AnyJson()),
 })
-// Integers above 2^53, such as nanoseconds, are rounded as in samples: if the result were rejected, the command would expire.
+// Integers above 2^53, such as nanoseconds, are rounded, as in samples. If such a result were rejected, the command would expire.
 const options = { bytesMax: bodyLimitBytes, roundIntegers: true }
 const readResults = jsonPayload(Type.Array(Result, { maxItems: 10_000 }), options)
 const readResult = jsonPayload(Result, options)
 
-/** Parses an array or a single object: the text of the RFC and all clients use an array, its schema an object. */
+/** Parses an array or a single object. The text of the protocol document and all clients use an array, but its schema uses an object. */
 const resultsIn = (payload: Buffer): Static<typeof Result>[] =>
   startsWith(payload, '{') ? [readResult(payload)] : readResults(payload)
 
-/** Keeps the first result of each command; it finishes the command, so later ones are ignored. */
+/** Keeps the first result of each command. It finishes the command, so later results are ignored. */
 const firstResults = (results: Static<typeof Result>[]) => {
   const seen = new Set<number>()
   return results.filter(({ id }) => !seen.has(id) && seen.add(id))
@@ -48,7 +48,7 @@ export function commandExtension(commands: DeviceCommands, gateway: Pick<Gateway
       const found = await commands.outstanding(endpoint, type)
       return {
         payload: commandsText(found, { withType: type === undefined }),
-        // Sends no empty list without a request id: one existing client would respond with an empty result.
+        // Without a request id, no empty list is sent, because one existing client would respond with an empty result.
         always: found.length > 0,
       }
     })
@@ -61,7 +61,7 @@ export function commandExtension(commands: DeviceCommands, gateway: Pick<Gateway
       '/command/<type>': async ({ endpoint, payload }, { type = '' }) =>
         outstanding(endpoint, checkName('type', type), payload),
 
-      // Sends no response without a request id: one existing client treats every message of cex as a command.
+      // Without a request id, no response is sent, because one existing client treats every message of cex as a command.
       '/result/<type>': async ({ endpoint, payload, requestId }, { type = '' }) => {
         checkName('type', type)
         const results = resultsIn(payload)
@@ -81,13 +81,13 @@ export function commandExtension(commands: DeviceCommands, gateway: Pick<Gateway
       },
     }),
 
-    // `catchUp` sends the pushes, so that a command that is invoked at this moment is pushed once.
+    // `catchUp` sends the pushes itself, so that a command that is invoked at this moment is pushed only once.
     async connected(endpoint) {
       await commands.catchUp(endpoint)
       return []
     },
 
-    // Other nodes know from now on where the endpoint is. Commands that they stored before are read here.
+    // From now on, other nodes know which node has the endpoint. Commands that they stored before are read here.
     async connectivityChanged(changes) {
       await Promise.all(changes.filter(({ connected }) => connected).map(({ endpoint }) => commands.catchUp(endpoint)))
     },

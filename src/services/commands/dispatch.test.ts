@@ -1,4 +1,4 @@
-/** Results that are stored while the commands of an endpoint are read and pushed, and a lower limit of `awaitTimeout`. */
+/** Tests results that are stored while the commands of an endpoint are read and pushed, and a lower limit of `awaitTimeout`. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openGateway, services } from '../../../test/harness/gateway.ts'
@@ -49,7 +49,7 @@ test('a command whose result is stored after it was read for a push is not pushe
     ['[{"id":1},{"id":2},{"id":3}]'],
     'a result of another type must not count for the command',
   )
-  // The results above counted only during their own push: no result is stored in this test, so all commands are pushed again.
+  // The results above counted only during their own push. No result is stored in this test, so all commands are pushed again.
   assert.deepEqual(await pushedWith([]), ['[{"id":1},{"id":2},{"id":3}]'])
 })
 

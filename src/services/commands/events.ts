@@ -6,7 +6,7 @@ interface OfCommand {
   endpointId: string
   commandId: number
   commandType: string
-  /** Absent for a command without payload. */
+  /** Absent if the command has no payload. */
   requestPayload?: unknown
 }
 const key = ({ endpointId }: OfCommand) => endpointId

@@ -1,4 +1,4 @@
-/** Two nodes: the caller and the device may use different nodes, and the result may arrive at either. */
+/** Tests two nodes: the caller and the device may use different nodes, and the result may arrive at either node. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { freshDatabase } from '../../../test/harness/database.ts'

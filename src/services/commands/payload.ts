@@ -1,4 +1,4 @@
-/** Reads the payload of a command from the body of a request. */
+/** Parses the payload of a command from the body of a request. */
 import { isUtf8 } from 'node:buffer'
 import { InvalidRequest, invalidField, UnsupportedMediaType } from '../../kernel/errors.ts'
 import { parseJson } from '../../kernel/http/body.ts'

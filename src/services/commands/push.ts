@@ -5,7 +5,7 @@ export const extensionName = 'cex'
 
 export const commandIdMax = 2_147_483_647
 
-/** Maximum number of bytes of commands in one message. The largest payload fits, and the message fits a packet of 1 MiB. */
+/** Maximum number of bytes of commands in one message. The largest payload fits, and the message fits into a packet of 1 MiB. */
 export const messageBytesMax = 1_010_000
 
 /** Returns the approximate size of a command in a message, including its type. */
@@ -15,7 +15,7 @@ export const sizeOf = (type: string, payload: string | null) =>
 const commandText = ({ id, payload }: OutstandingRow, type?: string) =>
   `{"id":${id}${payload === null ? '' : `,"payload":${payload}`}${type === undefined ? '' : `,"type":"${type}"`}}`
 
-/** Returns the JSON text of commands. Payloads are JSON texts already. */
+/** Returns the JSON text of commands. Their payloads are already JSON texts. */
 export const commandsText = (commands: OutstandingRow[], { withType = false } = {}) =>
   Buffer.from(`[${commands.map((one) => commandText(one, withType ? one.type : undefined)).join(',')}]`)
 

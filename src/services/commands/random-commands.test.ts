@@ -1,4 +1,4 @@
-/** Random interleavings of invocations, results, expiry, deletions and reconnects, compared with a simple model. */
+/** Runs random interleavings of invocations, results, expiry, deletions and reconnects, and compares them with a simple model. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -10,7 +10,7 @@ const { waypost, admin, device, aProvisionedEndpoint, httpUrl } = await openGate
 })
 const { sql } = waypost.kit.db
 
-/** All times are multiples of this, so that the time that the test itself takes does not matter. */
+/** All times are multiples of this unit, so that the duration of the test itself does not matter. */
 const unitMs = 100_000
 
 interface Modelled {
@@ -63,7 +63,7 @@ async function aModelledEndpoint() {
     async result({ id, type, statusCode }: Extract<Step, { do: 'result' }>) {
       const known = commands[id - 1]
       const isKnown = known?.state === 'PENDING' && known.type === type
-      // The same message twice at once, as after a lost acknowledgement: it counts once.
+      // The same message is sent twice at once, as after a lost acknowledgement. It counts once.
       const body = JSON.stringify([{ id, statusCode }])
       await Promise.all([post(`/result/${type}`, body), post(`/result/${type}`, body)])
       if (isKnown) Object.assign(known, { state: 'EXECUTED', statusCode })

@@ -1,13 +1,15 @@
-/** Stores the results of an endpoint in the order of their arrival. Messages that arrive while others are stored form the next batch. */
+/**
+ * Stores the results of an endpoint in the order of their arrival. Messages that arrive while others are being stored form the next batch.
+ */
 import type { DeviceEndpoint } from '../../kernel/device.ts'
 import type { KeyedMutex } from '../../kernel/keyed-mutex.ts'
 import type { ResultMessage } from './service/results.ts'
 import type { DeviceCommands } from './service.ts'
 
 export interface ResultQueue {
-  /** Returns how many results of the message belong to outstanding commands. `bytes` is the size of the message. */
+  /** Stores the results of a message. Returns how many belong to outstanding commands. `bytes` is the size of the message. */
   add(endpoint: DeviceEndpoint, message: ResultMessage, bytes: number): Promise<number>
-  /** Keeps later results out of the waiting batch, because a request of the device comes between them. */
+  /** Closes the waiting batch. Later results go into another batch, because a request of the device comes between them. */
   close(endpoint: DeviceEndpoint): void
 }
 

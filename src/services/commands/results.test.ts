@@ -1,4 +1,4 @@
-/** Many results of one device, and the events of commands. */
+/** Tests many results of one device, and the events of commands. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eventually } from '../../../test/harness/eventually.ts'
@@ -31,7 +31,7 @@ test('results that arrive together are stored in few transactions, and the first
   const ids = Array.from({ length: count }, (_, index) => index + 1)
   await Promise.all(
     ids.flatMap((id) => [
-      // A result for another type is ignored, also if it comes first.
+      // A result for another type is ignored, even if it arrives first.
       sensor.publish(`${topic}/result/other`, result(id, 404)),
       sensor.publish(`${topic}/result/blink`, result(id, 200)),
       sensor.publish(`${topic}/result/blink`, result(id, 500)),
@@ -73,7 +73,7 @@ test('the first hand-over and the result of a command are published once, with t
   const blink = { ...ofCommand, commandId: 1, commandType: 'blink', requestPayload: { times: 3 } }
   const reboot = { ...ofCommand, commandId: 2, commandType: 'reboot' }
   await eventually(() => assert.deepEqual(dispatched, [blink, reboot]))
-  // A poll hands the commands over again; this is not published.
+  // A poll delivers the commands again. No event is published for this.
   await sensor.publish(`${topic}/command/7`)
   await sensor.receives(`${topic}/command/7/status`)
   const answer = { id: 1, statusCode: 503, reasonPhrase: 'no bulb', payload: [null] }

@@ -166,7 +166,7 @@ function batchRoutes(http: Http, commands: CommandsService) {
   )
 }
 
-/** Sends JSON text as it is. */
+/** Sends JSON text unchanged. */
 const sendJson = (reply: Reply, text: string) =>
   reply
     .code(200)

@@ -31,11 +31,11 @@ export interface NeededServices {
 
 /** Functions that device.ts calls. */
 export interface DeviceCommands {
-  /** Returns the outstanding commands of a type, or of all types, oldest first: as many as fit a message. */
+  /** Returns the outstanding commands of a type, or of all types, oldest first, as many as fit into a message. */
   outstanding(endpoint: DeviceEndpoint, type?: string): Promise<OutstandingRow[]>
-  /** Stores results in their order. Returns for each message how many belong to outstanding commands; the others are ignored. */
+  /** Stores results in their order. Returns, for each message, how many results belong to outstanding commands; the others are ignored. */
   results(endpoint: DeviceEndpoint, messages: ResultMessage[]): Promise<number[]>
-  /** Pushes the commands that were not pushed on the present connection of the endpoint. */
+  /** Pushes the commands that were not pushed on the current connection of the endpoint. */
   catchUp(endpoint: DeviceEndpoint): Promise<void>
 }
 
@@ -158,7 +158,7 @@ export function createCommands(kit: Kit<CommandsSettings>, services: NeededServi
   }
 }
 
-/** Returns the invocation of another service; throws a 400 for a wrong type. */
+/** Converts the invocation of another service. Throws a 400 for an invalid type. */
 function invocationOf(
   { endpointId, commandType, payload, commandTtl = defaultTtlMs }: NewInvocation,
   awaitMs: number,

@@ -1,4 +1,4 @@
-/** Callers that lose their permission while they wait for a result. */
+/** Tests callers that lose their permission while they wait for a result. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { aCaller } from '../../../test/harness/builders.ts'

@@ -1,4 +1,4 @@
-/** One configuration for many endpoints, by map and by filter. */
+/** Tests one configuration for many endpoints, selected by a map or by a filter. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { aCaller } from '../../../test/harness/builders.ts'
@@ -11,7 +11,7 @@ const batch = `PUT ${ecr}/endpoints/batch`
 const statuses = async (configId: string) =>
   (await statusesOf(`configId=${configId}&size=1000`)).map((one: { status: string }) => one.status).sort()
 
-/** An application with two versions and endpoints: two in the first version, one in the second. */
+/** Creates an application with two versions and three endpoints: two in the first version, one in the second. */
 async function aFleet() {
   const { app, version } = await anApplication(['v1', 'v2'])
   const second = `${app}-v2`

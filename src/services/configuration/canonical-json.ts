@@ -1,4 +1,4 @@
-/** Digests of JSON values: two values are equal if and only if their digests are, whatever the order of their keys. */
+/** Computes digests of JSON values. Two values are equal if and only if their digests are equal; the order of keys does not matter. */
 import { createHash } from 'node:crypto'
 
 export const digestOf = (value: unknown): string => createHash('sha256').update(canonical(value)).digest('base64url')

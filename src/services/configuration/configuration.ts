@@ -2,7 +2,7 @@ import { defineInstance, forApplicationAndVersion } from '../../kernel/configura
 import { schemaLengthMax, schemaProblems, violationText } from '../../kernel/json-schema.ts'
 import { defaulted, Type } from '../../kernel/schema.ts'
 
-/** The schema that configurations of endpoints must follow (document 3, "Settled on a second reading"). */
+/** The JSON schema for the configurations of endpoints (document 3, "Settled on a second reading"). */
 export const endpointConfigurationsInstance = defineInstance({
   name: 'ecr',
   group: 'Configuration management',
@@ -19,7 +19,7 @@ export const endpointConfigurationsInstance = defineInstance({
     }),
   ),
   async checkNew({ endpointConfigurationSchema: schema }, tenantId) {
-    // A patch may have any value here; its type is checked when it is stored.
+    // A patch may contain any value here. Its type is checked when it is stored.
     if (typeof schema !== 'string' || schema.length > schemaLengthMax) return undefined
     const problems = await schemaProblems(tenantId, schema)
     if (!problems) return undefined

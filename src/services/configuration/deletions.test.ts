@@ -1,4 +1,7 @@
-/** Configurations are deleted with their endpoint, version, application and tenant; contents are deleted when nothing refers to them. */
+/**
+ * Tests that configurations are deleted with their endpoint, version, application and tenant, and that contents are deleted when nothing
+ * refers to them.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ecr, openConfiguration } from '../../../test/harness/configuration.ts'

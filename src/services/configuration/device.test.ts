@@ -1,4 +1,4 @@
-/** The extension cmx over real MQTT and HTTP: requests, pushes, reports and statuses. */
+/** Tests the extension cmx over real MQTT and HTTP: requests, pushes, reports and statuses. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { asPushed, ecr, openConfiguration } from '../../../test/harness/configuration.ts'
@@ -44,7 +44,7 @@ suite('a device requests its configuration', () => {
       const sensor = await device({ protocolVersion })
       await sensor.publish(topic('/config/json/0'))
       assert.deepEqual((await sensor.receives(topic('/config/json/0/status'))).json, asPushed(config))
-      // The configuration is pushed on connect, too.
+      // The configuration is also pushed on connect.
       assert.deepEqual((await sensor.receives(topic(status))).json, asPushed(config))
       await sensor.publish(topic('/config/json'), { configId: config.configId })
       assert.deepEqual((await sensor.receives(topic(status))).json, {})
@@ -163,7 +163,7 @@ suite('a connected device gets a push', () => {
 
   test('a connected device that got a configuration while it connected does not get the same again as the push on connect', async () => {
     const { app, version } = await anApplication()
-    // Eight endpoints occupy all slots for pushes on connect, so that the push of the write comes before that of the ninth.
+    // Eight endpoints occupy all slots for pushes on connect. The push of the write therefore comes before that of the ninth endpoint.
     const endpoints = await Promise.all(Array.from({ length: 9 }, () => anEndpoint(version)))
     const last = testEndpoint({ app, version, ...endpoints.at(-1)! })
     const isBlocked = Promise.withResolvers<never[]>()
@@ -295,7 +295,7 @@ suite('statuses', () => {
       if (n % 2 === 1) await post('/applied/json', { configId })
     }
     const found = await statusesOf(`endpointId=${endpointId}&size=100`)
-    // The default, which may become effective again, keeps its record.
+    // The default keeps its record, because it may become effective again.
     assert.deepEqual(
       found.map(({ config }: { config: string }) => JSON.parse(config).n),
       [...Array.from({ length: 19 }, (_, index) => 21 - index), -1],
@@ -317,7 +317,7 @@ suite('statuses', () => {
       await post('/config/json/deleted')
       await admin(`DELETE ${path}?name=deleted`)
     }
-    // A default that was not sent yet has the twentieth record.
+    // The twentieth record is that of a default that was not sent yet.
     await ok(`PUT ${defaults}`, { n: 21 })
     const numbersOf = async (name: string) =>
       (await statusesOf(`endpointId=${endpointId}&name=${name}&size=100`)).map(
@@ -355,7 +355,7 @@ suite('statuses', () => {
     assert.deepEqual(statuses.toSorted(), ['APPLIED', 'DISPATCHED', 'PENDING'])
     for (const one of ['APPLIED', 'DISPATCHED', 'PENDING'])
       assert.equal((await statusesOf(`${query}&status=${one}`)).length, 1)
-    // The endpoint with a configuration of its own never had this one.
+    // This endpoint has its own configuration and never got this one.
     assert.equal((await own.post('/applied/json/1', { configId })).status, 200)
     assert.equal((await statusesOf(query)).length, 3)
     const next = await ok(`PUT ${defaults}`, { common: 2 })

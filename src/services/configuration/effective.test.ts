@@ -1,4 +1,6 @@
-/** Compares the effective, pushed and shown configurations with a slow, simple model, for random writes, moves, connections and reports. */
+/**
+ * Compares the effective, pushed and returned configurations with a slow, simple model, for random writes, moves, connections and reports.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -42,7 +44,7 @@ interface Model {
   effective(called: Name, at?: Suffix): Config | undefined
 }
 
-/** The model: plain maps, and the rules as document 5 states them. */
+/** The model consists of plain maps and the rules of document 5. */
 function aModel(): Model {
   const own = new Map<string, Config>()
   const defaults = new Map<string, Config>()
@@ -130,7 +132,7 @@ async function run(steps: Step[]) {
       }
     }
     if (!sensor) continue
-    // A connected device ends with the effective configuration, unless it has applied it before.
+    // A connected device ends with the effective configuration, unless it applied that one before.
     await eventually(
       () => {
         take()

@@ -3,7 +3,7 @@ import { defineEvent } from '../../kernel/bus.ts'
 interface ConfigurationName {
   tenantId: string
   versionName: string
-  /** `default` for the configuration without a name. */
+  /** The name of the configuration. `default` stands for the configuration without a name. */
   name: string
 }
 
@@ -11,7 +11,7 @@ export const ConfigurationUpdated = defineEvent<
   ConfigurationName & {
     /** Absent if the configuration was deleted. */
     configId?: string
-    /** Absent for the default of the version. */
+    /** Absent if the default of the version changed. */
     endpointIds?: string[]
   }
 >('configuration.configuration.updated', {

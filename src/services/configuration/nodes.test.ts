@@ -10,7 +10,7 @@ const one = await openConfiguration(options)
 const two = await openConfiguration(options)
 const status = '/config/json/status'
 
-/** Waits until the other nodes know where the endpoint is. */
+/** Waits until the binding of the endpoint names this node, so that other nodes can find the connection. */
 const boundAt = (endpointId: string, node: typeof one) =>
   eventually(async () => {
     const [row] = await one.waypost.kit.db.sql`select node_id from gateway.bindings where endpoint_id = ${endpointId}`

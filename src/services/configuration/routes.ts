@@ -36,20 +36,20 @@ async function* texts(configurations: AsyncIterable<Configuration>) {
   for await (const configuration of configurations) yield JSON.stringify(view(configuration))
 }
 
-/** Any JSON is a configuration, also null; but there must be a body. */
+/** Returns the body. Any JSON is a configuration, even null, but a body is required. */
 function bodyOf<S extends OperationSchema>({ raw, body }: Request<S>): unknown {
   if (raw.emptyBody) throw invalidField('body', 'expected a JSON value')
   return body
 }
 
-/** Limit of a body with a megabyte of configuration and tens of thousands of endpoint ids. */
+/** Maximum size of a body with a megabyte of configuration and tens of thousands of endpoint ids. */
 const batchBytesMax = 4 * 1024 * 1024
 
 const update = { scope: 'endpoint:update', anyJson: true }
 const ofApplication = (action: string) => ({ scope: `application:endpoint-config:${action}`, anyJson: true })
 
 export function routes(http: Http, service: ConfigurationService) {
-  // These routes precede the paths with parameters: fixed path segments take precedence (document 5, 1.4).
+  // These routes are declared before the paths with parameters, because fixed path segments take precedence (document 5, 1.4).
   batchRoutes(http, service)
   endpointRoutes(http, service)
   defaultRoutes(http, service)

@@ -1,17 +1,17 @@
-/** Schemas of configurations: required, violated, unusable, candidates. */
+/** Tests schemas of configurations: required, violated and unusable schemas, and candidates. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { ecr, openConfiguration } from '../../../test/harness/configuration.ts'
 import { ConfigurationChanged } from '../applications/events.ts'
 
 const { waypost, admin, ok, anApplication, anEndpoint, testEndpoint } = await openConfiguration({
-  // Unusable schemas are errors in the log, too.
+  // Logging is off, because unusable schemas are also logged as errors.
   environment: { WAYPOST_LOG_LEVEL: 'silent' },
 })
 
 const schema = { type: 'object', required: ['interval'], properties: { interval: { type: 'integer', minimum: 1 } } }
 
-/** Sets the configuration of the service instance `ecr` for the application, or for a version of it. */
+/** Sets the configuration of the service instance `ecr` for the application, or for one of its versions. */
 async function setSchema(app: string, config: object, version?: string) {
   const inner = version === undefined ? config : { versions: { [version]: config } }
   const path = version === undefined ? '' : `/app-versions/${version}`

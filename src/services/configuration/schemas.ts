@@ -1,7 +1,7 @@
 import { pageQuery } from '../../kernel/paging.ts'
 import { AnyJson, DateTime, Empty, ifMatchFails, JsonObject, Name, Text, TextList, Type } from '../../kernel/schema.ts'
 
-/** Name in the API for the configuration that has no name in the device protocol. */
+/** The name, in the API, of the configuration that has no name in the device protocol. */
 export const defaultName = 'default'
 
 export const namePattern = '^[a-zA-Z0-9_-]+$'

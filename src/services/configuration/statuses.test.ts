@@ -1,4 +1,4 @@
-/** Lists of statuses: filters, pages, permissions. */
+/** Tests lists of statuses: filters, pages, permissions. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { aCaller } from '../../../test/harness/builders.ts'

@@ -1,4 +1,4 @@
-/** Schemas of system configurations; the four levels share them. */
+/** Schemas of system configurations. The four levels share them. */
 import { contentPage, offsetQuery } from '../../kernel/paging.ts'
 import { DateTime, Empty, ifMatchFails, Name, Text, Type } from '../../kernel/schema.ts'
 import { defaultName, namePattern } from './schemas.ts'
@@ -59,7 +59,7 @@ export type SystemLevel = keyof typeof levels
 /** Returns the schemas of one level. */
 export function systemSchemas(level: SystemLevel) {
   const { parameter, noun, text } = levels[level]
-  // One shape for all levels: the path of the level has one of the parameters.
+  // One schema is used for all levels. The path of a level contains one of the parameters.
   const params = Type.Object({ [parameter]: Name({ description: text }) })
   const one = Type.Object({
     [parameter]: Name({ description: text }),

@@ -156,7 +156,7 @@ suite('reading basic credentials', () => {
 })
 
 suite('the state of basic credentials', () => {
-  /** Creates credentials and brings them into the state by valid transitions. */
+  /** Creates credentials and changes their state through valid transitions. */
   async function inState(state: CredentialState) {
     const created = await aBasicCredential()
     if (state === 'Active' || state === 'Suspended') await logIn(created)

@@ -1,6 +1,6 @@
 /**
- * Caches of credentials, invalidated by the service's own events: on the writing node after the commit and before the
- * response, on other nodes when the event arrives.
+ * Caches of credentials. The service's own events invalidate them: on the writing node after the commit and before the response, on other
+ * nodes when the event arrives.
  */
 import type { Bus } from '../../kernel/bus.ts'
 import { type Cache, createCache } from '../../kernel/cache.ts'
@@ -21,10 +21,10 @@ export interface Caches {
   certificates: Cache<CertificateForVerification>
 }
 
-/** Cache key; neither part can contain a line break. */
+/** Returns a cache key. Neither part can contain a line break. */
 export const cacheKeyOf = (tenantId: string, name: string) => `${tenantId}\n${name}`
 
-/** Maximum number of cached rows; a full cache takes about 25 MB. */
+/** Maximum number of cached rows. A full cache takes about 25 MB. */
 const rowsMax = 50_000
 
 export function createCaches(bus: Bus): Caches {

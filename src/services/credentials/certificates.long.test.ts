@@ -36,7 +36,7 @@ const writeTemporaryFile = (content: string | Buffer) => {
   return path
 }
 const run = promisify(execFile)
-/** Runs OpenSSL; throws its error output if it fails. */
+/** Runs OpenSSL. If it fails, throws its error output. */
 const openssl = async (...parameters: string[]) => (await run('openssl', parameters)).stdout
 
 async function revocationLists(certificate: string) {
@@ -53,7 +53,7 @@ async function revocationLists(certificate: string) {
   return { path, pem: (await pemOf(path)) + (await pemOf(`${kpc}/crl`)) }
 }
 
-/** Verifies a certificate like a server: purpose, chain up to the root, and both revocation lists. */
+/** Verifies a certificate as a server does: its purpose, its chain up to the root, and both revocation lists. */
 async function verify({ certificate, issuingCa }: { certificate: string; issuingCa: string }) {
   const { pem } = await revocationLists(certificate)
   const authority = (await waypost.http.app.inject({ url: `${kpc}/root` })).body
@@ -267,7 +267,7 @@ suite('the root and the revocation lists', () => {
     const { pem } = await revocationLists(issued.certificate)
     await waypost.kit.db.tx((sql) => waypost.kit.bus.publish(sql, TenantDeleted, { tenantId: 'doomed' }))
     await Promise.all([waypost.kit.bus.settled(), otherNode.waypost.kit.bus.settled()])
-    // Either node may handle the event; the other one learns of it by a signal.
+    // Either node may handle the event. The other node gets a signal.
     for (const node of [api, otherNode.api])
       await eventually(async () => assert.equal(await node.verifyCertificate(leaf), undefined), { withinMs: 1000 })
     assert.deepEqual((await doomed(`GET ${root}/x509-credentials`)).body, [])
@@ -286,7 +286,7 @@ suite('the root and the revocation lists', () => {
       ...['-CRLfile', writeTemporaryFile(lists), writeTemporaryFile(issued.certificate)],
     )
     await assert.rejects(checked, /certificate revoked/)
-    // A new tenant with the same name gets a new authority.
+    // A new tenant with the same id gets a new authority.
     const recreated = await aCertificate({}, doomed)
     assert.notEqual(recreated.issuingCa, issued.issuingCa)
     assert.ok(await api.verifyCertificate(new X509Certificate(recreated.certificate)))
@@ -393,7 +393,7 @@ suite('a client with a certificate', () => {
     assert.ok(await api.verifyCertificate(leaf))
     assert.ok(await otherNode.api.verifyCertificate(leaf))
     await setState('x509-credentials', issued.id, 'Suspended')
-    // Either node may handle the event; the other one learns of it by a signal.
+    // Either node may handle the event. The other node gets a signal.
     for (const node of [api, otherNode.api])
       await eventually(async () => assert.equal(await node.verifyCertificate(leaf), undefined), { withinMs: 1000 })
     await setState('x509-credentials', issued.id, 'Active')

@@ -2,35 +2,35 @@ import type { X509Certificate } from 'node:crypto'
 import { contract } from '../../kernel/contract.ts'
 
 /**
- * Verifies credentials of MQTT clients when they connect. CredentialStateChanged, CredentialDeleted and
- * TenantCredentialsDeleted (events.ts) publish later changes. The caller checks the tenant and limits failures.
+ * Verifies credentials of MQTT clients when they connect. The events CredentialStateChanged, CredentialDeleted and TenantCredentialsDeleted
+ * (events.ts) report later changes. The caller checks the tenant and limits failures.
  */
 export interface Credentials {
   /**
-   * Checks a password; undefined if it is wrong, or the username unknown, suspended, revoked or locked out. The first
-   * success activates Inactive credentials. Throws HashingBusy (429) if the queue of uncached checks is full.
+   * Checks a password. Returns undefined if it is wrong, or if the username is unknown, suspended, revoked or locked out. The first success
+   * activates Inactive credentials. Throws HashingBusy (429) if the queue of uncached checks is full.
    */
   verifyBasic(client: {
     tenantId: string
     username: string
     password: string
-    /** Guesses are counted for each username and address. */
+    /** Address of the client. Wrong passwords are counted for each username and address. */
     address: string
   }): Promise<{ credentialId: string } | undefined>
   /**
-   * Finds a certificate by issuer and serial number and checks signature, dates and state. The TLS handshake need not
-   * verify the chain, because a client may send its certificate alone.
+   * Finds a certificate by issuer and serial number, and checks its signature, dates and state. The TLS handshake need not verify the
+   * chain, because a client may send its certificate alone.
    */
   verifyCertificate(
     certificate: X509Certificate,
   ): Promise<{ tenantId: string; credentialId: string; invalidAfter: Date } | undefined>
-  /** Returns the tenant whose authority signed the certificate, in any state: rejected clients are reported to it. */
+  /** Returns the tenant whose authority signed the certificate, in any state. Refusals of clients are reported to this tenant. */
   tenantOfCertificate(certificate: X509Certificate): Promise<string | undefined>
-  /** Returns the PEM of the platform's certificate authority, the root of client certificates; created on first use. */
+  /** Returns the PEM of the platform's certificate authority, which is the root of client certificates. It is created on first use. */
   rootCertificate(): Promise<string>
-  /** Issues a certificate for a TLS listener without one, signed by the platform's authority. The key is not stored. */
+  /** Issues a certificate for a TLS listener that has none. The platform's authority signs it. The key is not stored. */
   issueServerCertificate(server: {
-    /** Names and IP addresses; the first is the common name. */
+    /** Host names and IP addresses. The first is the common name. */
     hosts: string[]
     ttlSeconds: number
   }): Promise<{ certificateChain: string; privateKey: string; invalidAfter: Date }>

@@ -1,13 +1,13 @@
 import { defineEvent } from '../../kernel/bus.ts'
 import type { CredentialState } from './states.ts'
 
-/** Identifies credentials: basic ones by their username, X.509 ones by their serial number (base 10). */
+/** Identifies credentials. Basic credentials have a username; X.509 credentials have a serial number in decimal. */
 export type CredentialEvent = { tenantId: string; credentialId: string } & (
   | { kind: 'basic'; username: string }
   | { kind: 'x509'; serialNumber: string }
 )
 
-// Events of one credential are delivered in order; credentials do not wait for each other.
+// Events of one credential are delivered in order. Events of different credentials do not wait for each other.
 const key = ({ credentialId }: { credentialId: string }) => credentialId
 
 export const CredentialCreated = defineEvent<CredentialEvent>('credentials.credential.created', {

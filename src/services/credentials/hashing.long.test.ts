@@ -33,7 +33,8 @@ test('twenty concurrent checks block neither the event loop nor all threads of t
   void hashes.finally(() => {
     running = false
   })
-  // Reading a file uses the same threads as bcrypt, and the event loop. A hash on the main thread would block it for 70 ms.
+  // Reading a file uses the same threads as bcrypt, and the event loop. If a hash ran on the main thread, it would block the event loop for
+  // 70 ms.
   let reads = 0
   for (; running; reads++) await readFile(new URL(import.meta.url))
   assert.ok(reads > 50, `${reads} reads`)
@@ -59,7 +60,7 @@ test('a full queue rejects checks of its own tenant only', async () => {
   assert.ok(isRefusal(await late), 'the total of all queues must be limited')
   const answers = await Promise.all(flood)
   const rejectedCount = answers.filter((answer) => answer === false).length
-  assert.ok(rejectedCount === 5 || rejectedCount === 6, `${rejectedCount}`) // four in the queue, and one or two running
+  assert.ok(rejectedCount === 5 || rejectedCount === 6, `${rejectedCount}`) // Four are in the queue, and one or two are running.
   assert.equal(answers.filter(isRefusal).length, 20 - rejectedCount)
   assert.deepEqual(await Promise.all([quiet, other]), [false, false])
   assert.equal(busy.queuedCount(), 0)

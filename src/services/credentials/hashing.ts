@@ -1,6 +1,6 @@
 /**
- * Runs bcrypt on libuv's threads, at most two at a time, because the process has only four of them. Each tenant has a
- * queue and the queues take turns, so many logins in one tenant do not block others. A full queue gets 429.
+ * Runs bcrypt on libuv's threads, at most two at a time, because the process has only four of them. Each tenant has a queue, and the queues
+ * take turns, so that many logins in one tenant do not block others. If a queue is full, the login gets 429.
  */
 import { availableParallelism } from 'node:os'
 import bcrypt from 'bcrypt'
@@ -12,11 +12,11 @@ export interface Hashing {
   matches(queue: string, password: string, hash: string): Promise<boolean>
   /** Returns the number of queued checks. */
   queuedCount(): number
-  /** Hash that no password matches. Checking it makes unknown usernames take as long as known ones. */
+  /** A hash that no password matches. It is checked for unknown usernames, so that these take as long as known ones. */
   dummyHash: string
 }
 
-/** One core stays free for the event loop; identity uses two of libuv's threads as well. */
+/** One core stays free for the event loop. The identity service uses two of libuv's threads as well. */
 const concurrentMax = Math.min(2, Math.max(1, availableParallelism() - 1))
 const defaults = { queuedPerTenantMax: 128, queuedMax: 1024 }
 

@@ -1,11 +1,11 @@
-/** Writes last uses of credentials in batches after a second, at most once a minute for each credential. */
+/** Writes last uses of credentials, in batches after a second, and at most once a minute for each credential. */
 import type { Kit } from '../../kernel/define-service.ts'
 import { lastUsesNotWritten } from './log-messages.ts'
 import { saveBasicUses, type Use } from './store/basic.ts'
 import { saveCertificateUses } from './store/certificates.ts'
 
 export interface LastUses {
-  /** Records a use. Updates the date of the cached `row` at once, so that further uses within a minute do nothing. */
+  /** Records a use. Updates the date of the cached `row` immediately, so that further uses within a minute do nothing. */
   record(kind: 'basic' | 'x509', tenantId: string, row: { id: string; lastUseDate: Date | null }): void
   flush(): Promise<void>
 }

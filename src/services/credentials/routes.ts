@@ -13,10 +13,10 @@ const updateBasic = { scope: 'tenant:basic-credentials:update', on } as const
 const readX509 = { scope: 'tenant:x509-credentials:read', on } as const
 const createX509 = { scope: 'tenant:x509-credentials:create', on } as const
 const updateX509 = { scope: 'tenant:x509-credentials:update', on } as const
-/** These operations are public, because devices and servers without an account verify certificates. */
+/** These operations are public, because devices and servers that verify certificates have no account. */
 const anonymous = { scope: 'none' }
 
-/** Serializes page by page. If the first page fails, the response can still be an error. */
+/** Serializes page by page. If reading the first page fails, the response can still be an error. */
 async function* jsonPages(pages: AsyncIterable<object[]>) {
   for await (const page of pages) if (page.length > 0) yield JSON.stringify(page).slice(1, -1)
 }
@@ -107,7 +107,7 @@ export function routes(http: Http, { basic, certificates }: CredentialsService) 
   )
 }
 
-/** Routes below the root path of existing clients for the root certificate and the revocation lists. */
+/** Routes for the root certificate and the revocation lists, below the root path that existing clients use. */
 export function certificateRoutes(http: Http, { authorities }: CredentialsService) {
   http.get('/certificates/root', { schema: schemas.readRoot, config: anonymous }, async (_, reply) =>
     reply.type('application/x-pem-file').send(Buffer.from(await authorities.root())),

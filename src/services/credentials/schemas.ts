@@ -3,8 +3,8 @@ import { credentialStates, targetStates } from './states.ts'
 
 // ── texts
 
-// Printable ASCII: MQTT advises against control characters in texts, and receivers may refuse them.
-export const usernamePattern = '^[ -9;-?A-~]{1,255}$' // without `:`, which ends it in HTTP Basic, and `@`, which ends it in MQTT
+// Only printable ASCII is allowed. MQTT advises against control characters in texts, and receivers may reject them.
+export const usernamePattern = '^[ -9;-?A-~]{1,255}$' // It contains no `:`, which ends the username in HTTP Basic, and no `@`, which ends it in MQTT.
 export const passwordPattern = '^[ -~]{1,72}$' // bcrypt ignores everything after 72 bytes
 const printable = '^[ -~]+$'
 
@@ -179,7 +179,7 @@ export const deleteBasic = {
   fails: { 404: noCredentials },
 }
 
-/** Maximum lifetime in seconds: X.509 has no dates after the year 9999. */
+/** Maximum lifetime in seconds. X.509 cannot represent dates after the year 9999. */
 const ttlMax = 250_000_000_000
 
 export const listCertificates = {

@@ -4,7 +4,7 @@ import { transitionsOf } from '../../kernel/transitions.ts'
 export const credentialStates = ['Active', 'Inactive', 'Suspended', 'Revoked'] as const
 export type CredentialState = (typeof credentialStates)[number]
 
-/** States that a caller can set. Inactive means never used, so it cannot be set. */
+/** States that a caller can set. Inactive cannot be set, because it means never used. */
 export const targetStates = ['Active', 'Suspended', 'Revoked'] as const
 export type TargetState = (typeof targetStates)[number]
 
@@ -22,7 +22,7 @@ const transitions = transitionsOf<CredentialState, TransitionCause>([
 
 export const { isAllowed } = transitions
 
-/** Describes the possible transitions, for the error of an impossible one. */
+/** Returns a text with the possible transitions, for the error of an impossible one. */
 export function allowedTransitionsText(from: CredentialState): string {
   const targets = transitions.from(from).map(({ to, by }) => (by === 'use' ? `${to} by their first use` : to))
   return targets.length > 0 ? `they can become ${targets.join(' or ')}` : `${from} is final`

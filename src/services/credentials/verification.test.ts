@@ -72,7 +72,7 @@ suite('a client with a password', () => {
       for (let i = 0; i < 1000; i++) assert.ok(await logIn(created))
     })
     assert.equal(checks, 0)
-    // Only the first of fifty logins published an event; the row was read again, the password check stayed cached.
+    // Only the first of fifty logins published an event. The row was read again, but the password check stayed cached.
     assert.equal(await checksDuring(() => setState('basic-credentials', created.id, 'Suspended')), 0)
     await setState('basic-credentials', created.id, 'Active')
     assert.equal(await checksDuring(() => logIn(created)), 0)
@@ -152,7 +152,7 @@ suite('lockout after wrong passwords', () => {
     const created = await aBasicCredential({ username: 'guessed' })
     assert.ok(await node.logIn(created))
     const guess = (n: number, onNode = node) => onNode.logIn({ username: 'guessed', password: `guess ${n}` })
-    // Concurrent attempts count before they are checked.
+    // Concurrent attempts are counted before they are checked.
     const checks = await checksDuring(() => Promise.all(Array.from({ length: 30 }, (_, n) => guess(n))))
     assert.equal(checks, 4)
     assert.ok(await node.logIn(created), 'the password must be accepted from the cache')
@@ -179,7 +179,7 @@ suite('lockout after wrong passwords', () => {
     )
     assert.equal(await checksDuring(() => guess(100, '198.51.100.7')), 0, 'this address must be locked')
     assert.ok(await logIn(created, { address: '203.0.113.1' }), 'another address must not be locked')
-    // Four guesses at each address until the limit for all addresses, which is fifty times as high.
+    // There are four guesses at each address, until the limit for all addresses is reached. It is fifty times as high.
     for (let n = 0; n < 200; n++) await guess(1000 + n, `203.0.${n >> 2}.9`)
     assert.equal(await checksDuring(() => guess(2000, '192.0.2.200')), 0)
     clockAheadMs += 61_000

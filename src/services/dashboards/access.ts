@@ -11,7 +11,10 @@ export const dashboardScopes = {
   delete: 'dashboard:delete',
 }
 
-/** Returns the dashboard. Throws 404 if the dashboard does not exist or the caller may not read it, and 403 if the caller may read it but not do what `verb` says. */
+/**
+ * Returns the dashboard. Throws 404 if it does not exist or the caller may not read it. Throws 403 if the caller may read it but lacks the
+ * scope for `verb`.
+ */
 export function requireDashboard<T extends { tenantId: string }>(
   ctx: Ctx,
   dashboardId: string,

@@ -1,6 +1,6 @@
 import { contract } from '../../kernel/contract.ts'
 
-/** The service has no functions for others. */
+/** The contract is empty, because no other service calls this one. */
 export type Dashboards = Record<never, never>
 export const Dashboards = contract<Dashboards>('dashboards')
 

@@ -1,10 +1,10 @@
-/** Shapes of the contents of a dashboard: variables, and widgets of seven kinds on a grid. */
+/** Schemas of the contents of a dashboard: variables, and widgets of seven kinds on a grid. */
 import { AnyJson, type Static, type TSchema, Type } from '../../kernel/schema.ts'
 
 export const columnsMax = 24
 const rowsMax = 2000
 
-/** Refuses fields that are not declared, so that a misspelt one is found. */
+/** Rejects fields that are not declared, so that misspelt fields are found. */
 const strict = { additionalProperties: false }
 
 const text = (maxLength: number, description: string) => Type.String({ maxLength, description })

@@ -1,4 +1,4 @@
-/** Checks definitions for errors that a schema cannot express. Pure functions. */
+/** Checks definitions for errors that a schema cannot express. All functions are pure. */
 import { invalidField } from '../../kernel/errors.ts'
 import { columnsMax, type Definition, type Widget } from './definition-schemas.ts'
 

@@ -14,7 +14,7 @@ export default defineService({
   migrations: new URL('./migrations/', import.meta.url),
   scopes: {
     [dashboardScopes.create]: heldBy.endpointAdmins,
-    // All who read endpoints may read dashboards, because a dashboard shows only data that its reader may read anyway.
+    // All users that may read endpoints may read dashboards, because a dashboard shows only data that the user may read anyway.
     [dashboardScopes.read]: heldBy.endpointReaders,
     ...scopes('dashboard', ['update', 'delete'], heldBy.applicationAdmins),
   },

@@ -32,7 +32,7 @@ const versionOf = (row: VersionSummaryRow) => ({
   createdDate: row.createdDate,
 })
 
-/** Adds the definition, which is JSON text already. */
+/** Adds the definition, which is already JSON text. */
 const withDefinition = (fields: object, definition: string) =>
   `${JSON.stringify(fields).slice(0, -1)},"definition":${definition}}`
 

@@ -32,7 +32,7 @@ export async function lockDashboard(sql: Sql, dashboardId: string): Promise<Dash
   return row
 }
 
-/** Locks creation in a tenant until the transaction ends, and counts its dashboards. */
+/** Locks the creation of dashboards in a tenant until the transaction ends, and counts its dashboards. */
 export async function lockAndCount(sql: Sql, tenantId: string): Promise<number> {
   await sql`select pg_advisory_xact_lock(hashtextextended(${`dashboards ${tenantId}`}, 0))`
   const [row] = await sql`select count(*)::integer as count from dashboards.dashboards where tenant_id = ${tenantId}`
@@ -59,7 +59,7 @@ export async function deleteDashboard(sql: Sql, dashboardId: string) {
 
 const versionSummary = (sql: Sql) => sql`version, name, description, author_type, author_id, author_name, created_date`
 
-/** Inserts a version and deletes those that are too old. */
+/** Inserts a version and deletes versions that are too old. */
 export async function insertVersion(sql: Sql, dashboardId: string, row: VersionRow, keep: number) {
   await sql`insert into dashboards.versions ${sql({ dashboardId, ...row })}`
   await sql`delete from dashboards.versions where dashboard_id = ${dashboardId} and version <= ${row.version - keep}`
@@ -88,7 +88,7 @@ export async function findTemplate(sql: Sql, appVersionName: string): Promise<Te
   return row
 }
 
-/** Serializes changes of a template, also of one that does not exist yet. */
+/** Locks a template, so that its changes run one after the other. This works even if the template does not exist yet. */
 export async function lockTemplate(sql: Sql, appVersionName: string): Promise<TemplateRow | undefined> {
   await sql`select pg_advisory_xact_lock(hashtextextended(${`dashboard template ${appVersionName}`}, 0))`
   return await findTemplate(sql, appVersionName)
@@ -106,7 +106,7 @@ export async function deleteTemplate(sql: Sql, tenantId: string, appVersionName:
   await sql`delete from dashboards.templates where tenant_id = ${tenantId} and app_version_name = ${appVersionName}`
 }
 
-/** Deletes everything of a tenant: at most some thousand dashboards. */
+/** Deletes all data of a tenant. These are at most some thousand dashboards. */
 export async function deleteTenant(sql: Sql, tenantId: string) {
   await sql`delete from dashboards.dashboards where tenant_id = ${tenantId}`
   await sql`delete from dashboards.templates where tenant_id = ${tenantId}`

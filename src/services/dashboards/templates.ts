@@ -46,7 +46,7 @@ export function createTemplates({ db, now, applications }: Deps) {
       }
       await db.tx(async (sql) => {
         const old = await store.lockTemplate(sql, appVersionName)
-        // The version is checked in the transaction, so that no template outlives its version.
+        // The version is checked in the transaction, so that a template cannot outlive its version.
         if (!(await applications.findVersion(appVersionName, sql))) throw NoTemplate({ appVersionName })
         checkIfMatch(ifMatch, old && etagOfTemplate(old))
         await store.upsertTemplate(sql, row)

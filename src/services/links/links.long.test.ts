@@ -14,7 +14,7 @@ const { anApplication, anEndpoint } = createFixtures(ask)
 const links = '/links/api/v1/links'
 const { sql } = waypost.kit.db
 
-/** Uploads a file of an endpoint as its device does; returns its path. */
+/** Uploads a file of an endpoint in the same way as its device. Returns the path of the file. */
 async function aFile(filename: string, content: Buffer) {
   const { app, version } = await anApplication()
   const { endpointId, token } = await anEndpoint(version)
@@ -50,7 +50,7 @@ async function aUser(username: string, roles: string[]) {
   return { id: user.body.id as string, ask: client(baseUrl, bearer(await tokenOf(baseUrl, 'default', grant))) }
 }
 
-/** Creates a tenant and returns a client for its backend client. */
+/** Creates a tenant. Returns a function that sends requests as the tenant's backend client. */
 async function aTenant(name: string): Promise<Ask> {
   const { id, secret } = bootstrap.platform.backendClient
   const grant = { grant_type: 'client_credentials', client_id: id, client_secret: secret }

@@ -2,7 +2,7 @@ import type { Http } from '../../kernel/http/routes.ts'
 import * as schemas from './schemas.ts'
 import type { LinkOperations } from './service.ts'
 
-/** The service calls the download as the caller, which checks the scope. */
+/** Any authenticated caller may create links. The service calls the download on behalf of the caller, and that call checks the scope. */
 const create = { scope: 'authenticated' }
 const defaultSeconds = 300
 
@@ -28,7 +28,7 @@ export function routes(http: Http, links: LinkOperations) {
     return reply.code(201).header('cache-control', 'no-store').send({ url, expiresDate })
   })
 
-  // The token is in the query, which the log leaves out.
+  // The token is in the query, which log messages do not contain.
   http.get('/links/content', { schema: schemas.downloadLink, config: { scope: 'none' } }, async (request, reply) => {
     const { headers, raw, query } = request
     const passed = forwardedHeaders.flatMap((name) =>

@@ -1,4 +1,4 @@
-/** Creates and opens links. A link is a sealed text, so every node can open it, and nothing is stored. */
+/** Creates and opens links. A link is a sealed text, so that every node can open it and nothing is stored. */
 import type { Readable } from 'node:stream'
 import type { Identity } from '../../identity/contract.ts'
 import type { Caller, Ctx } from '../../kernel/contract.ts'
@@ -25,7 +25,7 @@ interface Deps {
   identity: Pick<Identity, 'callerNow'>
 }
 
-/** The content of a token. `for` distinguishes it from other sealed texts. */
+/** The content of a token. The field `for` distinguishes it from other sealed texts. */
 interface Sealed {
   for: 'link'
   tenantId: string
@@ -52,7 +52,7 @@ async function create({ kit, identity }: Deps, ctx: Ctx, request: { path: string
   return { token: kit.secrets.seal(JSON.stringify(sealed)), expiresDate: new Date(expires) }
 }
 
-/** Returns path and query. Throws a 400 for another platform, and for a path that is not written in its plain form. */
+/** Returns the path and query. Throws a 400 for a URL of another platform, and for a path that is not in canonical form. */
 function pathOf(requestedUrl: string, baseUrl: string): string {
   const path = requestedUrl.startsWith(`${baseUrl}/`) ? requestedUrl.slice(baseUrl.length) : requestedUrl
   const url = URL.parse(path, 'http://platform.invalid')

@@ -1,4 +1,4 @@
-/** Decides which events of a topic a caller gets: the filters of the subscription, and the permissions of the caller. */
+/** Decides which events of a topic a caller gets. This depends on the filters of the subscription and the permissions of the caller. */
 import { authorize, type Ctx } from '../../kernel/contract.ts'
 import { Forbidden, invalidField } from '../../kernel/errors.ts'
 import type { FacetName, Interest, LiveEvent, TopicDefinition } from '../../kernel/live/live.ts'
@@ -62,7 +62,7 @@ export function checkSubscriptions(topics: ReadonlyMap<string, TopicDefinition>,
   }
 }
 
-/** Checks the permissions of the caller. Throws 403, or 404 for an application or endpoint that is missing or not visible. */
+/** Checks the permissions of the caller. Throws 403. Throws 404 for an application or endpoint that is missing or not visible. */
 export async function admit(
   deps: AdmissionDeps,
   ctx: Ctx,
@@ -105,7 +105,10 @@ function includesOf(
   if (value) return () => true
   const { caller } = ctx
   const requested = endpointIds && new Set(endpointIds)
-  /** By application, then by endpoint: this is read for every event, so it joins no texts. */
+  /**
+   * Cached permissions by application, then by endpoint. There are two levels, because this is read for every event and must not
+   * concatenate texts.
+   */
   const readable = new Map<string, Map<string, boolean>>()
   let cachedPermissions = 0
   const resourceOf = ({ tenantId, applicationName: name, endpointId }: LiveEvent) => {
@@ -165,7 +168,7 @@ async function checkNamedEndpoints(
   }
 }
 
-/** Without the scopes on the application, the caller needs them on at least one of its endpoints. */
+/** Checks an application. Without the scopes on the application, the caller needs them on at least one of its endpoints. */
 async function checkApplication(
   { applications, register }: AdmissionDeps,
   ctx: Ctx,

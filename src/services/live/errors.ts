@@ -1,6 +1,6 @@
 import { defineError } from '../../kernel/errors.ts'
 
-// An object that is missing, of another tenant or not visible gets the same response.
+// The response is the same for an object that is missing, belongs to another tenant or is not visible.
 export const NoApplication = defineError<{ applicationName: string }>(
   'no_such_application_of_stream',
   404,

@@ -1,4 +1,7 @@
-/** Sets how often streams are written to. A write costs about 100 µs in all, so the more streams have events, the longer each waits between two writes. */
+/**
+ * Determines how often streams are written to. A write costs about 100 µs in total. The more streams have events, the longer each stream
+ * waits between two writes.
+ */
 export interface Pace {
   /** Number of streams whose next write is scheduled. */
   waiting: number

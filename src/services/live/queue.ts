@@ -1,4 +1,4 @@
-/** A bounded queue of the events for one stream. A reader that falls behind loses them and gets a `gap` event instead. */
+/** A bounded queue of the events for one stream. If the client reads too slowly, it loses events and gets a `gap` event instead. */
 import { monotonicMs } from '../../kernel/clock.ts'
 import type { StreamMessage } from '../../kernel/http/event-stream.ts'
 import { bytesOf } from '../../kernel/live/forward.ts'
@@ -17,33 +17,33 @@ export interface Outlet {
 
 export interface Queue {
   readonly bytes: number
-  /** True while the reader is behind. */
+  /** True while the client reads too slowly. */
   readonly isBackedUp: boolean
   add(subscription: Subscription, event: LiveEvent): void
-  /** Drops the queued events. Their subscriptions report a gap as soon as the reader has caught up. */
+  /** Drops the queued events. Their subscriptions report a gap as soon as the client has caught up. */
   drop(): void
   close(): void
 }
 
-/** The events of one subscription that wait. */
+/** The waiting events of one subscription. */
 interface Waiting {
   events: LiveEvent[]
-  /** The admission with which all of them were checked; undefined if they were checked with different ones. */
+  /** The admission with which all these events were checked; undefined if they were checked with different ones. */
   admission: object | undefined
 }
 
 interface Deps {
   outlet: Outlet
   pace: Pace
-  /** Returns the id of the last event in a batch, or undefined if a stream that resumes with it would miss something. */
+  /** Returns the id of the last event in a batch. Returns undefined if a stream that resumes with this id would miss an event. */
   position(): string | undefined
-  /** Adds to the bytes that wait on all streams; negative once they are sent. */
+  /** Adds to the number of bytes that wait on all streams. Negative numbers subtract bytes that were sent. */
   countQueued(bytes: number): void
   countSent(topic: string, events: number): void
 }
 
 const eventBytes = 64 * 1024
-/** Limit of the bytes that wait for one reader. */
+/** Maximum number of bytes that wait for one client. */
 export const queuedBytesMax = 4 * 1024 * 1024
 
 export function createQueue({ outlet, pace, position, countQueued, countSent }: Deps): Queue {
@@ -130,7 +130,7 @@ export function createQueue({ outlet, pace, position, countQueued, countSent }: 
   }
 }
 
-/** Takes the next messages of about 64 KiB together. */
+/** Takes the next messages, about 64 KiB together. */
 function takeMessages(
   queues: Map<Subscription, Waiting>,
   position: Deps['position'],
@@ -166,6 +166,6 @@ function take(events: LiveEvent[]): { events: LiveEvent[]; bytes: number } {
   return { events: events.splice(0, length), bytes }
 }
 
-/** Events that were checked with the present permissions need no second check. */
+/** Returns the events that the caller may read. Events that were checked with the current permissions need no second check. */
 const permitted = (subscription: Subscription, checkedWith: object | undefined, events: LiveEvent[]) =>
   checkedWith !== undefined && checkedWith === subscription.admission ? events : events.filter(subscription.includes)

@@ -1,4 +1,7 @@
-/** Checks twice a second whether the callers of streams may still read: a token may have expired, or grant less. */
+/**
+ * Checks twice a second whether the callers of streams may still read the events. A token may have expired, or permissions may have been
+ * removed.
+ */
 import { PlatformError } from '../../kernel/errors.ts'
 import type { Log } from '../../kernel/log.ts'
 import { recheckFailed } from './log-messages.ts'
@@ -7,7 +10,7 @@ import type { OpenStream, Streams } from './streams.ts'
 const everyMs = 500
 const positionEvery = Math.round(15_000 / everyMs)
 
-/** Creates the periodic check, which runs while there are streams. It also sends their positions. */
+/** Creates the periodic check. It runs while there are streams, and also sends their positions. */
 export function createRecheck(streams: Streams, log: Log): { start(): void; stop(): void } {
   let timer: NodeJS.Timeout | undefined
   let checks = 0

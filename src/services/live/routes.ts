@@ -49,7 +49,7 @@ interface Query {
   since?: string
 }
 
-/** Creates a subscription for each topic, with those filters that it has. */
+/** Creates a subscription for each topic, with the filters that the topic supports. */
 function subscriptionsOf(topics: Live['topics'], query: Query): schemas.SubscriptionRequest[] {
   const names = [...new Set(listOf(query.topics))]
   if (names.length === 0) throw invalidField('topics', 'expected the name of a topic')

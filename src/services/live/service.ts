@@ -21,9 +21,9 @@ export interface OpenRequest {
 }
 
 export interface LiveService {
-  /** Checks the request, then calls `open` and serves the stream. Errors before that become HTTP errors. */
+  /** Checks the request, then calls `open` and serves the stream. Errors before `open` become HTTP errors. */
   watch(ctx: Ctx, request: OpenRequest, callerNow: () => Promise<Caller>, open: () => Outlet): void
-  /** Replaces the subscriptions of a stream, on whichever node it is. */
+  /** Replaces the subscriptions of a stream, which may be on any node. */
   update(ctx: Ctx, streamId: string, subscriptions: SubscriptionRequest[]): Promise<void>
   topics(): { topic: string; description: string; scopes: string[]; filters: string[]; hasHistory: boolean }[]
   stop(): Promise<void>
@@ -40,10 +40,10 @@ interface Deps extends StreamDeps {
   recheck: ReturnType<typeof createRecheck>
 }
 
-/** Limits concurrent reads of histories: after the end of a node, all of its streams resume at once. */
+/** Limits concurrent reads of histories, because all streams of a node resume at once after the node has ended. */
 const historyLimits = { perTenant: 2, total: 4, waitingPerTenant: Infinity, waitMs: Infinity }
 const changeTimeoutMs = 3000
-/** Positions older than this are ignored, because the histories do not reach back so far. */
+/** Positions older than this are ignored, because the histories do not reach back that far. */
 const positionMaxMs = 7 * 86_400_000
 
 export function createLiveService(kit: Kit<LiveSettings>, services: Services): LiveService {
@@ -105,7 +105,7 @@ function watch(
   rejectAboveLimits(deps, ctx)
   const streamId = `${kit.members.nodeId}-${kit.newId()}`
   const outlet = open()
-  // The stream outlives its request, so its context does not depend on the request.
+  // The stream outlives its request, so its context must not depend on the request.
   const { tenantId, caller, correlationId, log } = ctx
   const stream = createStream(deps, streamId, { tenantId, caller, correlationId, log, signal: kit.stopping }, outlet)
   const openStream: OpenStream = {
@@ -125,7 +125,7 @@ function watch(
   stream.subscribe(subscriptions, positionOf(deps, lastEventId))
 }
 
-/** Reads a position. One that no stream has sent counts as very old, so that the reader gets gaps. */
+/** Parses a position. A position that no stream has sent counts as very old, so that the client gets gaps. */
 function positionOf({ now }: Deps, lastEventId: string | undefined): number | undefined {
   if (lastEventId === undefined || lastEventId === '') return undefined
   const oldest = (now().getTime() - positionMaxMs) * 1000
@@ -143,7 +143,7 @@ function rejectAboveLimits({ kit, streams }: Deps, { tenantId, caller }: Ctx) {
 async function update(deps: Deps, { tenantId, caller }: Ctx, streamId: string, subscriptions: SubscriptionRequest[]) {
   const { live, members, signals } = deps.kit
   checkSubscriptions(live.topics, subscriptions)
-  // Both ids have the same length.
+  // The id of a stream is the id of its node, a separator and another id of the same length.
   const nodeId = streamId.slice(0, (streamId.length - 1) / 2)
   const owner = { tenantId, subject: subjectOf(caller) }
   if (nodeId === members.nodeId) {
@@ -159,7 +159,7 @@ async function update(deps: Deps, { tenantId, caller }: Ctx, streamId: string, s
   if (!isChanged) throw NoStream({ streamId })
 }
 
-/** Returns false if this node has no such stream of the caller. */
+/** Replaces the subscriptions of a stream on this node. Returns false if this node has no such stream of the caller. */
 function change(
   { streams }: Deps,
   streamId: string,

@@ -62,7 +62,7 @@ test('a stream has the events of another node; events that no stream includes ar
   assert.ok(forwarded.length > 0)
   assert.ok(!forwarded.some((frame) => frame.includes(second.endpointId)))
   source.close()
-  // Once the stream has ended, its events are not forwarded any more.
+  // After the stream has ended, its events are no longer forwarded.
   await eventually(async () => {
     const before = forwarded.length
     await record(first, 'late')
@@ -138,7 +138,7 @@ test('a node that stops causes no gap in streams; a node that vanishes does', as
   await eventually(() => assert.equal(streams.waypost.kit.members.others().length, 2))
   await third.waypost.close()
   await eventually(() => assert.equal(streams.waypost.kit.members.others().length, 1))
-  // A row in the table of nodes whose process never existed.
+  // This row in the table of nodes belongs to a process that never existed.
   const { sql } = streams.waypost.kit.db
   await sql`insert into kernel.nodes (id, version, seen_at) values ('ghost', '', now() + interval '1 hour')`
   await eventually(() => assert.ok(streams.waypost.kit.members.isAlive('ghost')))

@@ -1,4 +1,4 @@
-/** One open stream: its subscriptions, the events that wait for its reader, and its position. */
+/** One open stream: its subscriptions, the events that wait for the client, and its position. */
 import type { Clock } from '../../kernel/clock.ts'
 import type { ConcurrencyLimit } from '../../kernel/concurrency-limit.ts'
 import type { Caller, Ctx } from '../../kernel/contract.ts'
@@ -17,7 +17,7 @@ import type { Values } from './values.ts'
 
 interface Entry extends Subscription {
   admission: Admission | undefined
-  /** Events that arrive while the history is read; undefined once the subscription is active. */
+  /** Events that arrive while the history is read; undefined when the subscription is active. */
   waiting: LiveEvent[] | undefined
   close(): void
 }
@@ -29,11 +29,14 @@ export interface Stream {
   readonly queuedBytes: number
   /** Replaces the subscriptions. `resumeFrom` is a position: microseconds since 1970. */
   subscribe(requests: SubscriptionRequest[], resumeFrom?: number): void
-  /** Checks all subscriptions with the present permissions of the caller. */
+  /** Checks all subscriptions with the current permissions of the caller. */
   setCaller(caller: Caller): Promise<void>
-  /** Drops the events that wait for the reader. */
+  /** Drops the events that wait for the client. */
   dropQueued(): void
-  /** Sends the position, unless queued events will carry it or a subscription is starting. So a stream without events can be resumed too. */
+  /**
+   * Sends the position, so that a stream without events can be resumed too. Does nothing if queued events contain the position or a
+   * subscription is starting.
+   */
   sendPosition(): void
   end(reason: string): void
 }
@@ -141,7 +144,7 @@ function entryOf({ deps, outlet }: State, request: SubscriptionRequest): Entry {
   return entry
 }
 
-/** Returns the time from which the history is read, in microseconds; undefined for new events only. */
+/** Returns the time from which the history is read, in microseconds. Returns undefined if only new events are wanted. */
 function sinceOf({ deps }: State, { request, topic }: Entry, resumeFrom: number | undefined): number | undefined {
   const { since } = request
   if (resumeFrom !== undefined) return resumeFrom - (topic.slackSeconds ?? 0) * 1_000_000
@@ -150,7 +153,7 @@ function sinceOf({ deps }: State, { request, topic }: Entry, resumeFrom: number 
   return topic.beginsWithHistory ? deps.now().getTime() * 1000 : undefined
 }
 
-/** Subscribes before it reads the history, so that no event is lost between the two. */
+/** Starts a subscription. It subscribes before it reads the history, so that no event is lost in between. */
 async function start(state: State, entry: Entry, since: number | undefined) {
   const { deps, ctx, outlet } = state
   const isGone = () => state.isClosed || state.entries.get(entry.request.id) !== entry
@@ -181,7 +184,7 @@ async function start(state: State, entry: Entry, since: number | undefined) {
   for (const event of waiting) if (event.id === undefined || !known.has(event.id)) state.queue.add(entry, event)
 }
 
-/** Reads the value once; if that fails, ends the subscription. Then delivers the value whenever it has changed. */
+/** Reads the value once, and ends the subscription if that fails. Then delivers the value whenever it has changed. */
 async function startValue(state: State, entry: Entry, isGone: () => boolean) {
   const { deps, ctx, outlet, queue } = state
   const { request, topic, admission } = entry
@@ -228,7 +231,7 @@ async function historyOf({ deps, ctx }: State, entry: Entry, since: number): Pro
   }
 }
 
-/** Ends one subscription and says why; the others continue. */
+/** Ends one subscription with a reason. The others continue. */
 function endSubscription({ entries, outlet, ctx }: State, entry: Entry, error: unknown) {
   const { request, topic } = entry
   entry.close()
@@ -248,7 +251,7 @@ async function setCaller(state: State, caller: Caller) {
   for (const entry of [...entries.values()])
     try {
       entry.admission = await admit(deps, ctx, entry.topic, entry.request)
-      // The value may differ with other permissions.
+      // With other permissions, the value may differ.
       if (entry.topic.value) restart.push(entry)
     } catch (error) {
       if (!(error instanceof PlatformError) || error.status >= 500) throw error
@@ -256,7 +259,7 @@ async function setCaller(state: State, caller: Caller) {
     }
   const { caller: before } = state.ctx
   state.ctx = ctx
-  // The same caller object cannot be compared with its earlier state, because its list of permissions grows in place.
+  // If it is the same caller object, it cannot be compared with its earlier state, because its list of permissions grows in place.
   if (caller === before || !samePermissions(caller.permissions, before.permissions))
     state.outlet.send('permissions', JSON.stringify({ at: deps.now() }))
   for (const entry of restart) {

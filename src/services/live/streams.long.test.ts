@@ -302,7 +302,7 @@ suite('permissions', () => {
     assert.equal(status, 404)
     assert.match(message, /no endpoint .* may not read it/)
     await eventually(() => assert.equal(source.events.filter(({ event }) => event === 'permissions').length, 1))
-    // The same resource with other scopes is a change too.
+    // A change of the scopes on the same resource is a change too.
     const on = { [`endpoint-${second.endpointId}`]: ['endpoint:read', 'endpoint:update'] }
     replaceWith(aCaller({ id: 'ada', on }))
     await eventually(() => assert.equal(source.events.filter(({ event }) => event === 'permissions').length, 2))
@@ -480,7 +480,7 @@ suite('a slow reader', () => {
     let sent = 0
     const isGapCounted = async () =>
       /waypost_live_gaps_total\{reason="too_slow"\} \d/.test(await waypost.kit.metrics.text())
-    // The socket buffers of both sides take bytes too, in addition to the queue.
+    // Besides the queue, the socket buffers of both sides also hold bytes.
     while (sent * payload.length < 6 * queuedBytesMax) {
       await Promise.all(Array.from({ length: 20 }, () => record(endpoint, payload)))
       sent += 20

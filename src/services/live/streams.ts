@@ -1,4 +1,4 @@
-/** The streams that are open on this node, and the memory that waits for their readers. */
+/** The streams that are open on this node, and the memory of events that wait for clients. */
 import type { Caller } from '../../kernel/contract.ts'
 import type { Metrics } from '../../kernel/metrics.ts'
 import type { Stream } from './stream.ts'
@@ -26,7 +26,7 @@ export interface Streams {
   countQueued(bytes: number): void
 }
 
-/** Limit of all queues together; beyond it, the slowest reader loses its events and gets a `gap` event instead. */
+/** Maximum size of all queues together. Above it, the slowest client loses its events and gets a `gap` event instead. */
 const queuedBytesMax = 64 * 1024 * 1024
 
 export function createStreams(metrics: Metrics): Streams {

@@ -6,7 +6,10 @@ export interface Subscription {
   request: SubscriptionRequest
   topic: TopicDefinition
   includes(event: LiveEvent): boolean
-  /** Changes when the permissions of the caller do: events that were checked with another one are checked again before they are sent. */
+  /**
+   * An object that changes when the permissions of the caller change. Events that were checked with another object are checked again before
+   * they are sent.
+   */
   readonly admission: object | undefined
   gap(reason: GapReason): void
 }

@@ -1,4 +1,4 @@
-/** Topics that are values: each value is read once for all subscriptions with the same key, and delivered when it has changed. */
+/** Topics that deliver a value. Each value is read once for all subscriptions with the same key, and delivered when it has changed. */
 import { monotonicMs } from '../../kernel/clock.ts'
 import type { Ctx } from '../../kernel/contract.ts'
 import type { TopicDefinition, ValueQuery } from '../../kernel/live/live.ts'
@@ -6,7 +6,10 @@ import type { Log } from '../../kernel/log.ts'
 import { valueUnread } from './log-messages.ts'
 
 export interface Values {
-  /** Reads the value, unless another subscription has. Rejects if that fails. `join` delivers it now and when it has changed. */
+  /**
+   * Reads the value, unless another subscription has already read it. Rejects if the read fails. `join` delivers the value now and whenever
+   * it has changed.
+   */
   open(
     topic: TopicDefinition,
     ctx: Ctx,
@@ -20,7 +23,7 @@ interface Value {
   timer: NodeJS.Timeout | undefined
 }
 
-/** A value whose read takes long is read less often: a node spends at most this part of the time on it. */
+/** A value whose read takes long is read less often. A node spends at most this fraction of the time on reading it. */
 const shareOfTime = 1 / 20
 
 export function createValues(log: Log): Values {
@@ -34,7 +37,7 @@ export function createValues(log: Log): Values {
     const value: Value = { text: await read(ctx, query), receivers: new Set(), timer: undefined }
     values.set(key, value)
     async function readAgain() {
-      // The last subscription has ended.
+      // The last subscription of this value has ended.
       if (value.receivers.size === 0) return void values.delete(key)
       const began = monotonicMs()
       try {

@@ -1,13 +1,13 @@
-/** Reads the messages of a network: uplinks and reports on downlinks. Pure functions; nothing in a message is trusted. */
+/** Parses the messages of a network: uplinks and reports on downlinks. All functions are pure. Nothing in a message is trusted. */
 import { createHash } from 'node:crypto'
 
 export interface Uplink {
   sessionKey: string
   fCnt: number
   fPort: number
-  /** Milliseconds since 1970; undefined if the network gave no usable time. */
+  /** Milliseconds since 1970; undefined if the network sent no usable time. */
   receivedAt: number | undefined
-  /** Undefined without `frm_payload`. */
+  /** The payload; undefined if there is no `frm_payload`. */
   bytes: Buffer | undefined
   decoded: unknown
 }
@@ -43,7 +43,7 @@ export function parseUplink(payload: Buffer): Uplink | { problem: string } {
 
 const digestOf = (payload: Buffer) => `payload ${createHash('sha256').update(payload).digest('base64url')}`
 
-/** PostgreSQL cannot store NUL or half of a surrogate pair. */
+/** Removes parts of a text that PostgreSQL cannot store: NUL and halves of surrogate pairs. */
 const storable = (text: string) => text.replaceAll('\0', '').toWellFormed()
 
 const isCount = (value: unknown, max: number): value is number =>
@@ -57,7 +57,7 @@ const base64 = (text: string): Buffer | undefined => (isBase64(text) ? Buffer.fr
 
 const timePattern = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/
 
-/** Networks write times with up to nine digits of a second. */
+/** Parses a time. Networks write fractions of a second with up to nine digits. */
 function timeOf(value: unknown): number | undefined {
   if (typeof value !== 'string' || !timePattern.test(value)) return undefined
   const time = Date.parse(value.replace(/(\.\d{3})\d+/, '$1'))
@@ -76,11 +76,11 @@ export type DownlinkStatus = 'sent' | 'ack' | 'nack' | 'failed'
 
 export interface DownlinkReport {
   correlationIds: string[]
-  /** Why the network could not send the downlink. */
+  /** The reason why the network could not send the downlink. */
   reason: string | undefined
 }
 
-/** The beginning of the correlation ids of our own downlinks. */
+/** Prefix of the correlation ids of downlinks that the platform sends. */
 export const correlationPrefix = 'waypost:'
 
 const idsMax = 20

@@ -1,5 +1,5 @@
 import { contract } from '../../kernel/contract.ts'
 
-/** The service has no functions for others. */
+/** The contract is empty, because no other service calls this one. */
 export type Platform = Record<never, never>
 export const Platform = contract<Platform>('platform')

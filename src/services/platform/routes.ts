@@ -4,7 +4,7 @@ import type { PlatformService } from './service.ts'
 
 export const readScope = 'platform:status:read'
 
-/** Leaves out fields without a value. */
+/** Removes fields without a value. */
 const defined = <T extends object>(row: T) =>
   Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)) as never
 

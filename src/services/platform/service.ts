@@ -8,7 +8,7 @@ type Deps = Pick<
   'db' | 'members' | 'signals' | 'descriptors' | 'diskSpace' | 'version' | 'settingsInEffect' | 'baseUrl'
 >
 
-/** Heartbeats are written every 1.5 s; a node without one for five seconds is dead. */
+/** A node without a heartbeat for this time is shown as dead. Nodes write a heartbeat every second. */
 const deadAfterSeconds = 5
 const runsShown = 100
 

@@ -1,4 +1,4 @@
-/** Measures the resources that a node uses. Each node knows only its own numbers; other nodes request them with a signal. */
+/** Measures the resources that a node uses. Each node can measure only itself, so other nodes request the numbers. */
 import { availableParallelism, hostname, loadavg, totalmem } from 'node:os'
 import type { Kit } from '../../kernel/define-service.ts'
 import { defineRequest } from '../../kernel/signals.ts'
@@ -45,7 +45,7 @@ export function createUsage({
   }
   signals.answer(UsageRequested, usageOfThisNode)
   return {
-    /** Returns the usage of a node; undefined if it does not answer within two seconds. */
+    /** Returns the usage of a node, or undefined if it does not answer within two seconds. */
     async read(nodeId: string): Promise<NodeUsage | undefined> {
       if (nodeId === members.nodeId) return usageOfThisNode()
       if (!members.isAlive(nodeId)) return undefined

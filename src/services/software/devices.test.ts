@@ -8,7 +8,7 @@ const at = await openSoftware()
 const { admin, device, waypost, aFleet, sendAsDevice, report, requestVersion } = at
 const { sql } = waypost.kit.db
 
-/** Creates a fleet with two software versions: 1.0.0, and its update 2.0.0, which all endpoints get. */
+/** Creates a fleet with two software versions: 1.0.0, and its update 2.0.0, which is offered to all endpoints. */
 async function aSimpleFleet() {
   const fleet = await aFleet()
   await fleet.release('1.0.0')
@@ -175,7 +175,7 @@ suite('a connected device', () => {
   test('a device that is pushed a version while it connects does not get it again on connect', async () => {
     const { anEndpoint, release, version } = await aFleet()
     await release('1.0.0')
-    // Eight endpoints occupy all slots for pushes on connect, so that the push of the change comes before that of the ninth.
+    // Eight endpoints occupy all slots for pushes on connect. The push of the change therefore comes before that of the ninth endpoint.
     const endpoints = await Promise.all(Array.from({ length: 9 }, () => anEndpoint()))
     const { topic, endpointId: last } = endpoints.at(-1)!
     await report(topic, '1.0.0')
@@ -251,7 +251,7 @@ suite('a connected device', () => {
     assert.equal((await sensor.receives(`${topic}/config/json/status`)).json.configId, '2.0.0')
     await sensor.publish(`${topic}/applied/json/4`, { configId: '2.0.0', statusCode: 500 })
     await sensor.receives(`${topic}/applied/json/4/status`)
-    // A resume starts the counts anew, also if the rollout is active.
+    // A resume restarts the counts, even if the rollout is active.
     await post('/2.0.0/resume')
     assert.equal((await sensor.receives(`${topic}/config/json/status`)).json.configId, '2.0.0')
     await sensor.publish(`${topic}/applied/json/3`, { configId: '2.0.0' })

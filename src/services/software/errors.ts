@@ -1,6 +1,6 @@
 import { defineError } from '../../kernel/errors.ts'
 
-// Each kind of path has one error text, whether the object is missing, belongs to another tenant or is not permitted.
+// Each kind of path has one error text. It is the same if the object is missing, belongs to another tenant or is not permitted.
 export const NoApplicationWithSoftware = defineError<{ appName: string }>(
   'no_such_application_of_software',
   404,

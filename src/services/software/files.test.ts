@@ -43,7 +43,7 @@ const usage = async () =>
   (await sql`select coalesce(sum(bytes), 0)::bigint as bytes from binary_data.usage where tenant_id = 'default'`)[0]!
     .bytes
 
-/** A fleet with an endpoint on 1.0.0 and a version 2.0.0 that needs a file. */
+/** Creates a fleet with an endpoint on 1.0.0, and a version 2.0.0 that needs a file. */
 async function aFleetWithFile() {
   const fleet = await aFleet()
   await fleet.release('1.0.0')

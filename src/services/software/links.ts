@@ -1,6 +1,6 @@
 /**
- * Signs download links. The signature is the sealed description of the link, so only the platform can make it, and it is valid for
- * one content of one version. Nodes share the key; it survives a restore.
+ * Signs download links. The signature is the sealed description of the link. Only the platform can create it, and it is valid for one
+ * content of one version. All nodes share the key, and a restore keeps it.
  */
 import type { Secrets } from '../../kernel/secrets.ts'
 
@@ -25,21 +25,21 @@ export function signedLink(
   return `${base}/otao/api/v1${pathOfFile({ applicationName, version })}?expires=${expires}&signature=${signature}`
 }
 
-/** Returns the file that a link is for; undefined if the signature is wrong or expired. */
+/** Returns the file of a link, or undefined if the signature is wrong or expired. */
 export function verifyLink(
   secrets: Pick<Secrets, 'open'>,
   { applicationName, version }: Pick<Linked, 'applicationName' | 'version'>,
   { expires, signature }: { expires: string; signature: string },
   nowSeconds: number,
 ): string | undefined {
-  // Base64 allows several texts for the same bytes; only the one that was issued counts.
+  // In base64, several texts can represent the same bytes. Only the text that was issued is accepted.
   const encoded = signature.slice(signature.lastIndexOf('.') + 1)
   if (Buffer.from(encoded, 'base64url').toString('base64url') !== encoded) return undefined
   let parts: string[]
   try {
     parts = secrets.open(signature).split('\n')
   } catch {
-    // Any text can be sent as a signature; one that cannot be opened was not made here.
+    // Any text can be sent as a signature. If it cannot be opened, the platform did not create it.
     return undefined
   }
   const [forPurpose, forApplication, forVersion, fileId, until] = parts

@@ -1,4 +1,4 @@
-/** Tests when filters become ready: within the request for up to 1000 endpoints, otherwise in a job. */
+/** Tests when filters become ready: within the request if there are up to 1000 endpoints, otherwise in a job. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { eventually } from '../../../test/harness/eventually.ts'
@@ -18,7 +18,7 @@ const addEndpoints = (app: string, from: number, to: number) => sql`
   insert into software.endpoints (tenant_id, application_name, endpoint_id, current, matched, updated_date)
   select 'default', ${app}, '!' || lpad(n::text, 6, '0'), 1, true, now() from generate_series(${from}::integer, ${to}::integer) n`
 
-/** Keeps the first row locked while `work` runs: a job that matches endpoints cannot pass it. */
+/** Keeps the first row locked while `work` runs, so that a job that matches endpoints cannot continue. */
 async function whileJobWaits(app: string, work: () => Promise<void>) {
   const locked = Promise.withResolvers<void>()
   const done = Promise.withResolvers<void>()

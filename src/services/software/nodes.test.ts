@@ -1,4 +1,4 @@
-/** Tests rollouts with two nodes: any node accepts a change, and the node with the connection pushes it. */
+/** Tests rollouts with two nodes: any node accepts a change, and the node with the connection pushes the version. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { temporaryDirectory } from '../../../test/harness/database.ts'

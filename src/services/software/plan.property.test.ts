@@ -1,4 +1,4 @@
-/** Compares target selection for one endpoint and for all endpoints with a slow, simple reference. */
+/** Compares the selection of targets, for one endpoint and for all endpoints, with a slow and simple reference. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -19,7 +19,7 @@ interface Endpoint {
   bits: number[]
 }
 
-/** The rule of document 3, 1.19 and document 5, 4, implemented literally: it checks every version and takes the best. */
+/** A literal implementation of the rule in document 3, 1.19 and document 5, 4. It checks every version and takes the best. */
 function reference(versions: PlannedVersion[], { current, bits }: Endpoint, at: number): number | null {
   let best: PlannedVersion | undefined
   for (const version of versions) {

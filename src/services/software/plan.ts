@@ -1,6 +1,6 @@
 /**
- * Selects the target of an endpoint: the version that it is offered (document 3, 1.19; document 5, 4.5). Pure functions over the
- * versions of an application; `store/targets.ts` has the same rule as SQL for many endpoints.
+ * Selects the target of an endpoint, which is the version that is offered to it (document 3, 1.19; document 5, 4.5). The functions are pure
+ * and work on the versions of an application. `store/targets.ts` implements the same rule in SQL, for many endpoints.
  */
 import { comparePrecedence } from './semantic-version.ts'
 
@@ -8,9 +8,9 @@ export type RolloutStrategy = 'suspended' | 'targeted' | 'general'
 export type RolloutState = 'active' | 'paused' | 'halted'
 
 export interface PlannedFilter {
-  /** Undefined while the filter is not ready, and if it was deleted: it matches no endpoint then. */
+  /** The filter's bit. It is undefined while the filter is not ready, and if the filter was deleted; it then matches no endpoint. */
   bit?: number
-  /** In milliseconds since 1970; undefined if the filter counts at once. */
+  /** Time from which the filter applies, in milliseconds since 1970. If undefined, it applies immediately. */
   date?: number
 }
 
@@ -32,7 +32,7 @@ export interface PlannedVersion {
 
 export interface Plan {
   revision: number
-  /** The highest precedence first; among equals, the one that was created last. */
+  /** The versions, highest precedence first. Among equal ones, the version that was created last comes first. */
   versions: PlannedVersion[]
   byNumber: ReadonlyMap<number, PlannedVersion>
   byName: ReadonlyMap<string, PlannedVersion>
@@ -40,13 +40,13 @@ export interface Plan {
   candidates: ReadonlyMap<number, PlannedVersion[]>
 }
 
-/** Filters that an endpoint matches: bits of the first 52 in `mask`, the others in `more`. */
+/** The filters that an endpoint matches. The bits of the first 52 filters are in `mask`, those of the others in `more`. */
 export interface Matches {
   mask: number
   more: number[] | null
 }
 
-/** The bits that fit into an integer that JavaScript represents exactly. */
+/** Number of bits in the largest integer that JavaScript represents exactly. */
 export const maskBits = 52
 
 export const noMatches: Matches = { mask: 0, more: null }
@@ -64,7 +64,7 @@ export const matchesOf = (filterNumbers: number[]): Matches => {
 const hasBit = ({ mask, more }: Matches, bit: number) =>
   bit < maskBits ? Math.floor(mask / 2 ** bit) % 2 === 1 : (more?.includes(bit) ?? false)
 
-/** `versions` in the order of their creation. */
+/** Creates a plan. `versions` must be in the order of their creation. */
 export function planOf(revision: number, versions: PlannedVersion[]): Plan {
   const sorted = versions.toSorted(
     (one, other) => comparePrecedence(other.version, one.version) || other.number - one.number,
@@ -85,7 +85,7 @@ export function planOf(revision: number, versions: PlannedVersion[]): Plan {
   }
 }
 
-/** Returns a plan in which one version differs. */
+/** Returns a plan in which one version is changed. */
 export const planWith = (plan: Plan, number: number, change: Partial<PlannedVersion>): Plan =>
   planOf(
     plan.revision,
@@ -99,7 +99,7 @@ export const dueBits = ({ filters }: PlannedVersion, at: number): number[] =>
 const reasons = ['suspended', 'paused', 'halted', 'no_file', 'not_matched'] as const
 export type Refusal = (typeof reasons)[number] | 'not_reported' | 'no_edge'
 
-/** Returns why the version is not offered to such an endpoint; undefined if it is. */
+/** Returns why the version is not offered to such an endpoint, or undefined if it is offered. */
 function refusalOf(version: PlannedVersion, matches: Matches, at: number): (typeof reasons)[number] | undefined {
   if (version.strategy === 'suspended') return 'suspended'
   if (version.state !== 'active') return version.state
@@ -119,23 +119,23 @@ export function targetOf(
   return plan.candidates.get(from)?.find((version) => refusalOf(version, matches, at) === undefined)
 }
 
-/** Returns why an endpoint has no target: the reason that applies to the highest candidate. */
+/** Returns why an endpoint has no target. It is the reason that applies to the highest candidate. */
 export function whyNoTarget(plan: Plan, from: number | null | undefined, matches: Matches, at: number): Refusal {
   if (from === null || from === undefined) return 'not_reported'
   const [highest] = plan.candidates.get(from) ?? []
   return highest ? (refusalOf(highest, matches, at) ?? 'no_edge') : 'no_edge'
 }
 
-/** The rule that gives all endpoints with one current version their targets. */
+/** The rule that determines the targets of all endpoints with one current version. */
 export interface TargetRule {
   from: number
-  /** Targeted versions that some filters let through, the highest first. */
+  /** Targeted versions that are offered to members of some filters, highest version first. */
   slots: { target: number; bits: number[] }[]
-  /** The highest general version, unless a slot applies. */
+  /** The highest general version. It is the target if no slot applies. */
   general: number | null
 }
 
-/** Returns the rules at a time. Versions below the highest general one can never be a target and are left out. */
+/** Returns the rules at a time. Versions below the highest general version can never be a target, so they are left out. */
 export function targetRules(plan: Plan, at: number): TargetRule[] {
   const rules: TargetRule[] = []
   for (const [from, versions] of plan.candidates) {
@@ -155,8 +155,8 @@ export function targetRules(plan: Plan, at: number): TargetRule[] {
 }
 
 /**
- * An endpoint has the target if its current version is one of `from`, it matches no filter of `before`, and it
- * matches a filter of `own`.
+ * A condition for a target. An endpoint meets it if its current version is in `from`, it matches no filter of `before`, and it matches a
+ * filter of `own`.
  */
 export interface TargetCondition {
   from: number[]
@@ -166,8 +166,8 @@ export interface TargetCondition {
 }
 
 /**
- * Returns conditions for a target. For each endpoint with this target, exactly one of them is true. Current versions
- * with the same condition are combined.
+ * Returns the conditions for a target. An endpoint with this target meets exactly one of them. Current versions with the same condition are
+ * combined.
  */
 export function conditionsOf(plan: Plan, at: number, number: number): TargetCondition[] {
   const conditions = new Map<string, TargetCondition>()

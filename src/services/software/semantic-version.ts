@@ -1,4 +1,7 @@
-/** Semantic versions (SemVer 2.0.0). Their numbers have any length, such as those made from dates, so they are compared as digits. */
+/**
+ * Semantic versions (SemVer 2.0.0). Their numbers can have any length, for example if they are dates, so they are compared as texts of
+ * digits.
+ */
 
 const number = '(?:0|[1-9]\\d*)'
 const preRelease = `(?:${number}|\\d*[a-zA-Z-][0-9a-zA-Z-]*)`
@@ -9,12 +12,12 @@ const semanticVersion = new RegExp(`^${number}\\.${number}\\.${number}(?:-${list
 /** Returns whether the text is a semantic version. */
 export const isSemanticVersion = (text: string) => semanticVersion.test(text)
 
-/** Compares two semantic versions by precedence; build metadata does not count. */
+/** Compares two semantic versions by precedence. Build metadata is ignored. */
 export function comparePrecedence(one: string, other: string): number {
   const [a, b] = [partsOf(one), partsOf(other)]
   const byNumbers = compareLists(a.numbers, b.numbers)
   if (byNumbers !== 0) return byNumbers
-  // A version without a pre-release is higher than its pre-releases.
+  // A version without a pre-release has a higher precedence than its pre-releases.
   if (a.preRelease.length === 0 || b.preRelease.length === 0) return b.preRelease.length - a.preRelease.length
   return compareLists(a.preRelease, b.preRelease)
 }
@@ -27,7 +30,7 @@ function partsOf(version: string): { numbers: string[]; preRelease: string[] } {
     : { numbers: precedence.slice(0, hyphen).split('.'), preRelease: precedence.slice(hyphen + 1).split('.') }
 }
 
-/** Compares the first identifiers that differ; otherwise the longer list is higher. */
+/** Compares the first identifiers that differ. If none differ, the longer list has the higher precedence. */
 function compareLists(one: string[], other: string[]): number {
   for (let index = 0; index < Math.min(one.length, other.length); index++) {
     const order = compareIdentifiers(one[index]!, other[index]!)
@@ -38,7 +41,7 @@ function compareLists(one: string[], other: string[]): number {
 
 const digits = /^\d+$/
 
-/** Numbers are lower than other identifiers. Numbers have no leading zeros, so a longer one is greater. */
+/** Compares two identifiers. Numbers are lower than other identifiers. Numbers have no leading zeros, so a longer number is greater. */
 function compareIdentifiers(one: string, other: string): number {
   const [isNumber, isOtherNumber] = [digits.test(one), digits.test(other)]
   if (isNumber !== isOtherNumber) return isNumber ? -1 : 1

@@ -3,7 +3,7 @@ import { warningsOf } from './graph.ts'
 import type { Plan } from './plan.ts'
 import type { VersionRow } from './store/versions.ts'
 
-/** Returns a function that builds the view of a version. The plan must contain it. */
+/** Returns a function that builds the view of a version. The plan must contain the version. */
 export function viewsOf(plan: Plan) {
   const warnings = warningsOf(plan)
   return (row: VersionRow) => ({

@@ -1,4 +1,4 @@
-/** Job that builds the realm of a tenant. It ends in AVAILABLE or FAILED, also after crashes. */
+/** The job that builds the realm of a tenant. Even after crashes, the tenant ends as AVAILABLE or FAILED. */
 import type { Identity } from '../../identity/contract.ts'
 import type { Sql } from '../../kernel/db.ts'
 import type { Kit } from '../../kernel/define-service.ts'
@@ -14,12 +14,12 @@ import { findSeedChecksum } from './store/seeds.ts'
 import * as store from './store/tenants.ts'
 import type { Tenant } from './tenant.ts'
 
-/** 20 retries with pauses of up to 8 s last for more than two minutes. */
+/** 20 retries with pauses of up to 8 s take more than two minutes. */
 export const BuildTenant = defineJob<{ tenantId: string }>('tenants.build', { retries: 20 })
 
 const stuckAfterMinutes = 15
 
-/** Builds the realm; throws UnusableTemplate for errors that a retry cannot solve. */
+/** Builds the realm. Throws UnusableTemplate for errors that a retry cannot solve. */
 export async function buildRealmOf(sql: Sql, identity: Identity, tenant: Tenant) {
   const parts = await findRealmParts(sql, tenant)
   const role = await findRoleName(sql, tenant.userRoles)
@@ -55,14 +55,14 @@ export function defineBuildJob({ db, bus, jobs, secrets, now, log }: Kit, identi
     await bus.publish(sql, TenantStatusChanged, { tenantId, from, to })
   }
 
-  /** Locks a tenant that is to be built; undefined if it was deleted or is built, because a job may run twice. */
+  /** Locks a tenant that is to be built. Returns undefined if it was deleted or is already built, because a job may run twice. */
   const lockUnbuilt = async (sql: Sql, tenantId: string) => {
     const tenant = await store.lockTenant(sql, tenantId)
     return tenant && isAllowed(tenant.status, 'AVAILABLE', 'build') ? tenant : undefined
   }
 
   async function markFailed(tenantId: string, error: unknown) {
-    // Only texts of our own errors are shown to users; others are logged.
+    // Users only get the texts of our own errors. Other errors are logged.
     const reason = error instanceof PlatformError ? error.message : 'The realm could not be built; the log says why'
     tenantBuildFailed(log, { err: error, tenantId })
     await db.tx(async (sql) => {

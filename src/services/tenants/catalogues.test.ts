@@ -5,7 +5,7 @@ import { aTenantId } from '../../../test/harness/registration.ts'
 import { openTenants } from '../../../test/harness/tenants.ts'
 import { type Catalogue, catalogues } from './catalogues.ts'
 
-/** Two bodies for each catalogue: one to create an entry and one to replace it. */
+/** Two bodies for each catalogue: one creates an entry, the other replaces it. */
 const bodies: Record<string, [object, object]> = {
   '/templates/realms': [
     { template: { a: null, 'b.c': [1] }, description: 'one' },

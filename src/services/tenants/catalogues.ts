@@ -1,6 +1,6 @@
 /**
- * The catalogues of tenant manager v1: versioned templates, mappings and lists from which realms are built. Each has
- * list, create, read, update and delete (routes/catalogues.ts). A new catalogue needs an entry here and a table.
+ * The catalogues of tenant manager v1: versioned templates, mappings and lists from which realms are built. Each catalogue has the
+ * operations list, create, read, update and delete (routes/catalogues.ts). A new catalogue needs an entry here and a table.
  */
 import { DateTimeText, JsonObject, Name, SerialId, Text, type TSchema, Type } from '../../kernel/schema.ts'
 import { SubscriptionTypeV2, TenantId, Username } from './schemas/common.ts'
@@ -15,13 +15,16 @@ export interface Catalogue {
   title: string
   /** Description of an entry in the API reference. */
   meaning: string
-  /** Table in schema `tenants`. Its constraints end in `_<field>_key` or `_<field>_fkey`, which gives the field of a 400. */
+  /**
+   * Table in the schema `tenants`. The names of its constraints end in `_<field>_key` or `_<field>_fkey`, from which the field of a 400 is
+   * derived.
+   */
   table: string
-  /** Fields in the body of create and update; responses also have `id`. */
+  /** Fields in the body of create and update. Responses also contain `id`. */
   fields: Record<string, TSchema>
   /** Column of tenants that references this catalogue. A referenced entry cannot be deleted. */
   usedAs?: string
-  /** Table of mappings. A version also exists if a mapping names it. */
+  /** Table of mappings. A version exists if it has an entry or if a mapping names it. */
   mappings?: string
 }
 
@@ -268,7 +271,10 @@ export const catalogueOf = (table: CatalogueTable): Catalogue => catalogues.find
 
 const wordsOf = (text: string) => text.split(/[ -]/).map((word) => word[0]!.toUpperCase() + word.slice(1).toLowerCase())
 
-/** The name of its shape in the API reference: `RoleVersion`. v1 shares some words with the identity service. */
+/**
+ * The name of the entry's schema in the API reference, such as `RoleVersion`. Some names also occur in the identity service, so they get a
+ * suffix.
+ */
 const shapeTitle = ({ title }: Catalogue) => {
   const name = wordsOf(title).join('')
   return ['Role', 'Scope'].includes(name) ? `${name}Template` : name

@@ -1,4 +1,4 @@
-/** Composes the specification of a realm from catalogue entries; throws UnusableTemplate for invalid ones. */
+/** Composes the specification of a realm from catalogue entries. Throws UnusableTemplate for invalid entries. */
 import type { RealmSpec, RoleSpec } from '../../identity/contract.ts'
 import { UnusableTemplate } from './errors.ts'
 import type { RealmParts } from './store/realm-parts.ts'
@@ -7,13 +7,13 @@ import type { Tenant } from './tenant.ts'
 const platformRealm = 'platform'
 const platformAdmin = 'platform-admin'
 
-/** Used if a template has no valid client id. The build then fails, but the registration can name the clients. */
+/** Used if a template has no valid client id. The build then fails, but the response of the registration can still name the clients. */
 const defaultClientIds = { frontendClientId: 'waypost-frontend', backendClientId: 'waypost-backend' }
 const clientIdPattern = /^[\w.-]{1,255}$/
 
 const isClientId = (value: unknown): value is string => typeof value === 'string' && clientIdPattern.test(value)
 
-/** Returns the client ids, which a registration needs before the realm is built. */
+/** Returns the client ids. A registration needs them before the realm is built. */
 export function clientIdsOf({ frontend, backend }: RealmParts) {
   const frontendClientId = frontend?.clientId ?? defaultClientIds.frontendClientId
   const backendClientId = backend?.clientId ?? defaultClientIds.backendClientId
@@ -62,7 +62,7 @@ export function composeRealm(tenant: Tenant, parts: RealmParts, adminRole: strin
   }
 }
 
-/** Drops roles and scopes on the platform outside of realm `platform`. */
+/** Removes the roles and scopes on the platform, except in realm `platform`. */
 const rolesOf = ({ roles }: RealmParts, isPlatform: boolean): RoleSpec[] =>
   roles
     .filter(({ heldOn }) => isPlatform || heldOn === 'tenant')
@@ -73,7 +73,7 @@ const rolesOf = ({ roles }: RealmParts, isPlatform: boolean): RoleSpec[] =>
       scopes: isPlatform ? scopes : scopes.filter((scope) => !/^(platform|kaa):/.test(scope)),
     }))
 
-/** Reads fields of a template (names as in Keycloak) and validates each when it is read. */
+/** Reads fields of a template (named as in Keycloak). Each field is validated when it is read. */
 function createTemplateReader(template: string, content: Record<string, unknown> | undefined) {
   const unusable = (problem: string) => UnusableTemplate({ template, problem })
   if (!content) throw unusable('it does not exist')

@@ -1,6 +1,6 @@
 /**
- * Built-in roles and scopes of this release. They are inserted at the start if they changed; a job then updates the
- * existing realms in batches, so that many realms do not delay the start.
+ * Built-in roles and scopes of this release. If they changed, they are inserted at the start. A job then updates the existing realms in
+ * batches, so that many realms do not delay the start.
  */
 import { createHash } from 'node:crypto'
 import { type BuiltInRole, builtInRoles, type Identity } from '../../identity/contract.ts'
@@ -33,7 +33,7 @@ export function defineSeeding(kit: Kit, identity: Identity) {
         if (tenant) await buildRealmOf(sql, identity, tenant)
       })
     } catch (error) {
-      // The realm stays as it is, and the job continues with the other tenants.
+      // The realm stays unchanged, and the job continues with the other tenants.
       if (!UnusableTemplate.is(error)) throw error
       realmNotUpdated(log, { err: error, tenantId })
     }
@@ -67,7 +67,7 @@ export function seedsOf(declared: Kit['scopes']): seeding.Seeds {
     roleVersions: roles.map(([role]) => ({ version: 1, role })),
     scopes,
     roleScopes: scopes.flatMap((scope) => [...declared.get(scope)!, 'platform-admin'].map((role) => ({ role, scope }))),
-    // Scopes that users of a tenant can have.
+    // These are the scopes that users of a tenant can have.
     resourceScopes: scopes
       .filter((scope) => declared.get(scope)!.length > 0)
       .map((scope) => ({ resource: 'tenant-system', scope })),

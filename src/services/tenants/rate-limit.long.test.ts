@@ -79,6 +79,6 @@ test('a flood of requests from one tenant does not change the latency of another
   const served = statuses.get(200) ?? 0
   assert.ok(served <= 110 + 50 * seconds, `${served} requests were served in ${seconds} s`)
   assert.ok((statuses.get(429) ?? 0) > 0, JSON.stringify([...statuses]))
-  // Client and server share this process, so the flood itself costs time; without the limit the ratio is about 10.
+  // Client and server share this process, so the flood of requests itself takes time. Without the limit, the ratio is about 10.
   assert.ok(flooded < Math.max(10 * unloaded, 500), `${flooded} ms, unloaded ${unloaded} ms`)
 })

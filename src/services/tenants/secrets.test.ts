@@ -87,7 +87,7 @@ describe("a backend client's secret is shown only to callers with all permission
     const tenantId = aTenantId()
     const registered = await manager('POST /api/v1/tenants', aRegistration({ realm_name: tenantId, user: 1 }))
     assert.equal(registered.status, 201, registered.text)
-    // The client has no roles yet, so every scope is required.
+    // The backend client has no roles yet, so the caller needs every scope to see the secret.
     assert.equal(registered.body.client_backend_secret, '')
     assert.equal(registered.headers['cache-control'], 'no-store')
     const path = `/api/v1/tenants/${tenantId}`

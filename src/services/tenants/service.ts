@@ -11,7 +11,7 @@ import * as store from './store/tenants.ts'
 import type { Tenant } from './tenant.ts'
 
 export interface TenantsService extends Tenants {
-  /** Returns undefined if the tenant id is taken. */
+  /** Registers a tenant. Returns undefined if the tenant id is taken. */
   register(registration: Registration): Promise<RegisteredTenant | undefined>
   find(tenantId: string): Promise<Tenant>
   list(
@@ -19,12 +19,12 @@ export interface TenantsService extends Tenants {
     order: store.TenantOrder,
     window: Window,
   ): Promise<{ count: number; tenants: Tenant[] }>
-  /** `ifMatch`: the change fails with 412 if the tenant has changed since the caller read it. */
+  /** Changes a tenant. If `ifMatch` is given and the tenant has changed since the caller read it, fails with 412. */
   update(tenantId: string, change: TenantChange, ifMatch?: string): Promise<Tenant>
   remove(tenantId: string, ifMatch?: string): Promise<void>
   /** Finds a tenant by its internal id. */
   findById(id: string): Promise<Tenant>
-  /** Finds a tenant by its internal id; 404 if the caller may not read it. */
+  /** Finds a tenant by its internal id. Throws 404 if the caller may not read it. */
   findVisible(ctx: Ctx, id: string, scope?: string): Promise<Tenant>
 }
 
@@ -64,6 +64,6 @@ async function findVisible(deps: TenantDeps, ctx: Ctx, id: string, scope = readS
   return tenant
 }
 
-/** Returns the only tenant that a caller of v2 may list; undefined with the scope on the platform, which means all. */
+/** Returns the only tenant that a caller of v2 may list. With the scope on the platform, returns undefined, which means all tenants. */
 export const onlyVisibleTenant = (ctx: Ctx): string | undefined =>
   holds(ctx.caller, readScope, onPlatform) ? undefined : ctx.tenantId

@@ -34,7 +34,7 @@ const grant = grantOf({ id: credentials.client_backend_id, secret: credentials.c
 const acme: Ask = client(baseUrl, bearer(await tokenOf(baseUrl, 'acme', grant)))
 const { aProvisionedEndpoint } = createFixtures(acme)
 
-/** Logs in and sends samples all the time while `work` runs; returns the refused requests. */
+/** Logs in and sends samples continuously while `work` runs. Returns the requests that were refused. */
 async function serveDuring(work: () => Promise<void>) {
   const { version, token } = await aProvisionedEndpoint()
   const device = await aDevice(mqttUrl)

@@ -12,7 +12,7 @@ export const tenantStatuses = [
 ] as const
 export type TenantStatus = (typeof tenantStatuses)[number]
 
-/** Cause of a transition: a request with `status`, a change of the realm's versions, the build job, or a deletion. */
+/** The cause of a transition: a request with `status`, a change of the realm's versions, the build job, or a deletion. */
 export type TransitionCause = 'status' | 'rebuild' | 'build' | 'deletion'
 
 const deletable = tenantStatuses.filter((status) => status !== 'DELETED')
@@ -21,7 +21,7 @@ export const { isAllowed } = transitionsOf<TenantStatus, TransitionCause>([
   { from: 'CREATING', to: 'AVAILABLE', by: 'build' },
   { from: 'CREATING', to: 'FAILED', by: 'build' },
   { from: 'AVAILABLE', to: 'UPDATING', by: 'rebuild' },
-  // This transition is not in the specification: selecting another version repairs a tenant whose template was unusable.
+  // This transition is not in the specification. It lets a caller repair a tenant with an unusable template by selecting another version.
   { from: 'FAILED', to: 'UPDATING', by: 'rebuild' },
   { from: 'UPDATING', to: 'AVAILABLE', by: 'build' },
   { from: 'UPDATING', to: 'FAILED', by: 'build' },

@@ -2,7 +2,7 @@
 import type { SubscriptionType } from './schemas/common.ts'
 import type { TenantStatus } from './states.ts'
 
-/** Catalogue entries that a realm is built from. */
+/** Catalogue entries from which a realm is built. */
 export interface RealmVersions {
   realmTemplateVersion: number
   realmScopesVersion: number
@@ -12,7 +12,7 @@ export interface RealmVersions {
   resourcesVersion: number
 }
 
-/** Other catalogue entries that a tenant names. */
+/** Other catalogue entries to which a tenant refers. */
 export interface TenantChoices {
   packageType: number
   idpServer: number

@@ -22,7 +22,7 @@ test('the last administrator cannot be deleted, except with the tenant', async (
   const owner = waypost.as(aTenantAdmin('acme'))
   const remove = (id: string) => owner(`DELETE ${root}/users/${id}`)
 
-  // A tenant manager deletes only users without permissions that it lacks.
+  // A tenant manager may only delete users that have no permissions that the manager lacks.
   assert.equal((await editor(`DELETE ${root}/users/${created.admin.id}`)).status, 403)
   const plain = { username: 'plain', email: 'plain@example.org', first_name: 'P', last_name: 'L' }
   const added = await editor(`POST ${root}/users`, plain)
@@ -34,7 +34,7 @@ test('the last administrator cannot be deleted, except with the tenant', async (
   assert.match(rejected.body.error, /last enabled user with the role tenant-admin/)
   assert.equal((await admin(`DELETE ${root}/users/${created.admin.id}?tenant_id=acme`)).status, 409)
 
-  // Only another enabled administrator allows the deletion.
+  // The deletion is allowed only if there is another enabled administrator.
   const { kit } = waypost
   const second = { username: 'second', roles: ['tenant-admin'] }
   const { id } = (await kit.db.tx((sql) => waypost.ask(Identity).createUser(sql, 'acme', second)))!
@@ -59,7 +59,7 @@ test('usernames and e-mail addresses are one name space, also for users who are 
     owner(`POST ${root}/users`, { username, email, first_name: 'A', last_name: 'B' })
   const createInIam = (username: string, email: string) => owner('POST /iam/api/v1/users', { username, email })
   const count = (answers: { status: number }[], status: number) => answers.filter((one) => one.status === status).length
-  // Twenty users with one e-mail address, then pairs whose username is the address of the other one.
+  // There are twenty users with one e-mail address, then pairs in which the username of one user is the address of the other.
   const shared = await Promise.all(
     Array.from({ length: 20 }, (_, n) =>
       (n % 2 ? create : createInIam)(`shared-${n}`, n % 4 ? 'One@example.org' : 'one@example.org'),

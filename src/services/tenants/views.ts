@@ -4,11 +4,11 @@ import type { TenantV1 } from './schemas/v1.ts'
 import type { TenantV2 } from './schemas/v2.ts'
 import type { Tenant } from './tenant.ts'
 
-/** Returns the subscription that v1 shows, which has no value for a trial. */
+/** Returns the subscription as in v1, which has no value for a trial. */
 export const subscriptionOf = (type: Tenant['subscriptionType']): TenantV1['subscription_type'] =>
   type === 'PERMANENT' ? 'PERMANENT' : 'RENEWAL'
 
-/** Secret and issuer of a deleted tenant are empty, as is a secret that the caller may not see. */
+/** Converts a tenant to v1. The secret and issuer of a deleted tenant are empty, and so is a secret that the caller may not see. */
 export const asV1 = (tenant: Tenant, realm: RealmView | undefined, showsSecret: boolean): TenantV1 => ({
   id: tenant.tenantId,
   realm_name: tenant.tenantId,
@@ -37,7 +37,7 @@ export const asV1 = (tenant: Tenant, realm: RealmView | undefined, showsSecret: 
 
 export const irnOf = (tenantId: string, username: string) => `irn:${tenantId}:identity::user/${username}`
 
-/** The keys of object store and analytics are the tenant id; the platform stores nothing there. */
+/** Converts a tenant to v2. The keys of object store and analytics are the tenant id, because the platform stores nothing there. */
 export const asV2 = (tenant: Tenant): TenantV2 => {
   const status = tenant.status === 'DISABLED' ? 'SUSPENDED' : tenant.status
   return {

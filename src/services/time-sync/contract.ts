@@ -1,5 +1,5 @@
 import { contract } from '../../kernel/contract.ts'
 
-/** Empty contract: only devices use this service; other services have the clock of the kit. */
+/** The contract is empty, because only devices use this service. Other services use the clock of the kit. */
 export type TimeSync = Record<never, never>
 export const TimeSync = contract<TimeSync>('time-sync')

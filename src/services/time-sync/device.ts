@@ -21,7 +21,7 @@ export const timeSynchronisation = (now: Clock): Extension => ({
   }),
 })
 
-/** Cache of formatters, because creating one is far more expensive than using it. */
+/** Cached formatters. Creating a formatter is far more expensive than using it. */
 const zones = new Map<string, Intl.DateTimeFormat>()
 const zonesMax = 1000
 
@@ -45,7 +45,7 @@ function createFormatter(timeZone: string) {
 /** Returns the time as ISO 8601 with the offset of the zone at that time. */
 function formatInZone(at: Date, zone: Intl.DateTimeFormat): string {
   const name = zone.formatToParts(at).find(({ type }) => type === 'timeZoneName')?.value ?? ''
-  // The name is `GMT-05:00`, or `GMT` without an offset.
+  // The name is `GMT-05:00`, or `GMT` if there is no offset.
   const [, sign = '+', hours = '00', minutes = '00'] = name.match(/^GMT([+-])(\d\d):(\d\d)/) ?? []
   const offsetMinutes = (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes))
   const local = new Date(at.getTime() + offsetMinutes * 60_000).toISOString()

@@ -1,6 +1,6 @@
 /**
- * Cache of tokens in any status, invalidated by the service's own events: on the writing node after the commit and before
- * the response, on other nodes when the event arrives. Unknown tokens are not cached, so guesses evict nothing.
+ * Caches tokens in any status. The service's own events invalidate them: on the writing node after the commit and before the response, on
+ * other nodes when the event arrives. Unknown tokens are not cached, so that guesses evict nothing.
  */
 
 import { createBatcher } from '../../kernel/batcher.ts'
@@ -10,14 +10,14 @@ import { TenantTokensDeleted, TokenStatusChanged, TokensDeleted } from './events
 import type { Lookup, TokenForValidation } from './store.ts'
 
 export interface TokenCache {
-  /** Finds a token; never returns a state from before an invalidation. */
+  /** Finds a token. It never returns a state from before an invalidation. */
   find(lookup: Lookup): Promise<TokenForValidation | undefined>
   drop(tokenHash: string): void
 }
 
-/** Maximum size of the cache, which is enough for about 130,000 tokens. */
+/** Maximum size of the cache. It is enough for about 130,000 tokens. */
 const bytesMax = 64 * 1024 * 1024
-/** Lookups are combined: a statement has at most `batchMax`, collected for at most `batchMs`. */
+/** Lookups are combined. A statement has at most `batchMax` lookups, which are collected for at most `batchMs`. */
 const batchMax = 128
 const batchMs = 3
 

@@ -6,7 +6,7 @@ export const tokenPattern = '^[^+#/.]+$'
 export const tokenLengthMax = 255
 
 export interface ProvisionedToken {
-  /** The text of the token, which is never shown again. */
+  /** The text of the token. It is never returned again. */
   token: string
   status: 'Inactive'
 }
@@ -18,7 +18,7 @@ export interface ValidToken {
   endpointTokenId: string
 }
 
-/** A token that exists and may not be used. */
+/** A token that exists but may not be used. */
 export interface UnusableToken {
   endpointId: string
   status: 'Suspended' | 'Revoked'
@@ -26,22 +26,22 @@ export interface UnusableToken {
 
 export interface Tokens {
   /**
-   * Creates the first tokens of new endpoints with distinct ids and returns a result for each, in order. Generates absent
-   * tokens. `taken`: the application has this token, and nothing was written. The caller validates given tokens.
+   * Creates the first tokens of new endpoints with distinct ids. Returns a result for each, in order. If no token is given, one is
+   * generated. `taken` means that the application already has this token and nothing was written. The caller validates given tokens.
    */
   provision(
     sql: Sql,
     owner: { tenantId: string; applicationName: string },
     endpoints: { endpointId: string; token?: string | undefined }[],
   ): Promise<(ProvisionedToken | 'taken')[]>
-  /** Deletes the tokens of deleted endpoints; the same texts can be used again at once. */
+  /** Deletes the tokens of deleted endpoints. The same texts can be used again immediately. */
   deleteTokens(sql: Sql, tenantId: string, endpointIds: string[]): Promise<void>
   /**
-   * Returns the endpoint of a token; undefined if the version or token is unknown, or the token suspended or revoked. The
-   * first success activates an Inactive token. The caller checks the tenant's status and limits failed attempts.
+   * Returns the endpoint of a token. Returns undefined if the version or token is unknown, or the token is suspended or revoked. The first
+   * success activates an Inactive token. The caller checks the tenant's status and limits failed attempts.
    */
   validate(presented: { token: string; versionName: string }): Promise<ValidToken | undefined>
-  /** Does the same as `validate`, and distinguishes a suspended or revoked token from an unknown one. */
+  /** Validates a token like `validate`, but distinguishes a suspended or revoked token from an unknown one. */
   examine(presented: { token: string; versionName: string }): Promise<ValidToken | UnusableToken | undefined>
   /** Returns whether the endpoint has a token that is neither suspended nor revoked. */
   hasUsableToken(endpointId: string): Promise<boolean>

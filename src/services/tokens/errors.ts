@@ -1,6 +1,6 @@
 import { defineError } from '../../kernel/errors.ts'
 
-// A missing permission is 404, with the same text as for an object that does not exist.
+// Without permission, the response is 404 with the same text as for an object that does not exist.
 export const NoEndpoint = defineError<{ endpointId: string }>(
   'no_such_endpoint_of_tokens',
   404,
@@ -11,7 +11,7 @@ export const NoToken = defineError<{ endpointId: string; endpointTokenId: string
   404,
   'There is no token {endpointTokenId} of endpoint {endpointId}, or the caller may not use it',
 )
-/** Does not repeat the token, which is a secret of another endpoint. */
+/** The text does not contain the token, because the token is a secret of another endpoint. */
 export const TokenTaken = defineError<{ applicationName: string }>(
   'token_taken',
   409,

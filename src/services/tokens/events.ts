@@ -4,7 +4,7 @@ import type { TokenStatus } from './states.ts'
 interface ChangedToken {
   endpointId: string
   endpointTokenId: string
-  /** Keyed hash by which this service finds the token; useless without the key. */
+  /** A keyed hash by which this service finds the token. It is useless without the key. */
   tokenHash: string
 }
 
@@ -14,7 +14,7 @@ export const TokenStatusChanged = defineEvent<
   description:
     'The status of a token changed (16/ECAP): Active by its first use or by a user; after Suspended and ' +
     'Revoked, connections that use the token no longer represent the endpoint',
-  // Events about the tokens of one endpoint are delivered in order; endpoints do not wait for each other.
+  // Events about the tokens of one endpoint are delivered in order. Events of different endpoints do not wait for each other.
   key: ({ endpointId }) => endpointId,
 })
 

@@ -1,6 +1,6 @@
 /**
- * Hashes tokens for lookups: HMAC of application and text. The key is created once per platform and stored sealed, so a
- * copy of the database does not suffice to guess tokens.
+ * Hashes tokens for lookups, with an HMAC of the application and the token. The key is created once for each platform and stored sealed. A
+ * copy of the database is therefore not enough to guess tokens.
  */
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
 import type { Sql } from '../../kernel/db.ts'
@@ -11,9 +11,9 @@ import * as store from './store.ts'
 export interface LookupKey {
   /** Creates the key if there is none. */
   prepare(): Promise<void>
-  /** Hashes a token. Pass the open transaction as `sql`, so that no second connection is needed. */
+  /** Hashes a token. Inside a transaction, pass it as `sql`, so that no second connection is needed. */
   hashOf(sql: Sql, applicationName: string, token: string): Promise<string>
-  /** Returns the function that hashes many tokens; a promise only if the key must be loaded. */
+  /** Returns the function that hashes many tokens. It is returned as a promise only if the key must be loaded. */
   hasher(sql: Sql): HashToken | Promise<HashToken>
 }
 
@@ -27,7 +27,7 @@ const hasherWith =
 export function createLookupKey({ db, bus, secrets }: Pick<Kit, 'db' | 'bus' | 'secrets'>): LookupKey {
   let cachedHasher: HashToken | undefined
   let resets = 0
-  // After a restore the hashes belong to the restored key.
+  // After a restore, the hashes belong to the restored key.
   bus.onReset(() => {
     cachedHasher = undefined
     resets++
@@ -41,7 +41,7 @@ export function createLookupKey({ db, bus, secrets }: Pick<Kit, 'db' | 'bus' | '
     return hasher
   }
 
-  /** Inserts the key outside of the caller's transaction, which may roll back. */
+  /** Inserts the key outside of the caller's transaction, because that transaction may be rolled back. */
   async function createKey(): Promise<string> {
     await store.insertLookupKey(db.sql, secrets.seal(newSecret()))
     return (await store.findLookupKey(db.sql))!

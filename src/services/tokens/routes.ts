@@ -22,7 +22,7 @@ function send(
 
 const isStatus = (text: string): text is TokenStatus => (tokenStatuses as readonly string[]).includes(text)
 
-/** Reads the status filter; undefined means all statuses. */
+/** Parses the status filter; undefined means all statuses. */
 function statusesOf(parameter: string | string[] | undefined): TokenStatus[] | undefined {
   const statuses = listOf(parameter)
   if (statuses === undefined || statuses.length === 0) return undefined
@@ -52,7 +52,7 @@ export function routes(http: Http, tokens: TokensService) {
         applicationName,
         ...(token !== undefined && { token }),
       })
-      // The link names the token's id, never its secret text.
+      // The link contains the id of the token, never its secret text.
       const path = `/endpoints/${encodeURIComponent(request.params.endpointId)}/tokens/${created.endpointTokenId}`
       return reply.code(201).header('location', http.link(request, path)).send(created)
     },

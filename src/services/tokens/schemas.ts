@@ -28,7 +28,7 @@ const ListedToken = Type.Object(
   },
   { title: 'ListedEndpointToken', description: 'A token of an endpoint in a list, without the secret text.' },
 )
-// This is the only response with the secret text.
+// Only this response contains the secret text.
 const ProvisionedToken = Type.Object(
   {
     token: Type.String({ description: 'The token that the device sends. Only this response shows it.' }),

@@ -4,7 +4,7 @@ import { transitionsOf } from '../../kernel/transitions.ts'
 export const tokenStatuses = ['Active', 'Inactive', 'Suspended', 'Revoked'] as const
 export type TokenStatus = (typeof tokenStatuses)[number]
 
-/** Statuses that a caller can set. Inactive means never used, so it cannot be set. */
+/** Statuses that a caller can set. Inactive cannot be set, because it means never used. */
 export const targetStatuses = ['Active', 'Suspended', 'Revoked'] as const
 export type TargetStatus = (typeof targetStatuses)[number]
 
@@ -22,7 +22,7 @@ const transitions = transitionsOf<TokenStatus, TransitionCause>([
 
 export const { isAllowed } = transitions
 
-/** Describes the possible transitions, for the error of an impossible one. */
+/** Returns a text with the possible transitions, for the error of an impossible one. */
 export function allowedTransitionsText(from: TokenStatus): string {
   const targets = transitions.from(from).map(({ to, by }) => (by === 'use' ? `${to} by its first use` : to))
   return targets.length > 0 ? `it can become ${targets.join(' or ')}` : `${from} is final`

@@ -28,7 +28,7 @@ export async function findEndpoint(sql: Sql, endpointId: string): Promise<Endpoi
   return row
 }
 
-/** Locks the endpoint against deletion and new tokens until the transaction ends. */
+/** Locks the endpoint until the transaction ends, to exclude its deletion and new tokens. */
 export async function lockEndpoint(sql: Sql, endpointId: string): Promise<EndpointRow | undefined> {
   const [row] = await sql<EndpointRow[]>`
     select endpoint_id, tenant_id, application_name from tokens.endpoints where endpoint_id = ${endpointId} for update`
@@ -38,9 +38,9 @@ export async function lockEndpoint(sql: Sql, endpointId: string): Promise<Endpoi
 export type FirstToken = Pick<NewToken, 'endpointId' | 'endpointTokenId' | 'tokenHash'>
 
 /**
- * Inserts new endpoints with their first tokens. With `mayBeTaken`, it omits endpoints whose token the application has, and of equal
- * tokens all but the first one; otherwise such a token is a unique violation. `existed`: the endpoint existed before. Looking for existing
- * endpoints first takes 2 µs for each, `on conflict` 7 µs; an endpoint that another transaction inserts meanwhile is a unique violation.
+ * Inserts new endpoints with their first tokens. With `mayBeTaken`, leaves out endpoints whose token exists in the application or occurs
+ * earlier in the list. Without it, such a token is a unique violation. `existed` means that the endpoint existed before: looking that up
+ * takes 2 µs per endpoint, `on conflict` 7 µs.
  */
 export async function insertEndpointsWithTokens(
   sql: Sql,
@@ -48,7 +48,7 @@ export async function insertEndpointsWithTokens(
   tokens: FirstToken[],
 ): Promise<{ endpointId: string; existed: boolean }[]> {
   const column = (name: keyof FirstToken) => tokens.map((token) => token[name])
-  // Given tokens are inserted in the order of hashes, so that concurrent transactions with equal tokens cannot deadlock.
+  // Given tokens are inserted in the order of their hashes, so that concurrent transactions with equal tokens cannot deadlock.
   const [order, onConflict] = owner.mayBeTaken
     ? [
         sql`order by token_hash collate "C", position`,
@@ -73,7 +73,7 @@ export async function insertEndpointsWithTokens(
     select endpoint_id, existed from checked`
 }
 
-/** Gives an existing row to another owner. It is inserted again if the deletion of its tenant was faster. */
+/** Assigns an existing row to another owner. If the deletion of its tenant has deleted the row meanwhile, it is inserted again. */
 export async function saveEndpoint(sql: Sql, { endpointId, tenantId, applicationName }: EndpointRow) {
   await sql`
     insert into tokens.endpoints (endpoint_id, tenant_id, application_name)
@@ -83,9 +83,9 @@ export async function saveEndpoint(sql: Sql, { endpointId, tenantId, application
 
 export type DeletedToken = Pick<TokenRow, 'endpointId' | 'endpointTokenId' | 'tokenHash'>
 
-/** Deletes endpoints; returns their deleted tokens. */
+/** Deletes endpoints. Returns their deleted tokens. */
 export async function deleteEndpoints(sql: Sql, tenantId: string, endpointIds: string[]): Promise<DeletedToken[]> {
-  // Endpoints are locked before their tokens, as in provisioning, to avoid deadlocks.
+  // Endpoints are locked before their tokens, as provisioning does, to avoid deadlocks.
   await sql`
     select from tokens.endpoints where endpoint_id = any(${endpointIds}::text[]) and tenant_id = ${tenantId}
     order by endpoint_id for update`
@@ -96,7 +96,7 @@ export async function deleteEndpoints(sql: Sql, tenantId: string, endpointIds: s
   return [...tokens]
 }
 
-/** Deletes up to `limit` endpoints of a tenant with their tokens; returns the number. */
+/** Deletes up to `limit` endpoints of a tenant with their tokens. Returns how many were deleted. */
 export async function deleteOfTenant(sql: Sql, tenantId: string, limit: number): Promise<number> {
   const [row] = await sql<{ count: number }[]>`
     with gone as (
@@ -110,7 +110,7 @@ export async function deleteOfTenant(sql: Sql, tenantId: string, limit: number):
 
 // ── tokens
 
-/** Inserts a token; false if the application has it already. */
+/** Inserts a token. Returns false if the application already has it. */
 export async function insertToken(sql: Sql, token: NewToken): Promise<boolean> {
   const { count } = await sql`
     insert into tokens.tokens ${sql({ ...token, status: 'Inactive' })}
@@ -137,7 +137,7 @@ export async function findTokens(
 ): Promise<{ total: number; tokens: TokenRow[] }> {
   const matching = sql`
     from tokens.tokens where endpoint_id = ${query.endpointId} and status = any(${[...query.statuses]}::text[])`
-  // The id orders tokens of the same millisecond.
+  // The id determines the order of tokens of the same millisecond.
   const order =
     query.order === 'ASC' ? sql`created_date, endpoint_token_id` : sql`created_date desc, endpoint_token_id desc`
   const rows = await sql<(TokenRow & { total: number })[]>`
@@ -156,7 +156,7 @@ export async function findToken(sql: Sql, { endpointId, endpointTokenId }: Token
   return row
 }
 
-/** Finds a token and locks it, which serializes its changes. */
+/** Finds a token and locks it, so that its changes run one after the other. */
 export async function lockToken(sql: Sql, { endpointId, endpointTokenId }: TokenRef): Promise<TokenRow | undefined> {
   const [row] = await sql<TokenRow[]>`
     select endpoint_id, endpoint_token_id, tenant_id, application_name, token_hash, status, created_date, updated_date
@@ -164,7 +164,7 @@ export async function lockToken(sql: Sql, { endpointId, endpointTokenId }: Token
   return row
 }
 
-/** Changes the status; false if the token is not in status `from`. */
+/** Changes the status. Returns false if the token does not have the status `from`. */
 export async function updateStatus(
   sql: Sql,
   { endpointId, endpointTokenId }: TokenRef,
@@ -176,7 +176,7 @@ export async function updateStatus(
   return count === 1
 }
 
-/** Changes the status of several tokens; returns the tokens that were in status `from`. Locks them in order, to avoid deadlocks. */
+/** Changes the status of several tokens. Returns the tokens that had the status `from`. Locks the tokens in order, to avoid deadlocks. */
 export async function updateStatuses(
   sql: Sql,
   tokens: TokenRef[],
@@ -231,7 +231,7 @@ export async function findByHash(sql: Sql, lookups: Lookup[]): Promise<TokenForV
     join tokens.tokens t on t.application_name = requested.application_name and t.token_hash = requested.token_hash`
 }
 
-/** Inserts the key unless there is one. */
+/** Inserts the key, unless there already is one. */
 export async function insertLookupKey(sql: Sql, sealed: string) {
   await sql`insert into tokens.lookup_keys (id, sealed) values (1, ${sealed}) on conflict (id) do nothing`
 }

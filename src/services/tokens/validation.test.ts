@@ -194,7 +194,7 @@ suite('changes invalidate caches', () => {
   test('a reset clears the cache and reloads the lookup key', async () => {
     const { app, version, token, endpointId } = await anEndpointWithToken()
     for (let i = 0; i < 2; i++) assert.ok(await otherNode.api.validate({ token, versionName: version }))
-    // The rows change without an event, and only a reset is signalled, as after a restore.
+    // The rows change without an event, and only a reset is signalled. A restore has the same effect.
     await db.sql.unsafe(`update tokens.tokens set status = 'Revoked' where endpoint_id = $1`, [endpointId])
     assert.ok(await otherNode.api.validate({ token, versionName: version }))
     await resetAllNodes(db.sql)
@@ -263,7 +263,7 @@ suite('functions for the register', () => {
   test('an endpoint with the id of an endpoint of a deleted tenant does not inherit its tokens', async () => {
     const { app, version } = await anApplication()
     const { endpointId, token } = await anEndpoint(app, { tenantId: 'gone' })
-    assert.equal(await api.validate({ token, versionName: version }), undefined) // another tenant's, of the same name
+    assert.equal(await api.validate({ token, versionName: version }), undefined) // This version belongs to another tenant and has the same name.
     assert.notEqual(await provision(app, 'new owner', endpointId), 'taken')
     const { body } = await admin(`GET /api/v1/endpoints/${endpointId}/tokens`)
     assert.equal(body.totalElements, 1)

@@ -1,4 +1,4 @@
-/** Addresses of the VPN (document 5, 8.2): a /20 for each tenant, whose last /24 is for administrators. Pure functions. */
+/** Addresses of the VPN (document 5, 8.2). Each tenant has a /20, whose last /24 is for administrators. All functions are pure. */
 import type { Network } from './settings.ts'
 
 export type ClientType = 'admin' | 'device'
@@ -8,7 +8,7 @@ export const rangeSize = 4096
 export const adminSize = 256
 const adminOffset = rangeSize - adminSize
 
-/** Offsets that clients of a type can get: the first of the range and the second, the platform's own, are not given. */
+/** Offsets that clients of a type can get. The first address of the range is not assigned, and the second is the platform's own. */
 export const offsets: Record<ClientType, { first: number; last: number }> = {
   device: { first: 2, last: adminOffset - 1 },
   // The last address of the range is its broadcast address.
@@ -22,7 +22,7 @@ export const addressText = (address: number) =>
 
 export const addressNumber = (text: string) => text.split('.').reduce((sum, part) => sum * 256 + Number(part), 0)
 
-/** Returns the first address of the range that the address is in. */
+/** Returns the first address of the range that contains the address. */
 export const rangeStartOf = (address: number) => address - (address % rangeSize)
 
 /** Returns the platform's own address in the range of a client. */
@@ -30,7 +30,7 @@ export const platformAddressOf = (address: number) => rangeStartOf(address) + 1
 
 export const adminStartOf = (rangeStart: number) => rangeStart + adminOffset
 
-/** Returns the range of a client's type, as in the field `subnet`. */
+/** Returns the part of the range for clients of this type, as in the field `subnet`. */
 export function subnetOf(type: ClientType, address: string): string {
   const start = rangeStartOf(addressNumber(address))
   return type === 'device' ? `${addressText(start)}/${rangePrefix}` : `${addressText(adminStartOf(start))}/24`

@@ -1,10 +1,10 @@
 import { contract } from '../../kernel/contract.ts'
 
-/** This machine or user cannot run the VPN server; the message says what is missing. */
+/** The error if this machine or user cannot run the VPN server. The message says what is missing. */
 export class CannotServe extends Error {
   override readonly name = 'CannotServe'
 }
 
-/** No service calls this one. `waypost vpn` runs the server (assembly/vpn.ts). */
+/** The contract is empty, because no other service calls this one. `waypost vpn` runs the server (assembly/vpn.ts). */
 export type Vpn = Record<never, never>
 export const Vpn = contract<Vpn>('vpn')

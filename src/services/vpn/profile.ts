@@ -1,11 +1,11 @@
-/** Writes the profile of a client, which OpenVPN imports as it is. It contains nothing that a user has entered. */
+/** Writes the profile of a client. OpenVPN can import it without changes. It contains no text that a user has entered. */
 export interface ProfileParts {
   host: string
   port: number
   protocol: 'tcp' | 'udp'
-  /** The VPN's root authority, which has signed the certificate of the server. */
+  /** The VPN's root authority, which signed the certificate of the server. */
   root: string
-  /** The authority of the tenant, which has signed the certificate of the client. */
+  /** The authority of the tenant, which signed the certificate of the client. */
   authority: string
   certificate: string
   privateKey: string
@@ -18,8 +18,9 @@ export const dataCiphers = 'AES-256-GCM:AES-128-GCM:CHACHA20-POLY1305'
 export const inline = (name: string, content: string) => `<${name}>\n${content.trim()}\n</${name}>\n`
 
 /**
- * The server trusts the root only, so that a new tenant needs no restart: clients send the authority of their tenant along
- * (`extra-certs`). It is in `ca` too, for programs that ignore `extra-certs`: OpenSSL then completes the chain from there.
+ * Returns the profile. The server trusts only the root, so that a new tenant needs no restart; clients therefore send the authority of
+ * their tenant too (`extra-certs`). It is also in `ca`, because OpenSSL completes the chain from there for programs that ignore
+ * `extra-certs`.
  */
 export const profileText = (parts: ProfileParts): string =>
   [

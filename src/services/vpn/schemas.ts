@@ -32,7 +32,7 @@ const description = Text({
   maxLength: 1000,
   description: 'Description for people: up to 1000 characters. An empty text clears it.',
 })
-/** Accepts texts that are longer than any id, because they get 404 like an unknown id. */
+/** Accepts texts that are longer than any id. The response is then 404, as for an unknown id. */
 const vpnclientID = Type.String({ minLength: 1, maxLength: 4000, description: 'Id of the VPN client, a UUID.' })
 
 // ── resources
@@ -121,7 +121,7 @@ const changeFails = {
   ...missing,
 }
 
-/** Documents 3 (1.21) and 5 (1.1): unknown fields are refused. */
+/** Unknown fields are rejected (document 3, 1.21; document 5, 1.1). */
 const noOtherFields = { additionalProperties: false }
 
 export const createClient = {

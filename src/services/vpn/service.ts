@@ -1,4 +1,4 @@
-/** Assembles the service. The server of the command `waypost vpn` is in server/. */
+/** Assembles the service. server/ contains the server that the command `waypost vpn` runs. */
 import type { Identity } from '../../identity/contract.ts'
 import type { Sql } from '../../kernel/db.ts'
 import type { Kit } from '../../kernel/define-service.ts'
@@ -14,9 +14,9 @@ import { retireTenant } from './store/tenants.ts'
 
 export interface VpnService {
   clients: ClientOperations
-  /** Revokes the clients of unregistered endpoints. An endpoint that was registered again keeps newer clients. */
+  /** Revokes the clients of unregistered endpoints. If an endpoint was registered again, its newer clients stay. */
   forgetEndpoints(sql: Sql, endpoints: { tenantId: string; endpointIds: string[]; until: Date }): Promise<void>
-  /** Lets the clients of a tenant connect, or ends their connections. */
+  /** Allows the clients of a tenant to connect, or ends their connections. */
   setAvailable(sql: Sql, tenantId: string, available: boolean): Promise<void>
   forgetTenant(sql: Sql, tenantId: string): Promise<void>
   stop(): Promise<void>

@@ -38,7 +38,7 @@ export type VpnSettings = SettingsOf<typeof vpnSettings>
 
 const numberOf = (address: string) => address.split('.').reduce((sum, part) => sum * 256 + Number(part), 0)
 
-/** Parses the network; throws unless it is an IPv4 network that holds at least one range. */
+/** Parses the network. Throws unless it is an IPv4 network with room for at least one range. */
 function readNetwork(text: string): Network {
   const [, address = '', prefixText = ''] = /^(\d{1,3}(?:\.\d{1,3}){3})\/(\d{1,2})$/.exec(text) ?? []
   const prefix = Number(prefixText)
@@ -51,7 +51,7 @@ function readNetwork(text: string): Network {
   return { first, prefix }
 }
 
-/** Checks the host, which is written into profiles and must not add an option or a line there. */
+/** Checks the host. It is written into profiles, so it must not add an option or a line there. */
 function checkedHost(text: string | undefined): string | undefined {
   if (text === undefined || /^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$|^[0-9A-Fa-f:.]{2,45}$/.test(text))
     return text

@@ -4,7 +4,7 @@ const line = /^([a-z0-9@.-]{4,64}) ([A-Za-z0-9+/]{16,16000}={0,2})(?: ([^\p{Cc}\
 export const sshKeyLength = 17_000
 const rsaBitsMin = 2048
 
-/** Number of fields behind the type in the key's bytes; each is a length of four bytes and as many bytes. */
+/** Number of fields after the type in the bytes of a key. Each field is a length of four bytes followed by that many bytes. */
 const fieldsByType: Record<string, number> = {
   'ssh-ed25519': 1,
   'ssh-rsa': 2,
@@ -17,7 +17,7 @@ const fieldsByType: Record<string, number> = {
 
 const curvePointBytes: Record<string, number> = { nistp256: 65, nistp384: 97, nistp521: 133 }
 
-/** Returns what is wrong with the key, or undefined. */
+/** Returns the problem with the key, or undefined. */
 export function sshKeyProblem(text: string): string | undefined {
   const [, type = '', base64 = ''] = line.exec(text) ?? []
   const fieldCount = fieldsByType[type]
@@ -57,7 +57,7 @@ function fieldsOf(bytes: Buffer): Buffer[] | undefined {
   return fields
 }
 
-/** Returns the bits of a positive number; 0 for a negative one, which no key has. */
+/** Returns the number of bits of a positive number. Returns 0 for a negative number, which no valid key contains. */
 function bitLength(bytes: Buffer): number {
   if (bytes.length === 0 || bytes[0]! >= 0x80) return 0
   return BigInt(`0x${bytes.toString('hex')}`).toString(2).length

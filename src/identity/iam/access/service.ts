@@ -1,4 +1,4 @@
-/** Explains permissions: which subjects may do something on a resource, and which role or grant permits it. */
+/** Explains permissions: which subjects have a scope on a resource, and which role or grant permits it. */
 import { authorize, type Ctx } from '../../../kernel/contract.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { NotFound } from '../../../kernel/errors.ts'
@@ -23,7 +23,7 @@ export function createAccessExplanation({ db, now, scopes }: Deps) {
   }
 }
 
-/** Returns the resources whose permissions count for a resource, from the outermost to the resource itself. */
+/** Returns the resources whose permissions apply to a resource, from the outermost to the resource itself. */
 function pathOf(tenantId: string, resources: string[]) {
   const names = resources.map(canonicalResource).filter((name) => name !== tenantSystem && name !== platformSystem)
   const isPlatform = resources.length === 1 && canonicalResource(resources[0]!) === platformSystem

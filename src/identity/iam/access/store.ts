@@ -26,18 +26,18 @@ export interface Question {
   tenantId: string
   /** The canonical name. */
   scope: string
-  /** Resources whose permissions count: the resource itself and all that contain it. */
+  /** Resources whose permissions apply: the resource itself and all resources that contain it. */
   path: string[]
-  /** Whether scopes of roles on the tenant count. */
+  /** True if scopes of roles on the tenant apply. */
   onTenant: boolean
-  /** Whether scopes of roles on the platform count. */
+  /** True if scopes of roles on the platform apply. */
   onPlatform: boolean
   now: Date
 }
 
 /**
- * Common table expressions: `holders` are users and clients with the scope, and `keys` their API keys. `every` marks
- * holders of `*`: a key with the scope `*` has permissions only if its owner holds `*`.
+ * Returns common table expressions: `holders` contains users and clients with the scope, `keys` their API keys. `every` marks holders of
+ * `*`, because a key with the scope `*` has permissions only if its owner holds `*`.
  */
 const holdersOf = (sql: Sql, { tenantId, scope, path, onTenant, onPlatform, now }: Question) => {
   const sufficientScopes = [scope, everyScope]
@@ -77,7 +77,7 @@ const holdersOf = (sql: Sql, { tenantId, scope, path, onTenant, onPlatform, now 
       union all select type, id, name, roles, owner_type, owner_id from keys)`
 }
 
-/** Finds the holders of a scope: users, then clients, then API keys, in the order of names. */
+/** Finds the holders of a scope: users, then clients, then API keys, each ordered by name. */
 export async function findHolders(sql: Sql, question: Question, { offset, limit }: Window) {
   const [counted] = await sql`${holdersOf(sql, question)} select count(*)::integer as count from found`
   const rows = await sql<HolderRow[]>`

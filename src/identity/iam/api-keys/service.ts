@@ -27,8 +27,8 @@ export type ApiKeys = ReturnType<typeof createApiKeys>
 
 export function createApiKeys({ db, bus, now, newId }: Pick<Kit, 'db' | 'bus' | 'now' | 'newId'>) {
   /**
-   * Returns the owner and the limits of a new key. A key that is created with another key has at most the scopes and
-   * the lifetime of that key.
+   * Returns the owner and the limits of a new key. If the caller itself uses a key, the new key has at most the scopes and the lifetime of
+   * that key.
    */
   async function ownerOf({ tenantId, caller }: Ctx) {
     const { type, id } = caller.subject

@@ -28,7 +28,7 @@ export async function findApiKey(sql: Sql, tenantId: string, id: string): Promis
   return row
 }
 
-/** Inserts a key; false if the owner is not in this realm. */
+/** Inserts a key. Returns false if the owner is not in this realm. */
 export async function insertApiKey(sql: Sql, tenantId: string, hash: Buffer, key: ApiKeyRow): Promise<boolean> {
   const owner =
     key.ownerType === 'user'
@@ -39,7 +39,7 @@ export async function insertApiKey(sql: Sql, tenantId: string, hash: Buffer, key
   return true
 }
 
-/** Deletes a key and the grants to it; false if there is no such key. */
+/** Deletes a key and the grants to it. Returns false if there is no such key. */
 export async function deleteApiKey(sql: Sql, tenantId: string, id: string): Promise<boolean> {
   await sql`
     delete from identity.grants where tenant_id = ${tenantId} and subject_type = 'api-key' and subject_id = ${id}`

@@ -19,7 +19,7 @@ const viewOf = ({ subjectType, subjectId, ...grant }: store.GrantRow): Grant => 
   subject: { type: subjectType, id: subjectId },
 })
 
-/** These roles have every scope, so a grant to a creator adds nothing (store/access.ts). */
+/** These roles have every scope, so a grant to a creator with such a role would add nothing (store/access.ts). */
 const administrators = ['tenant-admin', 'service', 'platform-admin']
 
 export interface Grants extends Pick<Identity, 'grantCreator' | 'forgetResource'> {
@@ -32,7 +32,7 @@ export interface Grants extends Pick<Identity, 'grantCreator' | 'forgetResource'
 }
 
 export function createGrants({ db, bus, now, newId }: Pick<Kit, 'db' | 'bus' | 'now' | 'newId'>): Grants {
-  /** Publishes the change; one of a role affects all subjects of the tenant. */
+  /** Publishes the change. A grant to a role affects all subjects of the tenant. */
   const publishChange = (sql: Sql, tenantId: string, { type, id }: { type: SubjectType; id: string }) =>
     bus.publish(sql, AccessChanged, { tenantId, ...(type !== 'role' && { subject: { type, id } }) })
 
@@ -67,7 +67,7 @@ export function createGrants({ db, bus, now, newId }: Pick<Kit, 'db' | 'bus' | '
     },
     async grantCreator(sql, { tenantId, caller }, resource) {
       const { type, id } = caller.subject
-      // The system has every scope. Callers of other tenants have their scopes on the platform.
+      // The platform itself has every scope. Callers of other tenants have their scopes on the platform.
       if (type === 'system' || caller.tenantId !== tenantId) return
       const grant = { tenantId, id: newId(), subjectType: type, subjectId: id, resource }
       const holder = await insertCreatorGrant(sql, grant)

@@ -17,13 +17,13 @@ export async function findIssuers(sql: Sql, tenantId: string, { offset, limit }:
   return { count: (counted?.count ?? 0) as number, rows }
 }
 
-/** Inserts a registration; false if this issuer is registered with this audience, by any tenant. */
+/** Inserts a registration. Returns false if any tenant has already registered this issuer with this audience. */
 export async function insertIssuer(sql: Sql, tenantId: string, issuer: IssuerRow): Promise<boolean> {
   const { count } = await sql`insert into identity.issuers ${sql({ tenantId, ...issuer })} on conflict do nothing`
   return count === 1
 }
 
-/** Deletes a registration and the grants to its users; returns the issuer. */
+/** Deletes a registration and the grants to its users. Returns the issuer. */
 export async function deleteIssuer(sql: Sql, tenantId: string, id: string): Promise<string | undefined> {
   const [row] = await sql`
     delete from identity.issuers where tenant_id = ${tenantId} and id = ${id} returning issuer`

@@ -39,7 +39,7 @@ const askWithToken =
     })
   }
 
-/** Adds a user and returns a request function with a token of a new login. */
+/** Adds a user. Returns a function that sends requests with a token of a new login. */
 async function aUser(username: string) {
   const { id } = await waypost.addUser('acme', username)
   return { id, ask: askWithToken((await client.logIn(username)).body.access_token) }

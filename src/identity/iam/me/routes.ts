@@ -46,7 +46,7 @@ export function meRoutes(http: Http, me: Me, ownPassword: OwnPassword) {
     '/me/preferences',
     {
       schema: schemas.updatePreferences,
-      // Changes of preferences are not audited: clients write them often, and they concern only their owner.
+      // Changes of preferences are not audited, because clients write them often and they concern only their owner.
       config: { ...authenticated, anyJson: 'inside', bodyBytesMax: schemas.preferencesBytesMax, audited: false },
     },
     async ({ ctx, body, headers }, reply) => {
@@ -74,7 +74,7 @@ function callerRoutes(http: Http, ownPassword: OwnPassword) {
       const passwords = { present: body.presentPassword, next: body.newPassword, address: raw.address }
       const outcome = await ownPassword.change(ctx.tenantId, id, passwords)
       if (outcome === 'changed') return reply.code(204).send()
-      // A user of an external issuer has no password here.
+      // A user of an external issuer has no password in this realm.
       if (outcome === 'gone') throw NotFound({ what: `User ${id}` })
       if (outcome === 'wrong') throw WrongPassword()
       if ('problem' in outcome) throw invalidField('newPassword', outcome.problem)

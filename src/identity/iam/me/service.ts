@@ -1,4 +1,4 @@
-/** Operations of a caller on itself, which need no scopes: profile, sessions, preferences. */
+/** Operations of a caller on its own account: profile, sessions, preferences. They need no scopes. */
 import { decodeJwt } from 'jose'
 import type { Caller, Ctx } from '../../../kernel/contract.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
@@ -53,7 +53,7 @@ function userOf({ caller }: Ctx): string {
   return caller.subject.id
 }
 
-/** Returns the login of the caller's access token, which was verified before. */
+/** Returns the login of the caller's access token. The token was verified before. */
 function sidOf(authorization: string | undefined): string | undefined {
   const [, token] = /^Bearer\s+(\S+)$/i.exec(authorization ?? '') ?? []
   try {
@@ -98,7 +98,7 @@ async function secondFactorOf({ core }: Deps, tenantId: string, userId: string, 
   return { rule, factors: names, recoveryCodes }
 }
 
-/** Returns each declared scope that the caller has, and the widest resource on which it has it. */
+/** Returns each declared scope that the caller has, with the widest resource on which the caller has it. */
 function effectiveScopes({ scopes }: Deps, tenantId: string, caller: Caller): Profile['scopes'] {
   const onResources = new Set<string>()
   for (const { scopes: held } of caller.permissions) for (const scope of held) onResources.add(canonicalScope(scope))
@@ -132,7 +132,7 @@ async function listSessions({ db, now, core }: Deps, ctx: Ctx, authorization: st
   return { content }
 }
 
-/** Takes the declared fields only, after checks that a schema cannot express. */
+/** Returns only the declared fields. Before that, makes checks that a schema cannot express. */
 function documentOf({ zone, language, theme, columns, views, other }: Preferences): Preferences {
   if (zone !== undefined && !isZone(zone)) throw invalidField('zone', 'expected a time zone such as Europe/Berlin')
   return {

@@ -13,7 +13,7 @@ import * as store from './store.ts'
 
 const notFound = (name: string) => () => NotFound({ what: `Role ${name}` })
 
-/** Names with a meaning to the platform. No custom role can have them, also in realms without the built-in role. */
+/** Names that have a meaning for the platform. No custom role can have them, even in realms without the built-in role. */
 const reserved = ['platform-admin', 'tenant-admin', 'service']
 
 const viewOf = ({ name, description, scopes, platformScopes, builtIn }: store.RoleRow): Role => ({
@@ -48,7 +48,7 @@ export function createRoles({ db, bus }: Pick<Kit, 'db' | 'bus'>) {
       const role = { name, description: newRole.description ?? null, scopes, platformScopes, builtIn: false }
       await db.tx(async (sql) => {
         if (!(await store.insertRole(sql, ctx.tenantId, role))) throw RoleTaken({ name })
-        // Tokens of external issuers may have named this role before it existed.
+        // Tokens of external issuers may have contained this role before it existed.
         await bus.publish(sql, AccessChanged, { tenantId: ctx.tenantId })
       })
       return viewOf(role)

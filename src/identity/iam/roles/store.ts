@@ -32,7 +32,7 @@ export async function lockRole(sql: Sql, tenantId: string, name: string): Promis
   return row
 }
 
-/** Inserts a role; false if the name is taken. */
+/** Inserts a role. Returns false if the name is taken. */
 export async function insertRole(sql: Sql, tenantId: string, role: RoleRow): Promise<boolean> {
   const { count } = await sql`insert into identity.roles ${sql({ tenantId, ...role })} on conflict do nothing`
   return count === 1

@@ -1,4 +1,4 @@
-/** Says in words what a scope permits. Names follow one form: the container, the object and the verb (`application:endpoint:create`). */
+/** Describes in a sentence what a scope permits. Names of scopes have the form container, object, verb (`application:endpoint:create`). */
 
 const verbs: Record<string, string> = {
   create: 'Create',
@@ -14,10 +14,10 @@ const plural = (noun: string) => {
   return noun.endsWith('y') ? `${noun.slice(0, -1)}ies` : `${noun}s`
 }
 
-/** Containers that the sentence does not name: the platform and the tenant contain everything, and `identity` is only an area. */
+/** Containers that the sentence does not mention. The platform and the tenant contain everything, and `identity` is only an area. */
 const withoutContainer = new Set(['platform', 'tenant', 'identity'])
 
-/** `nouns` maps objects to their plural, for those whose plural cannot be formed from the name. */
+/** Returns the sentence. `nouns` contains the plural of objects whose plural cannot be derived from the name. */
 export function sentenceOf(scope: string, nouns: ReadonlyMap<string, string>): string {
   const parts = scope.split(':')
   const verb = parts.at(-1) ?? ''
@@ -33,7 +33,7 @@ export function sentenceOf(scope: string, nouns: ReadonlyMap<string, string>): s
   return `${verbs[verb] ?? verb} ${things}${resources}.`
 }
 
-/** Returns the widest resource that the scope needs. */
+/** Returns the widest resource on which the scope is needed. */
 export function levelOf(scope: string): 'platform' | 'tenant' | 'resource' {
   const [first] = scope.split(':')
   if (first === 'platform') return 'platform'

@@ -11,7 +11,7 @@ const Username = () =>
   })
 const Email = () => Type.String({ format: 'email', maxLength: 255, description: 'E-mail address. Default: none.' })
 const Password = (description: string) => Type.String({ minLength: 8, maxLength: 256, description })
-/** null removes the value. */
+/** Allows null, which removes the value. */
 const orNull = <T extends ReturnType<typeof Type.String>>(shape: T, description: string) =>
   Type.Union([shape, Type.Null()], { description: `${description} null removes it.` })
 

@@ -25,7 +25,7 @@ const administratorRole = (tenantId: string) => (tenantId === platformTenant ? '
 const isAdministrator = (tenantId: string, { enabled, roles }: Pick<User, 'enabled' | 'roles'>) =>
   enabled && roles.includes(administratorRole(tenantId))
 
-/** Drops undefined fields. */
+/** Removes undefined fields. */
 const definedFields = (fields: { [K in keyof store.UserFields]: store.UserFields[K] | undefined }) =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Partial<store.UserFields>
 const notFound = (id: string) => () => NotFound({ what: `User ${id}` })
@@ -97,7 +97,10 @@ export function createUsers(
         await parts.sessions.endSessions(sql, ctx.tenantId, { userId: id })
       })
     },
-    /** Deletes a user for other services; false if there is no such user. With `ctx`, 403 if the user has more permissions. */
+    /**
+     * Deletes a user for other services. Returns false if there is no such user. If `ctx` is given and the user has a permission that the
+     * caller lacks, throws 403.
+     */
     remove: (sql: Sql, tenantId: string, id: string, ctx?: Ctx) =>
       removeUser(deps, sql, tenantId, id, async () => {
         if (ctx) await requirePermissionsOf({ ...ctx, signal: ctx.signal, tenantId }, sql, id)
@@ -121,13 +124,13 @@ const findOrThrow = async (sql: Sql, ctx: Ctx, id: string) => {
 const publishChange = ({ bus }: Deps, sql: Sql, tenantId: string, id: string) =>
   bus.publish(sql, AccessChanged, { tenantId, subject: { type: 'user', id } })
 
-/** Requires every permission of another user, whose account the caller is about to take over, lock out or delete. */
+/** Requires every permission of another user, because the caller is about to take over, lock out or delete that user's account. */
 async function requirePermissionsOf(ctx: Ctx, sql: Sql, id: string) {
   const { type, id: callerId } = ctx.caller.subject
   if (!(type === 'user' && callerId === id)) await requirePermissionsOfSubject(ctx, sql, { type: 'user', id })
 }
 
-/** Returns whether a change affects how, or whether, the user logs in, or takes a role away. */
+/** Returns whether a change affects how, or whether, the user logs in, or removes a role. */
 const affectsLogin = (user: User, { password, username, email, enabled, roles }: UserChange) =>
   password !== undefined ||
   (username !== undefined && username !== user.username) ||
@@ -165,7 +168,7 @@ async function rejectBadPassword(
 async function createUser(deps: Deps, ctx: Ctx, user: NewUser): Promise<User> {
   const { db, newId, passwords } = deps
   const roles = unique(user.roles ?? [])
-  // Checks the roles before hashing the password, which is slow; the transaction checks them again.
+  // The roles are checked before the password is hashed, which is slow. The transaction checks them again.
   await requirePermissionsOfRoles(ctx, db.sql, roles)
   await rejectBadPassword(deps, user.password, user)
   const passwordHash = user.password === undefined ? null : await passwords.hash(user.password, ctx.tenantId)
@@ -192,9 +195,9 @@ async function createUser(deps: Deps, ctx: Ctx, user: NewUser): Promise<User> {
 async function changeUser(deps: Deps, ctx: Ctx, id: string, changes: UserChange, ifMatch?: string) {
   const { db, bus, now, passwords, sessions } = deps
   authorizeUser(ctx, 'update', id)
-  // Takes only these fields: others in the body must not reach columns.
+  // Only these fields are used, so that no other field of the body can reach a column.
   const { password, username, email, firstName, lastName, enabled } = changes
-  // Hashing is slow, so it happens before the transaction takes a connection.
+  // Hashing is slow, so it is done before the transaction takes a connection.
   const known = await findOrThrow(db.sql, ctx, id)
   if (affectsLogin(known, changes)) await requirePermissionsOf(ctx, db.sql, id)
   await rejectBadPassword(deps, password, { username: username ?? known.username, email: email ?? known.email })

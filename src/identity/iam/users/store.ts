@@ -10,13 +10,13 @@ export interface UserFields {
   roles: string[]
 }
 
-/** Inserts a user; false if the username is taken. */
+/** Inserts a user. Returns false if the username is taken. */
 export async function insertUser(sql: Sql, user: UserFields & { tenantId: string; id: string }): Promise<boolean> {
   const { count } = await sql`insert into identity.users ${sql({ ...user })} on conflict do nothing`
   return count === 1
 }
 
-/** Updates a user; false if the username is taken, after which the transaction must roll back. */
+/** Updates a user. Returns false if the username is taken; the transaction must then be rolled back. */
 export async function updateUser(sql: Sql, tenantId: string, id: string, fields: Partial<UserFields>, updatedAt: Date) {
   try {
     await sql`

@@ -5,17 +5,17 @@ import { isObject } from '../merge-patch.ts'
 
 type Instances = ReadonlyMap<string, ConfigurationInstance>
 
-/** Limits a configuration that grows by many patches; the HTTP server limits only single bodies. */
+/** Maximum size of a configuration. It limits growth by many patches, because the HTTP server limits only single bodies. */
 export const configurationBytesMax = 1024 * 1024
 
-/** Returns the instance; 400 if there is none with this name. */
+/** Returns the instance. Throws 400 if there is none with this name. */
 export function requireInstance(instances: Instances, name: string, path: string): ConfigurationInstance {
   const instance = instances.get(name)
   if (!instance) throw invalidField(path, `there is no service instance ${name}`)
   return instance
 }
 
-/** Throws 400 with the path of the violation if the configuration does not fit the instance's schema for this level. */
+/** Throws 400 with the path of the violation if the configuration does not conform to the instance's schema for this level. */
 export function validateConfiguration(
   instances: Instances,
   target: { instance: string; level: Level; path: string },
@@ -32,7 +32,7 @@ export function validateConfiguration(
 const problemAt = (path: string, violation: ConfigurationProblem) =>
   invalidField([path, ...violation.path].filter((part) => part !== '').join('.') || 'body', violation.problem)
 
-/** Throws 400 if the instance rejects a new configuration in a check that takes long. Call it outside of a transaction. */
+/** Throws 400 if a check of the instance that takes long rejects a new configuration. Must be called outside of a transaction. */
 export async function runSlowCheck(
   instances: Instances,
   target: { tenantId: string; instance: string; path: string },

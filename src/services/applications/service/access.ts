@@ -24,7 +24,7 @@ export async function requireTenant(ctx: Ctx, tenantId: string, identity: Identi
     throw invalidField('tenantId', `there is no tenant ${tenantId}`)
 }
 
-/** Returns the names of the applications that the caller may read; undefined means all of the tenant. */
+/** Returns the names of the applications that the caller may read; undefined means all applications of the tenant. */
 export function readableNames(ctx: Ctx, tenantId: string): string[] | undefined {
   if (mayReadAllTenants(ctx)) return undefined
   const names = visibleResources(ctx.caller, read, tenantId, prefix)
@@ -37,8 +37,8 @@ interface TenantApplication {
 }
 
 /**
- * Returns the application. Throws 404 if the application does not exist or the caller may not read it, for example because it belongs to
- * another tenant, and 403 if the caller may read it but lacks the scope.
+ * Returns the application. Throws 404 if it does not exist or the caller may not read it, for example because it belongs to another tenant.
+ * Throws 403 if the caller may read it but lacks the scope.
  */
 export function requireApplication<A extends TenantApplication>(
   ctx: Ctx,

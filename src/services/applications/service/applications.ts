@@ -22,16 +22,16 @@ import { readableNames, requireApplication, requireTenant, resourceName, tenantT
 import type { Usages } from './usages.ts'
 
 export interface ApplicationOperations {
-  /** Creates an application; returns its name, given or generated. */
+  /** Creates an application. Returns its name, which is given or generated. */
   create(ctx: Ctx, input: store.Naming & { name?: string; tenantId?: string }): Promise<string>
-  /** Returns the list as one text, or a long list in pieces. */
+  /** Returns the list as one text. A long list is returned in pieces. */
   list(ctx: Ctx, selection: { tenantId?: string }): Promise<Document | AsyncIterable<string>>
   read(ctx: Ctx, application: { name: string; tenantId?: string }): Promise<Document>
   update(ctx: Ctx, name: string, change: store.Naming, ifMatch: string | undefined): Promise<void>
   delete(ctx: Ctx, name: string, ifMatch: string | undefined): Promise<void>
   /** Finds an application without a permission check. */
   find(name: string): Promise<ApplicationDocument | undefined>
-  /** Deletes everything of a deleted tenant. */
+  /** Deletes all data of a deleted tenant. */
   deleteTenantData(sql: Sql, tenantId: string): Promise<void>
 }
 
@@ -68,7 +68,7 @@ export function createApplicationOperations(
         const inserted = await store.insertApplication(sql, { ...input, name, tenantId, at: now() })
         if (!inserted) throw ApplicationNameTaken({ name })
         await store.writeDocument(sql, name)
-        // A caller of another tenant needs no grant: it has its permission on the platform.
+        // A caller of another tenant needs no grant, because its permission is on the platform.
         if (tenantId === ctx.tenantId) await identity.grantCreator(sql, ctx, resourceName(name))
         await bus.publish(sql, ApplicationCreated, { tenantId, applicationName: name })
       })
@@ -119,9 +119,9 @@ export function createApplicationOperations(
     },
 
     async deleteTenantData(sql, tenantId) {
-      // Identity deletes the grants with the realm.
+      // The identity service deletes the grants with the realm.
       const { versions, applications, instances } = await store.deleteTenant(sql, tenantId)
-      // The statements are sent in this order without waiting in between, because a tenant can have 100,000 applications.
+      // The statements are sent in this order without waiting for each answer, because a tenant can have 100,000 applications.
       await Promise.all([
         ...versions.map((version) => bus.publish(sql, VersionDeleted, { tenantId, ...version })),
         ...applications.map((application) => bus.publish(sql, ApplicationDeleted, { tenantId, ...application })),
@@ -133,7 +133,7 @@ export function createApplicationOperations(
   }
 }
 
-/** Yields documents page by page, so that a slow reader holds no connection. */
+/** Yields documents page by page, so that a slow client holds no connection. */
 export async function* streamDocuments(sql: Sql, selection: { tenantId?: string; names?: string[] | undefined }) {
   let after: string | undefined
   for (;;) {

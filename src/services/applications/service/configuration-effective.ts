@@ -59,7 +59,7 @@ const configurationsOfLevel = async ({ kit: { db }, caches }: Deps, level: Level
     return frozenByInstance(rows)
   })) ?? new Map<string, Config>()
 
-/** Freezes configurations, because all readers share them. */
+/** Freezes configurations, because all callers that read them share them. */
 const frozenByInstance = (rows: { instance: string; config: Config }[]): LevelConfigurations =>
   new Map(rows.map(({ instance, config }) => [instance, freeze(config)]))
 

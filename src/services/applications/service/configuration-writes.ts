@@ -1,4 +1,4 @@
-/** Writes configurations of applications, versions and tenants; every write is validated with the instance's schema. */
+/** Writes configurations of applications, versions and tenants. Every configuration is validated with the instance's schema. */
 import type { Identity } from '../../../identity/contract.ts'
 import { type Ctx, requireTenantAccess } from '../../../kernel/contract.ts'
 import type { Sql } from '../../../kernel/db.ts'
@@ -28,7 +28,10 @@ interface Deps {
 
 type NewEntry = Pick<Entry, 'instance' | 'config' | 'path'>
 
-/** Runs the checks that take long, before the transaction that locks the application. Callers without permission to write are rejected first. */
+/**
+ * Runs the checks that take long, before the transaction that locks the application. A caller without permission to write is rejected
+ * before these checks.
+ */
 async function runSlowChecks(
   { kit, applications }: Deps,
   ctx: Ctx,
@@ -41,7 +44,7 @@ async function runSlowChecks(
     await runSlowCheck(kit.instances, { tenantId, instance, path }, config)
 }
 
-/** Replaces the configuration of every instance that the envelope names; the others stay. */
+/** Replaces the configuration of every instance that the envelope contains. Other instances keep their configuration. */
 export async function replace(deps: Deps, ctx: Ctx, target: ApplicationOrVersion, envelope: unknown) {
   const { kit } = deps
   await runSlowChecks(deps, ctx, target.applicationName, () => readEnvelope(envelope))
@@ -79,7 +82,7 @@ export async function merge(
   })
 }
 
-/** Replaces the configuration of one instance, given without the envelope. */
+/** Replaces the configuration of one instance. It is given without the envelope. */
 export async function replaceOne(
   deps: Deps,
   ctx: Ctx,
@@ -94,7 +97,7 @@ export async function replaceOne(
   })
 }
 
-/** Loads the first configurations; 409 if any configuration exists. */
+/** Loads the first configurations. Throws 409 if any configuration exists. */
 export async function load({ kit, applications }: Deps, envelope: unknown) {
   const entries = readEnvelope(envelope)
   for (const { applicationName, ...entry } of entries) {
@@ -102,7 +105,7 @@ export async function load({ kit, applications }: Deps, envelope: unknown) {
     await runSlowCheck(kit.instances, { tenantId, ...entry }, entry.config)
   }
   await kit.db.tx(async (sql) => {
-    // Locks applications in order and then the table, as other writers do, which prevents deadlocks.
+    // First the applications are locked in order, then the table. Other writers use the same order, which prevents deadlocks.
     const tenantOfApplication = new Map<string, string>()
     for (const { applicationName, path } of entries.toSorted(byApplication)) {
       if (tenantOfApplication.has(applicationName)) continue
@@ -142,7 +145,7 @@ export async function requireVersion(sql: Sql, { applicationName, versionName }:
     throw NoVersion({ name: versionName })
 }
 
-/** Validates and saves one configuration. The caller has locked the application. */
+/** Validates and saves one configuration. The caller must have locked the application. */
 async function save({ bus, instances }: Deps['kit'], sql: Sql, tenantId: string, entry: Entry) {
   const { instance, applicationName, versionName, config, path } = entry
   const level = versionName === undefined ? 'application' : 'version'
@@ -153,7 +156,7 @@ async function save({ bus, instances }: Deps['kit'], sql: Sql, tenantId: string,
   await bus.publish(sql, ConfigurationChanged, versionName === undefined ? event : { ...event, versionName })
 }
 
-/** Checks the permission and locks the application; returns its tenant. */
+/** Checks the permission and locks the application. Returns its tenant. */
 async function requireAndLockApplication(
   ctx: Ctx,
   sql: Sql,
@@ -165,7 +168,7 @@ async function requireAndLockApplication(
   return tenantId
 }
 
-/** Throws 400 for an unknown version inside the envelope; 404 is for an unknown version in the URL. */
+/** Throws 400 for an unknown version inside the envelope. An unknown version in the URL is a 404. */
 async function requireKnownVersions(sql: Sql, applicationName: string, entries: Entry[]) {
   if (entries.every(({ versionName }) => versionName === undefined)) return
   const versionNames = new Set((await store.findVersions(sql, applicationName)).map(({ name }) => name))
@@ -176,7 +179,7 @@ async function requireKnownVersions(sql: Sql, applicationName: string, entries: 
 
 const byApplication = (a: Entry, b: Entry) => (a.applicationName < b.applicationName ? -1 : 1)
 
-/** Throws 400 for entries of other applications or versions than those in the URL. */
+/** Throws 400 for entries of applications or versions other than those in the URL. */
 function rejectOtherNames(entry: Entry, { applicationName, versionName }: ApplicationOrVersion) {
   if (entry.applicationName !== applicationName)
     throw invalidField(entry.path, `expected only the application ${applicationName}`)

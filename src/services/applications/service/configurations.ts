@@ -13,15 +13,15 @@ import * as writes from './configuration-writes.ts'
 import { type ApplicationOrVersion, requireVersion, type TenantConfigurationQuery } from './configuration-writes.ts'
 
 export interface ConfigurationOperations {
-  /** Replaces the configuration of every instance that the envelope names; the others stay. */
+  /** Replaces the configuration of every instance that the envelope contains. Other instances keep their configuration. */
   replace(ctx: Ctx, target: ApplicationOrVersion, envelope: unknown): Promise<void>
   merge(ctx: Ctx, target: ApplicationOrVersion & { instances: string[] | undefined }, patch: unknown): Promise<void>
   read(ctx: Ctx, target: ApplicationOrVersion & { instances: string[] | undefined }): Promise<Document>
   /** Replaces the configuration of one instance, without the envelope. */
   replaceOne(ctx: Ctx, target: ApplicationOrVersion & { instance: string }, config: unknown): Promise<void>
-  /** Returns the configuration of one instance, without the envelope; `{}` if there is none. */
+  /** Returns the configuration of one instance, without the envelope. It is `{}` if there is none. */
   readOne(ctx: Ctx, target: ApplicationOrVersion & { instance: string }): Promise<Document>
-  /** Loads the first configurations; 409 if any configuration exists. */
+  /** Loads the first configurations. Throws 409 if any configuration exists. */
   load(envelope: unknown): Promise<void>
   exportAll(selection: ConfigurationSelection): AsyncIterable<string>
   replaceForTenant(ctx: Ctx, query: TenantConfigurationQuery, envelope: unknown): Promise<void>

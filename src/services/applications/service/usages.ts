@@ -1,4 +1,4 @@
-/** Registry of objects that use applications and versions. */
+/** The registry of objects that use applications and versions. */
 import type { Sql } from '../../../kernel/db.ts'
 import type { ApplicationUsage } from '../contract.ts'
 import { StillUsed } from '../errors.ts'

@@ -18,7 +18,7 @@ interface VersionNames {
 }
 
 export interface VersionOperations {
-  /** Creates a version; returns its full name. */
+  /** Creates a version. Returns its full name. */
   create(ctx: Ctx, input: store.Naming & { applicationName: string; nameSuffix: string }): Promise<string>
   list(ctx: Ctx, applicationName: string): Promise<Document>
   read(ctx: Ctx, version: VersionNames): Promise<Document>
@@ -27,7 +27,7 @@ export interface VersionOperations {
   findOwner(versionName: string, sql?: Sql): Promise<ApplicationVersionRef | undefined>
 }
 
-/** Limits the application's document, which contains all versions and is rewritten with every change. */
+/** Maximum number of versions of an application, because its document contains all versions and is rewritten with every change. */
 export const versionsMax = 1000
 
 export function createVersionOperations(
@@ -97,7 +97,7 @@ export function createVersionOperations(
   }
 }
 
-/** Omits unset fields, as the application's document does. */
+/** Returns the JSON of a version. Unset fields are left out, as in the application's document. */
 const versionJson = ({ name, displayName, description, createdDate, updatedDate }: store.VersionRow) => ({
   name,
   ...(displayName !== null && { displayName }),

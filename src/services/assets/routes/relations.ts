@@ -8,7 +8,7 @@ import * as schemas from '../relation-schemas.ts'
 import type { AssetsService } from '../service.ts'
 
 const entityIdsMax = 1000
-/** The body limit fits a thousand relations with the longest ids. */
+/** The maximum size of a body fits a thousand relations with the longest ids. */
 const update = { scope: 'asset:update', bodyBytesMax: 1024 * 1024 }
 const read = { scope: 'asset:read' }
 
@@ -25,7 +25,7 @@ const entityTypeOf = (text: string, field: string) => constantOf(['ASSET', 'ENDP
 const optionalEntityType = (text: string | undefined) =>
   text === undefined ? undefined : entityTypeOf(text, 'entityType')
 
-/** Returns the relations of a body, and a function that names one of them for an error. */
+/** Returns the relations in a body, and a function that names one of them for an error text. */
 function relationsOf(body: Body): { relations: EntityRelation[]; fieldOf(index: number): string } {
   const list = [body].flat()
   const prefix = (index: number) => (Array.isArray(body) ? `${index}.` : '')

@@ -85,8 +85,8 @@ export function visibilityOf(ctx: Ctx, tenantId: string): Visibility {
 }
 
 /**
- * Grants the creator every scope on the object. Grants nothing if the caller has these scopes on the whole tenant, or belongs to another
- * tenant: such a caller acts for the platform.
+ * Grants the creator every scope on the object. Grants nothing if the caller has these scopes on the whole tenant. Also grants nothing to a
+ * caller of another tenant, because it acts for the platform.
  */
 export async function grantCreator(
   { identity, sql }: { identity: Pick<Identity, 'grantCreator'>; sql: Sql },

@@ -1,4 +1,4 @@
-/** Assets: definitions that conform to the schema of their type (document 5, 6.2 and 6.3). */
+/** Assets. Their definitions conform to the schema of their type (document 5, 6.2 and 6.3). */
 import type { Identity } from '../../../identity/contract.ts'
 import type { ConcurrencyLimit } from '../../../kernel/concurrency-limit.ts'
 import { type Ctx, requireTenantAccess } from '../../../kernel/contract.ts'
@@ -29,7 +29,7 @@ export interface AssetFilter {
 }
 
 export interface AssetOperations {
-  /** `tenantId` is the tenant that the request names; absent: that of the asset type. */
+  /** Creates an asset. `tenantId` is the tenant that the request names. If absent, it is the tenant of the asset type. */
   create(
     ctx: Ctx,
     type: { assetTypeId: string; tenantId?: string | undefined },
@@ -42,7 +42,7 @@ export interface AssetOperations {
     window: Window,
   ): Promise<{ total: number; items: AsyncIterable<store.AssetRow> }>
   get(ctx: Ctx, assetId: string): Promise<store.AssetRow>
-  /** Returns the new ETag. */
+  /** Changes an asset and returns the new ETag. */
   update(ctx: Ctx, assetId: string, input: AssetInput, ifMatch: string | undefined): Promise<string>
   /** Applies a JSON Patch to the definition. Returns the new ETag. */
   patch(ctx: Ctx, assetId: string, operations: unknown[], ifMatch: string | undefined): Promise<string>
@@ -61,7 +61,9 @@ export const etagOfAsset = ({
   updatedDate,
 }: Pick<store.AssetRow, 'assetId' | 'revision' | 'updatedDate'>) => etagOf([assetId, revision, updatedDate])
 
-/** Maximum number of writers of one asset that wait on this node. A writer on another node makes an attempt fail. */
+/**
+ * Maximum number of writers of one asset that wait on this node. Writers on other nodes can make an attempt fail, which is then repeated.
+ */
 const waitingMax = 100
 const attemptsMax = 20
 
@@ -69,7 +71,7 @@ export function createAssetOperations(deps: Deps): AssetOperations {
   const { db } = deps
   const writers = createKeyedMutex({ waitingMax })
   const change = (ctx: Ctx, assetId: string, ifMatch: string | undefined, changeOf: ChangeOf) =>
-    // The tenant of the caller is part of the key, so that requests of others for the same id do not wait here.
+    // The key contains the caller's tenant, so that requests of other tenants for the same id do not wait here.
     writers.run(`${ctx.tenantId} ${assetId}`, () => write(deps, ctx, assetId, ifMatch, changeOf))
   return {
     create: (ctx, type, input) => create(deps, ctx, type, input),
@@ -162,7 +164,7 @@ interface Change {
 type ChangeOf = (old: store.AssetRow) => Change | Promise<Change>
 
 /**
- * Validates and stores a change without a lock, because validation can take two seconds. If the asset or its type changed meanwhile, it
+ * Validates and stores a change without a lock, because validation can take two seconds. If the asset or its type was changed meanwhile, it
  * starts again.
  */
 async function write(

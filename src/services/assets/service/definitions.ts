@@ -5,17 +5,17 @@ import { definitionLengthMax } from '../limits.ts'
 import type { Derived } from '../store/assets.ts'
 
 const nameLengthMax = 255
-/** Maximum nesting, the same as that of request bodies. It is checked after a patch, which can nest values deeper. */
+/** Maximum nesting, the same as for request bodies. It is checked after a patch, which can nest values deeper. */
 const depthMax = 64
 
 /** A definition as text. */
 export interface Definition {
   text: string
-  /** Parses the text; throws a 400 that names the definition. Called after the permission check, which may throw a 404. */
+  /** Parses the text. Throws a 400 that names the definition. It is called after the permission check, which may throw a 404. */
   parse(): unknown
 }
 
-/** Lists the first violations in `errors`, and counts the others in `moreErrors`. */
+/** Creates the error for violations. `errors` lists the first ones, `moreErrors` is the number of the others. */
 const violationError = (field: string, problem: string, { violations, more }: Violations) =>
   InvalidRequest(
     { problem: `${field}: ${problem}` },
@@ -28,7 +28,7 @@ export async function checkSchema(tenantId: string, schema: string) {
   if (problems) throw violationError('definitionJsonSchema', violationText(problems), problems)
 }
 
-/** Throws a 400 if the definition violates the schema of its type, or the schema takes too long for it. */
+/** Throws a 400 if the definition violates the schema of its type, or if checking it takes too long. */
 export async function checkDefinition(tenantId: string, schema: string, definition: string) {
   const verdict = await validateJson(tenantId, schema, definition)
   if (verdict === 'valid') return
@@ -38,7 +38,7 @@ export async function checkDefinition(tenantId: string, schema: string, definiti
   throw violationError('definition', `violates the schema of its asset type: ${violationText(violations)}`, violations)
 }
 
-/** Returns the definition that a patch leaves. */
+/** Returns the definition that results from a patch. */
 export function patchedDefinition(value: unknown): Definition {
   const text = JSON.stringify(value)
   if (text.length > definitionLengthMax)
@@ -65,7 +65,7 @@ function collectTexts(value: unknown, texts: string[]) {
     for (const inner of Object.values(value)) collectTexts(inner, texts)
 }
 
-/** A text that is searched for cannot match across two values, because it contains no separator. */
+/** Separates the values in the search text. A searched text never contains it, so a match cannot extend over two values. */
 const separator = '\u0001'
 const replacement = '\ufffd'
 

@@ -23,7 +23,7 @@ export function createDeletionOperations(
   })
   return {
     async endRelations(sql, { tenantId, endpointIds, unregisteredDate: endedDate }) {
-      // An endpoint that was registered again with the same id keeps the relations that it got since then.
+      // If an endpoint was registered again with the same id, it keeps the relations that it got since then.
       const existing = new Set(
         (await register.containments.lockEndpoints(sql, endpointIds)).map(({ endpointId }) => endpointId),
       )

@@ -1,7 +1,7 @@
 /** Reads pages of objects that can be large. */
 import type { Window } from '../../../kernel/paging.ts'
 
-/** Maximum number of rows in memory at once; an object can have a quarter of a megabyte. */
+/** Maximum number of rows in memory at once. An object can have a quarter of a megabyte. */
 const rowsPerRead = 100
 
 export interface PageReader<T> {
@@ -10,7 +10,7 @@ export interface PageReader<T> {
   byIds(ids: string[]): Promise<T[]>
 }
 
-/** Yields the rows of a page. A long page is read in parts, so that no more than one part is in memory. */
+/** Yields the rows of a page. A long page is read in parts, so that only one part is in memory. */
 export async function* rowsOfPage<T>(window: Window, { rows, ids, byIds }: PageReader<T>): AsyncGenerator<T> {
   if (window.limit !== null && window.limit <= rowsPerRead) {
     yield* await rows(window)

@@ -1,4 +1,4 @@
-/** Reads the relations of entities and their sessions, the times in which a relation existed. */
+/** Reads the relations of entities and their sessions. A session is a period in which a relation existed. */
 import type { Ctx } from '../../../kernel/contract.ts'
 import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
@@ -12,7 +12,7 @@ import { mayReadAsset, mayReadEndpoint, visibilityOf } from './access.ts'
 
 export type SeenRelationType = RelationType | 'IS_CONTAINED_BY' | 'IS_MANAGED_BY'
 
-/** A relation as seen from the entity that was asked for. */
+/** A relation from the perspective of the requested entity. */
 export interface RelationView {
   ofEntityType: EntityType
   ofEntityId: string
@@ -82,7 +82,7 @@ export function createRelationListOperations(deps: ListDeps): RelationListOperat
   }
 }
 
-/** Reads page by page: no connection is held while a slow caller reads. */
+/** Reads page by page, so that no connection is held while a slow client reads the response. */
 async function* pages<T>(find: (page: { after: T | undefined; limit: number }) => Promise<T[]>): AsyncGenerator<T> {
   for (let after: T | undefined; ; ) {
     const rows = await find({ after, limit: pageMax })
@@ -92,7 +92,7 @@ async function* pages<T>(find: (page: { after: T | undefined; limit: number }) =
   }
 }
 
-/** Returns selections that together have all relations between entities of one type and tenant. */
+/** Returns selections that together contain all relations of entities of one type and tenant. */
 function selectionsOf(ctx: Ctx, entityType: EntityType, tenantId: string, entityIds: string[]) {
   const visibility = visibilityOf(ctx, tenantId)
   return sources

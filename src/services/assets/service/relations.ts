@@ -1,4 +1,4 @@
-/** Relations between assets and endpoints (document 5, 6.4). CONTAINS between two endpoints belongs to the register. */
+/** Relations between assets and endpoints (document 5, 6.4). The register stores CONTAINS relations between two endpoints. */
 import { splitForEvents } from '../../../kernel/bus.ts'
 import type { Ctx } from '../../../kernel/contract.ts'
 import type { Sql } from '../../../kernel/db.ts'
@@ -12,7 +12,7 @@ import * as store from '../store/relations.ts'
 import { requireAssetUpdate, requireEndpointUpdate } from './access.ts'
 
 export interface RelationOperations {
-  /** Links all or none. `fieldOf` names a relation of the request in an error. */
+  /** Creates all relations or none. `fieldOf` names a relation of the request in an error. */
   link(ctx: Ctx, relations: EntityRelation[], fieldOf: (index: number) => string): Promise<void>
   unlink(ctx: Ctx, relations: EntityRelation[]): Promise<void>
 }
@@ -34,7 +34,7 @@ export function createRelationOperations(deps: Deps): RelationOperations {
 
 const keyOf = ({ entityType, entityId }: RelatedEntity) => store.containmentKey(entityType, entityId)
 
-/** Locks all entities. The caller must be allowed to update them (404 before 403), and they must have one tenant. */
+/** Locks all entities. Checks that the caller may update them (404 before 403) and that all have the same tenant. */
 async function lockEntities({ register }: Deps, sql: Sql, ctx: Ctx, relations: EntityRelation[]): Promise<string> {
   const entities = relations.flatMap(({ from, to }) => [from, to])
   const idsOf = (type: store.EntityType) => [
@@ -55,7 +55,7 @@ async function lockEntities({ register }: Deps, sql: Sql, ctx: Ctx, relations: E
   return [...tenantIds][0]!
 }
 
-/** Divides relations into those of the register, and the rows of this service. */
+/** Divides relations into those that the register stores and the rows of this service. */
 function divide(relations: EntityRelation[]) {
   const isOfRegister = ({ type, from, to }: EntityRelation) =>
     type === 'CONTAINS' && from.entityType === 'ENDPOINT' && to.entityType === 'ENDPOINT'

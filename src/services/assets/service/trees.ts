@@ -1,4 +1,4 @@
-/** Trees of relations, downwards from an entity (document 5, 6.4). */
+/** Returns trees of relations, downwards from an entity (document 5, 6.4). */
 import type { ConcurrencyLimit } from '../../../kernel/concurrency-limit.ts'
 import type { Ctx } from '../../../kernel/contract.ts'
 import { NoEntity } from '../errors.ts'
@@ -28,7 +28,7 @@ export const levelsMax = 32
 /** Maximum number of nodes in a tree, including the root. */
 export const nodesMax = 10_000
 
-/** A node whose children are not read yet, with its path to the root. */
+/** A node whose children are not read yet, with the path to the root. */
 interface Leaf {
   key: string
   node: Tree
@@ -55,7 +55,7 @@ async function grow(childrenOf: ChildrenReader, root: Tree): Promise<boolean> {
   let leaves: Leaf[] = [{ key: keyOf(root), node: root, parent: undefined }]
   let nodes = 1
   for (let level = 1; leaves.length > 0; level++) {
-    // Reads one edge more than fits, so that a tree that ends exactly here is not reported as truncated.
+    // One edge more than fits is read, so that a tree that ends exactly here is not reported as truncated.
     const edges = await childrenOf(leaves, nodesMax - nodes + 1)
     const next: Leaf[] = []
     for (const leaf of leaves)
@@ -65,7 +65,7 @@ async function grow(childrenOf: ChildrenReader, root: Tree): Promise<boolean> {
         leaf.node.children.push(node)
         nodes++
         const child = { key: keyOf(node), node, parent: leaf }
-        // MANAGES may lead back to an entity above. It is shown once more, without its children.
+        // MANAGES may lead back to an entity above. The tree contains it once more, without its children.
         if (!isAbove(child.key, leaf)) next.push(child)
       }
     leaves = next

@@ -1,4 +1,4 @@
-/** Asset types: a JSON schema that the definitions of their assets conform to (document 5, 6.1). */
+/** Asset types. Each has a JSON schema to which the definitions of its assets conform (document 5, 6.1). */
 import type { Identity } from '../../../identity/contract.ts'
 import type { Ctx } from '../../../kernel/contract.ts'
 import type { Sql } from '../../../kernel/db.ts'
@@ -30,7 +30,7 @@ export interface AssetTypeOperations {
     window: Window,
   ): Promise<{ total: number; items: AsyncIterable<store.AssetTypeRow> }>
   get(ctx: Ctx, assetTypeId: string): Promise<store.AssetTypeRow>
-  /** Returns the new ETag. */
+  /** Changes an asset type and returns the new ETag. */
   update(ctx: Ctx, assetTypeId: string, input: AssetTypeInput, ifMatch: string | undefined): Promise<string>
   delete(ctx: Ctx, assetTypeId: string, ifMatch: string | undefined): Promise<void>
 }
@@ -79,7 +79,7 @@ async function create({ db, now, newId, identity }: Deps, ctx: Ctx, input: Asset
 
 const typeLengthMax = 50
 
-/** Derives the name of a type from its display name: capitals, `_` for other characters, and at least two characters. */
+/** Derives the name of a type from its display name: upper case, `_` for other characters, and at least two characters. */
 const typeOf = (displayName: string) =>
   displayName
     .toUpperCase()
@@ -87,7 +87,10 @@ const typeOf = (displayName: string) =>
     .slice(0, typeLengthMax)
     .padEnd(2, '_')
 
-/** Derives the name of a type from its display name, appends a number if another type has this name, and inserts it. Returns the name. */
+/**
+ * Derives the name of a type from its display name, and inserts the type. If another type has this name, a number is appended. Returns the
+ * name.
+ */
 async function insertNumbered(
   sql: Sql,
   tenantId: string,
@@ -96,7 +99,7 @@ async function insertNumbered(
 ): Promise<string> {
   const plain = typeOf(displayName)
   if (await insert(plain)) return plain
-  // The first number is near the first free one: with a thousand types of the same name, starting at 2 would take a thousand attempts.
+  // The search starts near the first free number. With a thousand types of the same name, starting at 2 would take a thousand attempts.
   const others = await store.countTypesLike(sql, tenantId, plain.slice(0, typeLengthMax - 10))
   for (let number = Math.max(2, others); ; number++) {
     const type = `${plain.slice(0, typeLengthMax - 1 - String(number).length)}_${number}`
@@ -104,7 +107,7 @@ async function insertNumbered(
   }
 }
 
-/** Fields that are absent in the input are removed. */
+/** Returns the fields to store. Fields that are absent in the input are removed. */
 const fieldsOf = (input: AssetTypeInput) => ({
   displayName: input.displayName,
   description: input.description ?? null,

@@ -14,7 +14,7 @@ export interface AssetRow {
   revision: number
 }
 
-/** An asset with the schema that its next definition must conform to. */
+/** An asset with the schema to which its next definition must conform. */
 export interface AssetWithSchema extends AssetRow {
   definitionJsonSchema: string
   typeRevision: number
@@ -32,18 +32,18 @@ export interface AssetSelection {
   visibleIds: 'all' | string[]
   assetIds?: string[] | undefined
   assetTypeIds?: string[] | undefined
-  /** In lower case, as in `search_text`. */
+  /** The searched text in lower case, as in `search_text`. */
   search?: string | undefined
 }
 
 const columns = (sql: Sql) => sql`
   a.asset_id, a.tenant_id, a.asset_type_id, a.definition, a.ui_json_schema, a.pool_ids, a.created_date, a.updated_date, a.revision`
 
-/** Locks the type, and selects a row if it still has this revision. */
+/** Locks the type, and selects a row if the type still has this revision. */
 const unchangedType = (sql: Sql, assetTypeId: string, revision: number) => sql`
   select 1 from assets.asset_types where asset_type_id = ${assetTypeId} and revision = ${revision} for share`
 
-/** Returns false if the type was changed or deleted since its schema was read. */
+/** Inserts an asset. Returns false if the type was changed or deleted since its schema was read. */
 export async function insertAsset(sql: Sql, row: AssetRow & Derived, typeRevision: number): Promise<boolean> {
   const { count } = await sql`
     with unchanged as (${unchangedType(sql, row.assetTypeId, typeRevision)})
@@ -56,7 +56,7 @@ export async function insertAsset(sql: Sql, row: AssetRow & Derived, typeRevisio
   return count === 1
 }
 
-/** Returns false if the asset or its type was changed since the asset was read. */
+/** Updates an asset. Returns false if the asset or its type was changed since the asset was read. */
 export async function updateAsset(
   sql: Sql,
   read: AssetWithSchema,
@@ -146,7 +146,7 @@ export async function findAssetIds(
   return rows.map(({ assetId }) => assetId)
 }
 
-/** Finds assets in the order of their ids in the list. */
+/** Finds assets in the order of the given ids. */
 export async function findAssetsById(sql: Sql, assetIds: string[]): Promise<AssetRow[]> {
   return await sql<AssetRow[]>`
     select ${columns(sql)} from unnest(${assetIds}::text[]) with ordinality as given(asset_id, position)

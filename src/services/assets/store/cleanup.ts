@@ -1,10 +1,10 @@
-/** Deletes everything of a deleted tenant. */
+/** Deletes all data of a deleted tenant. */
 import type { Sql } from '../../../kernel/db.ts'
 
-/** Assets before their types, which they refer to. */
+/** The tables in the order of deletion: assets come before their types, because they refer to them. */
 const tables = ['relations', 'ended_relations', 'assets', 'asset_types'] as const
 
-/** Deletes up to `limit` rows of a table; returns whether there may be more. */
+/** Deletes up to `limit` rows of a table. Returns whether there may be more. */
 export async function deleteSomeOfTenant(sql: Sql, tenantId: string, limit: number): Promise<boolean> {
   for (const table of tables) {
     const { count } = await sql.unsafe(

@@ -1,4 +1,4 @@
-/** Pages of relations for some entities, including relations in the register. Every page is read by an index. */
+/** Finds pages of relations of some entities, including relations of the register. Every page is read with an index. */
 import type { Fragment, Sql } from '../../../kernel/db.ts'
 import type { EntityType, RegisterRelations, RelationType } from './relations.ts'
 import { isVisibleAsset, isVisibleEndpoint, type Visibility } from './visibility.ts'
@@ -6,7 +6,7 @@ import { isVisibleAsset, isVisibleEndpoint, type Visibility } from './visibility
 export type Direction = 'outbound' | 'inbound'
 export type Source = 'assets' | 'register'
 
-/** A relation as seen from one of its ends. */
+/** A relation from the perspective of one of its ends. */
 export interface SeenRelation {
   type: RelationType
   ownId: string
@@ -29,7 +29,10 @@ export interface RelationSelection {
   visibility: Visibility
 }
 
-/** Returns all relations of the source as rows with their own and their other end. The register has only relations between endpoints. */
+/**
+ * Returns all relations of the source as rows with their own end and their other end. The register contains only relations between
+ * endpoints.
+ */
 function ends(
   sql: Sql,
   { source, direction }: Pick<RelationSelection, 'source' | 'direction'>,
@@ -46,7 +49,7 @@ function ends(
       ${otherEnd}_id as other_id, created_date ${more} from (${rows}) as r`
 }
 
-/** The endpoint at the other end, for the permissions of the caller. */
+/** Joins the endpoint at the other end, to check the permissions of the caller. */
 const joinEndpoint = (sql: Sql, register: RegisterRelations) => sql`
   left join (${register.endpoints(sql)}) as e
     on s.other_type = 'ENDPOINT' and e.endpoint_id = s.other_id and e.tenant_id = s.tenant_id`
@@ -54,7 +57,7 @@ const joinEndpoint = (sql: Sql, register: RegisterRelations) => sql`
 const ofEntities = (sql: Sql, { tenantId, entityType, entityIds }: RelationSelection) =>
   sql`s.tenant_id = ${tenantId} and s.own_type = ${entityType} and s.own_id = any(${entityIds}::text[])`
 
-/** Finds a page of the relations that exist, ordered by both ends. Relations with an endpoint that is being unregistered are left out. */
+/** Finds a page of the current relations, ordered by both ends. Relations with an endpoint that is being unregistered are left out. */
 export async function findCurrent(
   sql: Sql,
   register: RegisterRelations,
@@ -74,8 +77,8 @@ export async function findCurrent(
 }
 
 /**
- * Finds a page of the relations that have ended, the last to end first. A deleted entity at the other end is shown only to callers that may
- * read all entities of its type.
+ * Finds a page of the relations that have ended, the last to end first. If the entity at the other end was deleted, the relation is
+ * returned only to callers that may read all entities of that type.
  */
 export async function findEnded(
   sql: Sql,

@@ -1,4 +1,4 @@
-/** Relations between assets and endpoints, and those that have ended. */
+/** SQL of relations between assets and endpoints, and of relations that have ended. */
 import type { Fragment, Sql } from '../../../kernel/db.ts'
 import type { Containment } from '../../register/contract.ts'
 
@@ -31,7 +31,7 @@ export async function insertRelations(
     on conflict do nothing returning type, from_type, from_id, to_type, to_id`
 }
 
-/** Adds the rows of `deleted` to the ended relations. A relation never ends before it began, whatever the clocks of the nodes say. */
+/** Adds the rows of `deleted` to the ended relations. The end is never before the start, even if the clocks of nodes differ. */
 const keepEnded = (sql: Sql, at: Date) => sql`
   insert into assets.ended_relations (tenant_id, from_type, from_id, to_type, to_id, type, created_date, ended_date)
   select tenant_id, from_type, from_id, to_type, to_id, type, created_date, greatest(created_date, ${at}::timestamptz)
@@ -59,7 +59,7 @@ export interface EndOfEntities {
   entityType: EntityType
   entityIds: string[]
   endedDate: Date
-  /** Relations that were created later stay. */
+  /** Only relations that were created at or before this time are ended. */
   createdUntil?: Date
 }
 
@@ -79,7 +79,7 @@ export async function endRelationsOf(sql: Sql, entities: EndOfEntities) {
 
 const assetPrefix = 'asset/'
 
-/** Returns the key of an entity in the register's check for cycles. Ids of endpoints contain no `/`. */
+/** Returns the key of an entity for the register's check for cycles. Endpoint ids contain no `/`, so keys are unambiguous. */
 export const containmentKey = (type: EntityType, id: string) => (type === 'ASSET' ? `${assetPrefix}${id}` : id)
 
 /** Finds the relations by which other assets or endpoints directly contain these entities. */
@@ -103,7 +103,7 @@ export async function findContainers(
   }))
 }
 
-/** The relations of the register, as parts of a statement (`register/contract.ts`). */
+/** The relations of the register, as parts of an SQL statement (`register/contract.ts`). */
 export interface RegisterRelations {
   current(sql: Sql): Fragment
   ended(sql: Sql): Fragment

@@ -4,7 +4,7 @@ import type { EntityType, RegisterRelations, RelationType } from './relations.ts
 import { isVisibleAsset, isVisibleEndpoint, type Visibility } from './visibility.ts'
 
 export interface TreeEdge {
-  /** Index of the parent in the list of the request. */
+  /** Index of the parent in the list of requested parents. */
   parent: number
   relationType: RelationType
   entityType: EntityType
@@ -25,8 +25,8 @@ interface Level {
 }
 
 /**
- * Finds the readable children of these entities, in the order of their parents. `offset 0` makes PostgreSQL look up each row by its key: without
- * statistics it would join the whole tables.
+ * Finds the readable children of these entities, in the order of their parents. `offset 0` makes PostgreSQL look up each row by its key;
+ * without statistics it would join the whole tables.
  */
 export async function findChildren(sql: Sql, register: RegisterRelations, level: Level): Promise<TreeEdge[]> {
   const arms = [
@@ -46,7 +46,10 @@ const parentsOf = (sql: Sql, { parents }: Level, type: EntityType) => {
     as g(id, parent)`
 }
 
-/** Stops early at a parent with a million children. This is possible only if no child is hidden from the caller afterwards. */
+/**
+ * Returns a limit, so that a parent with a million children is not read completely. This is possible only if no child is hidden from the
+ * caller afterwards.
+ */
 const limited = (sql: Sql, { visibility: { assetIds, endpoints }, limit }: Level) =>
   assetIds === 'all' && endpoints === 'all' ? sql`limit ${limit}` : sql`offset 0`
 
@@ -54,7 +57,7 @@ const endpoint = (sql: Sql, register: RegisterRelations, { tenantId, visibility 
   select e.name, true as found from (${register.endpoints(sql)}) as e
   where ${condition} and e.endpoint_id = r.to_id and e.tenant_id = ${tenantId} and ${isVisibleEndpoint(sql, visibility)} offset 0`
 
-/** Relations of this service. */
+/** Selects children by relations of this service. */
 const childrenOf = (sql: Sql, register: RegisterRelations, level: Level, type: EntityType) => sql`
   select g.parent, r.type as relation_type, r.to_type as entity_type, r.to_id as entity_id, coalesce(a.name, e.name) as name
   from ${parentsOf(sql, level, type)}
@@ -69,7 +72,7 @@ const childrenOf = (sql: Sql, register: RegisterRelations, level: Level, type: E
   left join lateral (${endpoint(sql, register, level, sql`r.to_type = 'ENDPOINT'`)}) as e on true
   where a.found or e.found`
 
-/** Relations of the register. */
+/** Selects children by relations of the register. */
 const endpointsOf = (sql: Sql, register: RegisterRelations, level: Level) => sql`
   select g.parent, 'CONTAINS', 'ENDPOINT', r.to_id, e.name
   from ${parentsOf(sql, level, 'ENDPOINT')}

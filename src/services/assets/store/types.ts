@@ -27,7 +27,7 @@ export interface Order {
   descending: boolean
 }
 
-/** Returns false if the tenant has this type already. */
+/** Inserts an asset type. Returns false if the tenant already has this type. */
 export async function insertType(sql: Sql, row: AssetTypeRow): Promise<boolean> {
   const { count } = await sql`
     insert into assets.asset_types ${sql({ ...row })} on conflict on constraint asset_type_type do nothing`
@@ -53,7 +53,7 @@ export async function lockType(sql: Sql, assetTypeId: string): Promise<AssetType
   return row
 }
 
-/** Returns false if the tenant has another asset type with the new type. */
+/** Updates an asset type. Returns false if another asset type of the tenant has the new type name. */
 export async function updateType(sql: Sql, row: AssetTypeRow): Promise<boolean> {
   const { assetTypeId, tenantId: _, createdDate: __, ...changed } = row
   try {
@@ -111,7 +111,7 @@ export async function findTypeIds(
   return rows.map(({ assetTypeId }) => assetTypeId)
 }
 
-/** Finds asset types in the order of their ids in the list. */
+/** Finds asset types in the order of the given ids. */
 export async function findTypesById(sql: Sql, assetTypeIds: string[]): Promise<AssetTypeRow[]> {
   return await sql<AssetTypeRow[]>`
     select t.* from unnest(${assetTypeIds}::text[]) with ordinality as given(asset_type_id, position)

@@ -1,4 +1,4 @@
-/** Conditions that leave out entities which the caller may not read. */
+/** Returns SQL conditions that exclude entities that the caller may not read. */
 import type { Fragment, Sql } from '../../../kernel/db.ts'
 
 export interface Visibility {

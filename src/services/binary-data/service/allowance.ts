@@ -21,7 +21,10 @@ interface Deps {
 
 export const quotaExceeded = ({ quota }: Allowance) => QuotaExceeded({ quota })
 
-/** Reads the tenant's package each time, so that a new quota applies at once. `replaced` is the size of the replaced content. */
+/**
+ * Returns the allowance of an upload. Reads the tenant's package each time, so that a new quota applies immediately. `replaced` is the size
+ * of the replaced content.
+ */
 export async function allowanceOf(
   { db, tenants, quotaBytes }: Deps,
   tenantId: string,
@@ -30,7 +33,7 @@ export async function allowanceOf(
   const quota = (await tenants.storageQuota(tenantId)) || quotaBytes || Number.POSITIVE_INFINITY
   if (quota === Number.POSITIVE_INFINITY) return { quota, remaining: quota }
   const [used, replacedBytes] = await Promise.all([items.findUsage(db.sql, tenantId), replaced()])
-  // A tenant that exceeds the quota of a smaller package may still replace a file by a smaller one.
+  // A tenant that exceeds the quota of a smaller package may still replace a file with a smaller one.
   return { quota, remaining: Math.max(0, quota - used) + replacedBytes }
 }
 
@@ -58,14 +61,14 @@ const touchMs = 60_000
 interface MeasureOptions {
   tenantId: string
   allowance: Allowance
-  /** Bytes of the tenant that are not items yet. */
+  /** Bytes of the tenant's uploads that are not stored as items yet. */
   bytesByTenant: Tally
   received(bytes: number): void
   /** Called about every minute while content arrives. */
   touch(): Promise<void>
 }
 
-/** Passes the content on, counts and hashes it, and throws once it exceeds the allowance. */
+/** Passes the content on, and counts and hashes it. Throws as soon as the content exceeds the allowance. */
 export function measure(content: AsyncIterable<Uint8Array>, options: MeasureOptions) {
   const { tenantId, allowance, bytesByTenant, received, touch } = options
   const hash = createHash('sha256')

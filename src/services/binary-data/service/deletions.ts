@@ -8,7 +8,7 @@ import { rejectUploadsOfEndpoints, rejectUploadsOfTenant } from '../store/upload
 import type { OrphanContents } from './orphan-contents.ts'
 
 export interface Deletions {
-  /** Deletes the data that was stored up to the time `until`. An endpoint that was registered again keeps its later data. */
+  /** Deletes data that was stored up to the time `until`. If an endpoint was registered again, its later data stays. */
   deleteOfEndpoints(sql: Sql, endpoints: { tenantId: string; endpointIds: string[]; until: Date }): Promise<void>
   deleteOfTenant(sql: Sql, tenantId: string): Promise<void>
 }
@@ -21,7 +21,7 @@ const DeleteOfEndpoints = defineJob<{ tenantId: string; endpointIds: string[]; u
 const DeleteOfTenant = defineJob<{ tenantId: string }>('binary-data.forget-tenant', { timeoutSeconds: 3600 })
 
 export function createDeletions({ db, jobs }: Kit, orphans: OrphanContents): Deletions {
-  /** Deletes in parts, each in a transaction: an endpoint can have a million blobs. */
+  /** Deletes in parts, each in a transaction, because an endpoint can have a million blobs. */
   async function deleteInParts(tenantId: string, deletePart: (sql: Sql) => Promise<items.DeletedContent[]>) {
     for (let more = true; more; )
       more = await db.tx(async (sql) => {

@@ -12,7 +12,7 @@ import { createStoreFailure } from './store-failure.ts'
 
 export type { Item } from '../store/items.ts'
 
-/** Addresses an item: a file by its name, a blob by its id, or the newest blob. */
+/** Identifies an item: a file by its name, a blob by its id, or the newest blob. */
 export type ItemAddress = { appName: string; endpointId: string } & (
   | { filename: string }
   | { blobId: string }
@@ -22,8 +22,8 @@ export type ItemAddress = { appName: string; endpointId: string } & (
 export interface ItemOperations {
   find(ctx: Ctx, address: ItemAddress): Promise<store.Item>
   /**
-   * Opens an item and its content. `choose` returns the range to read, or undefined for no content. Retries if the file is
-   * overwritten meanwhile, so that item and content always belong together.
+   * Opens an item and its content. `choose` returns the range to read, or undefined if no content is needed. If the file is overwritten
+   * meanwhile, it retries, so that the item and the content always belong together.
    */
   open(
     ctx: Ctx,
@@ -47,7 +47,7 @@ export function createItemOperations(
     return store.findLastBlob(db.sql, address.endpointId)
   }
 
-  /** Returns the item. Throws the same 404 if the item is missing, is not readable for the caller or belongs to another application. */
+  /** Returns the item. The 404 is the same if the item is missing, is not readable for the caller or belongs to another application. */
   async function requireItem(ctx: Ctx, address: ItemAddress, scope: string): Promise<store.Item> {
     const notFound = () => notFoundError(address)
     const item = await findItem(address)

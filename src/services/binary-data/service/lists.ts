@@ -27,11 +27,11 @@ export interface ItemList {
 
 export interface ListOperations {
   list(ctx: Ctx, request: ListRequest, window: Window): Promise<ItemList>
-  /** Yields all items grouped by endpoint; each piece belongs to one endpoint. */
+  /** Yields all items grouped by endpoint. Each piece contains items of one endpoint. */
   byEndpoint(ctx: Ctx, request: ListRequest): Promise<AsyncIterable<store.Item[]>>
 }
 
-/** Maximum number of items that are read at a time; longer responses are streamed. */
+/** Maximum number of items that are read at a time. Longer responses are streamed. */
 const pageMax = 1000
 const idsMax = 1000
 const read = 'endpoint:read'
@@ -40,7 +40,7 @@ export function createListOperations(
   { db, now }: Kit,
   { applications, register }: { applications: Applications; register: Register },
 ): ListOperations {
-  /** Returns the endpoints of the application that the caller may read, or undefined for all. */
+  /** Returns the endpoints of the application that the caller may read; undefined means all. */
   async function visibleEndpoints(ctx: Ctx, appName: string): Promise<string[] | undefined> {
     if (!(await applications.exists(ctx, { name: appName }))) throw NoApplication({ appName })
     const application = onResource(ctx.tenantId, applicationResource(appName))
@@ -66,7 +66,7 @@ export function createListOperations(
   async function queryOf(ctx: Ctx, request: ListRequest): Promise<store.ItemQuery> {
     const { kind, appName, name, sort } = request
     const from = isoOf('fromDate', request.fromDate)
-    // Responses show no microseconds, so the last millisecond is included whole.
+    // Responses do not show microseconds, so the whole last millisecond is included.
     const to = isoOf('toDate', request.toDate)?.replace('Z', '999Z')
     const endpointIds = request.endpointIds?.length === 0 ? undefined : request.endpointIds
     if (endpointIds && endpointIds.length > idsMax)
@@ -86,7 +86,7 @@ export function createListOperations(
     }
   }
 
-  /** Reads page by page: no connection is held while a slow caller reads. */
+  /** Reads page by page, so that no connection is held while a slow client reads the response. */
   async function* streamItems(query: store.ItemQuery, first: store.ListedItem[], count: number) {
     let [page, remaining] = [first, count]
     while (page.length > 0) {

@@ -1,6 +1,6 @@
 /**
- * Removes orphans: contents without an item. A deletion records them in its transaction, and they are removed after the
- * commit. A crash can therefore leave a content without an item, but never an item without a content.
+ * Removes orphans, which are contents without an item. A deletion records them in its transaction, and they are removed after the commit. A
+ * crash can therefore leave a content without an item, but never an item without its content.
  */
 import type { Blobs } from '../../../kernel/blobs/blobs.ts'
 import { markKey, readMark, writeMark } from '../../../kernel/blobs/mark.ts'
@@ -12,9 +12,9 @@ import { foreignBlobStore, orphansFound, removingContentFailed, removingOrphansF
 import * as store from '../store/uploads.ts'
 
 export interface OrphanContents {
-  /** Records orphans in this transaction. They are removed soon after its commit. */
+  /** Records orphans in this transaction. They are removed soon after the commit. */
   record(sql: Sql, contentKeys: string[]): Promise<void>
-  /** Removes interrupted uploads, expired tokens, and orphans that could not be removed before. */
+  /** Removes interrupted uploads, expired tokens, and orphans whose removal failed before. */
   sweep(sql: Sql): Promise<void>
   /** Enqueues a job that compares the whole blob store with the database. */
   compare(sql: Sql): Promise<void>
@@ -36,7 +36,9 @@ export function createOrphanContents({ db, jobs, log, now, newId }: Kit, blobs: 
   let isRequestedAgain = false
   let stopped = false
 
-  /** Removes some orphans. Returns false if there are none, or if a backup is running; then the next sweep continues. */
+  /**
+   * Removes some orphans. Returns false if there are none. It also returns false while a backup is running; the next sweep then continues.
+   */
   const removeSome = () =>
     db.tx(async (sql) => {
       const keys = await store.lockOrphans(sql, now(), contentsPerTransaction)
@@ -69,7 +71,7 @@ export function createOrphanContents({ db, jobs, log, now, newId }: Kit, blobs: 
     running = undefined
   }
 
-  /** Starts the removal. If it is running already, it checks for orphans once more before it ends. */
+  /** Starts the removal. If it is already running, it checks for orphans once more before it ends. */
   function startRemoval() {
     if (stopped) return
     isRequestedAgain = true

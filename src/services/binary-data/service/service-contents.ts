@@ -1,4 +1,4 @@
-/** Keeps contents of other services. The order of writes is that of uploads.ts. */
+/** Stores contents of other services. The order of writes is the same as in uploads.ts. */
 import { type Blobs, newBlobKey } from '../../../kernel/blobs/blobs.ts'
 import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
@@ -19,7 +19,7 @@ interface Deps {
   blobs: Blobs
   orphans: OrphanContents
   tenants: Tenants
-  /** Bytes that are not items yet. */
+  /** Bytes of running uploads that are not stored as items yet. */
   bytesByTenant: Tally
 }
 

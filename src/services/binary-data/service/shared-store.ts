@@ -1,4 +1,4 @@
-/** Ensures that all nodes use the same blob store. A node with another local folder does not start. */
+/** Ensures that all nodes use the same blob store. A node that has another local folder does not start. */
 import type { Blobs } from '../../../kernel/blobs/blobs.ts'
 import { readMark, writeMark } from '../../../kernel/blobs/mark.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
@@ -6,7 +6,9 @@ import * as store from '../store/uploads.ts'
 
 type Deps = Pick<Kit, 'db' | 'members' | 'newId'> & { platform: Pick<Kit['platform'], 'blobs'> }
 
-/** The first node writes the same mark to its folder and to the database. A single node may start with an empty folder. */
+/**
+ * Writes the same mark to the folder and to the database, if this is the first node. A node that is alone may start with an empty folder.
+ */
 export async function claimBlobStore({ db, members, newId, platform }: Deps, blobs: Blobs) {
   const { directory, s3 } = platform.blobs
   if (s3) return
@@ -21,9 +23,9 @@ export async function claimBlobStore({ db, members, newId, platform }: Deps, blo
         `Other nodes use this database, and their blobs are not in ${directory}: set WAYPOST_S3_URL on all nodes, or mount one ` +
           'shared folder there on each of them',
       )
-    // The store belongs to another database; `compare` reports this and removes nothing.
+    // The store belongs to another database. `compare` reports this and removes nothing.
     if (markInStore !== undefined) return
-    // The mark is written outside of the transaction, so that a crash never leaves a mark that the database does not have.
+    // The mark is stored outside of the transaction, so that a crash never leaves a mark in the folder that the database does not have.
     await writeMark(blobs, await store.insertMarkIfAbsent(db.sql, newId()))
   })
 }

@@ -3,7 +3,7 @@ import type { Log } from '../../../kernel/log.ts'
 import { BlobStoreTrouble } from '../errors.ts'
 import { blobStoreFailed } from '../log-messages.ts'
 
-/** Rethrows errors of the platform. Any other error comes from the blob store: it is logged, and the caller gets a 503 without details. */
+/** Rethrows errors of the platform. Any other error comes from the blob store. It is logged, and the caller gets a 503 without details. */
 export const createStoreFailure =
   (log: Log) =>
   (error: unknown): never => {

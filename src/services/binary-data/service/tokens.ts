@@ -1,4 +1,4 @@
-/** Issues and checks upload tokens. Endpoints use them for HTTP uploads instead of their own token. */
+/** Issues and checks upload tokens, which endpoints use for HTTP uploads instead of their own token. */
 import { createHash } from 'node:crypto'
 import type { Identity } from '../../../identity/contract.ts'
 import { authorizeOrNotFound, type Ctx } from '../../../kernel/contract.ts'
@@ -13,13 +13,13 @@ import * as store from '../store/uploads.ts'
 
 export interface UploadTokenOperations {
   issue(endpoint: { tenantId: string; applicationName: string; endpointId: string }): Promise<string>
-  /** Issues a token for a caller who may update the endpoint. */
+  /** Issues a token for a caller that may update the endpoint. */
   create(ctx: Ctx, address: { appName: string; endpointId: string }): Promise<{ token: string; expiresDate: Date }>
   /** Returns the endpoint of a token. Throws 403 if the token is not valid. */
   requireValid(token: string | undefined): Promise<store.TokenRow>
 }
 
-/** Limits the tokens of one endpoint: it can request several a second, and they expire after an hour. */
+/** Maximum number of tokens of one endpoint. An endpoint can request several per second, and they expire after an hour. */
 export const tokensMax = 10_000
 const retrySeconds = 60
 
@@ -60,7 +60,7 @@ export function createUploadTokenOperations(
       const row = await store.findToken(db.sql, hashOf(token))
       if (!row || row.expiresAt <= now()) throw UploadRejected()
       const { endpointId, tenantId, applicationName } = row
-      // The endpoint is checked at each upload: an endpoint that may no longer connect may not upload either.
+      // The endpoint is checked at each upload, because an endpoint that may no longer connect may not upload either.
       const [endpoint, hasUsableToken, realm] = await Promise.all([
         register.find(endpointId),
         tokens.hasUsableToken(endpointId),

@@ -1,6 +1,7 @@
 /**
- * Receives contents. The order makes them durable: the upload is stored, then the content is written and synced, then one
- * transaction makes it an item. Any failure leaves the old content or none, and a row from which the sweep knows what to remove.
+ * Receives contents. The order of steps makes them durable: the upload is recorded, then the content is written and synced, then one
+ * transaction makes it an item. After a failure, there is the old content or none, and a row that names the content to be removed by the
+ * sweep.
  */
 import { type Blobs, newBlobKey } from '../../../kernel/blobs/blobs.ts'
 import type { Sql } from '../../../kernel/db.ts'
@@ -20,16 +21,16 @@ import type { UploadTokenOperations } from './tokens.ts'
 export interface Upload {
   token: string | undefined
   kind: items.Kind
-  /** Identifies a file. Optional free text for a blob. */
+  /** The name of a file, which identifies it. For a blob, it is an optional free text. */
   name: string | undefined
   content: AsyncIterable<Uint8Array>
-  /** The announced length, if any. */
+  /** The length that the request announces, if any. */
   length?: number | undefined
   digest?: { header: string; sha256: string } | undefined
 }
 
 export interface UploadOperations {
-  /** Resolves when the content is durable and visible to all readers. */
+  /** Receives an upload. Resolves when the content is durable and all callers can read it. */
   receive(upload: Upload): Promise<items.Item>
 }
 
@@ -38,7 +39,7 @@ interface UploadParts {
   tokens: UploadTokenOperations
   orphans: OrphanContents
   tenants: Tenants
-  /** Bytes that are not items yet: concurrent uploads must not exceed the quota together. */
+  /** Bytes of uploads that are not stored as items yet, because concurrent uploads must not exceed the quota together. */
   bytesByTenant: Tally
 }
 
@@ -46,7 +47,7 @@ interface Deps extends UploadParts {
   kit: Pick<Kit<BinaryDataSettings>, 'db' | 'now' | 'newId' | 'log' | 'settings'>
   /** Counts the bytes that endpoints have sent. */
   receivedBytes(bytes: number): void
-  /** Running uploads of each endpoint. */
+  /** Number of running uploads by endpoint. */
   uploadsByEndpoint: Tally
 }
 
@@ -133,7 +134,7 @@ async function writeItem(deps: Deps, upload: Upload, token: store.TokenRow, allo
   }
 }
 
-/** Turns the upload into an item. Returns undefined if the endpoint was deleted or the upload was given up. */
+/** Stores the upload as an item. Returns undefined if the endpoint was deleted or the upload was given up. */
 async function storeItem(
   { orphans }: Deps,
   sql: Sql,
@@ -160,7 +161,7 @@ async function storeItem(
   return item
 }
 
-/** Removes the content of a failed upload; a failure here leaves it to the sweep, an hour later. */
+/** Removes the content of a failed upload. If that fails too, the sweep removes it an hour later. */
 export async function discardUpload({ db, log }: Pick<Kit, 'db' | 'log'>, orphans: OrphanContents, contentKey: string) {
   try {
     await db.tx(async (sql) => {

@@ -28,7 +28,7 @@ export interface ItemQuery {
   kind: Kind
   tenantId: string
   applicationName: string
-  /** The endpoints that the caller may read; undefined for all of the application. */
+  /** The endpoints that the caller may read; undefined means all of the application. */
   visibility: string[] | undefined
   endpointIds?: string[] | undefined
   /** A part of the name. */
@@ -46,7 +46,7 @@ const isMatching = (sql: Sql, query: ItemQuery) => sql`
   ${query.from === undefined ? sql`` : sql`and created_date >= ${query.from}::timestamptz`}
   ${query.to === undefined ? sql`` : sql`and created_date <= ${query.to}::timestamptz`}`
 
-/** Finds a page and the total, from the same snapshot. */
+/** Finds a page and the total in the same snapshot. */
 export async function findItems(sql: Sql, query: ItemQuery, { offset, limit }: Window) {
   const order = query.descending ? sql`created_date desc, seq desc` : sql`created_date, seq`
   const rows = await sql<(ListedItem & { total: number })[]>`
@@ -117,7 +117,7 @@ export async function insertItem(sql: Sql, item: Item) {
   await sql`insert into binary_data.items ${sql({ ...item })}`
 }
 
-/** Replaces the content of a file. Readers see either the old or the new one. */
+/** Replaces the content of a file. Concurrent reads get either the old or the new content. */
 export async function replaceContent(sql: Sql, { endpointId, id }: Item, content: Partial<Item>) {
   await sql`update binary_data.items set ${sql(content)} where endpoint_id = ${endpointId} and id = ${id}`
 }
@@ -131,7 +131,7 @@ export async function deleteItem(sql: Sql, { endpointId, id }: Item): Promise<It
 
 export type DeletedContent = Pick<Item, 'contentKey' | 'size'>
 
-/** Deletes up to `limit` items that these endpoints stored until the time `until`. */
+/** Deletes up to `limit` items that these endpoints stored at or before `until`. */
 export async function deleteOfEndpoints(
   sql: Sql,
   endpoints: { tenantId: string; endpointIds: string[]; until: Date; limit: number },
@@ -163,7 +163,10 @@ export async function findUsage(sql: Sql, tenantId: string): Promise<number> {
   return row?.bytes ?? 0
 }
 
-/** Returns the new usage. Use it as the last statement of a transaction, because uploads of the tenant wait for this row. */
+/**
+ * Adds to the usage of a tenant and returns the new usage. Must be the last statement of a transaction, because other uploads of the tenant
+ * wait for this row.
+ */
 export async function addUsage(sql: Sql, tenantId: string, bytes: number): Promise<number> {
   const [row] = await sql`
     insert into binary_data.usage (tenant_id, bytes) values (${tenantId}, ${bytes})

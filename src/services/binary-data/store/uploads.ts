@@ -10,7 +10,7 @@ export interface TokenRow {
   expiresAt: Date
 }
 
-/** Inserts a token. Returns false if the endpoint has `limit` valid tokens already. */
+/** Inserts a token. Returns false if the endpoint already has `limit` valid tokens. */
 export async function insertToken(sql: Sql, token: TokenRow, limit: number): Promise<boolean> {
   const { tokenHash, endpointId, tenantId, applicationName, issuedAt, expiresAt } = token
   const { count } = await sql`
@@ -33,8 +33,8 @@ export async function deleteExpiredTokens(sql: Sql, at: Date) {
 }
 
 /**
- * Records an upload. Returns false if the token was deleted. The deletion of an endpoint deletes its tokens before its
- * uploads, so it waits for this lock on the token, or this statement finds no token.
+ * Records an upload. Returns false if the token was deleted. The deletion of an endpoint deletes its tokens before its uploads. Either it
+ * waits for this statement's lock on the token, or this statement finds no token.
  */
 export async function beginUpload(
   sql: Sql,
@@ -58,15 +58,15 @@ export async function endUpload(sql: Sql, contentKey: string): Promise<boolean> 
   return count === 1
 }
 
-/** Drops a failed upload. Returns false if it was given up; then its content is recorded as an orphan already. */
+/** Deletes a failed upload. Returns false if it was already given up; its content is then already recorded as an orphan. */
 export async function dropUpload(sql: Sql, contentKey: string): Promise<boolean> {
   const { count } = await sql`delete from binary_data.uploads where content_key = ${contentKey}`
   return count === 1
 }
 
 /**
- * Deletes tokens first (see `beginUpload`) and rejects running uploads, which then remove what they wrote. `until` protects
- * an endpoint that was registered again with the same id.
+ * Deletes tokens first (see `beginUpload`), then rejects running uploads, which remove the contents that they wrote. `until` protects an
+ * endpoint that was registered again with the same id.
  */
 export async function rejectUploadsOfEndpoints(sql: Sql, endpoints: { endpointIds: string[]; until: Date }) {
   await sql`
@@ -82,7 +82,7 @@ export async function rejectUploadsOfTenant(sql: Sql, tenantId: string) {
   await sql`update binary_data.uploads set refused = true where tenant_id = ${tenantId}`
 }
 
-/** Deletes uploads that were not touched since then, because their node has died, and records their content as orphans. */
+/** Deletes uploads that were not touched since then, because their node has died. Records their contents as orphans. */
 export async function giveUpUploads(sql: Sql, { untouchedSince, at }: { untouchedSince: Date; at: Date }) {
   await sql`
     with deleted as (delete from binary_data.uploads where touched_at < ${untouchedSince} returning content_key)
@@ -97,7 +97,7 @@ export async function insertOrphans(sql: Sql, contentKeys: string[], at: Date) {
     select key, ${at} from unnest(${contentKeys}::text[]) key on conflict do nothing`
 }
 
-/** Locks some orphans until the transaction ends. Another node gets others. */
+/** Locks some orphans until the transaction ends. Another node gets other orphans. */
 export async function lockOrphans(sql: Sql, at: Date, limit: number): Promise<string[]> {
   const rows = await sql<{ contentKey: string }[]>`
     select content_key from binary_data.leavings where due_at <= ${at} order by due_at limit ${limit}
@@ -114,8 +114,8 @@ export async function postponeOrphans(sql: Sql, contentKeys: string[], until: Da
 }
 
 /**
- * Records those keys that no row contains, and returns their number. It is one statement, because uploads and restores may
- * move or create rows at the same time.
+ * Records those keys that no row contains as orphans, and returns their number. It is one statement, because uploads and restores may move
+ * or create rows at the same time.
  */
 export async function insertOrphansAmong(sql: Sql, contentKeys: string[], at: Date): Promise<number> {
   const { count } = await sql`
@@ -129,7 +129,7 @@ export async function insertOrphansAmong(sql: Sql, contentKeys: string[], at: Da
   return count
 }
 
-/** Blocks other nodes from marking a store until the transaction ends. */
+/** Prevents other nodes from marking a store until the transaction ends. */
 export const lockMark = (sql: Sql) => sql`select pg_advisory_xact_lock(hashtext('binary-data.store-mark'))`
 
 export async function findMark(sql: Sql): Promise<string | undefined> {
@@ -137,7 +137,7 @@ export async function findMark(sql: Sql): Promise<string | undefined> {
   return row?.mark
 }
 
-/** Stores the mark unless there is one. Returns the stored mark. */
+/** Stores the mark, unless there already is one. Returns the stored mark. */
 export async function insertMarkIfAbsent(sql: Sql, newMark: string): Promise<string> {
   await sql`insert into binary_data.store_mark (id, mark) values (1, ${newMark}) on conflict (id) do nothing`
   const [row] = await sql`select mark from binary_data.store_mark`

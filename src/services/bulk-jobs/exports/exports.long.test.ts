@@ -248,7 +248,7 @@ suite('files of exports', () => {
     const jobId = await create('endpoint-exports', { select: { applicationName: app }, format: 'csv' }, eve)
     assert.equal((await ended(jobId)).state, 'finished')
     assert.equal((await ask(`DELETE /iam/api/v1/users/${users.get('eve')}`)).status, 204)
-    // The same export again, as after a crash before its last part.
+    // The same export runs again, as it does after a crash before its last part.
     await kit.db.tx(async (sql) => {
       await sql`update kernel.bulk_tasks set state = 'waiting', finished_at = null, cursor = 0 where task_id = ${jobId}`
       await sql`delete from bulk_jobs.export_parts where task_id = ${jobId}`

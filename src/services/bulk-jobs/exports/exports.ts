@@ -1,6 +1,6 @@
 /**
- * Exports: jobs that write a file in parts. A part is a content of the blob store; its row, the position of the next part and the
- * progress of the task commit together, so that an export continues after a crash without losing or repeating a line.
+ * Exports are jobs that write a file in parts. Each part is a content of the blob store. Its row, the position of the next part and the
+ * progress of the task are committed together. After a crash, an export therefore continues without losing or repeating a line.
  */
 import { createHash } from 'node:crypto'
 import { pipeline, Readable } from 'node:stream'
@@ -29,7 +29,7 @@ export interface ExportData<R extends object = object> {
 }
 
 const keepDays = 7
-/** Days for which a file is kept; files expire before their jobs are deleted. */
+/** Number of days for which a file is kept. Files expire before their jobs are deleted. */
 const fileDays = 3
 const dayMs = 86_400_000
 
@@ -70,7 +70,7 @@ export function handleExports<R extends object, P extends object>(
         await writePart(deps, task, done, await source(ctx, request, { format, position }), save)
         return undefined
       } catch (error) {
-        // The permissions of the creator are checked for each part; without them the export ends.
+        // The permissions of the creator are checked for each part. If they are missing, the export ends.
         if (error instanceof PlatformError && [401, 403, 404].includes(error.status)) return { canceled: error.message }
         throw error
       }
@@ -86,7 +86,7 @@ async function writePart(
   save: (sql: Sql, part: DonePart) => Promise<void>,
 ) {
   const reading = guarded(written.content)
-  // Each part is a member of the gzip file; members follow each other (RFC 1952, 2.2).
+  // Each part is a member of the gzip file. A gzip file may consist of several members (RFC 1952, 2.2).
   const content = data.gzip ? pipeline(Readable.from(reading.content), createGzip(), () => {}) : reading.content
   try {
     await contents.write({ tenantId, service: 'jobs', content }, async (sql, { contentKey, size, checksum }) => {
@@ -101,7 +101,7 @@ async function writePart(
   }
 }
 
-/** Passes a content on and keeps the error of its source, which the blob store would report as its own. */
+/** Passes a content on and remembers the error of its source, because the blob store would report the error as its own. */
 function guarded(content: AsyncIterable<Uint8Array>) {
   let failure: unknown
   async function* passed() {
@@ -115,7 +115,7 @@ function guarded(content: AsyncIterable<Uint8Array>) {
   return { content: passed(), failure: () => failure }
 }
 
-/** Creates an export job; returns its id. */
+/** Creates an export job and returns its id. */
 export async function createExport<R extends object>(
   { kit, identity }: ExportDeps,
   ctx: Ctx,
@@ -138,7 +138,7 @@ export async function createExport<R extends object>(
   })
 }
 
-/** Returns the file of a finished export; undefined if there is none, or it has expired. */
+/** Returns the file of a finished export. Returns undefined if there is none or it has expired. */
 export async function fileOf({ kit }: ExportDeps, taskId: string): Promise<ExportFile | undefined> {
   const row = await store.findExport(kit.db.sql, taskId)
   if (!row?.finishedAt || row.expiresAt <= kit.now()) return undefined
@@ -153,7 +153,7 @@ type Choose = (item: {
   isComposed: true
 }) => ByteRange | undefined
 
-/** Opens the file for the caller who created it: it was read with the permissions of this caller. */
+/** Opens the file. Only the caller that created the export may do so, because the data was read with the permissions of that caller. */
 export async function openFile(deps: ExportDeps, ctx: Ctx, jobId: string, choose: Choose) {
   const { db, bulk, now } = deps.kit
   const task = requireReadable(ctx, jobId, await bulk.findAny(db.sql, jobId))
@@ -172,7 +172,7 @@ export async function openFile(deps: ExportDeps, ctx: Ctx, jobId: string, choose
   return { item, content }
 }
 
-/** Reads a range over the parts; one content is open at a time. */
+/** Reads a range that may extend over several parts. Only one content is open at a time. */
 async function* bytesOf(
   contents: ServiceContents,
   parts: store.ExportPart[],

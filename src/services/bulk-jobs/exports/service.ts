@@ -28,7 +28,7 @@ export interface FileFormat {
 }
 
 export interface ExportOperations {
-  /** The functions that create an export return the id of its job. */
+  /** Creates an export of endpoints. Like the other functions that create exports, returns the id of its job. */
   exportEndpoints(
     ctx: Ctx,
     request: FileFormat & { select: JobRequest['select']; metadataKeys?: string[] },
@@ -60,7 +60,7 @@ export function createExports(kit: Kit, services: Services): ExportOperations {
   return {
     async exportEndpoints(ctx, { format, gzip = false, select, metadataKeys }) {
       const conditions = conditionsOf(select, kit.now())
-      // Reads one endpoint, so that the caller gets the error of a bad condition.
+      // One endpoint is read, so that the caller gets the error for an invalid condition.
       await register.exportPage(ctx, conditions, { after: 0, limit: 1 })
       const request = { conditions, ...(metadataKeys && { metadataKeys }) }
       const { applicationName } = conditions

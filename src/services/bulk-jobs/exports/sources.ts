@@ -1,4 +1,4 @@
-/** The sources of exports. Each writes a part of the file as lines of CSV or JSON and knows where the next part begins. */
+/** The sources of exports. Each writes a part of the file as lines of CSV or JSON, and returns the start of the next part. */
 import { setImmediate } from 'node:timers/promises'
 import type { Ctx } from '../../../kernel/contract.ts'
 import { csvLine } from '../../../kernel/csv.ts'
@@ -10,9 +10,9 @@ export type ExportFormat = 'csv' | 'ndjson'
 
 export interface ExportPartContent {
   content: AsyncIterable<Uint8Array>
-  /** Number of lines; known once the content was read. */
+  /** Number of lines. It is known when the content was read. */
   rows(): number
-  /** The start of the next part; undefined after the last part. It is known once the content was read. */
+  /** The start of the next part; undefined after the last part. It is known when the content was read. */
   next(): object | undefined
 }
 
@@ -25,11 +25,11 @@ export type ExportSource<R extends object, P extends object> = (
 
 export interface EndpointExport {
   conditions: EndpointConditions
-  /** Metadata keys with a column of their own in CSV; by default all metadata is in one column. */
+  /** Metadata keys that get their own column in CSV. By default, all metadata is in one column. */
   metadataKeys?: string[]
 }
 
-/** A part ends when it has this many bytes before compression. */
+/** A part ends when it has this many bytes (before compression). */
 const partBytes = 8 * 1024 * 1024
 const endpointsPerPage = 1000
 
@@ -59,7 +59,7 @@ function partOf<R, P extends object>(
       next = page.next
       if (text.length > 0) yield text
       if (next === undefined) return
-      // Gives other requests a turn between two pages.
+      // This lets other requests run between two pages.
       await setImmediate()
     }
   }

@@ -1,4 +1,4 @@
-/** Checks permissions on endpoints and applications. Where one is missing, commands answer 404 (document 3). */
+/** Checks permissions on endpoints and applications. If a permission is missing, commands are answered with 404 (document 3). */
 import { createBatcher } from '../../../kernel/batcher.ts'
 import type { Bus } from '../../../kernel/bus.ts'
 import { createCache } from '../../../kernel/cache.ts'
@@ -16,13 +16,13 @@ export const updateScope = 'endpoint:update'
 export const applicationScope = 'application:endpoint-command:read'
 
 const lookupsPerStatement = 500
-/** Maximum number of cached endpoints; each takes about 300 bytes. */
+/** Maximum number of cached endpoints. Each takes about 300 bytes. */
 const knownMax = 20_000
 
 export const mayUse = (caller: Caller, endpoint: EndpointRef, scope: string) =>
   holds(caller, scope, endpointResource(endpoint))
 
-/** Returns a function that finds endpoints. It keeps them until they are unregistered; simultaneous calls share a query. */
+/** Returns a function that finds endpoints. It caches them until they are unregistered. Simultaneous calls share a query. */
 export function createEndpointLookup(
   register: Pick<Register, 'findAll'>,
   bus: Pick<Bus, 'subscribe' | 'onReset'>,

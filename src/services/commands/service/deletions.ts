@@ -1,4 +1,4 @@
-/** Deletes commands of endpoints and tenants that are gone, and those that ended long ago. */
+/** Deletes commands of unregistered endpoints and deleted tenants, and commands that ended long ago. */
 import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { defineJob } from '../../../kernel/jobs.ts'
@@ -11,7 +11,7 @@ import { SendBatch } from './tasks.ts'
 import { SendCommands } from './work.ts'
 
 export interface Deletions {
-  /** An endpoint that was registered again keeps the commands that it got since `until`. */
+  /** Deletes the commands of endpoints. If an endpoint was registered again, it keeps the commands that it got after `until`. */
   forgetEndpoints(sql: Sql, endpoints: { tenantId: string; endpointIds: string[]; until: Date }): Promise<void>
   forgetApplication(sql: Sql, tenantId: string, applicationName: string): Promise<void>
   forgetTenant(sql: Sql, tenantId: string): Promise<void>
@@ -63,7 +63,7 @@ export function createDeletions(
   }
 }
 
-/** Deletes in parts, each in a transaction of its own. */
+/** Deletes old commands in parts, each in a transaction of its own. */
 export async function deleteOld(sql: Sql, days: number) {
   for (const application of await store.findApplications(sql))
     while ((await store.deleteOld(sql, { ...application, days, limit: batchMax })) === batchMax);

@@ -1,6 +1,6 @@
 /**
- * Pushes commands to connected devices. The node that has the connection reads the commands and pushes each once: it remembers, for
- * each connection of an endpoint, up to which id they were pushed. Ids are committed in their order, so no smaller one follows.
+ * Pushes commands to connected devices. The node that has the connection reads the commands and pushes each once. For each connection of an
+ * endpoint, it remembers the highest id that was pushed. Ids are committed in order, so no smaller id follows.
  */
 import type { Gateway } from '../../../gateway/contract.ts'
 import { createBatcher } from '../../../kernel/batcher.ts'
@@ -13,36 +13,36 @@ import { commandPush, messageBytesMax } from '../push.ts'
 import { CommandOnce, CommandsWaiting } from '../signals.ts'
 import * as store from '../store/outstanding.ts'
 
-/** New commands of an endpoint, in the order of their ids. */
+/** New commands of an endpoint, ordered by id. */
 export interface Fresh extends store.EndpointKey {
   commands: store.OutstandingRow[]
 }
 
 export interface Dispatch {
   addCarrier(carrier: CommandCarrier): void
-  /** Sends the signals to the nodes that have the endpoints, with the commit of `sql`. Call `committed` after it. */
+  /** Signals the nodes that have the endpoints, with the commit of `sql`. `committed` must be called after the commit. */
   committing(sql: Sql, endpoints: store.EndpointKey[]): Promise<void>
   /** Returns whether all of these endpoints are connected to this node, so that `committing` has nothing to do. */
   areHere(endpoints: store.EndpointKey[]): boolean
-  /** Pushes commands that were committed. Does not wait for the pushes. */
+  /** Pushes commands that were committed. It does not wait for the pushes. */
   committed(fresh: Fresh[]): void
-  /** Pushes a command that is not kept, once. Returns false if the endpoint is not connected. */
+  /** Pushes a command that is not kept. It is pushed only once. Returns false if the endpoint is not connected. */
   once(endpoint: store.EndpointKey, command: store.OutstandingRow): Promise<boolean>
-  /** Does the same as `once`, but does not wait for the push. */
+  /** Pushes a command like `once`, but does not wait for the push. */
   tryOnce(endpoint: store.EndpointKey, command: store.OutstandingRow): void
-  /** Pushes all outstanding commands to an endpoint that has just connected to this node, and the new ones later on. */
+  /** Pushes all outstanding commands to an endpoint that has just connected to this node. Later commands are then pushed too. */
   catchUp(endpoint: store.EndpointKey): Promise<void>
-  /** Keeps a command out of a push that has read it already: its device has sent a result meanwhile. */
+  /** Removes a command from a push that has already read it, because its device has sent a result meanwhile. */
   answered(endpointId: string, type: string, id: number): void
-  /** Resolves when no push is under way. */
+  /** Resolves when no push is in progress. */
   settled(): Promise<void>
 }
 
-/** Commands that were pushed to an endpoint on its present connection. */
+/** The commands that were pushed to an endpoint on its current connection. */
 interface Pushed {
   /** All commands up to this id were pushed. */
   upTo: number
-  /** Ids above `upTo` that were pushed before another push failed. */
+  /** Ids above `upTo` that were pushed although a push before them failed. */
   beyond?: Set<number>
   retrying?: boolean
 }
@@ -51,14 +51,14 @@ interface Parts {
   kit: Pick<Kit, 'db' | 'signals' | 'members' | 'log'>
   gateway: Pick<Gateway, 'sendHere' | 'connectionOf' | 'nodesOf'>
   carriers: CommandCarrier[]
-  /** Commands that were pushed, by connection of an endpoint. */
+  /** The commands that were pushed, by connection of an endpoint. */
   pushed: WeakMap<object, Pushed>
-  /** For each endpoint whose commands are being read and pushed: type and id of the commands whose results arrived meanwhile. */
+  /** For each endpoint whose commands are being read and pushed: the type and id of commands whose results arrived meanwhile. */
   answered: Map<string, Set<string>>
   dispatched(endpoint: store.EndpointKey, commands: store.OutstandingRow[]): void
   inOrder<T>(key: string, work: () => Promise<T>): Promise<T>
   position(endpoint: store.EndpointKey): Promise<store.Position | undefined>
-  /** Starts work whose failure is only logged: the device gets its commands with the next push, poll or connect. */
+  /** Starts work whose failure is only logged, because the device gets its commands with the next push, poll or connect. */
   start(endpointIds: string[], work: () => Promise<unknown>): void
 }
 
@@ -116,7 +116,7 @@ export function createDispatch({ kit, gateway, dispatched }: Pick<Parts, 'kit' |
   }
 }
 
-/** Returns the endpoints that have no connection to this node and may have one to another node. */
+/** Returns the endpoints that have no connection to this node but may have one to another node. */
 const notConnectedHere = ({ kit, gateway }: Parts, endpoints: store.EndpointKey[]) =>
   kit.members.isAlone() ? [] : endpoints.filter(({ endpointId }) => !gateway.connectionOf(endpointId))
 
@@ -136,8 +136,8 @@ async function signal({ kit, gateway }: Parts, sql: Sql, endpoints: store.Endpoi
 }
 
 /**
- * Signals endpoints without a connection to this node once more. If one connected to another node during the
- * transaction, either this lookup finds it, or that node reads the commands after it has recorded the connection.
+ * Signals endpoints without a connection to this node once more. If an endpoint connected to another node during the transaction, either
+ * this lookup finds it, or that node reads the commands after it has recorded the connection.
  */
 function committed(parts: Parts, fresh: Fresh[]) {
   for (const one of fresh)
@@ -156,10 +156,10 @@ const catchUp = (parts: Parts, endpoint: store.EndpointKey, fresh?: store.Outsta
     const connection = parts.gateway.connectionOf(endpoint.endpointId)
     if (!connection) return
     const state = parts.pushed.get(connection)
-    // The ids continue those of the last push without a gap, so there are no other new commands to read.
+    // The ids directly follow those of the last push, so there are no other new commands to read.
     if (fresh && state && fresh[0]!.id === state.upTo + 1) await pushAll(parts, endpoint, connection, state, fresh)
     else {
-      // While the commands are read, a device that reconnects may send results again. Their commands must not be pushed.
+      // While the commands are read, a device that reconnects may send results again. Commands with such results must not be pushed.
       parts.answered.set(endpoint.endpointId, new Set())
       try {
         await readAndPush(parts, endpoint, connection, state ?? { upTo: 0 })
@@ -171,7 +171,8 @@ const catchUp = (parts: Parts, endpoint: store.EndpointKey, fresh?: store.Outsta
 
 async function readAndPush(parts: Parts, endpoint: store.EndpointKey, connection: object, state: Pushed) {
   const { pushed, kit } = parts
-  // The position of the endpoint is read first: a command with a smaller id that is not among the commands read next has ended.
+  // The position of the endpoint is read first. If a command has a smaller id and is not among the commands that are read next, it has
+  // ended.
   const position = await parts.position(endpoint)
   for (let more = position?.isWaiting === true; more; ) {
     const after = state.upTo
@@ -186,7 +187,10 @@ async function readAndPush(parts: Parts, endpoint: store.EndpointKey, connection
   pushed.set(connection, state)
 }
 
-/** Pushes commands by type. Returns false if a push failed; then it is repeated after a second. An unobserved type counts as pushed. */
+/**
+ * Pushes commands by type. Returns false if a push failed; it is then retried after a second. A type that the device does not observe
+ * counts as pushed.
+ */
 async function pushAll(
   parts: Parts,
   endpoint: store.EndpointKey,
@@ -225,7 +229,7 @@ function pushOfUnanswered(type: string, commands: store.OutstandingRow[], answer
   return left.length === 0 ? undefined : commandPush(type, left)
 }
 
-/** Repeats the push later: a device that reads slowly gets the other commands when its queue has space. */
+/** Retries the push later. A device that reads slowly then gets the other commands when its queue has space. */
 function retry(parts: Parts, endpoint: store.EndpointKey, state: Pushed) {
   if (state.retrying) return
   state.retrying = true
@@ -254,7 +258,7 @@ const sendOnce = (parts: Parts, endpoint: store.EndpointKey, command: store.Outs
     if (!connection) return false
     const isSent = (await gateway.sendHere(endpoint.endpointId, commandPush(command.type, [command]))) === 'sent'
     if (isSent) parts.dispatched(endpoint, [command])
-    // The id counts as pushed. Without a gap before it, the next command is pushed without reading it from the database.
+    // The id counts as pushed. If there is no gap before it, the next command can be pushed without reading the database.
     const state = pushed.get(connection)
     if (state && state.upTo === command.id - 1) state.upTo = command.id
     return isSent

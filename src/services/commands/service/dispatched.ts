@@ -1,4 +1,4 @@
-/** Records the first hand-over of commands and publishes it, in batches, if another service listens. */
+/** Records the first delivery of commands. If another service listens, publishes it in batches. */
 import { createBatcher } from '../../../kernel/batcher.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { CommandDispatched } from '../events.ts'
@@ -10,7 +10,7 @@ import { parsed } from './values.ts'
 const batchMax = 500
 
 export interface Dispatched {
-  /** Returns before the hand-over is stored. */
+  /** Records a delivery. It returns before the delivery is stored. */
   record(endpoint: EndpointKey, commands: OutstandingRow[]): void
   settled(): Promise<void>
 }

@@ -1,4 +1,4 @@
-/** Invokes commands: one commit stores the command, the push follows, and the caller waits for the result. */
+/** Invokes commands: one commit stores the command, then it is pushed, and the caller waits for the result. */
 import { claimRecord } from '../../../kernel/audit/claim-record.ts'
 import { createBatcher } from '../../../kernel/batcher.ts'
 import type { Caller, Ctx } from '../../../kernel/contract.ts'
@@ -54,19 +54,19 @@ const batchMax = 200
 /** Expected statuses of responses, for the audit log. */
 const statusOfResult = 200
 const statusWithoutResult = 202
-/** Maximum size of a payload that is stored together with others; a statement must not contain a hundred large ones. */
+/** Maximum size of a payload that is stored together with others, because a statement must not contain a hundred large payloads. */
 const sharedBytesMax = 20_000
 
 /**
- * Returns the time between the starts of two writes. A statement costs as much processor time as ten of its rows, so under load writes
- * wait for more rows.
+ * Returns the time between the starts of two writes. A statement costs as much processor time as ten of its rows. Under load, writes
+ * therefore wait for more rows.
  */
 export const pauseMsAfter = (lastCount: number) => (lastCount > 4 ? 5 : 0)
 
 export const stateKey = ({ tenantId, endpointId, commandId }: store.CommandKey) =>
   `${commandId} ${tenantId} ${endpointId}`
 
-/** Throws 413 if the payload does not fit a message to a device. */
+/** Throws 413 if the payload does not fit into a message to a device. */
 export function checkPayload(payload: string | null) {
   if (payload !== null && Buffer.byteLength(payload) > payloadBytesMax)
     throw PayloadTooLarge({ limit: payloadBytesMax })
@@ -150,7 +150,7 @@ async function invokeAndWait(
       async () => {
         const { commandId, status } = await start(deps, insert, endpoint, invocation)
         key.commandId = commandId
-        // One millisecond is added, because the final read must see a command that expires in this moment as expired.
+        // One millisecond is added, so that the final read finds a command expired that expires at this moment.
         const limitMs = ttlMs === 0 ? awaitMs : Math.min(awaitMs, ttlMs + 1)
         return { id: stateKey(key), state: { status, result: null }, limitMs }
       },
@@ -162,7 +162,7 @@ async function invokeAndWait(
     deps.countInvocation(state.status)
     return { commandId: key.commandId, ...state }
   } catch (error) {
-    // The caller no longer waits, so a result that comes now is too late.
+    // The caller no longer waits, so a result that arrives now is too late.
     if (ttlMs === 0 && key.commandId > 0 && CallerDisconnected.is(error)) await store.expireCommand(kit.db.sql, key)
     throw error
   } finally {
@@ -170,10 +170,10 @@ async function invokeAndWait(
   }
 }
 
-/** Returns a function that stores a command; simultaneous calls share a transaction. */
+/** Returns a function that stores a command. Simultaneous calls share a transaction. */
 function createInsert({ kit, writes, dispatch }: InvocationDeps): Insert {
   const insertAll = async (commands: store.NewCommand[]) => {
-    // A single statement needs no transaction. This saves a round trip.
+    // A single statement needs no transaction, which saves a round trip.
     const insertedCommands = dispatch.areHere(commands)
       ? await store.insertCommands(writes, commands, outstandingMax)
       : await kit.db.tx((sql) => insertAndSignal(sql, dispatch, commands))
@@ -194,7 +194,7 @@ function createInsert({ kit, writes, dispatch }: InvocationDeps): Insert {
   }
 }
 
-/** Stores commands and signals them to the nodes of their devices. After the commit, call `dispatch.committed`. */
+/** Stores commands and signals the nodes of their devices. `dispatch.committed` must be called after the commit. */
 export async function insertAndSignal(sql: Sql, dispatch: Dispatch, commands: store.NewCommand[]) {
   const insertedCommands = await store.insertCommands(sql, commands, outstandingMax)
   await dispatch.committing(
@@ -206,7 +206,7 @@ export async function insertAndSignal(sql: Sql, dispatch: Dispatch, commands: st
   return insertedCommands
 }
 
-/** Groups the commands that were made by endpoint, in the order of their ids. */
+/** Groups the created commands by endpoint, ordered by id. */
 export function freshOf(commands: store.NewCommand[], insertedCommands: (store.MadeCommand | undefined)[]): Fresh[] {
   const fresh = new Map<string, Fresh>()
   for (const [index, { tenantId, endpointId, type, payload, kept }] of commands.entries()) {

@@ -41,12 +41,12 @@ export interface CommandsOfEndpoint {
 
 /** Maximum number of commands in the list of one endpoint. */
 const perEndpointMax = 1000
-/** Limits the memory of a response. Above it, lists of endpoints are cut and pages are rejected. */
+/** Maximum size of a response in memory. Above it, lists of endpoints are truncated and pages are rejected. */
 const responseBytesMax = 32_000_000
-/** The payloads of a page of this size cannot exceed `responseBytesMax` by much, so they are not counted. */
+/** The payloads of a page of this size cannot exceed `responseBytesMax` by much, so their size is not checked. */
 const uncheckedSize = 20
 
-/** An integer in a path that no command can have as its id is answered as a missing command. */
+/** Returns whether an integer in a path can be the id of a command. If it cannot, the response is the same as for a missing command. */
 const isCommandId = (id: number) => id > 0 && id <= commandIdMax
 
 export async function getCommand(

@@ -1,4 +1,4 @@
-/** Stores the results that devices send. The first result of an outstanding command counts. */
+/** Stores the results that devices send. Only the first result of an outstanding command counts. */
 import { createBatcher } from '../../../kernel/batcher.ts'
 import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
@@ -23,8 +23,8 @@ export interface ResultDeps {
   states: RowWaits<CommandState>
   countResults(known: number, unknown: number): void
   /**
-   * Called for each result before the device gets its acknowledgement. A result of a command that is not outstanding counts, too: another
-   * node may have stored it after this one has read the command for a push.
+   * Called for each result before the device gets its acknowledgement. It is also called if the command is not outstanding, because another
+   * node may have stored the result after this node read the command for a push.
    */
   answered(endpointId: string, type: string, commandId: number): void
 }
@@ -35,10 +35,10 @@ export interface ResultMessage {
   results: CommandResult[]
 }
 
-/** Returns for each message how many of its results belong to outstanding commands. */
+/** Stores results. Returns, for each message, how many of its results belong to outstanding commands. */
 export type StoreResults = (endpoint: DeviceEndpoint, messages: ResultMessage[]) => Promise<number[]>
 
-/** Returns a function that stores the results of an endpoint; simultaneous calls for several endpoints share a transaction. */
+/** Returns a function that stores the results of an endpoint. Simultaneous calls for several endpoints share a transaction. */
 export function createStoreResults(deps: ResultDeps): StoreResults {
   const shared = createBatcher((groups: store.NewResult[][]) => storeAll(deps, groups), batchMax, pauseMsAfter)
   return async ({ tenantId, endpointId }, messages) => {
@@ -58,10 +58,10 @@ export function createStoreResults(deps: ResultDeps): StoreResults {
   }
 }
 
-/** Identifies the command of a result. Of several results of one command in a batch, only the first counts. */
+/** Returns a key that identifies the command of a result. If a batch has several results of one command, only the first counts. */
 const resultKey = ({ type, ...key }: store.CommandKey & { type: string }) => `${type} ${stateKey(key)}`
 
-/** Stores results in their order; returns for each group those that belong to outstanding commands. */
+/** Stores results in their order. Returns, for each group, the results that belong to outstanding commands. */
 async function storeAll(
   { kit: { db, bus, members }, writes, states }: ResultDeps,
   groups: store.NewResult[][],
@@ -83,7 +83,7 @@ async function storeAll(
   const groupsOf = (executed: Set<store.NewResult>) =>
     groups.map((group) => new Set(group.filter((result) => executed.has(result))))
   if (!isPublished && members.isAlone()) {
-    // A single statement needs no transaction. This saves a round trip.
+    // A single statement needs no transaction, which saves a round trip.
     const commands = await store.updateResults(writes, results, { withPayload: false })
     states.changedHere(changesOf(commands))
     return groupsOf(new Set(commands.map(resultOf)))

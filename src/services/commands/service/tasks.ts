@@ -1,4 +1,4 @@
-/** Tasks: a command for many endpoints. The endpoints are stored at once; a walk makes the commands in the background. */
+/** Tasks: a command for many endpoints. The endpoints are stored immediately; a walk creates the commands in the background. */
 import { creatorOf, defineWalk } from '../../../kernel/bulk/types.ts'
 import { authorize, type Ctx } from '../../../kernel/contract.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
@@ -58,16 +58,16 @@ interface TaskEntryView {
 
 export const SendBatch = defineWalk<{ taskId: string }>('commands.batch', {
   title: 'Send commands',
-  // After a cancellation, the endpoints that have no command yet would stay in the task for ever.
+  // A task cannot be canceled, because endpoints without a command would then stay in the task for ever.
   cancelable: false,
   first: 100,
   least: 20,
   most: 500,
-  // Steps are short, because a step locks its endpoints for other commands.
+  // Steps are short, because a step locks its endpoints and thereby blocks other commands.
   milliseconds: 50,
 })
 
-/** Maximum size of a payload that is stored with each command; larger ones are stored once, with the task. */
+/** Maximum size of a payload that is copied into each command. A larger payload is stored once, with the task. */
 const copiedBytesMax = 2000
 const filterScope = 'application:endpoint-filter:read'
 
@@ -107,7 +107,7 @@ export function handleBatches({ kit, dispatch }: TaskDeps) {
   })
 }
 
-/** Starts a batch for the endpoints that an active filter matches now. */
+/** Starts a batch for the endpoints that an active filter currently matches. */
 export async function startByFilter(deps: TaskDeps, ctx: Ctx, filterId: string, batch: NewBatch): Promise<string> {
   const { register } = deps
   checkPayload(batch.payload)
@@ -133,7 +133,7 @@ export async function startByEndpoints(deps: TaskDeps, ctx: Ctx, endpointIds: st
   })
 }
 
-/** Stores the task with all its endpoints, or nothing: `refuse` throws for an endpoint that the caller may not use. */
+/** Stores the task with all its endpoints, or nothing. `refuse` throws for an endpoint that the caller may not use. */
 async function start(
   { kit, register }: TaskDeps,
   ctx: Ctx,
@@ -147,7 +147,7 @@ async function start(
     const size = sizeOf(commandType, payload)
     const filterId = filter?.filterId ?? null
     await store.insertTask(sql, { tenantId, taskId, commandType, payload, size, ttlMs, filterId })
-    // A filter without endpoints has a task too.
+    // A filter without endpoints gets a task too.
     if (filter) await store.insertTaskApplication(sql, { tenantId, taskId, applicationName: filter.applicationName })
     let total = 0
     for await (const { endpoints, rejected } of selectionPages(register, sql, ctx, selection, { scope: updateScope })) {
@@ -183,7 +183,7 @@ export async function listTasks(
   }
 }
 
-/** Returns the endpoints of a task in one application, or in all whose commands the caller may read. */
+/** Returns the endpoints of a task: in one application, or in all applications whose commands the caller may read. */
 export async function getTask(
   deps: TaskDeps,
   ctx: Ctx,

@@ -1,4 +1,4 @@
-/** Converts stored commands to what callers see. Payloads are stored as JSON texts. */
+/** Converts stored commands to the form that callers get. Payloads are stored as JSON texts. */
 import type { CommandRow, CommandStatus } from '../store/commands.ts'
 
 export interface CommandView {
@@ -14,7 +14,7 @@ export interface CommandView {
   updatedAt: Date
 }
 
-/** Parses texts that `JSON.stringify` has made or the parser of requests has accepted; other texts can throw. */
+/** Parses a text that `JSON.stringify` created or that the request parser accepted. It throws for other texts. */
 export const parsed = (text: string): unknown => JSON.parse(text)
 
 export const viewOf = (row: CommandRow): CommandView => ({

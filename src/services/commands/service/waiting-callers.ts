@@ -1,11 +1,11 @@
-/** Ends the waits of callers that lose the permission while they wait: their token, role, grant or tenant has changed. */
+/** Ends the waits of callers that lose their permission while they wait, because their token, role, grant or tenant has changed. */
 import { AccessChanged, RealmStatusChanged, TokensDenied } from '../../../identity/events.ts'
 import type { Bus } from '../../../kernel/bus.ts'
 import type { Ctx } from '../../../kernel/contract.ts'
 import { PlatformError } from '../../../kernel/errors.ts'
 
 export interface WaitingCaller {
-  /** Throws if the caller may no longer have the result. */
+  /** Throws if the caller may no longer get the result. */
   check(): Promise<void>
   /** Ends the wait with the error. */
   end(error: PlatformError): void
@@ -21,7 +21,7 @@ export function createWaitingCallers(bus: Pick<Bus, 'subscribe' | 'onReset'>): W
   const recheck = (callers: Iterable<WaitingCaller>) => {
     for (const caller of callers)
       caller.check().catch((error) => {
-        // The wait continues if the database fails: the permission is checked again before the response.
+        // If the database fails, the wait continues. The permission is checked again before the response.
         if (error instanceof PlatformError && error.status < 500) caller.end(error)
       })
   }

@@ -1,4 +1,4 @@
-/** SQL that reads and deletes commands. The state is never stored: a command without a result is expired from `ends_at` on. */
+/** SQL that reads and deletes commands. The state is not stored: a command without a result is expired from `ends_at` on. */
 import type { Fragment, Sql } from '../../../kernel/db.ts'
 import type { CommandKey } from './invocations.ts'
 
@@ -55,7 +55,7 @@ export async function findStates(sql: Sql, keys: CommandKey[]): Promise<StateRow
     join commands.commands c using (tenant_id, endpoint_id, command_id)`
 }
 
-/** Returns the node whose caller waits for the deleted command; undefined if there is no such command. */
+/** Deletes a command. Returns the node whose caller waits for it, or undefined if there is no such command. */
 export async function deleteCommand(
   sql: Sql,
   { tenantId, endpointId, commandId, type }: CommandKey & { type: string },
@@ -83,7 +83,7 @@ export async function findLast(
     order by c.ends_at desc, c.command_id desc`
 }
 
-/** Returns commands of one endpoint, newest first: at most `limit`, and as many as fit `bytesMax`. */
+/** Returns commands of one endpoint, newest first: at most `limit`, and only as many as fit into `bytesMax`. */
 export async function findOfEndpoint(
   sql: Sql,
   query: { tenantId: string; endpointId: string; types: string[]; limit: number; bytesMax: number },
@@ -142,7 +142,7 @@ export async function countOfApplication(sql: Sql, query: PageQuery): Promise<nu
   return row!.count
 }
 
-/** Counts commands by state; reads only the index on `ends_at`. */
+/** Counts commands by state. It reads only the index on `ends_at`. */
 export async function countStates(
   sql: Sql,
   query: ApplicationQuery,
@@ -152,7 +152,7 @@ export async function countStates(
     where ${ofApplication(sql, query)} group by 1`
 }
 
-/** Returns a page of commands of an application. Equal times are in the order of endpoint and command id. */
+/** Returns a page of commands of an application. Commands with equal times are ordered by endpoint and command id. */
 export async function findOfApplication(sql: Sql, query: PageQuery): Promise<CommandRow[]> {
   return await sql<CommandRow[]>`
     select ${columns(sql)} from (${pageOf(sql, query)}) c order by ${pageOrder(sql, query)}`
@@ -171,7 +171,7 @@ function pageOrder(sql: Sql, { descending }: PageQuery): Fragment {
   return sql`sorted_at ${order}, endpoint_id ${order}, command_id ${order}`
 }
 
-/** Selects a page. Ended commands are sorted by their end, the others by their creation: two walks of an index, merged. */
+/** Selects a page. Ended commands are sorted by their end, the others by their creation. Therefore two ordered index scans are merged. */
 function pageOf(sql: Sql, query: PageQuery): Fragment {
   const { offset, limit } = query
   const where = ofApplication(sql, query)

@@ -1,4 +1,4 @@
-/** SQL that deletes commands of endpoints, applications and tenants that are gone, and those that are too old. */
+/** SQL that deletes commands of unregistered endpoints and of deleted applications and tenants, and commands that are too old. */
 import type { Sql } from '../../../kernel/db.ts'
 
 interface Deleted {
@@ -8,7 +8,7 @@ interface Deleted {
   waitingNode: string | null
 }
 
-/** Deletes some commands that were created until `until`, and returns those for which callers may wait. */
+/** Deletes some commands that were created at or before `until`. Returns those for which callers may be waiting. */
 export async function deleteOfEndpoints(
   sql: Sql,
   endpoints: { tenantId: string; endpointIds: string[]; until: Date; limit: number },
@@ -21,7 +21,7 @@ export async function deleteOfEndpoints(
     returning tenant_id, endpoint_id, command_id, waiting_node`
 }
 
-/** Deletes the other rows of endpoints. An endpoint that was registered again meanwhile continues its numbering of commands. */
+/** Deletes the other rows of endpoints. If an endpoint was registered again meanwhile, its numbering of commands continues. */
 export async function deleteEndpoints(
   sql: Sql,
   { tenantId, endpointIds, until }: { tenantId: string; endpointIds: string[]; until: Date },
@@ -53,7 +53,7 @@ export async function deleteTasksOfApplication(sql: Sql, tenantId: string, appli
     delete from commands.task_endpoints where tenant_id = ${tenantId} and application_name = ${applicationName}`
 }
 
-/** Deletes some rows of a tenant; returns false if none is left. */
+/** Deletes some rows of a tenant. Returns false if none is left. */
 export async function deleteOfTenant(sql: Sql, tenantId: string, limit: number): Promise<boolean> {
   const tables = [
     sql`commands.commands`,
@@ -70,7 +70,7 @@ export async function deleteOfTenant(sql: Sql, tenantId: string, limit: number):
   return false
 }
 
-/** Lists the applications that have commands, by jumping from one to the next in the index. */
+/** Lists the applications that have commands. It skips from one application to the next in the index. */
 export async function findApplications(sql: Sql): Promise<{ tenantId: string; applicationName: string }[]> {
   return await sql<{ tenantId: string; applicationName: string }[]>`
     with recursive found as (
@@ -83,7 +83,7 @@ export async function findApplications(sql: Sql): Promise<{ tenantId: string; ap
     select tenant_id, application_name from found`
 }
 
-/** Deletes some commands of an application that ended more than `days` ago; returns how many. */
+/** Deletes some commands of an application that ended more than `days` days ago. Returns how many were deleted. */
 export async function deleteOld(
   sql: Sql,
   query: { tenantId: string; applicationName: string; days: number; limit: number },
@@ -97,7 +97,7 @@ export async function deleteOld(
   return count
 }
 
-/** Deletes tasks older than `days` that have no commands any more. Returns how many. */
+/** Deletes tasks older than `days` days that no longer have commands. Returns how many were deleted. */
 export async function deleteOldTasks(sql: Sql, days: number, limit: number): Promise<number> {
   const { count } = await sql`
     with gone as (

@@ -1,4 +1,4 @@
-/** SQL of the two writes of a command: its invocation and its result. Both take many commands at once. */
+/** SQL of the two writes of a command: its invocation and its result. Both statements handle many commands at once. */
 import type { ClaimedRecord } from '../../../kernel/audit/record.ts'
 import { insertRecordsOfCreated } from '../../../kernel/audit/store.ts'
 import type { Fragment, Sql } from '../../../kernel/db.ts'
@@ -8,12 +8,12 @@ export interface NewCommand {
   endpointId: string
   applicationName: string
   type: string
-  /** JSON text; null for a command without payload, or if the payload is stored with the task. */
+  /** JSON text. It is null for a command without payload, or if the payload is stored with the task. */
   payload: string | null
   size: number
   /** Milliseconds until the command expires. */
   lifetimeMs: number
-  /** False: the command is never in the response to a device that requests commands. */
+  /** False if the command is never included in the response to a device that requests commands. */
   kept: boolean
   waitingNode: string | null
   taskId: string | null
@@ -27,8 +27,9 @@ export interface MadeCommand {
 }
 
 /**
- * Locks the endpoints until the end of the transaction and inserts commands with the next ids of each. Returns undefined instead of
- * a command whose endpoint has `outstandingMax` outstanding ones. Commands of tasks are inserted anyway, as expired.
+ * Locks the endpoints until the end of the transaction, and inserts commands with the next ids of each endpoint. If an endpoint has
+ * `outstandingMax` outstanding commands, the result contains undefined for its command. Commands of tasks are inserted nevertheless, as
+ * expired.
  */
 export async function insertCommands(
   sql: Sql,
@@ -80,7 +81,7 @@ export interface ExecutedCommand {
   payload: string | null
 }
 
-/** Stores the results of outstanding commands and returns these commands. Other results are ignored. */
+/** Stores the results of outstanding commands, and returns these commands. Other results are ignored. */
 export async function updateResults(
   sql: Sql,
   results: NewResult[],
@@ -114,7 +115,7 @@ export interface CommandKey {
   commandId: number
 }
 
-/** Ends an outstanding command as expired, now. */
+/** Expires an outstanding command immediately. */
 export async function expireCommand(sql: Sql, { tenantId, endpointId, commandId }: CommandKey): Promise<void> {
   await sql`
     update commands.commands set ends_at = statement_timestamp()
@@ -122,7 +123,7 @@ export async function expireCommand(sql: Sql, { tenantId, endpointId, commandId 
       and status_code is null and ends_at > statement_timestamp()`
 }
 
-/** Records the first hand-over of commands to their devices, and returns those for which it is the first. */
+/** Records the first delivery of commands to their devices. Returns the commands for which it is the first. */
 export async function updateDispatched(
   sql: Sql,
   keys: CommandKey[],

@@ -12,7 +12,9 @@ export interface Position {
   isWaiting: boolean
 }
 
-/** Returns for each endpoint its greatest command id and whether commands are outstanding; undefined if it never had a command. */
+/**
+ * Returns, for each endpoint, its greatest command id and whether commands are outstanding. Undefined if the endpoint never had a command.
+ */
 export async function findPositions(sql: Sql, endpoints: EndpointKey[]): Promise<(Position | undefined)[]> {
   const rows = await sql<(Position & { ordinal: number })[]>`
     select g.ordinal::integer, e.last_id, exists (
@@ -33,7 +35,7 @@ export interface OutstandingRow {
   payload: string | null
 }
 
-/** Returns outstanding commands, oldest first: as many as fit `bytesMax`, and whether there are more. */
+/** Returns outstanding commands, oldest first, as many as fit into `bytesMax`. Also returns whether there are more. */
 export async function findOutstanding(
   sql: Sql,
   { tenantId, endpointId }: EndpointKey,

@@ -61,7 +61,7 @@ export interface TaskEndpoint {
   applicationName: string
 }
 
-/** Removes and returns the next endpoints of a task; the caller makes their commands in the same transaction. */
+/** Removes and returns the next endpoints of a task. The caller creates their commands in the same transaction. */
 export async function takeTaskEndpoints(
   sql: Sql,
   page: { tenantId: string; taskId: string; after: number; limit: number },
@@ -143,7 +143,7 @@ export interface TaskEntry {
   status: 'pending' | 'executed' | 'expired'
 }
 
-/** Returns the applications of which the task has endpoints. */
+/** Returns the applications whose endpoints the task contains. */
 export async function findTaskApplications(
   sql: Sql,
   { tenantId, taskId }: { tenantId: string; taskId: string },
@@ -153,7 +153,7 @@ export async function findTaskApplications(
   return rows.map(({ applicationName }) => applicationName)
 }
 
-/** Returns undefined if the applications have no such task. */
+/** Finds the entries of a task. Returns undefined if the applications have no such task. */
 export async function findTaskEntries(
   sql: Sql,
   { tenantId, applicationNames, taskId }: { tenantId: string; applicationNames: string[]; taskId: string },

@@ -28,7 +28,7 @@ async function* texts(records: AsyncIterable<StatusRecord>) {
 
 const sort = { sorted: true, unsorted: false, empty: false }
 
-/** The fields that a page has in Spring, which existing clients expect. */
+/** Returns the fields of a page in Spring's format, which existing clients expect. */
 function pageOf({ page, size }: { page: number; size: number }, total: number, count: number) {
   const totalPages = Math.ceil(total / size)
   return {

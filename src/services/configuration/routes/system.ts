@@ -23,7 +23,7 @@ async function* texts(items: AsyncIterable<Item>) {
   for await (const item of items) yield JSON.stringify(view(item))
 }
 
-/** Limit of a body that holds a text of up to 256 KiB, in which every quote is escaped. */
+/** Maximum size of a body. It contains a text of up to 256 KiB, in which every quote is escaped. */
 const bodyBytesMax = 1024 * 1024
 
 function checkConfig(input: SystemInput): SystemInput {

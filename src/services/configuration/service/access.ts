@@ -30,7 +30,10 @@ export async function permittedEndpoint(
   return endpoint
 }
 
-/** Returns the endpoint with a version of its application, which need not be its current version. Throws like `permittedEndpoint`, and 404 for other versions. */
+/**
+ * Returns the endpoint with a version of its application, which need not be its current version. Throws the errors of `permittedEndpoint`,
+ * and 404 for a version of another application.
+ */
 export async function endpointInVersion(
   deps: AccessDeps,
   ctx: Ctx,
@@ -38,7 +41,7 @@ export async function endpointInVersion(
   scope: string,
 ): Promise<EndpointInVersion> {
   const endpoint = await permittedEndpoint(deps, ctx, endpointId, scope)
-  // Most requests name the current version, which exists.
+  // Most requests name the current version, which is known to exist.
   if (appVersionName !== endpoint.versionName) {
     const version = await deps.applications.findVersion(appVersionName)
     if (!belongsToApplicationOf(version, endpoint)) throw NoVersion({ appVersionName })

@@ -1,4 +1,4 @@
-/** One configuration for many endpoints: whole or not at all (document 5, 2.2). */
+/** Writes one configuration for many endpoints, either for all or for none (document 5, 2.2). */
 import { splitForEvents } from '../../../kernel/bus.ts'
 import type { Ctx } from '../../../kernel/contract.ts'
 import type { Sql } from '../../../kernel/db.ts'
@@ -18,7 +18,7 @@ export interface BatchResult extends store.ConfigRow {
 }
 
 export interface BatchOperations {
-  /** `endpoints` maps names of versions to ids of endpoints. */
+  /** Writes the configuration. `endpoints` maps the names of versions to endpoint ids. */
   putAll(ctx: Ctx, name: string, value: unknown, endpoints: Record<string, string[]>): Promise<BatchResult>
   putByFilter(ctx: Ctx, name: string, value: unknown, filterId: string): Promise<BatchResult>
 }
@@ -28,9 +28,9 @@ interface Deps extends WriteDeps {
 }
 
 const scope = 'endpoint:update'
-/** Number of endpoints on a page; larger pages would delay other requests while their rows are parsed. */
+/** Number of endpoints on a page. Parsing the rows of larger pages would delay other requests. */
 const endpointsPerPage = 1000
-/** Number of endpoints that one statement writes. Building the parameters of 10,000 delayed other requests by 18 ms. */
+/** Number of endpoints that one statement writes. Building the parameters for 10,000 endpoints delayed other requests by 18 ms. */
 const endpointsPerWrite = 2500
 
 export const createBatchOperations = (deps: Deps): BatchOperations => ({
@@ -104,7 +104,7 @@ async function targetsOfFilter({ register, kit }: Deps, ctx: Ctx, filterId: stri
   return [...targets.values()]
 }
 
-/** A caller with any of these scopes on the application may know which filters it has. */
+/** A caller with any of these scopes on the application may see which filters the application has. */
 const readable = ['application:endpoint-filter:read', 'application:read', 'endpoint:read', scope]
 
 async function write(
@@ -142,7 +142,7 @@ async function write(
   })
 }
 
-/** Counts endpoints. Those of one target are distinct, but an endpoint may be in the targets of several versions. */
+/** Counts endpoints. The endpoints of one target are distinct, but an endpoint may occur in the targets of several versions. */
 const countOf = (targets: store.Target[]): number =>
   targets.length === 1
     ? targets[0]!.endpointIds.length
@@ -154,9 +154,9 @@ function* inChunks(targets: store.Target[]): Generator<store.Target> {
       yield { ...target, endpointIds: target.endpointIds.slice(at, at + endpointsPerWrite) }
 }
 
-/** Returns the configuration that all endpoints have already, if it is one and the same and equals the payload. */
+/** Returns the current configuration of the endpoints, if all of them have the same one and it equals the payload. */
 async function unchanged(sql: Sql, name: string, { digest }: Payload, targets: store.Target[]) {
-  // Most batches change something: the first endpoint shows it without reading the others.
+  // Most batches change something. Checking the first endpoint usually shows this without reading the others.
   const [first] = targets
   const sample = first && { ...first, endpointIds: first.endpointIds.slice(0, 1) }
   if (sample && (await store.compareOwn(sql, sample, name, digest)).equal < sample.endpointIds.length) return undefined

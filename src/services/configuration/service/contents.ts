@@ -1,4 +1,4 @@
-/** Caches configurations as JSON. A content never changes, so nothing invalidates it. */
+/** Caches configurations as JSON. A content never changes, so its cache entry is never invalidated. */
 import { createBatcher } from '../../../kernel/batcher.ts'
 import { createCache } from '../../../kernel/cache.ts'
 import type { Kit } from '../../../kernel/define-service.ts'

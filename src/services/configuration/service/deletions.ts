@@ -11,7 +11,7 @@ export interface DeletionOperations {
   forgetVersion(sql: Sql, version: { tenantId: string; versionName: string }): Promise<void>
   forgetApplication(sql: Sql, application: { tenantId: string; applicationName: string }): Promise<void>
   forgetTenant(sql: Sql, tenantId: string): Promise<void>
-  /** Deletes contents without references, and rows that were written for an endpoint while it was unregistered. */
+  /** Deletes contents without references. Also deletes rows that were written for an endpoint while it was being unregistered. */
   sweep(sql: Sql): Promise<void>
 }
 
@@ -22,9 +22,12 @@ const ForgetVersion = defineJob<{ tenantId: string; versionName: string; until: 
 const ForgetTenant = defineJob<{ tenantId: string }>('configuration.forget-tenant', { timeoutSeconds: 3600 })
 
 const rowsPerStatement = 5000
-/** A released content is deleted after this time, because a hand-over that is being recorded may still refer to it. */
+/** A released content is deleted only after this time, because a delivery that is being recorded may still refer to it. */
 const releasedMs = 5 * 60_000
-/** Orphans are searched among writes of this period: a write that began before its endpoint was unregistered has ended by then. */
+/**
+ * Orphans are searched among the writes of this period. It is long enough that a write that began before its endpoint was unregistered has
+ * ended.
+ */
 const orphansMs = 2 * 3600_000
 
 export function createDeletionOperations(

@@ -25,7 +25,7 @@ export function createDeviceOperations({ db, contents, handovers, pushes }: Deps
       const found = await store.findEffectiveId(db.sql, { ...endpoint, name })
       if (!found) return undefined
       const { configId } = found
-      // The device has it already: its content is not sent.
+      // The device already has this configuration, so its content is not sent.
       if (configId === known) return { name, configId, config: null }
       const content = await contents.find(endpoint.tenantId, configId)
       if (!content) return undefined
@@ -36,7 +36,7 @@ export function createDeviceOperations({ db, contents, handovers, pushes }: Deps
     applied: (endpoint, { name = defaultName, configId, statusCode, reasonPhrase = null }) =>
       handovers.report({ ...endpoint, name, configId, statusCode, reasonPhrase }),
 
-    /** Sends the pushes itself, in the order of other pushes, so that none is sent twice on a connection. */
+    /** Sends the pushes itself, in order with other pushes, so that no configuration is sent twice on a connection. */
     async outdated(endpoint) {
       await pushes.onConnect(endpoint)
       return []

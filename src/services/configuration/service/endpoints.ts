@@ -1,4 +1,4 @@
-/** Configurations of single endpoints, which replace the defaults of their version. */
+/** Configurations of single endpoints. They take precedence over the defaults of their version. */
 import type { Ctx } from '../../../kernel/contract.ts'
 import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
@@ -25,10 +25,10 @@ export interface ConfigurationRequest {
 
 export interface EndpointOperations {
   put(ctx: Ctx, request: ConfigurationRequest, value: unknown, ifMatch: string | undefined): Promise<store.ConfigRow>
-  /** Returns the endpoint's own configuration, else the default of the version. */
+  /** Returns the endpoint's own configuration, otherwise the default of the version. */
   get(ctx: Ctx, request: ConfigurationRequest): Promise<store.ConfigRow>
   delete(ctx: Ctx, request: ConfigurationRequest, ifMatch: string | undefined): Promise<void>
-  /** Yields the endpoint's own configurations, by name. */
+  /** Yields the endpoint's own configurations, ordered by name. */
   list(ctx: Ctx, query: Omit<ConfigurationRequest, 'name'>): Promise<AsyncIterable<store.ConfigRow>>
 }
 
@@ -52,7 +52,7 @@ export const createEndpointOperations = (deps: WriteDeps): EndpointOperations =>
   },
 })
 
-/** Number of configurations that are read at a time; each has up to a megabyte. */
+/** Number of configurations that are read at a time. Each can have up to a megabyte. */
 const namesPerPage = 16
 
 export async function* allNames(find: (after: string) => Promise<store.ConfigRow[]>): AsyncGenerator<store.ConfigRow> {
@@ -91,7 +91,7 @@ async function put(
     await store.insertContent(sql, tenantId, { configId, ...payload })
     await writeOwn(sql, target, { name, configId, at })
     await publishUpdated(deps, sql, { tenantId, versionName, name, configId, endpointIds: [endpointId] })
-    // The device uses its current version only.
+    // A device uses only the configuration of its current version.
     if (versionName === endpoint.versionName) await pushes.endpointChanged(sql, key)
     else kit.log.debug({ endpointId, name, reason: 'other_version' }, 'configuration not pushed')
     return { name, configId, config: payload.config, createdDate: old?.createdDate ?? at, updatedDate: at }
@@ -130,7 +130,7 @@ async function remove(deps: WriteDeps, ctx: Ctx, request: ConfigurationRequest, 
     await store.deleteOwn(sql, key, at)
     await pruneSent(sql, [key], at)
     await publishUpdated(deps, sql, { tenantId, versionName, name, endpointIds: [endpointId] })
-    // The default becomes effective; if there is none, nothing is pushed.
+    // The default becomes effective. If there is none, nothing is pushed.
     if (versionName === endpoint.versionName) await pushes.endpointChanged(sql, key)
   })
 }

@@ -1,4 +1,4 @@
-/** Records hand-overs to devices and the reports of devices, many in one statement. */
+/** Records deliveries to devices and the reports of devices, many in one statement. */
 import { createBatcher } from '../../../kernel/batcher.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { ConfigurationApplied } from '../events.ts'
@@ -8,9 +8,9 @@ import * as store from '../store/deliveries.ts'
 import type { Pushes } from './pushes.ts'
 
 export interface Handovers {
-  /** Marks a configuration as handed over. Never rejects: the status stays PENDING if the database fails. */
+  /** Marks a configuration as delivered. Never rejects: if the database fails, the status stays PENDING. */
   mark(handover: store.Handover): Promise<void>
-  /** Returns false if the configuration was never one of this endpoint. */
+  /** Records a report. Returns false if this endpoint never had the configuration. */
   report(report: store.Report): Promise<boolean>
   settled(): Promise<void>
 }

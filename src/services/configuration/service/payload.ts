@@ -1,4 +1,4 @@
-/** Checks the JSON of a configuration: its size, and the schema of the version. */
+/** Checks the JSON of a configuration: its size, and whether it conforms to the schema of the version. */
 import { type Verdict, type Violations, validateJson, violationText } from '../../../kernel/json-schema.ts'
 import type { Applications, ApplicationVersionRef } from '../../applications/contract.ts'
 import { digestOf } from '../canonical-json.ts'
@@ -11,7 +11,7 @@ export interface Payload {
   digest: string
 }
 
-/** Limits a configuration so that it fits into one packet to a device (document 5, 1.7). */
+/** Maximum size of a configuration, so that it fits into one packet to a device (document 5, 1.7). */
 export const payloadBytesMax = 1_000_000
 
 export function payloadOf(value: unknown): Payload {
@@ -21,13 +21,16 @@ export function payloadOf(value: unknown): Payload {
 }
 
 export interface SchemaOperations {
-  /** Returns the schema text of the version, else of its application. */
+  /** Returns the schema text of the version, otherwise that of its application. */
   find(version: ApplicationVersionRef): Promise<string | undefined>
-  /** Throws 404 if a schema is required and missing, 422 if it rejects the configuration, and 503 if it cannot be used. */
+  /**
+   * Checks a configuration. Throws 404 if a schema is required and missing, 422 if the schema rejects the configuration, and 503 if the
+   * schema cannot be used.
+   */
   check(version: ApplicationVersionRef, config: string): Promise<void>
 }
 
-/** `errors` lists the first violations, `moreErrors` counts the others. */
+/** Returns the violations for a response. `errors` lists the first ones, `moreErrors` is the number of the others. */
 export const detailsOf = ({ violations, more }: Violations) => ({
   details: { errors: violations, ...(more > 0 && { moreErrors: more }) },
 })

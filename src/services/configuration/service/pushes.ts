@@ -1,6 +1,7 @@
 /**
- * Pushes configurations to connected endpoints. A write sends a signal to the nodes that may have the connections, with its commit; each node then reads the
- * effective configurations and sends them to its own connections. Configurations that a node misses are sent when the endpoint connects again.
+ * Pushes configurations to connected endpoints. With its commit, a write signals the nodes that may have the connections. Each node then
+ * reads the effective configurations and sends them to its own connections. Configurations that a node misses are sent when the endpoint
+ * connects again.
  */
 import type { Gateway } from '../../../gateway/contract.ts'
 import { createBatcher } from '../../../kernel/batcher.ts'
@@ -19,8 +20,8 @@ import type { Contents } from './contents.ts'
 export const extensionName = 'cmx'
 
 /**
- * A changed configuration of one endpoint. Without a name, all of its configurations may have changed, because the
- * endpoint has moved to another version.
+ * A changed configuration of one endpoint. Without a name, all its configurations may have changed, because the endpoint was moved to
+ * another version.
  */
 interface EndpointChange extends store.DeviceRef {
   name?: string
@@ -31,7 +32,7 @@ const PageWritten = defineSignal<WrittenPage>('configuration.page-written')
 const BatchWritten = defineSignal<{ tenantId: string; configId: string }>('configuration.batch-written')
 const DefaultWritten = defineSignal<{ tenantId: string; versionName: string }>('configuration.default-written')
 
-/** Endpoints of a bulk task that got a configuration. */
+/** Endpoints on a page of a bulk task that got a configuration. */
 interface WrittenPage {
   tenantId: string
   versionName: string
@@ -43,10 +44,10 @@ export interface Pushes {
   /** Pushes the effective configurations to the endpoint, with the commit of `sql`. */
   endpointChanged(sql: Sql, change: EndpointChange): Promise<void>
   batchWritten(sql: Sql, batch: { tenantId: string; configId: string }): Promise<void>
-  /** Pushes the effective configurations to these endpoints, where they are connected, with the commit of `sql`. */
+  /** Pushes the effective configurations to those of these endpoints that are connected, with the commit of `sql`. */
   pageWritten(sql: Sql, page: WrittenPage): Promise<void>
   defaultWritten(sql: Sql, written: { tenantId: string; versionName: string }): Promise<void>
-  /** Pushes the configurations that an endpoint has not applied, after it has connected to this node. */
+  /** Pushes the configurations that an endpoint has not applied. Called after it has connected to this node. */
   onConnect(endpoint: store.DeviceRef): Promise<void>
   /** Remembers the configurations that were pushed to a connection of this node. */
   handedOver(endpointId: string, name: string, configId: string): void
@@ -72,13 +73,13 @@ interface Parts extends Deps {
   running: Set<Promise<void>>
   outdated(endpoint: store.DeviceRef): Promise<store.EffectiveRow[] | undefined>
   /**
-   * The last configuration that was pushed, by connection and name, so that a device whose configuration or version
-   * changes while it connects gets the same configuration only once.
+   * The last configuration that was pushed, by connection and name. If the configuration or version of a device changes while it connects,
+   * the device therefore gets the same configuration only once.
    */
   pushed: WeakMap<object, Map<string, string>>
 }
 
-/** Delay of the second check for a connection that was being made during the write. */
+/** Delay of the second check, for a connection that was being opened during the write. */
 const recheckMs = 1000
 const attemptsMax = 5
 const endpointsPerPage = 500
@@ -126,7 +127,7 @@ export function createPushes(deps: Deps): Pushes {
   }
 }
 
-/** Runs in the background; a failure of the database is retried. */
+/** Runs work in the background. If the database fails, the work is retried. */
 function start({ kit: { log, stopping }, running }: Parts, work: () => Promise<void>) {
   const run = (async () => {
     for (let attempt = 1; !stopping.aborted; attempt++) {
@@ -142,7 +143,7 @@ function start({ kit: { log, stopping }, running }: Parts, work: () => Promise<v
   running.add(run)
 }
 
-/** Sends to an endpoint that had no connection when the configuration was written, if it has one a second later. */
+/** Pushes to an endpoint that had no connection when the configuration was written, if it has one a second later. */
 async function pushIfConnectedLater(parts: Parts, change: EndpointChange) {
   const { kit, gateway } = parts
   const { endpointId, name } = change
@@ -156,7 +157,7 @@ async function pushIfConnectedLater(parts: Parts, change: EndpointChange) {
   if (node !== undefined) await kit.signals.sendNow(`node/${node}`, EndpointChanged, change)
 }
 
-/** The mutex keeps the order: the last push to an endpoint has the configuration that became effective last. */
+/** Pushes to one endpoint. The mutex keeps the order, so that the last push contains the configuration that became effective last. */
 const pushToEndpoint = (parts: Parts, { name, endpointId }: EndpointChange) =>
   parts.ordered(endpointId, async () => {
     const { sql } = parts.kit.db
@@ -172,7 +173,10 @@ const pushToEndpoint = (parts: Parts, { name, endpointId }: EndpointChange) =>
     for (const row of rows) await send(parts, endpoint, row)
   })
 
-/** Finds what an endpoint lacks in its new version. A device may have applied a configuration, then got that of another version. */
+/**
+ * Finds the configurations that an endpoint lacks after a move to another version. The device may have applied a configuration and then got
+ * one of another version.
+ */
 async function findAfterMove(parts: Parts, endpoint: store.DeviceRef): Promise<store.EffectiveRow[]> {
   const outdated = (await parts.outdated(endpoint)) ?? []
   const connection = parts.gateway.connectionOf(endpoint.endpointId)
@@ -194,7 +198,7 @@ async function pushBatch(parts: Parts, { tenantId, configId }: { tenantId: strin
   const pace = createPace()
   for (let after = ''; !kit.stopping.aborted; ) {
     const rows = await store.findUndispatchedOf(kit.db.sql, { tenantId, configId, after, limit: endpointsPerPage })
-    // A batch may name a version that is not the current one of the endpoint.
+    // A batch may name a version other than the endpoint's current one.
     const connectedRows = rows.filter(
       ({ endpointId, versionName }) => gateway.connectedEndpoint(endpointId)?.versionName === versionName,
     )
@@ -209,7 +213,7 @@ function hasConnections({ gateway }: Parts, tenantId: string): boolean {
   return false
 }
 
-/** Pushes configurations that were never handed over to the endpoints connected to this node. */
+/** Pushes configurations that were never delivered to the endpoints that are connected to this node. */
 async function pushUndispatched(parts: Parts, isWanted: (endpoint: store.DeviceRef) => boolean) {
   const { kit, gateway } = parts
   const endpoints = [...gateway.connectedHere()].filter(isWanted)
@@ -221,7 +225,7 @@ async function pushUndispatched(parts: Parts, isWanted: (endpoint: store.DeviceR
   }
 }
 
-/** Sends a few at a time and pauses between them, so that other requests and devices do not wait for thousands of pushes. */
+/** Sends a few at a time with pauses in between, so that other requests and devices do not wait for thousands of pushes. */
 async function inTurn<T>(items: T[], pace: Pace, work: (item: T) => Promise<void>) {
   for (let at = 0; at < items.length; at += concurrentPushes) {
     await Promise.all(items.slice(at, at + concurrentPushes).map(work))
@@ -245,7 +249,7 @@ interface Sent {
 const sendInOrder = (parts: Parts, endpoint: store.DeviceRef, configuration: Sent) =>
   parts.ordered(endpoint.endpointId, () => send(parts, endpoint, configuration))
 
-/** Sends a configuration that was not the last one on this connection. Call it in the order of the endpoint. */
+/** Sends a configuration, unless it was the last one on this connection. Must be called in the order of the endpoint. */
 async function send(
   { gateway, contents, pushed }: Parts,
   { tenantId, endpointId }: store.DeviceRef,
@@ -254,7 +258,7 @@ async function send(
   const connection = gateway.connectionOf(endpointId)
   if (connection && pushed.get(connection)?.get(name) === configId) return
   const content = await contents.find(tenantId, configId)
-  // If the content was deleted meanwhile, another push follows.
+  // If the content was deleted meanwhile, another push follows anyway.
   if (content)
     await gateway.sendHere(endpointId, configurationPush(extensionName, { name, configId, config: content.value }))
 }

@@ -1,4 +1,4 @@
-/** Statuses of configurations: which endpoints have received and applied them. */
+/** Statuses of configurations: which endpoints have received and which have applied them. */
 import type { Ctx } from '../../../kernel/contract.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import type { Window } from '../../../kernel/paging.ts'
@@ -14,7 +14,7 @@ export interface StatusRecord extends store.StatusRow {
 }
 
 export interface StatusOperations {
-  /** Returns the number of all records, and those of a page: their texts are read while the answer is sent. */
+  /** Returns the number of all records, and the records of a page. Their texts are read while the response is sent. */
   list(
     ctx: Ctx,
     search: StatusSearch,
@@ -56,7 +56,7 @@ function visibilityOf({ caller, tenantId }: Ctx): store.StatusQuery['visibility'
   return applicationNames === 'all' || endpointIds === 'all' ? 'all' : { applicationNames, endpointIds }
 }
 
-/** Splits rows so that the different configurations of a part fit into memory. */
+/** Splits rows into parts, so that the different configurations of a part fit into memory. */
 function* partsOf(rows: store.StatusRow[]): Generator<store.StatusRow[]> {
   let part: store.StatusRow[] = []
   let characters = 0

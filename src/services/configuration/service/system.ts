@@ -1,4 +1,4 @@
-/** System configurations: values of the platform at four levels, which devices never get (document 5, 2.9). */
+/** System configurations: values of the platform at four levels, which are never sent to devices (document 5, 2.9). */
 import type { Identity } from '../../../identity/contract.ts'
 import { authorize, authorizeOrNotFound, type Ctx } from '../../../kernel/contract.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
@@ -23,7 +23,10 @@ export interface SystemInput {
 
 export type Operation = 'read' | 'update'
 
-/** Returns the levels to search for the entity in a path, nearest first. Throws 404 if the caller may not read the entity, and 403 if it may not do the operation. */
+/**
+ * Returns the levels to search for the entity in a path, nearest first. Throws 404 if the caller may not read the entity, and 403 if the
+ * caller may read it but lacks the permission for the operation.
+ */
 export type ResolveOwners = (ctx: Ctx, id: string, operation: Operation) => Promise<store.SystemOwner[]>
 
 export interface SystemOperations {
@@ -39,7 +42,7 @@ export interface SystemOperations {
     owners: store.SystemOwner[],
     name: string,
   ): Promise<store.SystemRow & { level: store.Level; entityId: string }>
-  /** Returns the new ETag. */
+  /** Changes a configuration and returns the new ETag. */
   update(owner: store.SystemOwner, configId: string, input: SystemInput, ifMatch: string | undefined): Promise<string>
   delete(owner: store.SystemOwner, configId: string, ifMatch: string | undefined): Promise<void>
 }
@@ -126,7 +129,7 @@ function ownersOf({ identity, applications, register }: SystemDeps): SystemOpera
     async tenants(ctx, id, operation) {
       const scope = `tenant:configuration:${operation}`
       if (id === ctx.tenantId) authorize(ctx, scope, onTenant(id))
-      // Another tenant exists only for callers with the scope on the platform.
+      // Only callers with the scope on the platform can see that another tenant exists.
       else if (!holds(ctx.caller, scope, onTenant(id)) || !(await identity.realm(id)))
         throw NoSystemOwner({ what: 'tenant', id })
       return ofTenant(id)

@@ -1,4 +1,4 @@
-/** A configuration for the endpoints of a job, each in its present version. */
+/** Writes a configuration for the endpoints of a job, each in its current version. */
 import { type BulkType, defineBulk, type Outcome } from '../../../kernel/bulk/types.ts'
 import { splitForEvents } from '../../../kernel/bus.ts'
 import type { Sql } from '../../../kernel/db.ts'
@@ -60,7 +60,7 @@ const targetsOf = (endpoints: EndpointRef[]): store.Target[] =>
     return { tenantId, applicationName, versionName, endpointIds: rows.map(({ endpointId }) => endpointId) }
   })
 
-/** Writes the configuration of the endpoints that do not have an equal one already. */
+/** Writes the configuration of the endpoints that do not already have an equal one. */
 async function writeAll(
   deps: Deps,
   sql: Sql,
@@ -85,7 +85,10 @@ async function writeAll(
 
 const verdictsMax = 1000
 
-/** Returns the problem that the schema of a version has with a configuration. Verdicts are kept for the next pages of the task. */
+/**
+ * Returns a function that returns the problem of a configuration with the schema of a version. Results are kept for the next pages of the
+ * task.
+ */
 function createVerdicts(schemas: SchemaOperations) {
   const verdicts = new Map<string, string | undefined>()
   return async (version: store.Target, { configId, config }: ConfigurationData): Promise<string | undefined> => {

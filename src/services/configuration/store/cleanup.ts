@@ -6,8 +6,8 @@ import type { ConfigurationKey } from './configs.ts'
 export const recordsMax = 20
 
 /**
- * Deletes the oldest rows of the history beyond the limit. Keeps one row fewer than `recordsMax`, because the effective
- * configuration counts as a record even if it has no row in the history. The current default keeps its row.
+ * Deletes the oldest rows of the history beyond the limit. One row fewer than `recordsMax` is kept, because the effective configuration
+ * counts as a record even if it has no row in the history. The row of the current default is kept.
  */
 export async function pruneSent(sql: Sql, keys: ConfigurationKey[], at: Date) {
   const column = (name: keyof ConfigurationKey) => keys.map((key) => key[name])
@@ -33,7 +33,7 @@ export async function pruneSent(sql: Sql, keys: ConfigurationKey[], at: Date) {
     select distinct tenant_id, config_id, ${at}::timestamptz from deleted`
 }
 
-/** Deletes contents that were released before this date and have no reference; returns how many releases it has processed. */
+/** Deletes contents that were released before this date and have no reference. Returns how many releases were processed. */
 export async function sweepContents(sql: Sql, before: Date, limit: number): Promise<number> {
   const [row] = await sql<{ count: number }[]>`
     with taken as (
@@ -54,7 +54,7 @@ export async function sweepContents(sql: Sql, before: Date, limit: number): Prom
   return row?.count ?? 0
 }
 
-/** Deletes rows of endpoints that were unregistered. Keeps rows of an endpoint that was registered later with the same id. */
+/** Deletes rows of unregistered endpoints. Rows of an endpoint that was registered later with the same id are kept. */
 export async function deleteOfEndpoints(
   sql: Sql,
   { tenantId, endpointIds, until }: { tenantId: string; endpointIds: string[]; until: Date },
@@ -79,8 +79,8 @@ export async function deleteOfEndpoints(
 }
 
 /**
- * Deletes rows that a concurrent request wrote for an endpoint while the endpoint was being unregistered. `endpoints` returns the subquery
- * of all registered endpoints.
+ * Deletes rows that a concurrent request wrote for an endpoint while the endpoint was being unregistered. `endpoints` returns a subquery of
+ * all registered endpoints.
  */
 export async function deleteOrphans(sql: Sql, endpoints: (sql: Sql) => Fragment, since: Date, at: Date) {
   await sql`
@@ -116,7 +116,7 @@ export async function deleteSystemOfApplication(sql: Sql, tenantId: string, appl
     where tenant_id = ${tenantId} and level = 'APPLICATION' and entity_id = ${applicationName}`
 }
 
-/** Deletes up to `limit` rows in each table of endpoints for a deleted version; returns their number. */
+/** Deletes the endpoint rows of a deleted version, up to `limit` in each table. Returns how many were deleted. */
 export async function deleteSomeOfVersion(sql: Sql, version: OfVersion, limit: number, at: Date): Promise<number> {
   const { tenantId, versionName, until } = version
   const [row] = await sql<{ count: number }[]>`
@@ -146,7 +146,7 @@ const tables = [
   'released_contents',
 ] as const
 
-/** Deletes a deleted tenant's rows, up to `limit` in each table; returns their number. */
+/** Deletes a deleted tenant's rows, up to `limit` in each table. Returns how many were deleted. */
 export async function deleteSomeOfTenant(sql: Sql, tenantId: string, limit: number): Promise<number> {
   let deleted = 0
   for (const table of tables) {

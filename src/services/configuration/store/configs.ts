@@ -1,4 +1,4 @@
-/** Configurations of endpoints and defaults of versions. */
+/** SQL of configurations of endpoints and defaults of versions. */
 import type { Fragment, Sql } from '../../../kernel/db.ts'
 
 /** Identifies the default configuration of a version. */
@@ -38,7 +38,7 @@ export interface CurrentRow {
 const lockOf = (sql: Sql, kind: string, ...parts: string[]): Fragment =>
   sql`hashtextextended(${['configuration', kind, ...parts].join('\n')}, 0)`
 
-/** Serializes the writers of an endpoint. A batch locks the tenant instead, and excludes all of them. */
+/** Locks the endpoint, so that its writers run one after the other. A batch locks the whole tenant instead, which excludes all of them. */
 export async function lockEndpoint(sql: Sql, { tenantId, endpointId }: { tenantId: string; endpointId: string }) {
   await sql`
     select pg_advisory_xact_lock_shared(${lockOf(sql, 'tenant', tenantId)}),
@@ -59,7 +59,7 @@ const isOwn = (sql: Sql, { tenantId, endpointId, versionName, name }: Configurat
 const isDefault = (sql: Sql, { tenantId, versionName, name }: DefaultKey): Fragment =>
   sql`tenant_id = ${tenantId} and version_name = ${versionName} and name = ${name}`
 
-/** Finds the endpoint's own configuration, else the default of the version. */
+/** Finds the endpoint's own configuration, otherwise the default of the version. */
 export async function findEffective(sql: Sql, key: ConfigurationKey): Promise<ConfigRow | undefined> {
   const [row] = await sql<ConfigRow[]>`
     select ${key.name} as name, f.config_id, c.config, f.created_date, f.updated_date
@@ -134,7 +134,7 @@ export async function insertContent(sql: Sql, tenantId: string, { configId, conf
     values (${tenantId}, ${configId}, ${config}, ${digest})`
 }
 
-/** Inserts the content of a bulk task with its first page. A content that exists already is locked, so that it is not removed. */
+/** Inserts the content of a bulk task with its first page. If the content already exists, it is locked, so that it is not deleted. */
 export async function insertContentOnce(sql: Sql, tenantId: string, { configId, config, digest }: Content) {
   await sql`
     insert into configuration.contents (tenant_id, config_id, config, digest)
@@ -156,7 +156,10 @@ export interface Target {
   endpointIds: string[]
 }
 
-/** Counts the endpoints of the target that have a configuration with this digest, and the different ids of these configurations. */
+/**
+ * Counts the endpoints of the target that have a configuration with this digest. Also counts how many different ids these configurations
+ * have.
+ */
 export async function compareOwn(sql: Sql, target: Target, name: string, digest: string) {
   const [row] = await sql<
     { equal: number; configId: string | null; kinds: number; createdDate: Date; updatedDate: Date }[]
@@ -182,14 +185,14 @@ export async function findUnchanged(sql: Sql, target: Target, name: string, dige
 
 const statusColumns = (sql: Sql): Fragment => sql`dispatched_date, confirmed_date, status_code, reason_phrase`
 
-/** Columns of the history, which keeps configurations that were sent. */
+/** Columns of the history, which contains configurations that were sent. */
 const sentColumns = (sql: Sql): Fragment => sql`
   tenant_id, endpoint_id, version_name, name, config_id, application_name, updated_date, ${statusColumns(sql)}`
 
 /**
- * Gives all endpoints of the target the configuration, whose content exists. The caller has locked the endpoints or the tenant, so that no
- * other writer inserts the same rows: `on conflict` would take a third longer. Earlier configurations that were sent are moved to the history. Returns the
- * endpoints whose history has grown.
+ * Sets the configuration, whose content must exist, for all endpoints of the target. The caller has locked the endpoints or the tenant, so
+ * that no other writer inserts the same rows: `on conflict` would take a third longer. Moves earlier configurations that were sent to the
+ * history, and returns the endpoints whose history has grown.
  */
 export async function writeOwn(
   sql: Sql,
@@ -225,7 +228,7 @@ export async function writeOwn(
   return moved.map(({ endpointId }) => endpointId)
 }
 
-/** Deletes the configuration of the endpoint. Returns its id; undefined if there was none. */
+/** Deletes the configuration of the endpoint. Returns its id, or undefined if there was none. */
 export async function deleteOwn(sql: Sql, key: ConfigurationKey, at: Date): Promise<string | undefined> {
   const [row] = await sql<{ configId: string }[]>`
     with old as (delete from configuration.endpoint_configs where ${isOwn(sql, key)} returning *),

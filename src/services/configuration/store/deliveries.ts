@@ -1,4 +1,4 @@
-/** Stores hand-overs to devices and their reports, and finds the configurations that devices lack. Statements take many endpoints at once. */
+/** SQL of deliveries to devices and their reports, and of the configurations that devices lack. Each statement handles many endpoints. */
 import type { Fragment, Sql } from '../../../kernel/db.ts'
 import type { ConfigurationKey } from './configs.ts'
 
@@ -42,7 +42,7 @@ export async function findEffectiveId(
   return row
 }
 
-/** Finds the effective configurations of endpoints, of all names. */
+/** Finds the effective configurations of endpoints, for all names. */
 export async function findEffectiveIds(sql: Sql, endpoints: DeviceRef[]): Promise<EffectiveRow[]> {
   return await sql<EffectiveRow[]>`
     select g.position::int - 1 as position, e.name, e.config_id
@@ -60,7 +60,7 @@ const effective = (sql: Sql): Fragment => sql`
   from configuration.defaults d
   where d.tenant_id = g.tenant_id and d.version_name = g.version_name and not ${hasOwn(sql)}`
 
-/** Finds effective configurations that differ from the one that the endpoint applied last, whatever its version. */
+/** Finds effective configurations that differ from the configuration that the endpoint applied last, in any version. */
 export async function findOutdated(sql: Sql, endpoints: DeviceRef[]): Promise<EffectiveRow[]> {
   return await sql<EffectiveRow[]>`
     select g.position::int - 1 as position, e.name, e.config_id
@@ -78,7 +78,7 @@ export async function findOutdated(sql: Sql, endpoints: DeviceRef[]): Promise<Ef
     order by g.position, e.name`
 }
 
-/** Finds effective configurations that were never handed over. */
+/** Finds effective configurations that were never delivered. */
 export async function findUndispatched(sql: Sql, endpoints: DeviceRef[]): Promise<EffectiveRow[]> {
   return await sql<EffectiveRow[]>`
     select g.position::int - 1 as position, e.name, e.config_id
@@ -86,7 +86,7 @@ export async function findUndispatched(sql: Sql, endpoints: DeviceRef[]): Promis
     where e.dispatched_date is null order by g.position, e.name`
 }
 
-/** Returns the endpoints to which their own configuration with this id was not handed over yet, in the order of their ids. */
+/** Returns the endpoints to which their own configuration with this id was not delivered yet, ordered by id. */
 export async function findUndispatchedOf(
   sql: Sql,
   { tenantId, configId, after, limit }: { tenantId: string; configId: string; after: string; limit: number },
@@ -97,7 +97,7 @@ export async function findUndispatchedOf(
     order by endpoint_id limit ${limit}`
 }
 
-/** A configuration that was handed over to a device or that a device reported on. */
+/** A configuration that was delivered to a device, or on which a device has reported. */
 export interface Handover extends ConfigurationKey {
   applicationName: string
   configId: string
@@ -109,18 +109,17 @@ const columns = (sql: Sql, items: Handover[]): Fragment => {
     ${column('name')}::text[], ${column('applicationName')}::text[], ${column('configId')}::text[]`
 }
 
-/** A hand-over that was recorded in the history, because it is not the endpoint's own current configuration. */
+/** A delivery that was recorded in the history, because the configuration is not the endpoint's own current one. */
 export interface RecordedHandover extends ConfigurationKey {
   /** True if the history has grown. */
   isNew: boolean
-  /** True if another configuration is effective by now. */
+  /** True if another configuration is effective now. */
   isReplaced: boolean
 }
 
 /**
- * Marks configurations as handed over. Defaults, and configurations that were replaced meanwhile, get a row in the history and are
- * returned. `case` leaves the planner only the primary key; without statistics it would read all configurations of the version for each
- * hand-over.
+ * Marks configurations as delivered. Defaults, and configurations that were replaced meanwhile, get a row in the history and are returned.
+ * The `case` makes the planner use the primary key; without statistics it would read all configurations of the version for each delivery.
  */
 export async function markDispatched(sql: Sql, items: Handover[], at: Date): Promise<RecordedHandover[]> {
   return await sql<RecordedHandover[]>`
@@ -159,9 +158,9 @@ export interface Report extends Handover {
 }
 
 /**
- * Records what endpoints report about a configuration: their own one, an earlier one that was sent to them, or the
- * default. Returns the indexes of reports on known configurations. The same `configId` may belong to several versions
- * of an endpoint: the report counts for all of them.
+ * Records the reports of endpoints on configurations: on their own, on an earlier one that was sent to them, or on the default. Returns the
+ * indexes of reports on known configurations. The same `configId` may belong to several versions of an endpoint; the report then counts for
+ * all of them.
  */
 export async function recordReports(sql: Sql, reports: Report[], at: Date): Promise<number[]> {
   const rows = await sql<{ position: number }[]>`

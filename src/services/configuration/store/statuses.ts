@@ -1,6 +1,6 @@
 /**
- * Statuses: one record for each endpoint, version, name and configuration. A default that an endpoint was never sent has no row: it
- * is derived from the endpoints of the version, so that writing a default takes the same time for any number of endpoints.
+ * SQL of statuses. There is one record for each endpoint, version, name and configuration. A default that was never sent to an endpoint has
+ * no row. It is derived from the endpoints of the version, so that writing a default takes the same time for any number of endpoints.
  */
 import type { Fragment, Sql } from '../../../kernel/db.ts'
 import type { Window } from '../../../kernel/paging.ts'
@@ -36,7 +36,7 @@ const statusOf = (sql: Sql): Fragment => sql`case
   when status_code between 200 and 299 then 'APPLIED' when confirmed_date is not null then 'FAILED'
   when dispatched_date is not null then 'DISPATCHED' else 'PENDING' end`
 
-/** Conditions on a relation with the columns of a record; `e` and `r` are the aliases for endpoint and configuration. */
+/** Returns conditions on a relation with the columns of a record. `e` and `r` are the aliases for endpoint and configuration. */
 function conditionsOf(sql: Sql, query: StatusQuery): Fragment {
   const { visibility, endpointIds, versionName, configId, name } = query
   const conditions = [sql`tenant_id = ${query.tenantId}`]
@@ -53,7 +53,7 @@ function conditionsOf(sql: Sql, query: StatusQuery): Fragment {
 const columns = (sql: Sql): Fragment => sql`
   endpoint_id, version_name, name, config_id, updated_date, dispatched_date, confirmed_date, status_code, reason_phrase`
 
-/** All records that match. `endpoints` is the relation of the register. */
+/** Returns all records that match. `endpoints` is the relation of the register. */
 function recordsOf(sql: Sql, query: StatusQuery, endpoints: (sql: Sql) => Fragment): Fragment {
   const matching = conditionsOf(sql, query)
   const ofStatus = query.status === undefined ? sql`true` : sql`${statusOf(sql)} = ${query.status}`
@@ -84,7 +84,7 @@ export async function countStatuses(sql: Sql, query: StatusQuery, endpoints: (sq
   return row!.count
 }
 
-/** Returns a page, the newest configurations first. */
+/** Returns a page, newest configurations first. */
 export async function findStatuses(
   sql: Sql,
   query: StatusQuery,

@@ -1,4 +1,4 @@
-/** System configurations at four levels. */
+/** SQL of system configurations at four levels. */
 import { isUniqueViolation, type Sql } from '../../../kernel/db.ts'
 import type { Window } from '../../../kernel/paging.ts'
 
@@ -25,7 +25,7 @@ const columns = (sql: Sql) => sql`config_id, name, display_name, config, created
 const ownedBy = (sql: Sql, { tenantId, level, entityId }: SystemOwner) =>
   sql`tenant_id = ${tenantId} and level = ${level} and entity_id = ${entityId}`
 
-/** Returns false if the owner has a configuration with this name. */
+/** Inserts a configuration. Returns false if the owner already has one with this name. */
 export async function insertSystem(sql: Sql, owner: SystemOwner, row: SystemRow): Promise<boolean> {
   const { count } = await sql`
     insert into configuration.system_configs ${sql({ ...owner, ...row })}
@@ -46,7 +46,7 @@ export async function lockSystem(sql: Sql, owner: SystemOwner, configId: string)
   return row
 }
 
-/** Returns false if another configuration of the owner has the new name. */
+/** Updates a configuration. Returns false if another configuration of the owner has the new name. */
 export async function updateSystem(sql: Sql, owner: SystemOwner, row: SystemRow): Promise<boolean> {
   const { configId, createdDate: _, ...changed } = row
   try {
@@ -82,7 +82,7 @@ export async function findSystemPage(
     order by name offset ${offset} limit ${limit}`
 }
 
-/** Finds the configuration with this name of the first owner that has one. */
+/** Finds the configuration with this name. The first owner that has one takes precedence. */
 export async function findCurrentSystem(
   sql: Sql,
   owners: SystemOwner[],

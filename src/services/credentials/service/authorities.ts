@@ -16,18 +16,21 @@ export interface RevocationList {
 export interface Authorities {
   /** Returns the platform's certificate as PEM. */
   root(): Promise<string>
-  /** Returns the platform's authority; created on first use. */
+  /** Returns the platform's authority. It is created on first use. */
   platform(): Promise<Issuer>
-  /** Returns a tenant's authority; created on first use. `chain`: its certificate, then the platform's. */
+  /** Returns a tenant's authority, which is created on first use. `chain` contains its certificate, then the platform's. */
   ofTenant(tenantId: string): Promise<Issuer & { chain: [string, string] }>
   rootRevocationList(): Promise<RevocationList>
   revocationListOf(authorityId: string): Promise<RevocationList>
 }
 
-/** Root path of revocation lists. Certificates contain the URL, so it cannot depend on a request. */
+/** Root path of revocation lists. It is fixed, because certificates contain the URL. */
 export const certificatesRoot = '/kpc/api/v1'
 
-/** A list is valid for a week and renewed daily, so a daily download is always valid for at least six days. */
+/**
+ * A list is valid for a week and renewed daily, so that a client that downloads it daily always has a list that is valid for at least six
+ * more days.
+ */
 const listValidMs = 7 * 86_400_000
 const listRenewedMs = 86_400_000
 
@@ -47,7 +50,7 @@ export function createAuthorities({ db, now, newId, secrets, baseUrl }: Kit, wor
     return (await store.findAuthority(db.sql, tenantId)) ?? (await createAuthority(tenantId))
   }
 
-  /** Creates an authority. If nodes do so concurrently, the first insert wins and the others are discarded. */
+  /** Creates an authority. If several nodes do so concurrently, the first insert wins and the others are discarded. */
   async function createAuthority(tenantId: string): Promise<store.AuthorityRow> {
     const [id, serialNumber] = [newId(), newSerialNumber()]
     const isPlatform = tenantId === store.platformTenant
@@ -69,13 +72,13 @@ export function createAuthorities({ db, now, newId, secrets, baseUrl }: Kit, wor
   const isCurrent = ({ list, listDate, current }: store.StoredList) =>
     list !== null && current && now().getTime() - listDate!.getTime() < listRenewedMs
 
-  /** Returns the current list; creates it if needed, without holding a lock or connection, since it can take seconds. */
+  /** Returns the current list. If needed, creates it without holding a lock or connection, because this can take seconds. */
   async function currentListOf(authority: store.AuthorityRow): Promise<RevocationList> {
     for (;;) {
       const stored = await store.findList(db.sql, authority.tenantId)
       if (!stored) throw NoRevocationList({ id: authority.id })
       if (isCurrent(stored)) return { bytes: stored.list!, number: stored.listNumber }
-      // A list that another request creates may lack later changes, so the loop checks again.
+      // A list that another request is creating may lack later changes, so the loop checks again.
       await singleFlight(authority.id, () => createList(authority, stored))
     }
   }

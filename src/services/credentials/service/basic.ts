@@ -9,12 +9,12 @@ import { allowedTransitionsText, isAllowed, type TargetState } from '../states.t
 import * as store from '../store/basic.ts'
 
 export interface BasicCredentialOperations {
-  /** Yields pages, so that a slow reader holds no connection. */
+  /** Yields pages, so that a slow client holds no connection. */
   list(ctx: Ctx): AsyncIterable<BasicCredential[]>
   read(ctx: Ctx, id: string): Promise<BasicCredential>
   create(ctx: Ctx, input: { username?: string; password?: string }): Promise<NewBasicCredential>
   changeState(ctx: Ctx, id: string, to: TargetState): Promise<void>
-  /** Changes the password; returns it, given or generated. */
+  /** Changes the password. Returns the password, which is given or generated. */
   changePassword(ctx: Ctx, id: string, password?: string): Promise<string>
   delete(ctx: Ctx, id: string): Promise<void>
 }
@@ -71,7 +71,7 @@ export function createBasicCredentialOperations(
     },
 
     async changePassword({ tenantId }, id, password = newSecret()) {
-      if (!(await store.findBasic(db.sql, tenantId, id))) throw NoCredential({ id }) // before hashing, which is slow
+      if (!(await store.findBasic(db.sql, tenantId, id))) throw NoCredential({ id }) // This check runs before the hashing, which is slow.
       const passwordHash = await hashing.hash(tenantId, password)
       await db.tx(async (sql) => {
         const username = await store.setBasicPassword(sql, { tenantId, id, passwordHash, at: now() })

@@ -12,12 +12,12 @@ import * as store from '../store/certificates.ts'
 import type { Authorities } from './authorities.ts'
 
 export interface CertificateOperations {
-  /** Yields pages, so that a slow reader holds no connection. */
+  /** Yields pages, so that a slow client holds no connection. */
   list(ctx: Ctx): AsyncIterable<CertificateCredential[]>
   read(ctx: Ctx, id: string): Promise<CertificateCredential>
   issue(ctx: Ctx, input: { commonName?: string; ttl?: number }): Promise<IssuedCertificate>
   changeState(ctx: Ctx, id: string, to: TargetState): Promise<void>
-  /** Publishes an event for certificates that expire soon, once for each. */
+  /** Publishes one event for each certificate that expires soon. */
   publishExpiring(sql: Sql): Promise<void>
 }
 
@@ -28,7 +28,7 @@ const viewOf = ({ lastUseDate, ...row }: store.CertificateRow): CertificateCrede
 
 const defaultTtlSeconds = 31_536_000
 const expiresSoonMs = 30 * 86_400_000
-/** Limits the events of one transaction; the next hourly run publishes the rest. */
+/** Maximum number of events in one transaction. The next hourly run publishes the rest. */
 const eventsMax = 10_000
 
 export function createCertificateOperations(
@@ -56,7 +56,7 @@ export function createCertificateOperations(
     async issue({ tenantId }, { commonName = newId(), ttl = defaultTtlSeconds }) {
       const { chain, ...issuer } = await authorities.ofTenant(tenantId)
       const [id, serialNumber, at] = [newId(), newSerialNumber(), now()]
-      // Valid for exactly `ttl` from now; there is no earlier start for devices with slow clocks.
+      // The certificate is valid for exactly `ttl` from now. It does not start earlier for devices with slow clocks.
       const notBefore = toSecond(at)
       const invalidAfter = new Date(notBefore.getTime() + ttl * 1000)
       const created = await worker.make('makeCertificate', {
@@ -85,7 +85,7 @@ export function createCertificateOperations(
         if (!isAllowed(from, to, 'caller'))
           throw TransitionRejected({ from, to, possible: allowedTransitionsText(from) })
         await store.setCertificateState(sql, tenantId, id, to, now())
-        await markListOutdated(sql, tenantId) // every change by a caller adds it to the list or removes it
+        await markListOutdated(sql, tenantId) // Every change by a caller adds the certificate to the list or removes it.
         const credential = { tenantId, credentialId: id, kind: 'x509', serialNumber } as const
         await bus.publish(sql, CredentialStateChanged, { ...credential, from, to })
       })

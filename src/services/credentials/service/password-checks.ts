@@ -1,6 +1,6 @@
 /**
- * Checks passwords and caches the results, because bcrypt takes 70 ms of a core and reconnecting devices send the same
- * passwords. The cache key is an HMAC of credential, bcrypt hash and password, so the cache contains no password.
+ * Checks passwords and caches the results, because bcrypt takes 70 ms of a core and reconnecting devices send the same passwords. The cache
+ * key is an HMAC of credential, bcrypt hash and password, so that the cache contains no password.
  */
 import { createHmac, randomBytes } from 'node:crypto'
 import { createCache } from '../../../kernel/cache.ts'
@@ -19,12 +19,15 @@ export interface PasswordChecks {
 }
 
 const correctMax = 100_000
-/** Maximum number of cached wrong passwords; they have their own cache, so guesses cannot evict correct ones. */
+/** Maximum number of cached wrong passwords. They have their own cache, so that guesses cannot evict correct passwords. */
 const wrongMax = 10_000
-/** Unknown usernames share one queue, whatever tenant they name. */
+/** The checks of unknown usernames share one queue, whichever tenant they name. */
 const unknownUsersQueue = ''
 
-/** Counts wrong passwords by username and address, so that nobody can lock out others, and by username over all addresses. */
+/**
+ * Counts wrong passwords by username and address, so that an attacker cannot lock out other clients. Also counts them by username over all
+ * addresses.
+ */
 export interface Lockouts {
   pairs: Lockout
   usernames: Lockout

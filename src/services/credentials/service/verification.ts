@@ -28,7 +28,7 @@ export function createVerification(
 ): Pick<Credentials, 'verifyBasic' | 'verifyCertificate' | 'tenantOfCertificate'> {
   const authorities = createCache<{ tenantId: string; publicKey: KeyObject }>({ max: cachedAuthoritiesMax })
 
-  /** Finds an authority of the platform. Cached ones of deleted tenants do no harm: their certificates are not found. */
+  /** Finds an authority of the platform. Cached authorities of deleted tenants do no harm, because their certificates are not found. */
   const authorityOf = (issuer: string) =>
     authorities.read(issuer, async () => {
       const row = await findAuthorityBySubject(db.sql, issuer)
@@ -49,7 +49,7 @@ export function createVerification(
       const credential = { tenantId, credentialId, kind: 'basic', username } as const
       await bus.publish(sql, CredentialStateChanged, { ...credential, from: 'Inactive', to: 'Active' })
     })
-    caches.logins.drop(cacheKeyOf(tenantId, username)) // another node may have activated it, and its event has not arrived
+    caches.logins.drop(cacheKeyOf(tenantId, username)) // Another node may have activated it, while its event has not arrived here yet.
   }
 
   async function activateX509(tenantId: string, credentialId: string, serialNumber: string) {

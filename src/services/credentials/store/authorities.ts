@@ -20,7 +20,7 @@ export interface StoredList {
   current: boolean
 }
 
-/** Inserts an authority unless another node has done so. */
+/** Inserts an authority, unless another node has already inserted it. */
 export async function insertAuthority(sql: Sql, row: AuthorityRow & { serialNumber: string; invalidAfter: Date }) {
   await sql`
     insert into credentials.authorities (tenant_id, id, subject, serial_number, certificate, sealed_key, invalid_after)
@@ -48,7 +48,7 @@ export async function findAuthorityBySubject(sql: Sql, subject: string): Promise
   return row
 }
 
-/** Deletes the tenant's authority and adds it to the platform's revocation list; false if there was none. */
+/** Deletes the tenant's authority and adds it to the platform's revocation list. Returns false if there was none. */
 export async function retireAuthority(sql: Sql, tenantId: string, at: Date) {
   const { count } = await sql`
     insert into credentials.retired_authorities (tenant_id, serial_number, retired_date)
@@ -72,7 +72,7 @@ export async function findList(sql: Sql, tenantId: string): Promise<StoredList |
   return row
 }
 
-/** Saves a list with the revision from before its entries were read, unless another node saved one. */
+/** Saves a list, unless another node has saved one. Its revision is the one from before its entries were read. */
 export async function saveList(
   sql: Sql,
   tenantId: string,
@@ -94,7 +94,7 @@ export interface RevokedRow {
 
 const pageRows = 5000
 
-/** Finds suspended and revoked certificates, without expired ones, which are invalid anyway. */
+/** Finds suspended and revoked certificates. Expired certificates are left out, because they are invalid anyway. */
 export async function findListedCertificates(sql: Sql, tenantId: string, now: Date): Promise<RevokedRow[]> {
   const found: RevokedRow[] = []
   for (;;) {

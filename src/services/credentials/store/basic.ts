@@ -18,7 +18,7 @@ export interface Login {
   lastUseDate: Date | null
 }
 
-/** Inserts credentials; false if the tenant has this username. */
+/** Inserts credentials. Returns false if the tenant already has this username. */
 export async function insertBasic(
   sql: Sql,
   row: { tenantId: string; id: string; username: string; passwordHash: string; at: Date },
@@ -32,7 +32,7 @@ export async function insertBasic(
 
 const pageRows = 1000
 
-/** Finds a page, the oldest first. */
+/** Finds a page, oldest first. */
 export async function findBasicPage(sql: Sql, tenantId: string, after: BasicRow | undefined) {
   const rows = await sql<BasicRow[]>`
     select id, username, state, created_date, updated_date, last_use_date from credentials.basic
@@ -49,7 +49,7 @@ export async function findBasic(sql: Sql, tenantId: string, id: string): Promise
   return row
 }
 
-/** Finds a credential and locks it, which serializes its changes. */
+/** Finds a credential and locks it, so that its changes run one after the other. */
 export async function lockBasic(sql: Sql, tenantId: string, id: string): Promise<BasicRow | undefined> {
   const [row] = await sql<BasicRow[]>`
     select id, username, state, created_date, updated_date, last_use_date from credentials.basic
@@ -62,7 +62,7 @@ export async function setBasicState(sql: Sql, tenantId: string, id: string, stat
     update credentials.basic set state = ${state}, updated_date = ${at} where tenant_id = ${tenantId} and id = ${id}`
 }
 
-/** Changes the password; returns the username, or undefined if there are no such credentials. */
+/** Changes the password. Returns the username, or undefined if there are no such credentials. */
 export async function setBasicPassword(
   sql: Sql,
   row: { tenantId: string; id: string; passwordHash: string; at: Date },
@@ -73,7 +73,7 @@ export async function setBasicPassword(
   return changed?.username
 }
 
-/** Deletes credentials; returns the username, or undefined if there are no such credentials. */
+/** Deletes credentials. Returns the username, or undefined if there are no such credentials. */
 export async function deleteBasic(sql: Sql, tenantId: string, id: string): Promise<string | undefined> {
   const [deleted] = await sql<{ username: string }[]>`
     delete from credentials.basic where tenant_id = ${tenantId} and id = ${id} returning username`
@@ -93,7 +93,7 @@ export async function findLogin(sql: Sql, tenantId: string, username: string): P
   return row
 }
 
-/** Activates an Inactive credential at its first use; false if it is not Inactive any more. */
+/** Activates an Inactive credential at its first use. Returns false if it is no longer Inactive. */
 export async function activateBasic(sql: Sql, tenantId: string, id: string, at: Date) {
   const { count } = await sql`
     update credentials.basic set state = 'Active', updated_date = ${at}, last_use_date = ${at}

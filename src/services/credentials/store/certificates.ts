@@ -34,7 +34,7 @@ export async function insertCertificate(
 
 const pageRows = 1000
 
-/** Finds a page, the oldest first. */
+/** Finds a page, oldest first. */
 export async function findCertificatePage(sql: Sql, tenantId: string, after: CertificateRow | undefined) {
   const rows = await sql<CertificateRow[]>`
     select id, serial_number, common_name, state, invalid_after, created_date, updated_date, last_use_date
@@ -52,7 +52,7 @@ export async function findCertificate(sql: Sql, tenantId: string, id: string): P
   return row
 }
 
-/** Finds a credential and locks it, which serializes its changes. */
+/** Finds a credential and locks it, so that its changes run one after the other. */
 export async function lockCertificate(sql: Sql, tenantId: string, id: string): Promise<CertificateRow | undefined> {
   const [row] = await sql<CertificateRow[]>`
     select id, serial_number, common_name, state, invalid_after, created_date, updated_date, last_use_date
@@ -79,7 +79,7 @@ export async function findCertificateBySerialNumber(
   return row
 }
 
-/** Activates an Inactive credential at its first use; false if it is not Inactive any more. */
+/** Activates an Inactive credential at its first use. Returns false if it is no longer Inactive. */
 export async function activateCertificate(sql: Sql, tenantId: string, id: string, at: Date) {
   const { count } = await sql`
     update credentials.certificates set state = 'Active', updated_date = ${at}, last_use_date = ${at}
@@ -106,7 +106,7 @@ export interface ExpiringCertificate {
   invalidAfter: Date
 }
 
-/** Returns up to `limit` certificates that expire before `until`, except revoked ones, and marks them as reported. */
+/** Returns up to `limit` certificates that expire before `until`, and marks them as reported. Revoked certificates are left out. */
 export async function takeExpiring(sql: Sql, until: Date, limit: number): Promise<ExpiringCertificate[]> {
   return await sql<ExpiringCertificate[]>`
     update credentials.certificates c set expiry_told = true

@@ -3,7 +3,7 @@ import type { Kit } from '../../../kernel/define-service.ts'
 import { SoftwareChanged } from '../events.ts'
 import { type ApplicationKey, bumpRevision } from '../store/versions.ts'
 
-/** Announces that targets may have changed. Nodes read the plan again and push to their endpoints after the commit. */
+/** Announces that targets may have changed. After the commit, nodes read the plan again and push to their endpoints. */
 export async function announceChange(
   { bus }: Pick<Kit, 'bus'>,
   sql: Sql,

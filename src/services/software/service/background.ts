@@ -1,10 +1,10 @@
-/** Runs work outside of requests: repeats it after a failure, and waits for it at the stop. */
+/** Runs work outside of requests. Work that fails is repeated. At shutdown, running work is awaited. */
 import type { Log } from '../../../kernel/log.ts'
 import { pushingTargetsFailed } from '../log-messages.ts'
 
 export interface Background {
   run(work: () => Promise<void>): void
-  /** Runs work at most once at a time for a key. Work that is requested meanwhile runs once more afterwards. */
+  /** Runs work at most once at a time for each key. If it is requested while it runs, it runs once more afterwards. */
   once(key: string, work: () => Promise<void>): void
   stop(): Promise<void>
 }

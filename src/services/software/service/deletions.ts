@@ -6,7 +6,7 @@ import { type ApplicationKey, blockChanges } from '../store/versions.ts'
 import type { Deps } from './deps.ts'
 
 export interface DeletionRules {
-  /** Deletes the data that was stored up to the time `until`. An endpoint that was registered again keeps its later data. */
+  /** Deletes data that was stored up to the time `until`. If an endpoint was registered again, its later data stays. */
   forgetEndpoints(sql: Sql, endpoints: ApplicationKey & { endpointIds: string[]; until: Date }): Promise<void>
   forgetApplication(sql: Sql, application: ApplicationKey): Promise<void>
   forgetTenant(sql: Sql, tenantId: string): Promise<void>
@@ -18,7 +18,7 @@ const ForgetTenant = defineJob<{ tenantId: string }>('software.forget-tenant', {
 
 export function createDeletionRules({ kit, applications, contents }: Omit<Deps, 'plans'>): DeletionRules {
   const { db, jobs } = kit
-  // Software does not prevent the deletion of its application; the lock keeps a version from being created meanwhile.
+  // Software does not prevent the deletion of its application. The lock prevents that a version is created meanwhile.
   applications.addUsage({
     plural: 'software versions',
     async count(sql, { applicationName, versionName }) {

@@ -25,7 +25,10 @@ export const readScope = 'application:software:read'
 export const updateScope = 'application:software:update'
 export const deleteScope = 'application:software:delete'
 
-/** Returns the application if the caller has the scope on it. Missing permission is the same 404 as a missing application. */
+/**
+ * Returns the application if the caller has the scope on it. Without the permission, the error is the same 404 as for a missing
+ * application.
+ */
 export async function accessible(
   { applications }: Pick<Deps, 'applications'>,
   ctx: Ctx,

@@ -1,4 +1,4 @@
-/** Answers devices: their target, and their reports. */
+/** Handles requests of devices for their target, and their reports. */
 import type { DeviceEndpoint } from '../../../kernel/device.ts'
 import type { DeviceConfigurations } from '../../../kernel/device-configuration.ts'
 import { RolloutHalted, SoftwareReported } from '../events.ts'
@@ -19,7 +19,7 @@ interface DeviceDeps extends Deps {
 export const createDeviceRules = (deps: DeviceDeps): DeviceConfigurations => ({
   current: (endpoint, name, known) => current(deps, endpoint, name, known),
   applied: (endpoint, report) => applied(deps, endpoint, report),
-  /** Sends the pushes itself instead of returning them to the gateway, because an offer must be taken back if no device got it. */
+  /** Sends the pushes itself instead of returning them to the gateway, because an offer must be withdrawn if no device got it. */
   async outdated({ tenantId, applicationName, endpointId }) {
     await deps.pushes.onConnect({ tenantId, applicationName }, endpointId)
     return []
@@ -50,7 +50,7 @@ async function current(
   const { kit, plans, pushes, metrics } = deps
   const { endpointId } = endpoint
   const application = applicationOf(endpoint)
-  // Software has no names. Most applications have no software: then a request costs no query.
+  // Software has no names. Most applications have no software; for them a request costs no query.
   if (name !== undefined || !(await plans.latest(application))) return undefined
   const found = await store.findState(kit.db.sql, { ...application, endpointId })
   if (!found) return undefined
@@ -87,7 +87,7 @@ async function applied(
   const recorded = version && (await record(deps, application, version, { endpointId, ok, statusCode, reasonPhrase }))
   metrics.reported(recorded ? (ok ? 'applied' : 'failed') : 'unknown')
   if (!recorded) return false
-  // This needs a second transaction: the register can publish changes for this endpoint only once its row is committed.
+  // A second transaction is needed, because the register can publish changes for this endpoint only after its row is committed.
   if (!recorded.matched) await kit.db.tx((sql) => memberships.refresh(sql, application, [endpointId]))
   if (version.threshold && version.state === 'active') await checkThreshold(deps, application, version)
   if (deps.gateway.isConnected(endpointId)) pushes.afterReport(application, endpointId)
@@ -121,7 +121,10 @@ async function record(
   })
 }
 
-/** Halts the rollout if too many endpoints failed. It runs after the commit of the report, so the last of several reports sees all. */
+/**
+ * Halts the rollout if too many endpoints failed. It runs after the commit of the report, so that the last of several concurrent reports
+ * sees all of them.
+ */
 async function checkThreshold(
   { kit, plans }: DeviceDeps,
   application: ApplicationKey,

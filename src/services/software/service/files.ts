@@ -30,7 +30,7 @@ type Choose = (item: ContentItem) => ByteRange | undefined
 type Opened = Promise<{ item: ContentItem; content: Readable | undefined }>
 
 export interface FileRules {
-  /** Stores a file or replaces it as a whole. Returns its checksum when it is durable. */
+  /** Stores a file, or replaces it as a whole. Resolves with its checksum when the file is durable. */
   upload(ctx: Ctx, target: Target, file: NewFile): Promise<string>
   open(ctx: Ctx, target: Target, choose: Choose): Opened
   /** Opens the file of a signed link. */
@@ -107,7 +107,7 @@ async function upload(deps: Deps, ctx: Ctx, target: Target, file: NewFile): Prom
   })
 }
 
-/** Opens a content. Looks the row up again if the file is replaced meanwhile, so that row and content belong together. */
+/** Opens a content. If the file is replaced meanwhile, the row is looked up again, so that the row and the content belong together. */
 async function open(
   { kit, contents }: Deps,
   target: Target,

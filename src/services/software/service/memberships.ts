@@ -1,7 +1,6 @@
 /**
- * Keeps, in the rows of endpoints, which filters they match. The register is the source: an update locks the row first and
- * reads the register afterwards, so concurrent updates end with the latest matches. A filter takes part in rollouts only once
- * all rows are correct (`ready`).
+ * Stores in the rows of endpoints which filters they match. The register is the source. An update first locks the row and then reads the
+ * register, so that concurrent updates end with the latest matches. A filter is used in rollouts only when all rows are correct (`ready`).
  */
 import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
@@ -13,19 +12,22 @@ import { type ApplicationKey, lockApplication } from '../store/versions.ts'
 import { announceChange } from './announce.ts'
 
 export interface Memberships {
-  /** Adds filters that versions name now and removes those that no version names. Call it with the application locked. */
+  /** Adds filters that versions now name, and removes filters that no version names. The application must be locked. */
   sync(sql: Sql, application: ApplicationKey): Promise<void>
   /** Reads which filters endpoints match, and stores it in their rows. Returns the endpoints for which it changed. */
   refresh(sql: Sql, application: ApplicationKey, endpointIds: string[]): Promise<string[]>
   /** Reads which filters an endpoint without a row matches. */
   read(application: ApplicationKey, endpointId: string): Promise<Matches>
-  /** Follows a change of a filter: its members are read again, or it is dropped with its bit. */
+  /** Handles a change of a filter: its members are read again, or the filter is removed with its bit. */
   filterChanged(sql: Sql, application: ApplicationKey, filterId: string): Promise<void>
   /** Returns whether versions of the application name this filter. */
   isNamed(sql: Sql, application: ApplicationKey, filterId: string): Promise<boolean>
 }
 
-/** Up to this many endpoints are matched within the request that names a filter; otherwise a job matches them in batches of this size. */
+/**
+ * If there are at most this many endpoints, they are matched within the request that names a filter. Otherwise a job matches them in
+ * batches of this size.
+ */
 const batchMax = 1000
 
 interface FilterToMatch extends ApplicationKey {
@@ -62,7 +64,7 @@ export function createMemberships(kit: Kit, register: Register): Memberships {
   const isActive = async (sql: Sql, { tenantId }: ApplicationKey, filterId: string) =>
     (await register.findFilters(sql, tenantId, [filterId]))[0]?.status === 'active'
 
-  /** Matches a new filter at once if there are few endpoints, otherwise in a job. */
+  /** Matches a new filter immediately if there are few endpoints, otherwise in a job. */
   async function begin(sql: Sql, application: ApplicationKey, filterId: string, generation: number) {
     const endpointIds = await store.findEndpointIds(sql, application, { after: '', limit: batchMax + 1 })
     const { tenantId, applicationName } = application

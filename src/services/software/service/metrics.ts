@@ -2,7 +2,7 @@ import type { Kit } from '../../../kernel/define-service.ts'
 
 export interface SoftwareMetrics {
   offered(by: 'push' | 'request'): void
-  /** Counts and logs why an endpoint got no push. */
+  /** Counts and logs the reason why an endpoint got no push. */
   notOffered(reason: string, endpointId: string): void
   reported(outcome: 'applied' | 'failed' | 'unknown'): void
 }

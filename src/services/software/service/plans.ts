@@ -9,7 +9,7 @@ import { type ApplicationKey, findPlan } from '../store/versions.ts'
 export interface Plans {
   /** Returns the plan of this revision, or a newer one. */
   at(application: ApplicationKey, revision: number): Promise<Plan>
-  /** Returns the plan in the cache, which follows changes of other nodes within a second. Undefined without software. */
+  /** Returns the cached plan. Changes by other nodes reach the cache within a second. Undefined if the application has no software. */
   latest(application: ApplicationKey): Promise<Plan | undefined>
   /** Reads the plan in a transaction. */
   read(sql: Sql, application: ApplicationKey): Promise<Plan>

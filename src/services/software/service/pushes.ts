@@ -1,6 +1,6 @@
 /**
- * Pushes targets to connected endpoints. Each node pushes to its own connections, so nothing has to be taken over when a node dies: its
- * endpoints reconnect, and then get their target. An offer is committed before it is sent, and taken back if no device got it.
+ * Pushes targets to connected endpoints. Each node pushes to its own connections. If a node dies, no work needs to be taken over, because
+ * its endpoints reconnect and then get their target. An offer is committed before it is sent, and withdrawn if no device got it.
  */
 
 import { splitForEvents } from '../../../kernel/bus.ts'
@@ -23,17 +23,17 @@ export interface Pushes {
   toApplication(application: ApplicationKey): void
   /** Pushes to these endpoints, wherever they are connected, after the commit of `sql`. */
   toEndpoints(sql: Sql, application: ApplicationKey, endpointIds: string[]): Promise<void>
-  /** Pushes to an endpoint that has just connected, also if it was offered its target before. */
+  /** Pushes to an endpoint that has just connected, even if its target was offered before. */
   onConnect(application: ApplicationKey, endpointId: string): Promise<void>
-  /** Pushes to an endpoint of this node that has reported. */
+  /** Pushes to an endpoint of this node that has just sent a report. */
   afterReport(application: ApplicationKey, endpointId: string): void
   /** Returns the configuration for a device: the specification, with a link if the version has a file. */
   configurationOf(row: VersionRow): { configId: string; config: unknown }
-  /** Records offers in a transaction; returns the endpoints that did not have them. */
+  /** Records offers in a transaction. Returns the endpoints that did not have this offer before. */
   record(sql: Sql, application: ApplicationKey, offers: store.Offer[], at: Date): Promise<string[]>
 }
 
-/** Informs a node that endpoints connected to it may have other targets. */
+/** Informs a node that the targets of endpoints that are connected to it may have changed. */
 const TargetsChanged = defineSignal<ApplicationKey & { endpointIds: string[] }>('software.targets-changed')
 
 const batchMax = 500
@@ -41,7 +41,7 @@ const batchMax = 500
 interface PushDeps extends Deps {
   background: Background
   metrics: SoftwareMetrics
-  /** The last push by connection: a device that reports while it connects gets its target once. */
+  /** The last push of each connection, so that a device that reports while it connects gets its target only once. */
   claims: WeakMap<object, Claim>
 }
 
@@ -90,7 +90,7 @@ export function createPushes(given: Omit<PushDeps, 'claims'>): Pushes {
       if (messages.length > 0) await signals.sendEach(sql, TargetsChanged, messages)
     },
     async onConnect(application, endpointId) {
-      // Most applications have no software: then connects cost no query.
+      // Most applications have no software; for them a connect costs no query.
       if (await plans.latest(application)) await pushHere(application, [endpointId], true)
     },
     afterReport: (application, endpointId) => background.run(() => pushHere(application, [endpointId])),
@@ -123,7 +123,7 @@ async function record({ kit: { bus } }: Deps, sql: Sql, application: Application
   return [...fresh]
 }
 
-/** Reads the states of endpoints. Reads the filters of rows that were just created. */
+/** Reads the states of endpoints. For rows that were just created, also reads which filters they match. */
 async function statesOf({ kit, memberships }: PushDeps, application: ApplicationKey, endpointIds: string[]) {
   const states = await store.findStates(kit.db.sql, application, endpointIds)
   const unknown = states.filter(({ matched }) => !matched).map(({ endpointId }) => endpointId)
@@ -165,7 +165,7 @@ async function push(
     await send(deps, pushes, application, { offers, wanted: neededVersions, again: isRepeatedPush, at: new Date(now) })
 }
 
-/** Returns the reason why the target is not pushed to the endpoint now; undefined if it is. */
+/** Returns the reason why the target is not pushed to the endpoint now, or undefined if it is pushed. */
 function reasonNotToPush(state: store.EndpointState, target: PlannedVersion, isRepeated: boolean) {
   if (isRepeated) return undefined
   if (state.offered === target.number) return 'already_offered'
@@ -173,7 +173,7 @@ function reasonNotToPush(state: store.EndpointState, target: PlannedVersion, isR
   return state.failed === target.number && failedSinceResume ? 'already_failed' : undefined
 }
 
-/** A push of a version to one connection that is being made or was made. */
+/** A push of a version to one connection. It is in progress or done. */
 interface Claim {
   offer: store.Offer
   connection: object | undefined
@@ -215,7 +215,7 @@ async function send(
   if (failed.length > 0) await store.deleteOffers(kit.db.sql, application, failed, at)
 }
 
-/** Returns undefined if the connection gets the version already, and this push only repeats it. */
+/** Claims the push of an offer. Returns undefined if the connection already gets the version and this push would only repeat it. */
 function claim({ gateway, claims, metrics }: PushDeps, offer: store.Offer, again: boolean): Claim | undefined {
   const connection = gateway.connectionOf(offer.endpointId)
   const claimed = { offer, connection }

@@ -10,7 +10,7 @@ import type { Pushes } from './pushes.ts'
 import type { Target } from './versions.ts'
 
 export interface RetryRules {
-  /** Without ids, all endpoints that failed are offered the version again. Returns how many had failed. */
+  /** Offers the version again. Without ids, to all endpoints that failed. Returns how many had failed. */
   retry(ctx: Ctx, target: Target, endpointIds: string[] | undefined): Promise<{ endpointsCount: number }>
 }
 
@@ -35,7 +35,7 @@ async function retry(deps: RetryDeps, ctx: Ctx, target: Target, endpointIds: str
     const { number } = row
     const plan = await plans.read(sql, application)
     if (endpointIds === undefined) {
-      // One row changes, however many endpoints failed: reports from before the new epoch no longer count.
+      // Only one row changes, however many endpoints failed: reports before the new epoch no longer count.
       const { failed } = await countRollout(sql, application, { plan, at: at.getTime() }, number)
       await beginEpoch(sql, { ...application, number }, at)
       await announceChange(kit, sql, application)

@@ -1,6 +1,6 @@
 /**
- * Pushes versions when their rolloutDate comes. Every node has a timer for the next date and pushes to its own connections, so no
- * node depends on another node, and nothing runs while no date is near.
+ * Pushes versions when their rolloutDate is reached. Every node has a timer for the next date and pushes to its own connections. No node
+ * depends on another, and nothing runs while no date is near.
  */
 import type { Kit } from '../../../kernel/define-service.ts'
 import { SoftwareChanged } from '../events.ts'
@@ -27,7 +27,7 @@ export function createRolloutDates(
   let mustRepeat = false
   let isSoon = false
   let stopped = true
-  /** Dates up to this time were handled. */
+  /** The time up to which dates were handled. */
   let handledUntil = now()
 
   function schedule(ms: number) {
@@ -36,7 +36,7 @@ export function createRolloutDates(
     timer = setTimeout(check, Math.min(ms, longestMs)).unref()
   }
 
-  /** Pushes the versions that became due since the last check, then waits for the next date. */
+  /** Pushes the versions that became due since the last check, then sets the timer for the next date. */
   async function work() {
     const until = now()
     if (until > handledUntil) {
@@ -71,9 +71,9 @@ export function createRolloutDates(
       })
   }
 
-  /** Reads the dates again soon. Repeated calls do not postpone it. */
+  /** Schedules another read of the dates. Repeated calls do not postpone it. */
   function checkSoon() {
-    // A running check may have read the dates before this change, and sets the timer at its end.
+    // A running check may have read the dates before this change. It repeats the read, and sets the timer when it ends.
     if (running) mustRepeat = true
     if (running || isSoon) return
     isSoon = true

@@ -1,4 +1,4 @@
-/** Shows the progress of rollouts, the endpoints that would be offered a version, and the software of endpoints. */
+/** Returns the progress of rollouts, the endpoints to which a version would be offered, and the software of endpoints. */
 import type { Ctx } from '../../../kernel/contract.ts'
 import type { Window } from '../../../kernel/paging.ts'
 import { NoApplicationWithSoftware, NoSoftware, NoSoftwareEndpoint } from '../errors.ts'
@@ -36,7 +36,7 @@ export type EndpointView = ReturnType<typeof viewOf>
 export interface RolloutRules {
   rollout(ctx: Ctx, target: Target): Promise<Rollout>
   preview(ctx: Ctx, target: Target, strategy: RolloutStrategy | undefined): Promise<Preview>
-  /** A long list is a stream. */
+  /** Returns a list of endpoints. A long list is a stream. */
   list(
     ctx: Ctx,
     appName: string,
@@ -68,7 +68,7 @@ async function findTarget(deps: Deps, ctx: Ctx, target: Target) {
 
 async function rollout(deps: Deps, ctx: Ctx, target: Target): Promise<Rollout> {
   const { application, row, plan, at, sql } = await findTarget(deps, ctx, target)
-  // Endpoints that wait for a paused rollout are shown as waiting.
+  // Endpoints that wait for a paused rollout are counted as waiting.
   const active = planWith(plan, row.number, { state: 'active' })
   return {
     rolloutState: row.rolloutState,
@@ -116,7 +116,7 @@ function viewOf(plan: Plan, row: store.EndpointRow) {
   }
 }
 
-/** Versions that do not exist have a number that no endpoint has. */
+/** The number of a version that does not exist. No endpoint has this number. */
 const noNumber = -1
 
 function selectionOf(plan: Plan, query: EndpointQuery): store.EndpointSelection {
@@ -150,7 +150,7 @@ async function list(deps: Deps, ctx: Ctx, appName: string, query: EndpointQuery,
   return { total, endpoints: walk(deps, application, targets, selection, rows, limit ?? Number.POSITIVE_INFINITY) }
 }
 
-/** Reads page by page: no connection is held while a slow caller reads. */
+/** Reads page by page, so that no connection is held while a slow client reads the response. */
 async function* walk(
   { kit }: Deps,
   application: ApplicationKey,

@@ -45,7 +45,7 @@ export interface Shown {
 export interface VersionRules {
   create(ctx: Ctx, target: Target, fields: NewFields): Promise<Shown>
   read(ctx: Ctx, target: Target): Promise<Shown>
-  /** Yields the versions in the order of their precedence, a few at a time: their specifications may be large. */
+  /** Yields the versions in the order of their precedence, a few at a time, because their specifications may be large. */
   list(ctx: Ctx, appName: string): Promise<AsyncIterable<SoftwareView>>
   update(ctx: Ctx, target: Target, fields: ChangedFields, ifMatch: string | undefined): Promise<void>
   delete(ctx: Ctx, target: Target, ifMatch: string | undefined): Promise<void>
@@ -54,9 +54,11 @@ export interface VersionRules {
   resume(ctx: Ctx, target: Target): Promise<void>
 }
 
-/** Maximum size of a specification; a larger one does not fit into a message to a device (document 5, 1.7). */
+/** Maximum size of a specification. A larger one does not fit into a message to a device (document 5, 1.7). */
 const specificationBytesMax = 1_000_000
-/** Maximum number of versions of an application. It limits plans, which nodes cache, and the statement that computes targets. */
+/**
+ * Maximum number of versions of an application. It limits the size of plans, which nodes cache, and of the statement that computes targets.
+ */
 const versionsMax = 500
 const filterScope = 'application:endpoint-filter:read'
 const versionsPerPage = 20
@@ -92,7 +94,7 @@ const shown = (plan: Plan, row: store.VersionRow): Shown => {
   return { view, etag: etagOf(view) }
 }
 
-/** Finds a version in a transaction that holds the lock of its application. */
+/** Finds a version in a transaction that holds the lock on its application. */
 async function locked(sql: Sql, application: store.ApplicationKey, target: Target): Promise<store.VersionRow> {
   await store.lockApplication(sql, application)
   const row = await store.findVersion(sql, { ...application, version: target.softwareVersion })
@@ -100,7 +102,7 @@ async function locked(sql: Sql, application: store.ApplicationKey, target: Targe
   return row
 }
 
-/** Runs a change of an existing version under the lock of its application. */
+/** Changes an existing version while its application is locked. */
 async function change(
   deps: Deps,
   ctx: Ctx,
@@ -128,7 +130,7 @@ async function create(deps: Deps, ctx: Ctx, target: Target, fields: NewFields): 
     throw SpecificationTooLarge({ limit: specificationBytesMax })
   const at = kit.now()
   return await kit.db.tx(async (sql) => {
-    // The deletion of the application waits for this transaction; after a deletion, the check fails.
+    // The deletion of the application waits for this transaction. If the application was already deleted, the check fails.
     await store.holdApplication(sql, appName)
     const application = await accessible(deps, ctx, { appName, scope: updateScope }, notFound, sql)
     await store.lockApplication(sql, application)
@@ -258,8 +260,8 @@ async function checkFilters(
 }
 
 /**
- * Reads a date of the form yyyy-MM-ddTHH:mm:ssZ. The schema has checked the form; days that do not exist, such as
- * February 30, are rejected here.
+ * Parses a date of the form yyyy-MM-ddTHH:mm:ssZ. The schema has checked the form. Days that do not exist, such as February 30, are
+ * rejected here.
  */
 function dateOf(text: string | undefined): Date | null {
   if (text === undefined) return null

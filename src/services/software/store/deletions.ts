@@ -2,7 +2,7 @@
 import type { Sql } from '../../../kernel/db.ts'
 import type { ApplicationKey } from './versions.ts'
 
-/** Deletes rows of endpoints that were written up to the time `until`. An endpoint that was registered again keeps its later rows. */
+/** Deletes rows of endpoints that were written up to the time `until`. If an endpoint was registered again, its later rows stay. */
 export async function deleteEndpoints(
   sql: Sql,
   { tenantId, applicationName, endpointIds, until }: ApplicationKey & { endpointIds: string[]; until: Date },
@@ -19,7 +19,7 @@ export async function deleteEndpoints(
       and endpoint_id = any(${endpointIds}::text[]) and reported_date <= ${until}`
 }
 
-/** Removes a deleted version from the next endpoints behind `after`. Returns the last of them; undefined at the end. */
+/** Removes a deleted version from the next endpoints after `after`. Returns the last of them, or undefined at the end. */
 export async function forgetVersion(
   sql: Sql,
   {

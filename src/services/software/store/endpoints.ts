@@ -1,4 +1,4 @@
-/** Stores the versions that endpoints run, were offered and have reported. */
+/** Stores the versions that endpoints run, the versions that were offered to them, and their reports. */
 import type { Sql } from '../../../kernel/db.ts'
 import type { ApplicationKey } from './versions.ts'
 
@@ -10,14 +10,17 @@ export interface EndpointState {
   reportedDate: Date | null
   filterMask: number
   moreFilters: number[] | null
-  /** False if the filters of the endpoint are not known yet. */
+  /** False if it is not known yet which filters the endpoint matches. */
   matched: boolean
 }
 
 const columns = (sql: Sql) => sql`s.endpoint_id, s.current, s.offered, s.failed, s.reported_date, s.filter_mask,
   s.more_filters, s.matched`
 
-/** Finds the revision of the application and the state of an endpoint, by primary keys. Undefined without software. */
+/**
+ * Finds the revision of the application and the state of an endpoint, by primary keys. Returns undefined if the application has no
+ * software.
+ */
 export async function findState(
   sql: Sql,
   { tenantId, applicationName, endpointId }: ApplicationKey & { endpointId: string },
@@ -32,7 +35,7 @@ export async function findState(
   return { revision, state: state.endpointId === null ? undefined : state }
 }
 
-/** Finds the states of many endpoints, with the revision at the same moment. */
+/** Finds the states of many endpoints, and the revision in the same snapshot. */
 export async function findStates(
   sql: Sql,
   { tenantId, applicationName }: ApplicationKey,
@@ -51,10 +54,10 @@ export interface Offer {
   version: string
 }
 
-/** An endpoint keeps this many attempts. */
+/** Number of attempts that are kept for an endpoint. */
 export const attemptsMax = 100
 
-/** Records offers, with an attempt for each. Returns the endpoints that did not have this offer already. */
+/** Records offers, with an attempt for each. Returns the endpoints that did not have this offer before. */
 export async function insertOffers(
   sql: Sql,
   { tenantId, applicationName }: ApplicationKey,
@@ -86,7 +89,7 @@ export async function insertOffers(
   return rows.map(({ endpointId }) => endpointId)
 }
 
-/** Takes offers back that no device got. */
+/** Withdraws offers that no device got. */
 export async function deleteOffers(sql: Sql, { tenantId, applicationName }: ApplicationKey, offers: Offer[], at: Date) {
   await sql`
     with given as (
@@ -113,8 +116,8 @@ export interface Report {
 }
 
 /**
- * Records a report. Returns undefined if the version was deleted meanwhile; otherwise whether the filters of the endpoint are
- * known. The lock on the version makes its deletion wait, which then finds the endpoint.
+ * Records a report. Returns undefined if the version was deleted meanwhile; otherwise returns whether it is known which filters the
+ * endpoint matches. The lock on the version makes its deletion wait, so that the deletion finds the endpoint.
  */
 export async function insertReport(
   sql: Sql,
@@ -145,7 +148,7 @@ export async function insertReport(
   return row
 }
 
-/** Forgets that endpoints could not apply a version. Returns those that had failed since `resumedAt`. */
+/** Deletes the record that endpoints could not apply a version. Returns the endpoints that had failed since `resumedAt`. */
 export async function forgetFailures(
   sql: Sql,
   { tenantId, applicationName, number }: ApplicationKey & { number: number },
@@ -162,7 +165,7 @@ export async function forgetFailures(
 
 const shards = 16
 
-/** Counts a report for the failure threshold: each endpoint once, with its last report. Call it after `insertReport`. */
+/** Counts a report for the failure threshold. Each endpoint counts once, with its last report. Must be called after `insertReport`. */
 export async function countReport(sql: Sql, { tenantId, applicationName }: ApplicationKey, report: Report) {
   const { endpointId, number, epoch, ok, at } = report
   await sql`
@@ -196,7 +199,7 @@ export async function sumReports(
   return row!
 }
 
-/** Returns whether the version is the current one of an endpoint. */
+/** Returns whether the version is the current version of any endpoint. */
 export async function isCurrent(sql: Sql, { tenantId, applicationName, number }: ApplicationKey & { number: number }) {
   const rows = await sql`
     select from software.endpoints

@@ -1,4 +1,4 @@
-/** Stores which filters the versions of an application name, and the bits of endpoints that match them. */
+/** Stores which filters the versions of an application name, and the bits of the filters that endpoints match. */
 import type { Sql } from '../../../kernel/db.ts'
 import type { Matches } from '../plan.ts'
 import type { ApplicationKey } from './versions.ts'
@@ -52,7 +52,7 @@ export async function deleteFilters(sql: Sql, { tenantId, applicationName }: App
       and filter_id = any(${filterIds}::text[])`
 }
 
-/** Excludes the filter until its members are read again. Returns its new generation. */
+/** Excludes the filter from rollouts until its members are read again. Returns its new generation. */
 export async function resetFilter(
   sql: Sql,
   { tenantId, applicationName }: ApplicationKey,
@@ -78,7 +78,7 @@ export async function markReady(
   return count === 1
 }
 
-/** Locks rows of endpoints until the transaction ends. Returns the ids of those that exist. */
+/** Locks rows of endpoints until the transaction ends. Returns the ids of the rows that exist. */
 export async function lockEndpoints(sql: Sql, { tenantId, applicationName }: ApplicationKey, endpointIds: string[]) {
   const rows = await sql<{ endpointId: string }[]>`
     select endpoint_id from software.endpoints

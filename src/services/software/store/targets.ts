@@ -1,6 +1,6 @@
 /**
- * Computes the targets of many endpoints in one scan of their rows. The rules of plan.ts become a small relation with one row for
- * each current version, joined by hash; a targeted version costs one operation on integers. Nothing is written.
+ * Computes the targets of many endpoints in one scan of their rows. The rules of plan.ts become a small relation with one row for each
+ * current version, which is joined by hash. A targeted version costs one operation on integers. Nothing is written.
  */
 import type { Fragment, Sql } from '../../../kernel/db.ts'
 import { conditionsOf, matchesOf, type Plan, type TargetCondition, targetRules } from '../plan.ts'
@@ -20,7 +20,7 @@ const ofApplication = (sql: Sql, { tenantId, applicationName }: ApplicationKey) 
 const roundUp = (count: number) => (count === 0 ? 0 : 2 ** Math.ceil(Math.log2(count)))
 
 /**
- * Returns a relation with the columns of `software.endpoints` and `target`, `failure` (the failed version, unless its rollout was
+ * Returns a relation with the columns of `software.endpoints`, and with `target`, `failure` (the failed version, unless its rollout was
  * resumed since) and `state` (document 5, 4.9).
  */
 export function withTargets(
@@ -66,7 +66,7 @@ export function withTargets(
         where s.tenant_id = ${tenantId} and s.application_name = ${applicationName}) t) f`
 }
 
-/** Returns the columns of one slot for all rules: target, bits of the mask, other filters. */
+/** Returns the columns of one slot for all rules: the target, the bits of the mask, and the other filters. */
 function slotOf(sql: Sql, rules: ReturnType<typeof targetRules>, index: number) {
   const slots = rules.map(({ slots }) => slots[index])
   const matches = slots.map((slot) => matchesOf(slot?.bits ?? []))
@@ -76,9 +76,7 @@ function slotOf(sql: Sql, rules: ReturnType<typeof targetRules>, index: number) 
   }
 }
 
-/**
- * Returns whether a row has this target. It compares with one version only, while `withTargets` computes the target of every row.
- */
+/** Returns whether a row has this target. It compares with only one version, while `withTargets` computes the target of every row. */
 function hasTarget(sql: Sql, { plan, at }: TargetPlan, number: number): Fragment {
   const conditions = conditionsOf(plan, at, number).map((condition) => conditionFragment(sql, condition))
   return conditions.length === 0 ? sql`false` : sql`(${joined(sql, conditions, sql` or `)})`
@@ -98,7 +96,10 @@ function conditionFragment(sql: Sql, { from, before, own }: TargetCondition): Fr
     ${before.length > 0 ? sql`and not ${matches(before)}` : sql``} ${own ? sql`and ${matches(own)}` : sql``})`
 }
 
-/** Returns bytes in which the bits of these numbers are set, as `get_bit` counts them: a lookup does not depend on how many there are. */
+/**
+ * Returns bytes in which the bits of these numbers are set, in the bit order of `get_bit`. The time of a lookup does not depend on the
+ * count of numbers.
+ */
 function bitsOf(numbers: number[]): Buffer {
   const bytes = Buffer.alloc(Math.floor(Math.max(...numbers) / 8) + 1)
   for (const number of numbers) bytes[number >> 3]! |= 1 << (number & 7)
@@ -112,12 +113,12 @@ export interface Counts {
   failed: number
 }
 
-/** The sum of ints is a bigint, so it has room for two counts of less than 2^30. */
+/** The factor of the second count in a sum. A sum of ints is a bigint, so it has room for two counts of less than 2^30. */
 const upperCount = 2 ** 30
 
 /**
- * Counts the endpoints of a rollout. Each endpoint is counted once. Two sums with two counts each: with four counts, the conditions of
- * each row are evaluated four times.
+ * Counts the endpoints of a rollout, each once. There are two sums with two counts each, because with four sums the conditions of each row
+ * would be evaluated four times.
  */
 export async function countRollout(
   sql: Sql,
@@ -152,7 +153,7 @@ export async function countTargets(
     where ${ofApplication(sql, application)} and ${hasTarget(sql, targets, number)} group by current`
 }
 
-/** Finds some endpoints with this target, in the order of their ids. */
+/** Finds some endpoints with this target, ordered by id. */
 export async function findTargets(
   sql: Sql,
   application: ApplicationKey,
@@ -168,7 +169,7 @@ export async function findTargets(
 
 export interface EndpointSelection {
   endpointIds?: string[] | undefined
-  /** Numbers of versions. */
+  /** Number of the current version. */
   current?: number | undefined
   target?: number | undefined
   /** The version that failed, unless its rollout was resumed since. */
@@ -207,7 +208,7 @@ export async function countEndpoints(
   return row!.count
 }
 
-/** Finds a page of endpoints in the order of their ids, behind `after` or from `offset`. */
+/** Finds a page of endpoints ordered by id, after `after` or from `offset`. */
 export async function findEndpoints(
   sql: Sql,
   application: ApplicationKey,

@@ -43,7 +43,7 @@ export interface VersionRow extends ApplicationKey, VersionFields, Nullable<Stor
 }
 type Nullable<T> = { [K in keyof T]: T[K] | null }
 
-/** Locks the software of an application until the transaction ends; creates its row if there is none. */
+/** Locks the software of an application until the transaction ends. Creates its row if there is none. */
 export async function lockApplication(sql: Sql, { tenantId, applicationName }: ApplicationKey) {
   await sql`
     insert into software.applications (tenant_id, application_name) values (${tenantId}, ${applicationName})
@@ -81,7 +81,9 @@ interface PlanRow {
   })[]
 }
 
-/** Reads the versions and filters that determine the targets of an application, in one snapshot. Undefined if it never had software. */
+/**
+ * Reads in one snapshot the versions and filters that determine the targets of an application. Returns undefined if it never had software.
+ */
 export async function findPlan(
   sql: Sql,
   { tenantId, applicationName }: ApplicationKey,
@@ -137,7 +139,7 @@ export async function findVersion(
   return row
 }
 
-/** Finds versions by their numbers, in the order of the numbers. */
+/** Finds versions by their numbers, ordered by number. */
 export async function findVersions(
   sql: Sql,
   { tenantId, applicationName, numbers }: ApplicationKey & { numbers: number[] },
@@ -148,7 +150,7 @@ export async function findVersions(
     order by v.number`
 }
 
-/** Locks a version against reports and deletion until the transaction ends. */
+/** Locks a version until the transaction ends, to exclude reports and deletion. */
 export async function lockVersion(
   sql: Sql,
   { tenantId, applicationName, number }: ApplicationKey & { number: number },
@@ -208,7 +210,7 @@ export async function replaceRolloutFilters(
       with ordinality as given(filter_id, rollout_date, position)`
 }
 
-/** Deletes a version, its filters and reports, and takes it out of the graph. Returns the key of its content. */
+/** Deletes a version with its filters and reports, and removes it from the upgrade graph. Returns the key of its content. */
 export async function deleteVersion(
   sql: Sql,
   { tenantId, applicationName, number }: ApplicationKey & { number: number },
@@ -229,7 +231,9 @@ export async function deleteVersion(
   return row?.contentKey ?? null
 }
 
-/** Sets the state of a rollout; with `resumed`, counting starts again from 0, also if it was active. Returns whether anything changed. */
+/**
+ * Sets the state of a rollout. With `resumed`, the counts restart from 0, even if the rollout was active. Returns whether anything changed.
+ */
 export async function setRolloutState(
   sql: Sql,
   { tenantId, applicationName, number }: ApplicationKey & { number: number },
@@ -243,7 +247,7 @@ export async function setRolloutState(
   return count === 1
 }
 
-/** Begins a new count of reports: failures before `at` do not count any more. The rollout keeps its state. */
+/** Starts a new count of reports. Failures before `at` no longer count. The rollout keeps its state. */
 export async function beginEpoch(
   sql: Sql,
   { tenantId, applicationName, number }: ApplicationKey & { number: number },

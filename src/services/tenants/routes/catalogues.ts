@@ -82,7 +82,7 @@ function mount(http: Http, service: CatalogueService, catalogue: Catalogue, path
 
 const verbWords = { list: 'List', create: 'Create', get: 'Get', update: 'Replace', delete: 'Delete' }
 
-/** Returns names such as `tenantsV1.roleVersions.list`; under the older path, the noun comes from that path. */
+/** Returns names such as `tenantsV1.roleVersions.list`. For the older path, the noun is derived from that path. */
 function namesOf({ table, title, alias }: Catalogue, path: string) {
   const noun = `tenantsV1.${nounOf(table)}`
   const isAlias = path === alias
@@ -101,7 +101,7 @@ function withArticle(title: string, several: boolean): string {
   return `${/^[aeiou]/.test(name) && !name.startsWith('user') ? 'an' : 'a'} ${name}`
 }
 
-/** Rejects `__proto__` beside a template, because `anyJson` turns off the check of names in the whole body. */
+/** Rejects the key `__proto__` next to a template, because `anyJson` turns off the check of names in the whole body. */
 function rejectProtoKey(body: Record<string, unknown>) {
   if (Object.hasOwn(body, '__proto__')) throw invalidField('__proto__', 'this name is not allowed')
   return body

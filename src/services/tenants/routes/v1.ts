@@ -47,7 +47,7 @@ export function tenantRoutes(http: Http, deps: { tenants: TenantsService; identi
     { schema: schemas.registerTenant, config: { scope: 'platform:tenant:create', on } },
     async (request, reply) => {
       const registered = await tenants.register(await registrationOf(request.body, idps))
-      // v1 has no 409, so a taken name is a 400 for the field.
+      // v1 has no 409, so a name that is taken is a 400 for the field.
       if (!registered) throw invalidField('realm_name', `Tenant ${request.body.realm_name} already exists`)
       const { tenant, generatedPassword } = registered
       return noStore(reply)
@@ -78,7 +78,7 @@ export function tenantRoutes(http: Http, deps: { tenants: TenantsService; identi
       if (body.realm_name !== undefined && body.realm_name !== params.tenantId)
         throw invalidField('realm_name', 'cannot be changed')
       const change = await changeOf(body, idps)
-      // v1 shows TRIAL as RENEWAL, so sending back the shown subscription changes nothing.
+      // v1 returns TRIAL as RENEWAL, so a client that sends back the subscription that it got changes nothing.
       const { subscriptionType } = await tenants.find(params.tenantId)
       if (change.subscriptionType === subscriptionOf(subscriptionType)) change.subscriptionType = undefined
       const tenant = await tenants.update(params.tenantId, change, headers['if-match'])
@@ -103,7 +103,7 @@ export function tenantRoutes(http: Http, deps: { tenants: TenantsService; identi
   }
 }
 
-/** Finds the identity provider that `idp_version: true` (the newest) or `false` (the first) means. */
+/** Finds the identity provider for `idp_version`: true means the newest, false the first. */
 export type Idps = (which: 'newest' | 'first') => Promise<number>
 
 const registrationOf = async (body: schemas.RegistrationBody, idps: Idps): Promise<Registration> => ({
@@ -138,13 +138,13 @@ async function changeOf(body: schemas.ChangeBody, idps: Idps): Promise<TenantCha
 const idpVersionOf = async (value: boolean | number, idps: Idps): Promise<TenantChoices['idpVersion']> =>
   typeof value === 'number' ? value : await idps(value ? 'newest' : 'first')
 
-/** Drops undefined fields. */
+/** Removes undefined fields. */
 const definedFields = <T extends object>(fields: T) =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
     [K in keyof T]?: Exclude<T[K], undefined>
   }
 
-/** Parses a switch, which the API documents as a string. */
+/** Parses a boolean that the API documents as a string. */
 function switchOf(name: string, text: string | undefined): boolean | undefined {
   if (text === undefined) return undefined
   if (/^(true|1)$/i.test(text)) return true
@@ -152,7 +152,7 @@ function switchOf(name: string, text: string | undefined): boolean | undefined {
   throw invalidField(name, 'expected true or false')
 }
 
-/** Translates the filter: v1 shows TRIAL as RENEWAL, so RENEWAL finds both. */
+/** Translates the filter. v1 returns TRIAL as RENEWAL, so RENEWAL finds both. */
 const subscriptionsOf = (shown: 'PERMANENT' | 'RENEWAL' | undefined): SubscriptionType[] | undefined => {
   if (shown === undefined) return undefined
   return shown === 'RENEWAL' ? ['RENEWAL', 'TRIAL'] : ['PERMANENT']

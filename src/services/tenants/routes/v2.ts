@@ -85,9 +85,9 @@ export function tenantRoutes(http: Http, { tenants, catalogues }: V2Deps) {
     { schema: schemas.changeTenant, config: { scope: updateScope, on: 'tenant' } },
     async ({ ctx, params, body, headers }, reply) => {
       const tenant = await tenants.findVisible(ctx, params.tenant_pk, updateScope)
-      // A tenant may change its own name and theme; package, subscription and status need the scope on the platform.
+      // A tenant may change its own name and theme. Package, subscription and status require the scope on the platform.
       if (body.package_type ?? body.subscription_type ?? body.status) authorize(ctx, updateScope, onPlatform)
-      // v2 shows DISABLED as SUSPENDED, so sending back the shown status changes nothing.
+      // v2 returns DISABLED as SUSPENDED, so a client that sends back the status that it got changes nothing.
       const status = body.status === asV2(tenant).status ? undefined : body.status
       const change: TenantChange = {
         name: body.name,

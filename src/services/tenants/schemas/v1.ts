@@ -60,7 +60,7 @@ export const TenantV1 = Type.Object(
 )
 export type TenantV1 = Static<typeof TenantV1>
 
-/** A boolean in requests and an integer in responses; a client may send back the integer that it has read. */
+/** A boolean in requests and an integer in responses. A client may send back the integer that it has read. */
 const IdpVersion = () =>
   Type.Union([Type.Boolean(), SerialId()], {
     description:
@@ -116,7 +116,7 @@ const ChangeBody = Type.Object(
 )
 export type ChangeBody = Static<typeof ChangeBody>
 
-/** Accepts any text: one that is not a tenant id is answered with 404, like an unknown one. */
+/** Accepts any text. If it is not a tenant id, the response is 404, as for an unknown tenant. */
 const params = Type.Object({ tenantId: Text({ description: 'Id of the tenant.' }) })
 const noTenant = 'There is no tenant with this id.'
 

@@ -96,7 +96,7 @@ const NewPerson = Type.Object(
   { title: 'NewTenantUser', description: 'A user to create.' },
 )
 
-/** Accepts any text: one that is not a UUID is answered with 404, like an unknown one. */
+/** Accepts any text. If it is not a UUID, the response is 404, as for an unknown tenant. */
 const params = Type.Object({ tenant_pk: Text({ description: 'Internal id of the tenant (UUID): its `id`.' }) })
 const noTenant = 'There is no tenant with this internal id, or the caller may not read it.'
 
@@ -234,7 +234,7 @@ export const readCredentials = {
         objectstore_secret: Type.String({
           description: 'Secret of the object store; reserved, nothing accepts it yet.',
         }),
-        // The names that existing clients read; the first has the spelling mistake of the original.
+        // Existing clients read these names. The first contains the spelling mistake of the original.
         client_frontentd_id: Type.String({ description: sameAs('client_frontend_id') }),
         minio_secret: Type.String({ description: sameAs('objectstore_secret') }),
       },

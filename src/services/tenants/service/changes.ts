@@ -1,4 +1,4 @@
-/** Changes and deletes tenants, and rebuilds the realm where a change needs it. */
+/** Changes and deletes tenants, and rebuilds the realm if a change requires it. */
 import type { Sql } from '../../../kernel/db.ts'
 import { invalidField, NotFound } from '../../../kernel/errors.ts'
 import { checkIfMatch, etagOf } from '../../../kernel/etag.ts'
@@ -45,14 +45,17 @@ export async function update(
       )
     if (status !== undefined) await changeStatus(deps, sql, tenant, status)
     if (mustRebuild) await rebuild(deps, sql, next)
-    // The login page shows these at once; a realm that is still to be built reads them anyway.
+    // The login page shows these fields immediately. A realm that is still to be built reads them when it is built.
     else if ((changed.includes('name') || changed.includes('loginTheme')) && isBuilt(tenant))
       await buildRealmOf(sql, deps.identity, next)
     return (await store.findTenant(sql, { tenantId }))!
   })
 }
 
-/** Returns whether a realm field has changed. For a FAILED tenant, a given field is enough even if it is unchanged: it asks for a retry. */
+/**
+ * Returns whether a realm field has changed. For a FAILED tenant, a field that is given but unchanged is enough, because it requests a
+ * retry.
+ */
 function needsRebuild(tenant: Tenant, fields: Fields, changedFields: (keyof Fields)[]): boolean {
   if (tenant.status === 'FAILED') return realmFields.some((field) => fields[field] !== undefined)
   return realmFields.some((field) => changedFields.includes(field))
@@ -90,7 +93,7 @@ async function updateFields({ kit: { bus, now } }: TenantDeps, sql: Sql, tenant:
   return { next, changed }
 }
 
-/** Changes the status of the tenant and its realm, which decides who may log in. */
+/** Changes the status of the tenant and of its realm. The status of the realm decides whether users and devices may log in. */
 async function setStatus(deps: TenantDeps, sql: Sql, tenant: Tenant, to: TenantStatus) {
   await deps.identity.setRealmStatus(sql, tenant.tenantId, to)
   await setOwnStatus(deps, sql, tenant, to)
@@ -109,7 +112,10 @@ async function changeStatus(deps: TenantDeps, sql: Sql, tenant: Tenant, to: Tena
   await setStatus(deps, sql, tenant, to)
 }
 
-/** Enqueues the job. Rebuilds a built-in tenant at once, so that it cannot become FAILED and lock operators out. */
+/**
+ * Enqueues the job that rebuilds the realm. A built-in tenant is rebuilt immediately, so that it cannot become FAILED and lock operators
+ * out.
+ */
 async function rebuild(deps: TenantDeps, sql: Sql, tenant: Tenant) {
   const { tenantId, status: from, builtIn } = tenant
   if (builtIn) {
@@ -117,9 +123,9 @@ async function rebuild(deps: TenantDeps, sql: Sql, tenant: Tenant) {
     return
   }
   if (!isAllowed(from, 'UPDATING', 'rebuild')) throw TransitionRejected({ tenantId, from, to: 'UPDATING' })
-  // Rejects an unusable template now: the job would leave a working tenant FAILED.
+  // An unusable template is rejected now, because the job would leave a working tenant FAILED.
   composeRealm(tenant, await findRealmParts(sql, tenant), undefined)
-  // The realm keeps its status: its users and devices are served until the new one replaces it in one transaction.
+  // The realm keeps its status. Its users and devices are served until the new realm replaces it in one transaction.
   await setOwnStatus(deps, sql, tenant, 'UPDATING')
   await deps.kit.jobs.send(sql, BuildTenant, { tenantId })
 }

@@ -20,7 +20,7 @@ export interface Registration extends Partial<RealmVersions>, Partial<TenantChoi
   loginTheme?: string | undefined
   subscriptionType: SubscriptionType
   analyticsEnabled?: boolean | undefined
-  /** The user who manages the tenant; v1 names a template (`userTemplate`) instead. */
+  /** The user that manages the tenant. In v1, the request names a template (`userTemplate`) instead. */
   admin?: NewAdmin | undefined
 }
 
@@ -29,7 +29,7 @@ export interface NewAdmin {
   email?: string | null
   firstName?: string | null
   lastName?: string | null
-  /** Generated when absent, and shown once. */
+  /** Generated if absent, and returned only once. */
   password?: string | undefined
 }
 
@@ -39,7 +39,7 @@ export interface RegisteredTenant {
   generatedPassword: string | undefined
 }
 
-/** Returns undefined if the tenant id is taken. */
+/** Registers a tenant. Returns undefined if the tenant id is taken. */
 export async function register(deps: TenantDeps, registration: Registration): Promise<RegisteredTenant | undefined> {
   if (registration.tenantId !== undefined && builtInTenants.includes(registration.tenantId)) return undefined
   const { db, jobs } = deps.kit
@@ -57,7 +57,7 @@ export async function ensureBuiltIn(deps: TenantDeps, tenantId: string): Promise
     const inserted = existing
       ? undefined
       : await insert(deps, sql, { tenantId, name: tenantId, subscriptionType: 'PERMANENT', builtIn: true })
-    // When two nodes start together, the second one has waited for the first one's commit and reads its row.
+    // If two nodes start together, the second waits for the commit of the first and then reads its row.
     const tenant = existing ?? inserted?.tenant ?? (await store.lockTenant(sql, tenantId))
     if (tenant && tenant.status !== 'AVAILABLE') await deps.buildJob.finish(sql, tenant)
   })
@@ -65,7 +65,7 @@ export async function ensureBuiltIn(deps: TenantDeps, tenantId: string): Promise
 
 type NewRegistration = Registration & { builtIn?: boolean }
 
-/** Inserts the row, the reserved realm and the subscription; undefined when the tenant ID is taken. */
+/** Inserts the row, the reserved realm and the subscription. Returns undefined if the tenant id is taken. */
 async function insert(
   { kit, identity }: TenantDeps,
   sql: Sql,
@@ -95,7 +95,8 @@ async function insert(
     adminEmail: admin?.email ?? null,
     adminFirstName: admin?.firstName ?? null,
     adminLastName: admin?.lastName ?? null,
-    // Sealed until the job has created the administrator: the response shows it now, the realm is built later.
+    // The password is stored sealed until the job has created the administrator: the response contains it now, but the realm is built
+    // later.
     adminPasswordSealed: password === undefined ? null : kit.secrets.seal(password),
     objectstoreSecretSealed: kit.secrets.seal(newSecret()),
     created: kit.now(),

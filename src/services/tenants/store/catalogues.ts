@@ -4,7 +4,7 @@ import type { Window } from '../../../kernel/paging.ts'
 import type { TenantLimitValues } from '../../../kernel/tenant-limits.ts'
 import type { Catalogue, CatalogueItem } from '../catalogues.ts'
 
-/** A violated constraint: the value of the field is taken, or references an unknown object. */
+/** A violated constraint: the value of the field is already taken, or it references an unknown object. */
 export interface ConstraintViolation {
   field: string
   kind: 'taken' | 'unknown'
@@ -16,10 +16,10 @@ interface Row {
 
 const tableOf = (sql: Sql, { table }: Catalogue) => sql(`tenants.${table}`)
 
-/** Uses to_jsonb, which keeps the column names of the API. */
+/** Selects an entry with to_jsonb, which keeps the column names that the API uses. */
 const itemColumn = (sql: Sql, { table }: Catalogue) => sql`to_jsonb(${sql(table)}) as item`
 
-/** Omits null fields at the top level only, because a template may contain null. */
+/** Removes null fields, but only at the top level, because a template may contain null. */
 const withoutNulls = (row: Row) =>
   Object.fromEntries(Object.entries(row.item).filter(([, value]) => value !== null)) as CatalogueItem
 
@@ -53,7 +53,7 @@ export const insertEntry = (sql: Sql, catalogue: Catalogue, body: Record<string,
     return withoutNulls(inserted!)
   })
 
-/** Updates an entry; undefined if there is none. */
+/** Updates an entry. Returns undefined if there is none. */
 export const updateEntry = (sql: Sql, catalogue: Catalogue, id: number, body: Record<string, unknown>) =>
   catchViolation(catalogue, async () => {
     const row = columnsOf(sql, catalogue, body)
@@ -63,7 +63,10 @@ export const updateEntry = (sql: Sql, catalogue: Catalogue, id: number, body: Re
     return updated && withoutNulls(updated)
   })
 
-/** Locks the entry exclusively, which waits for registrations that locked it with `lockEntryShared`; false if it does not exist. */
+/**
+ * Locks the entry exclusively. This waits for registrations that locked it with `lockEntryShared`. Returns false if the entry does not
+ * exist.
+ */
 export async function lockEntry(sql: Sql, catalogue: Catalogue, id: number): Promise<boolean> {
   const { count } = await sql`select from ${tableOf(sql, catalogue)} where id = ${id} for update`
   return count === 1
@@ -80,7 +83,7 @@ export async function deleteEntry(sql: Sql, catalogue: Catalogue, id: number) {
   await sql`delete from ${tableOf(sql, catalogue)} where id = ${id}`
 }
 
-/** Locks the entry against deletion until the transaction ends; false if it does not exist. */
+/** Locks the entry until the transaction ends, to exclude its deletion. Returns false if the entry does not exist. */
 export async function lockEntryShared(sql: Sql, catalogue: Catalogue, id: number): Promise<boolean> {
   const { count } = await sql`select from ${tableOf(sql, catalogue)} where id = ${id} for key share`
   if (count === 1) return true
@@ -102,7 +105,7 @@ export async function findStorageQuota(sql: Sql, tenantId: string): Promise<numb
   return row?.diskSize ?? 0
 }
 
-/** Returns the limits in the tenants' packages; 0 where a package has none. */
+/** Returns the limits in the tenants' packages. 0 means that the package has no limit. */
 export async function findLimits(sql: Sql, tenantIds: string[]): Promise<Map<string, TenantLimitValues>> {
   const rows = await sql<({ tenantId: string } & TenantLimitValues)[]>`
     select tenant_id, traffic::float8 as bytes_per_day, requests_per_second::float8 as requests_per_second
@@ -130,7 +133,7 @@ export async function insertSubscription(sql: Sql, tenantId: string, subscriptio
   await sql`insert into tenants.tenants_subscriptions ${sql({ tenantId, subscriptionType, startsAt })}`
 }
 
-/** Returns a value for each field of the catalogue, null for absent ones. */
+/** Returns a value for each field of the catalogue. Absent fields are null. */
 const columnsOf = (sql: Sql, { fields }: Catalogue, body: Record<string, unknown>) =>
   Object.fromEntries(
     Object.keys(fields).map((field) => {
@@ -140,7 +143,10 @@ const columnsOf = (sql: Sql, { fields }: Catalogue, body: Record<string, unknown
     }),
   )
 
-/** Catches the violation of a constraint and returns it. Constraints are named `<table>_<field>_key` and `<table>_<field>_fkey`. */
+/**
+ * Catches the violation of a constraint and returns it. Constraints have names of the form `<table>_<field>_key` and
+ * `<table>_<field>_fkey`.
+ */
 async function catchViolation<T>(
   { table }: Catalogue,
   work: () => Promise<T>,

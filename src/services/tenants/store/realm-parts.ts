@@ -9,7 +9,7 @@ export interface RealmParts {
   resources: { name: string; type: string; displayName: string; scopes: string[] }[]
 }
 
-/** Finds the templates, roles and resources of these versions. Roles get only scopes of the scope version. */
+/** Finds the templates, roles and resources of these versions. Roles only get scopes that belong to the scope version. */
 export async function findRealmParts(sql: Sql, versions: RealmVersions): Promise<RealmParts> {
   const [templates] = await sql`
     select

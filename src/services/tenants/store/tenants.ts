@@ -5,7 +5,7 @@ import type { Tenant } from '../tenant.ts'
 
 export type NewTenant = Omit<Tenant, 'statusReason' | 'packageName' | 'jsPolicies'>
 
-/** Inserts a tenant; false if the tenant id is taken, also by a deleted tenant. */
+/** Inserts a tenant. Returns false if the tenant id is taken, even by a deleted tenant. */
 export async function insertTenant(sql: Sql, tenant: NewTenant): Promise<boolean> {
   const { count } = await sql`
     insert into tenants.tenants ${sql(tenant as never)} on conflict (tenant_id) do nothing`
@@ -33,14 +33,14 @@ export async function lockTenant(sql: Sql, tenantId: string): Promise<Tenant | u
 }
 
 export interface TenantFilter {
-  /** The only tenant that the caller may see; undefined means all. */
+  /** The only tenant that the caller may list; undefined means all. */
   onlyTenant?: string | undefined
   tenantId?: string | undefined
   /** Default: every status except DELETED. */
   status?: TenantStatus | undefined
   analyticsEnabled?: boolean | undefined
   subscriptionTypes?: string[] | undefined
-  /** Part of the name, case-insensitive; `admin` and `search` likewise. */
+  /** A part of the name, case-insensitive. `admin` and `search` work in the same way. */
   name?: string | undefined
   admin?: string | undefined
   search?: string | undefined
@@ -102,7 +102,7 @@ export async function setBuilt(sql: Sql, tenantId: string, seedChecksum: string 
     where tenant_id = ${tenantId}`
 }
 
-/** Finds tenants whose realm was built with other seeds, also suspended ones. */
+/** Finds tenants whose realm was built with other seeds, including suspended tenants. */
 export async function findTenantsWithOldSeeds(
   sql: Sql,
   seedChecksum: string,
@@ -117,7 +117,7 @@ export async function findTenantsWithOldSeeds(
   return rows.map(({ tenantId }) => tenantId)
 }
 
-/** Finds tenants whose build has stopped and updates `modified`, so that they are not found again at once. */
+/** Finds tenants whose build has stopped. Updates `modified`, so that they are not found again immediately. */
 export async function claimStuckBuilds(sql: Sql, before: Date, now: Date, limit: number): Promise<string[]> {
   const rows = await sql`
     update tenants.tenants set modified = ${now} where tenant_id in (

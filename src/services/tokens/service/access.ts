@@ -4,7 +4,7 @@ import type { EndpointRow } from '../store.ts'
 
 type Scope = 'endpoint:read' | 'endpoint:update'
 
-/** Returns the row if the caller has the scope on its endpoint; throws the same error as for a missing row otherwise. */
+/** Returns the row if the caller has the scope on its endpoint. Otherwise throws the same error as for a missing row. */
 export function requireScopeOn<E extends EndpointRow>(
   ctx: Ctx,
   scope: Scope,

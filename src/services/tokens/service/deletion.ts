@@ -1,4 +1,4 @@
-/** Deletes tokens: one, those of endpoints, and those of a tenant. */
+/** Deletes tokens: a single token, those of endpoints, and those of a tenant. */
 import { type Bus, splitForEvents } from '../../../kernel/bus.ts'
 import type { Ctx } from '../../../kernel/contract.ts'
 import type { Sql } from '../../../kernel/db.ts'
@@ -25,7 +25,7 @@ export async function deleteTokensOfEndpoints({ kit }: TokenDeps, sql: Sql, tena
   await publishDeleted(kit.bus, sql, tenantId, await store.deleteEndpoints(sql, tenantId, endpointIds))
 }
 
-/** Deletes in batches and publishes one event, because a tenant can have a million endpoints. */
+/** Deletes tokens in batches, because a tenant can have a million endpoints. Publishes a single event. */
 export async function deleteTokensOfTenant({ kit: { db, bus } }: TokenDeps, tenantId: string) {
   while ((await db.tx((sql) => store.deleteOfTenant(sql, tenantId, batchRows))) > 0);
   await db.tx((sql) => bus.publish(sql, TenantTokensDeleted, { tenantId }))

@@ -1,4 +1,4 @@
-/** Creates tokens: the first one of a new endpoint, and further ones on request. */
+/** Creates tokens: the first token of a new endpoint, and further tokens on request. */
 import type { Ctx } from '../../../kernel/contract.ts'
 import { isUniqueViolation, type Sql, TransactionConflictError } from '../../../kernel/db.ts'
 import { invalidField } from '../../../kernel/errors.ts'
@@ -10,7 +10,7 @@ import { requireScopeOn } from './access.ts'
 import { publishDeleted } from './deletion.ts'
 import type { TokenDeps } from './deps.ts'
 
-/** Limits responses with all tokens of an endpoint, and the statement that deletes them. */
+/** Maximum number of tokens of an endpoint. It limits responses that contain all of them, and the statement that deletes them. */
 export const tokensMax = 1000
 
 export interface NewToken {
@@ -24,7 +24,7 @@ export async function provision(deps: TokenDeps, ctx: Ctx, { endpointId, applica
   return await deps.kit.db.tx(async (sql) => {
     const locked = await store.lockEndpoint(sql, endpointId)
     const endpoint = requireScopeOn(ctx, 'endpoint:update', locked, () => NoEndpoint({ endpointId }))
-    // Devices send a version of the endpoint's application, so a token of another application could not be used.
+    // Devices send a version of the endpoint's application, so that a token of another application could not be used.
     if (applicationName !== endpoint.applicationName)
       throw invalidField('applicationName', `must be ${endpoint.applicationName}, the application of the endpoint`)
     if ((await store.countTokens(sql, endpointId)) >= tokensMax) throw TooManyTokens({ endpointId, limit: tokensMax })
@@ -45,7 +45,7 @@ interface NewEndpoint {
   token?: string | undefined
 }
 
-/** Creates the first token of each endpoint; `taken` if the given token exists in the application. */
+/** Creates the first token of each endpoint. The result is `taken` if the given token already exists in the application. */
 export async function provisionFirst(
   deps: TokenDeps,
   sql: Sql,
@@ -53,7 +53,7 @@ export async function provisionFirst(
   endpoints: NewEndpoint[],
 ): Promise<(ProvisionedToken | 'taken')[]> {
   const created = new Map<string, ProvisionedToken>()
-  // Endpoints whose generated token was taken get another one in the next round.
+  // An endpoint whose generated token was taken gets another one in the next round.
   for (let remaining = endpoints; remaining.length > 0; ) {
     const inserted = await insertFirst(deps, sql, owner, remaining)
     for (const { endpointId, token } of inserted) created.set(endpointId, { token, status: 'Inactive' })
@@ -62,7 +62,7 @@ export async function provisionFirst(
   return endpoints.map(({ endpointId }) => created.get(endpointId) ?? 'taken')
 }
 
-/** Inserts a token; undefined if the given one is taken. A generated one that is taken is replaced. */
+/** Inserts a token. Returns undefined if the given token is taken. If a generated token is taken, another one is generated. */
 async function insertFurther({ kit, key }: TokenDeps, sql: Sql, endpoint: store.EndpointRow, requested?: string) {
   for (;;) {
     const token = requested ?? newShortToken()
@@ -73,17 +73,17 @@ async function insertFurther({ kit, key }: TokenDeps, sql: Sql, endpoint: store.
   }
 }
 
-/** Inserts new endpoints with their first tokens, except those whose token is taken. */
+/** Inserts new endpoints with their first tokens, except endpoints whose token is taken. */
 async function insertFirst({ kit, key }: TokenDeps, sql: Sql, owner: Owner, endpoints: NewEndpoint[]) {
   const rows = new Map<string, store.FirstToken & { token: string }>()
-  // A known key is not awaited, so that the insert is sent before other statements that the caller sends meanwhile.
+  // If the key is loaded, it is not awaited, so that the insert is sent before other statements that the caller sends meanwhile.
   const hasher = key.hasher(sql)
   const hash = typeof hasher === 'function' ? hasher : await hasher
   for (const { endpointId, token = newShortToken() } of endpoints) {
     const tokenHash = hash(owner.applicationName, token)
     rows.set(endpointId, { endpointId, token, tokenHash, endpointTokenId: kit.newId() })
   }
-  // `on conflict` takes 7 µs of the database's time for each token, and one of 62^10 generated tokens is practically never taken.
+  // `on conflict` takes 7 µs of database time for each token. A generated token, one of 62^10, is practically never taken.
   const mayBeTaken = endpoints.some(({ token }) => token !== undefined)
   const options = { ...owner, createdDate: kit.now(), mayBeTaken }
   const inserted = await store.insertEndpointsWithTokens(sql, options, [...rows.values()]).catch((error) => {
@@ -95,7 +95,7 @@ async function insertFirst({ kit, key }: TokenDeps, sql: Sql, owner: Owner, endp
   })
   for (const { endpointId, existed } of inserted)
     if (existed) {
-      // The row is left over from a deleted tenant, whose endpoints are deleted in batches. Its tokens must not become valid again.
+      // The row remains from a deleted tenant, whose endpoints are deleted in batches. Its tokens must not become valid again.
       await store.saveEndpoint(sql, { endpointId, ...owner })
       await publishDeleted(kit.bus, sql, owner.tenantId, await store.deleteOtherTokens(sql, rows.get(endpointId)!))
     }

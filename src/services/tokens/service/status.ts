@@ -1,4 +1,4 @@
-/** Changes the status of tokens: by callers, and when a device uses a token for the first time. */
+/** Changes the status of tokens, on request of callers and when a device uses a token for the first time. */
 
 import { createBatcher } from '../../../kernel/batcher.ts'
 import type { Ctx } from '../../../kernel/contract.ts'
@@ -35,7 +35,7 @@ async function changeStatus(
   await bus.publish(sql, TokenStatusChanged, payload)
 }
 
-/** Activates an Inactive token; resolves to false if it is not Inactive any more. */
+/** Activates an Inactive token. Resolves to false if the token is no longer Inactive. */
 export type Activate = (token: store.TokenForValidation) => Promise<boolean | undefined>
 
 /** Activates tokens in batches, because thousands of new devices may connect at the same time. */
@@ -50,7 +50,7 @@ async function activateAll({ db, bus, now }: TokenDeps['kit'], tokens: store.Tok
       sql,
       TokenStatusChanged,
       rows.map((token) => ({ ...token, from, to })),
-      // Another node that has the token cached as Inactive finds out at its own first use (validation.ts reads it again).
+      // Another node may still have the token cached as Inactive. At its own first use, that node reads the token again (validation.ts).
       { thisNodeOnly: true },
     )
     return new Set(rows.map(({ endpointTokenId }) => endpointTokenId))

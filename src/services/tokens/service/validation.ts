@@ -1,4 +1,4 @@
-/** Finds the endpoint of a token. Runs for every connection. */
+/** Finds the endpoint of a token. It runs for every connection. */
 import { type Tokens, tokenLengthMax } from '../contract.ts'
 import type { TokenDeps } from './deps.ts'
 import type { Activate } from './status.ts'
@@ -20,7 +20,7 @@ export async function examine(
   { kit, applications, key, cache, activate }: Deps,
   { token, versionName }: Parameters<Tokens['examine']>[0],
 ): ReturnType<Tokens['examine']> {
-  // The limit counts characters, as in the schemas; a character can be two UTF-16 units long.
+  // The limit counts characters, as the schemas do. A character can consist of two UTF-16 units.
   if (token.length > 2 * tokenLengthMax || [...token].length > tokenLengthMax) return undefined
   const version = await applications.findVersion(versionName)
   if (!version) return undefined
@@ -28,12 +28,12 @@ export async function examine(
   const tokenHash = await key.hashOf(kit.db.sql, applicationName, token)
   for (;;) {
     const row = await cache.find({ applicationName, tokenHash })
-    // The name of a deleted application may belong to another tenant by now.
+    // The name of a deleted application may now belong to another tenant.
     if (!row || row.tenantId !== version.tenantId) return undefined
     const { tenantId, endpointId, endpointTokenId, status } = row
     if (status === 'Suspended' || status === 'Revoked') return { endpointId, status }
     if (status === 'Active' || (await activate(row))) return { tenantId, applicationName, endpointId, endpointTokenId }
-    // Another caller changed it first, perhaps on a node whose event has not arrived yet: read it again.
+    // Another caller changed the status first, perhaps on a node whose event has not arrived yet. The token is read again.
     cache.drop(tokenHash)
   }
 }

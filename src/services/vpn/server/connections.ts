@@ -1,4 +1,4 @@
-/** Decides who may connect to one OpenVPN process, and ends connections that are not permitted any more. */
+/** Decides which clients may connect to one OpenVPN process, and ends connections that are no longer permitted. */
 import { addressNumber, addressText, isInNetwork, platformAddressOf } from '../addresses.ts'
 import type { Network } from '../settings.ts'
 import type { VerificationRow } from '../store/server.ts'
@@ -15,13 +15,13 @@ import type { Protocol } from './openvpn-config.ts'
 
 export interface Connections {
   handle(notice: ClientNotice): void
-  /** Ids of the clients that are connected or being connected. */
+  /** Returns the ids of the clients that are connected or connecting. */
   ids(): string[]
-  /** Ends the connections of these clients: the first call asks the clients to disconnect, a second call drops their connections. */
+  /** Ends the connections of these clients. The first call asks the clients to disconnect; a second call drops their connections. */
   end(ids: string[]): void
-  /** Takes the ids of clients that were connected since the last call. */
+  /** Returns the ids of clients that were connected since the last call. */
   takeSeen(): string[]
-  /** Ends a connection that still has the address of a new client. */
+  /** Ends an old connection that still has the address of a new client. */
   endAddress(address: string, exceptId: string): void
 }
 
@@ -37,9 +37,9 @@ export interface ConnectionDeps {
   protocol: Protocol
   network: Network
   host: Pick<HostNetwork, 'addClient' | 'removeClient'>
-  /** Reads the client; throws while the database is not reachable. */
+  /** Reads the client. Throws while the database is unreachable. */
   find(id: string): Promise<VerificationRow | undefined>
-  /** Ends a connection of any process that still has the address. */
+  /** Ends an old connection of any process that still has the address. */
   freeAddress(address: string, exceptId: string): void
   send(command: string): void
   report(line: string): void
@@ -48,7 +48,7 @@ export interface ConnectionDeps {
 
 const netmask = '255.255.240.0'
 const retryMs = 1000
-/** Number of attempts within the minute that OpenVPN gives a client for its handshake. */
+/** Maximum number of attempts to read a client. They fit into the minute that OpenVPN allows for a handshake. */
 const attemptsMax = 55
 
 export function createConnections(deps: ConnectionDeps): Connections {
@@ -61,7 +61,7 @@ export function createConnections(deps: ConnectionDeps): Connections {
     const id = notice.env.get('X509_0_CN') ?? ''
     pending.add(cid)
     const row = await findWithRetries(deps, id, () => pending.has(cid))
-    // Without an answer OpenVPN rejects the client.
+    // If there is no answer, OpenVPN rejects the client.
     if (row === 'unknown' || !pending.delete(cid)) return
     const refusal = refusalOf(deps, row, notice)
     if (refusal !== undefined) {
@@ -82,7 +82,9 @@ export function createConnections(deps: ConnectionDeps): Connections {
     deps.send(acceptCommand(notice, { address, netmask, gateway }))
   }
 
-  /** A client exchanges keys again every hour. The periodic check ends its connection if it is not permitted any more. */
+  /**
+   * Handles the hourly key exchange of a connected client. If the client is no longer permitted, the periodic check ends its connection.
+   */
   function connectAgain(notice: ClientNotice) {
     const connection = byCid.get(notice.cid)
     const isSame =
@@ -153,7 +155,10 @@ async function findWithRetries(
 const digestOf = ({ env }: ClientNotice, depth: number) =>
   env.get(`tls_digest_sha256_${depth}`)?.replaceAll(':', '').toLowerCase()
 
-/** Returns why the client may not connect, or undefined. The digests prove that its own tenant's authority issued the certificate. */
+/**
+ * Returns why the client may not connect, or undefined. The digests prove that the authority of the client's own tenant issued the
+ * certificate.
+ */
 function refusalOf(
   { protocol, network }: Pick<ConnectionDeps, 'protocol' | 'network'>,
   row: VerificationRow | undefined,
@@ -170,5 +175,5 @@ function refusalOf(
   return undefined
 }
 
-/** Shortens a name that a client chose itself, for the log. */
+/** Shortens a name for the log, because the client chose it itself. */
 const shown = (name: string) => JSON.stringify(name.slice(0, 64))

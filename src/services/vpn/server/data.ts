@@ -1,4 +1,4 @@
-/** The server's access to the database. */
+/** The database access of the VPN server. */
 
 import type { Clock } from '../../../kernel/clock.ts'
 import type { Db } from '../../../kernel/db.ts'
@@ -17,12 +17,12 @@ export interface ServerData {
   findForVerification(id: string): Promise<store.VerificationRow | undefined>
   findNotPermitted(ids: string[]): Promise<string[]>
   saveConnected(ids: string[]): Promise<void>
-  /** Returns the revocation lists of all authorities as PEM; undefined if none has changed since the last call. */
+  /** Returns the revocation lists of all authorities as PEM, or undefined if none has changed since the last call. */
   changedLists(): Promise<string | undefined>
   close(): Promise<void>
 }
 
-/** Time for which a revocation list is valid; it is created again every day. */
+/** Time for which a revocation list is valid. A new list is created every day. */
 const listValidMs = 7 * 86_400_000
 const listRenewedMs = 86_400_000
 

@@ -1,11 +1,17 @@
-/** The rules of nftables for document 5, 8.3: administrators reach devices of their tenant, devices the platform; all else is dropped. */
+/**
+ * Writes the nftables rules for document 5, 8.3: administrators can reach devices of their tenant, devices can reach the platform, and
+ * everything else is dropped.
+ */
 import { addressText, adminStartOf, rangeCount, rangeSize } from '../addresses.ts'
 import type { Network } from '../settings.ts'
 import { interfaceOf, protocols } from './openvpn-config.ts'
 
 export const tableName = 'waypost_vpn'
 
-/** Replaces the rules at once, or creates them. The ranges of all possible tenants are in, so that a new tenant changes no rule. */
+/**
+ * Returns rules that replace the existing ones atomically, or create them. They cover the ranges of all possible tenants, so that a new
+ * tenant changes no rule.
+ */
 export function firewallRules({ network, platformPorts }: { network: Network; platformPorts: number[] }): string {
   const starts = Array.from({ length: rangeCount(network) }, (_, index) => network.first + index * rangeSize)
   const devicesOf = (start: number) => `${addressText(start + 2)}-${addressText(adminStartOf(start) - 1)}`

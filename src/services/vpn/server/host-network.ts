@@ -10,7 +10,7 @@ export interface HostNetwork {
   removeFirewall(): Promise<void>
   /** Enables forwarding on the network interface of an OpenVPN process, before any client connects. */
   openInterface(protocol: Protocol): Promise<void>
-  /** Routes packets for a client to the network interface, and gives the interface the platform's address in the range of the client. */
+  /** Routes packets for a client to the network interface. Assigns the interface the platform's address in the range of the client. */
   addClient(protocol: Protocol, client: { address: string; gateway: string }): Promise<void>
   removeClient(protocol: Protocol, address: string): Promise<void>
 }
@@ -25,7 +25,7 @@ export function createHostNetwork(
     removeFirewall: () => runProgram(nft, ['-f', '-'], `table inet ${tableName} {}\ndelete table inet ${tableName}\n`),
     async openInterface(protocol) {
       const name = interfaceOf(protocol)
-      // Forwarding is enabled on this interface only, so that the machine does not become a router for its other networks.
+      // Forwarding is enabled only on this interface, so that the machine does not become a router for its other networks.
       for (const [option, value] of Object.entries({ forwarding: 1, send_redirects: 0, accept_redirects: 0 }))
         writeFileSync(`/proc/sys/net/ipv4/conf/${name}/${option}`, String(value))
       await run([`link set dev ${name} up`])
@@ -39,7 +39,7 @@ export function createHostNetwork(
   }
 }
 
-/** Collects the commands that arrive while the program runs, so that many clients need few processes. */
+/** Collects the commands that arrive while the program runs, so that many clients need only few processes. */
 function createBatches(runLines: (lines: string[]) => Promise<void>): (lines: string[]) => Promise<void> {
   let waiting: { lines: string[]; done: PromiseWithResolvers<void> }[] = []
   let running = false

@@ -1,21 +1,33 @@
-/** One process runs the server at a time. The others watch its heartbeat, and one of them takes over when it stops. */
+/**
+ * Ensures that one process at a time runs the server. The other processes watch its heartbeat, and one of them takes over when the
+ * heartbeat stops.
+ */
 import { monotonicMs } from '../../../kernel/clock.ts'
 import type { LeaseRow } from '../store/server.ts'
 import type { ServerData } from './data.ts'
 
 export interface LeaseWatch {
-  /** Reads the lease, and takes it if its holder is silent. Returns the host that has it, unless this process is the holder. */
+  /** Reads the lease, and takes it if its holder has stopped. Returns the host of the holder, unless this process is the holder. */
   check(
     data: Pick<ServerData, 'findLease' | 'takeLease'>,
   ): Promise<{ isHolder: true } | { isHolder: false; host: string }>
 }
 
-/** A holder without a heartbeat for this long counts as dead. The lease is read every second, so another process takes over within 10 seconds. */
+/**
+ * After this time without a heartbeat, the holder counts as dead. The lease is read every second, so another process takes over within 10
+ * seconds.
+ */
 export const silentMs = 7000
-/** After a longer pause between two reads the database was unreachable, perhaps for the holder too. The time without a heartbeat is then measured from the start again. */
+/**
+ * If the pause between two reads is longer, the database was unreachable, perhaps also for the holder. The time without a heartbeat is then
+ * measured from the beginning again.
+ */
 const gapMs = 3000
 
-/** Measures silence by this process's own clock, and only while the database answers, so that a restart of the database does not count as the holder's death. */
+/**
+ * Measures the time without a heartbeat by this process's own clock, and only while the database answers. A restart of the database
+ * therefore does not count as the death of the holder.
+ */
 export function createLeaseWatch(
   { holder, host }: { holder: string; host: string },
   clock: () => number = monotonicMs,

@@ -2,7 +2,7 @@
 
 export interface ClientNotice {
   kind: 'CONNECT' | 'REAUTH' | 'ESTABLISHED' | 'DISCONNECT'
-  /** Number of the connection, and of the key exchange that waits for an answer. */
+  /** Number of the connection, and number of the key exchange that waits for an answer. */
   cid: string
   kid: string
   env: Map<string, string>
@@ -10,16 +10,16 @@ export interface ClientNotice {
 
 export interface ManagementListener {
   client(notice: ClientNotice): void
-  /** OpenVPN waits for permission to begin. */
+  /** Called when OpenVPN waits for permission to begin. */
   hold(): void
   state(name: string): void
 }
 
 const kinds = new Set(['CONNECT', 'REAUTH', 'ESTABLISHED', 'DISCONNECT'])
-/** Maximum length of a line. A notification has some 5 KB; a line that never ends must not fill the memory. */
+/** Maximum length of a line. A notification has about 5 KB, and a line that never ends must not fill the memory. */
 const lineMax = 65_536
 
-/** Returns a function that takes what OpenVPN writes, in pieces of any size. */
+/** Returns a function that parses the output of OpenVPN, in pieces of any size. */
 export function createManagementParser(listener: ManagementListener): (chunk: string) => void {
   let rest = ''
   let notice: ClientNotice | undefined
@@ -56,7 +56,9 @@ export function createManagementParser(listener: ManagementListener): (chunk: st
   }
 }
 
-/** Accepts a client with its fixed address. All parts are numbers and addresses of our own. */
+/**
+ * Returns the command that accepts a client with its fixed address. It consists only of numbers and addresses that the platform generates.
+ */
 export const acceptCommand = (
   { cid, kid }: Pick<ClientNotice, 'cid' | 'kid'>,
   { address, netmask, gateway }: { address: string; netmask: string; gateway: string },
@@ -72,7 +74,7 @@ export const acceptCommand = (
 export const acceptRenewalCommand = ({ cid, kid }: Pick<ClientNotice, 'cid' | 'kid'>) =>
   `client-auth-nt ${cid} ${kid}\n`
 export const denyCommand = ({ cid, kid }: Pick<ClientNotice, 'cid' | 'kid'>) => `client-deny ${cid} ${kid} "denied"\n`
-/** Asks the client to end; OpenVPN itself drops it after five seconds. */
+/** Returns the command that asks the client to disconnect. OpenVPN itself drops the client after five seconds. */
 export const haltCommand = (cid: string) => `client-kill ${cid} HALT\n`
-/** Drops the connections of a client at once; `id` is a UUID from the database. */
+/** Returns the command that drops the connections of a client immediately. `id` is a UUID from the database. */
 export const dropCommand = (id: string) => `kill ${id}\n`

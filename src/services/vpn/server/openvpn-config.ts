@@ -1,4 +1,4 @@
-/** Writes the configuration of an OpenVPN server. It reaches OpenVPN through its standard input, so that no key is on a disk. */
+/** Writes the configuration of an OpenVPN server. It is passed through standard input, so that no key is stored on disk. */
 import { dataCiphers, inline } from '../profile.ts'
 import type { Installation } from '../service/authorities.ts'
 
@@ -13,12 +13,13 @@ export interface ServerFiles {
   revocationLists: string
 }
 
-/** Maximum number of clients of one OpenVPN process; its default is 1024. */
+/** Maximum number of clients of one OpenVPN process. OpenVPN's default is 1024. */
 const clientsMax = 16_384
 
 /**
- * Writes the configuration. `management-client-auth` rejects every client unless this process accepts it, and `management-client` ends OpenVPN
- * when this process ends. No client connects without the permission in the database. Clients cannot reach each other inside of OpenVPN.
+ * Writes the configuration. With `management-client-auth`, OpenVPN rejects every client that this process does not accept; therefore no
+ * client connects without the permission in the database. With `management-client`, OpenVPN ends when this process ends. Clients cannot
+ * reach each other inside OpenVPN.
  */
 export function serverConfig(
   options: { protocol: Protocol; port: number; files: ServerFiles; dropRights: boolean },
@@ -56,7 +57,7 @@ export function serverConfig(
     'management-client',
     'management-client-auth',
     'management-hold',
-    // Clients have a certificate and neither user name nor password.
+    // Clients have a certificate, but neither username nor password.
     'auth-user-pass-optional',
     ...(protocol === 'udp' ? ['multihome', 'explicit-exit-notify 1'] : ['tcp-nodelay']),
     ...(options.dropRights ? ['user nobody', 'group nogroup'] : []),
@@ -74,7 +75,7 @@ const quoted = (path: string) => `"${path.replace(/["\\]/g, '\\$&')}"`
 
 const hidden = '(not shown)'
 
-/** Stands for certificates and keys in the output of `waypost vpn config`. */
+/** Placeholders for certificates and keys in the output of `waypost vpn config`. */
 export const hiddenInstallation: Installation = {
   root: { certificate: hidden, privateKey: hidden },
   server: { certificate: hidden, privateKey: hidden },

@@ -1,11 +1,11 @@
-/** Starts an OpenVPN process and talks to it through its management interface. */
+/** Starts an OpenVPN process and controls it through its management interface. */
 import { spawn } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { createServer, type Socket } from 'node:net'
 import { type ClientNotice, createManagementParser } from './management.ts'
 
 export interface OpenVpn {
-  /** Resolves when it accepts clients; rejects with the reason if it ends before. */
+  /** Resolves when the process accepts clients. Rejects with the reason if it ends before. */
   started: Promise<void>
   /** Resolves when the process has ended, with the last lines of its log. */
   ended: Promise<string>
@@ -15,7 +15,7 @@ export interface OpenVpn {
 
 const logLinesKept = 5
 const stopMs = 5000
-/** Time limit of the start, shorter than the time without a heartbeat after which another process takes the lease. */
+/** Time limit of the start. It is shorter than the time without a heartbeat after which another process takes the lease. */
 const startMs = 5000
 
 export interface OpenVpnOptions {
@@ -29,7 +29,7 @@ export interface OpenVpnOptions {
 
 export function startOpenVpn({ program, config, socketPath, onClient, prepare }: OpenVpnOptions): OpenVpn {
   const started = Promise.withResolvers<void>()
-  started.promise.catch(() => {}) // its caller awaits it
+  started.promise.catch(() => {}) // The caller awaits this promise later.
   const ended = Promise.withResolvers<string>()
   const startTimer = setTimeout(() => fail(`OpenVPN did not start within ${startMs / 1000} s`), startMs)
   const endStart = () => clearTimeout(startTimer)
@@ -48,11 +48,11 @@ export function startOpenVpn({ program, config, socketPath, onClient, prepare }:
 
   rmSync(socketPath, { force: true })
   const server = createServer((socket) => {
-    // One OpenVPN process connects; further connections are rejected.
+    // Only one OpenVPN process may connect. Further connections are rejected.
     server.close()
     management = socket
     socket.setEncoding('utf8')
-    socket.on('error', () => {}) // the end of the process is handled below
+    socket.on('error', () => {}) // The end of the process is handled below.
     const parse = createManagementParser({
       client: (notice) => (ready ? onClient(notice) : void early.push(notice)),
       hold: () => send('state on\nhold release\n'),
@@ -82,7 +82,7 @@ export function startOpenVpn({ program, config, socketPath, onClient, prepare }:
     }
     child.stdout.setEncoding('utf8').on('data', keep)
     child.stderr.setEncoding('utf8').on('data', keep)
-    child.stdin.on('error', () => {}) // OpenVPN ended before it had read everything
+    child.stdin.on('error', () => {}) // OpenVPN ended before it had read everything.
     child.stdin.end(config)
     child.on('error', (error) => log.push(error.message))
     child.on('close', (code, signal) => {

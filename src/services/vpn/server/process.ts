@@ -1,4 +1,4 @@
-/** Keeps one OpenVPN process of a protocol running: starts it, and starts it again after it ended. */
+/** Keeps one OpenVPN process of a protocol running: starts it, and restarts it after it has ended. */
 import { join } from 'node:path'
 import { monotonicMs } from '../../../kernel/clock.ts'
 import type { Installation } from '../service/authorities.ts'
@@ -11,10 +11,10 @@ import { type Protocol, serverConfig } from './openvpn-config.ts'
 import { portProblem } from './programs.ts'
 
 export interface ServerProcess {
-  /** Starts it if it does not run and its pause after a failure is over. */
+  /** Starts the process if it is not running and its pause after a failure is over. */
   keepRunning(installation: Installation): Promise<void>
   isRunning(): boolean
-  /** Why it does not run, in words. */
+  /** Returns the reason why the process is not running, as text. */
   problem(): string | undefined
   connections: Connections
   stop(): Promise<void>
@@ -81,7 +81,7 @@ export function createServerProcess(deps: ProcessDeps): ServerProcess {
       pauseMs = 1000
       report(`the VPN server accepts clients on port ${port} (${protocol.toUpperCase()})`)
     } catch {
-      await started.ended // it reports the reason
+      await started.ended // The process reports the reason.
     }
   }
 
@@ -90,7 +90,7 @@ export function createServerProcess(deps: ProcessDeps): ServerProcess {
       return connections
     },
     async keepRunning(installation) {
-      // OpenVPN reads its certificate only once.
+      // OpenVPN reads its certificate only once, so it must be restarted.
       if (running && certificate !== installation.server.certificate) {
         const old = running
         running = undefined

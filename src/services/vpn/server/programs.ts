@@ -1,4 +1,4 @@
-/** Runs the programs that the server needs, and finds what is missing for it. */
+/** Runs the programs that the server needs, and finds out which ones are missing. */
 import { spawn, spawnSync } from 'node:child_process'
 import { createSocket } from 'node:dgram'
 import { accessSync, closeSync, constants, openSync, readFileSync } from 'node:fs'
@@ -7,14 +7,14 @@ import { createServer } from 'node:net'
 export type Program = 'openvpn' | 'nft' | 'ip'
 
 const packages: Record<Program, string> = { openvpn: 'openvpn', nft: 'nftables', ip: 'iproute2' }
-/** Users other than root often have no sbin in their path. */
+/** Folders to search, because users other than root often have no sbin folder in their path. */
 const folders = ['', '/usr/sbin/', '/sbin/', '/usr/local/sbin/']
 
 export type Programs = Record<Program, string>
 
 const found = (command: string) => spawnSync(command, ['--version'], { stdio: 'ignore' }).error === undefined
 
-/** Finds the programs; those that are missing are undefined. */
+/** Finds the programs. Missing programs are undefined. */
 export const findPrograms = (): Partial<Programs> =>
   Object.fromEntries(
     (Object.keys(packages) as Program[]).map((name) => [name, folders.map((folder) => folder + name).find(found)]),
@@ -22,7 +22,7 @@ export const findPrograms = (): Partial<Programs> =>
 
 const netAdmin = 12n
 
-/** Returns what is missing on this machine, in words. */
+/** Returns texts that describe what is missing on this machine. */
 export function missingParts(programs: Partial<Programs>, platform: string = process.platform): string[] {
   if (platform !== 'linux') return [`The VPN server runs on Linux only, this is ${platform}`]
   const problems = (Object.keys(packages) as Program[])
@@ -58,7 +58,7 @@ function tunProblem(): string | undefined {
   }
 }
 
-/** Returns why OpenVPN could not listen, or undefined. */
+/** Returns the reason why OpenVPN could not listen on the port, or undefined. */
 export async function portProblem(protocol: 'tcp' | 'udp', port: number): Promise<string | undefined> {
   const code = protocol === 'udp' ? await bindUdp(port) : await bindTcp(port)
   if (code === undefined) return undefined
@@ -85,7 +85,7 @@ const bindTcp = (port: number) =>
     server.listen({ port, host: '0.0.0.0' }, () => server.close(() => resolve(undefined)))
   })
 
-/** Runs a program with this text as its input; throws what it has written to its standard error if it fails. */
+/** Runs a program with this text as input. If it fails, throws the text that it wrote to standard error. */
 export function runProgram(command: string, args: string[], input: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, { stdio: ['pipe', 'ignore', 'pipe'] })
@@ -94,7 +94,7 @@ export function runProgram(command: string, args: string[], input: string): Prom
       if (problem.length < 2000) problem += text
     })
     child.on('error', reject)
-    child.stdin.on('error', () => {}) // the program ended before it had read everything; its exit code reports the failure
+    child.stdin.on('error', () => {}) // The program ended before it had read everything. Its exit code reports the failure.
     child.on('close', (code) =>
       code === 0
         ? resolve()

@@ -1,4 +1,4 @@
-/** Runs the VPN server: one OpenVPN process for UDP and one for TCP, with the firewall, as long as this process has the lease. */
+/** Runs the VPN server while this process has the lease: one OpenVPN process for UDP, one for TCP, and the firewall. */
 import { chmodSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -15,9 +15,9 @@ import { findPrograms, missingParts, type Programs } from './programs.ts'
 
 export interface ServeOptions {
   settings: VpnSettings
-  /** Ports of the platform that devices reach. */
+  /** Ports of the platform that devices can reach. */
   platformPorts: number[]
-  /** Connects to the database; throws the reason in words. */
+  /** Connects to the database. Throws an error that describes the reason. */
   openData(): Promise<ServerData>
   stop: AbortSignal
   report(line: string): void
@@ -25,12 +25,12 @@ export interface ServeOptions {
 
 const tickMs = 1000
 /**
- * Tunnels stay open this long without a database: longer than a restart of the platform takes. Then they close, because
- * revocations could not be read any more.
+ * For this time, tunnels stay open while the database is unreachable; a restart of the platform is shorter. Then they are closed, because
+ * revocations can no longer be read.
  */
 const withoutDatabaseMs = 30_000
 /**
- * Intervals in ticks of a second. Clients are checked against the database too, so revocation lists may be 5 seconds old;
+ * Intervals in ticks of one second. Clients are also checked against the database, so revocation lists may be 5 seconds old.
  * `lastConnected` is exact to the minute.
  */
 const revocationListTicks = 5
@@ -44,7 +44,7 @@ interface Run extends ServeOptions {
   isHolder: boolean
   served: Served | undefined
   problem: string | undefined
-  /** Why the revocation lists are not written. */
+  /** The reason why the revocation lists are not written. */
   listProblem: string | undefined
   reported: string
 }
@@ -58,7 +58,7 @@ interface Served {
   ticks: number
 }
 
-/** Serves until `stop` aborts. Throws an error that says what is missing, if the server cannot start. */
+/** Runs the server until `stop` aborts. If the server cannot start, throws an error that says what is missing. */
 export async function serveVpn(options: ServeOptions): Promise<void> {
   const run: Run = {
     ...options,
@@ -105,7 +105,7 @@ async function tick(run: Run, watch: ReturnType<typeof createLeaseWatch>, progra
     run.answeredMs = monotonicMs()
   } catch (error) {
     if (error instanceof CannotServe) throw error
-    // The missing parts do not depend on the database.
+    // Missing parts are reported even if the database is unreachable.
     if (missing.length > 0) throw new CannotServe(missing.join('\n'))
     reportOnce(run, `the database failed: ${(error as Error).message}; retrying`)
     await run.data?.close().catch(() => {})
@@ -156,7 +156,7 @@ async function beginServing(run: Run, programs: Programs): Promise<Served> {
   try {
     await host.loadFirewall()
     directory = mkdtempSync(join(tmpdir(), 'waypost-vpn-'))
-    // OpenVPN drops its privileges and reads the revocation lists again when they change.
+    // OpenVPN has dropped its privileges when it reads changed revocation lists, so it needs access to the directory.
     chmodSync(directory, 0o711)
   } catch (error) {
     run.problem = wordsOf(error)

@@ -163,7 +163,7 @@ suite('the lease', () => {
     await stepTo(20_000, true)
     assert.deepEqual(await store.findServerState(sql), { running: true })
     await stepTo(20_000 + silentMs - 1000, false)
-    nowMs += 15_000 // the database was unreachable for both
+    nowMs += 15_000 // The database was unreachable for both processes.
     await stepTo(nowMs + silentMs - 1000, false)
     await stepTo(nowMs + 1000, false)
     assert.deepEqual(await waiting.check(data), { isHolder: true })

@@ -1,4 +1,4 @@
-/** Certificate authorities of the VPN: its own root, which signs the server's certificate, and one below it for each tenant. */
+/** Certificate authorities of the VPN: its own root, which signs the server's certificate, and an authority below it for each tenant. */
 import { randomBytes, X509Certificate } from 'node:crypto'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { never, newSerialNumber, toSecond } from '../../../kernel/pki/subject.ts'
@@ -22,7 +22,7 @@ export interface TenantAuthority extends CertificateAndKey {
 
 export interface Authorities {
   installation(): Promise<Installation>
-  /** Returns the authority of a tenant; the first call creates it and gives the tenant a range. */
+  /** Returns the authority of a tenant. The first call creates it and assigns an address range to the tenant. */
   ofTenant(tenantId: string): Promise<TenantAuthority>
   issue(authority: TenantAuthority, commonName: string): Promise<IssuedCertificate>
 }
@@ -36,12 +36,12 @@ export interface IssuedCertificate extends CertificateAndKey {
 /** Common name of the server's certificate. */
 export const serverName = 'waypost-vpn'
 
-/** Time before the range of a deleted tenant is given to another tenant; connections of the deleted one end long before. */
+/** Time before the range of a deleted tenant is assigned to another tenant. Connections of the deleted tenant end long before. */
 const rangeRestSeconds = 60
-/** The server's certificate is renewed this long before it expires, or at half of its life. */
+/** The server's certificate is renewed this long before it expires, or at half of its lifetime if that is later. */
 const renewedDays = 30
 
-/** Returns the SHA-256 of a certificate in hexadecimal digits, as OpenVPN reports it without colons. */
+/** Returns the SHA-256 of a certificate as hexadecimal digits without colons. OpenVPN reports it with colons. */
 export const fingerprintOf = (certificate: string) =>
   new X509Certificate(certificate).fingerprint256.replaceAll(':', '').toLowerCase()
 
@@ -68,7 +68,7 @@ export function createAuthorities(
     }
   }
 
-  /** Creates root, key and server certificate. If nodes do so concurrently, the first insert wins. */
+  /** Creates the root, the key and the server certificate. If several nodes do so concurrently, the first insert wins. */
   async function createInstallation(): Promise<store.InstallationRow> {
     const root = await worker.make('makeAuthority', {
       serialNumber: newSerialNumber(),

@@ -41,9 +41,9 @@ export interface ClientOperations {
   create(ctx: Ctx, input: ClientInput): Promise<VpnClient>
   list(ctx: Ctx, filter: ListFilter): Promise<{ count: number; data: VpnClient[]; server: ServerState }>
   get(ctx: Ctx, id: string): Promise<VpnClient>
-  /** Revokes an active client; deletes the record of a revoked one. */
+  /** Revokes an active client. If the client is already revoked, deletes its record. */
   delete(ctx: Ctx, id: string): Promise<void>
-  /** Returns the profile with the name of its file. */
+  /** Returns the profile and its file name. */
   profile(ctx: Ctx, id: string): Promise<{ filename: string; text: string }>
   setSshKey(ctx: Ctx, id: string, sshKey: string): Promise<void>
   setUsername(ctx: Ctx, id: string, username: string): Promise<void>
@@ -104,7 +104,7 @@ async function create(deps: ClientDeps, ctx: Ctx, input: ClientInput): Promise<V
     created: now(),
   }
   const address = await insert(deps, ctx, client)
-  // The endpoint may have been unregistered meanwhile, before the event handler could find this client.
+  // The endpoint may have been unregistered before this client was stored, so that the event handler could not find the client.
   if (endpoint && !(await register.find(endpoint.endpointId))) {
     await db.tx((sql) => unlink(sql, { tenantId, ids: [id], at: now() }))
     throw unknownEndpoint(endpoint.endpointId)
@@ -112,14 +112,14 @@ async function create(deps: ClientDeps, ctx: Ctx, input: ClientInput): Promise<V
   return viewOf({ ...client, address, state: 'active', hasSshKey: client.sshKey !== null, lastConnected: null })
 }
 
-/** Inserts the client with an address, and grants its creator every scope on it, unless it has them on the tenant. */
+/** Inserts the client with an address. Grants its creator every scope on it, unless the creator already has them on the tenant. */
 async function insert({ kit: { db }, identity }: ClientDeps, ctx: Ctx, client: store.NewClient): Promise<string> {
   const { tenantId, type } = client
   const { first, last } = offsets[type]
   // `next_device` counts from the start of the range, `next_admin` from the start of the part for administrators.
   const range = { start: type === 'admin' ? first - 1 : 0, last }
   const isPermitted = allScopes.every((scope) => holds(ctx.caller, scope, onTenant(tenantId)))
-  // The usual case is one statement, which is one round trip.
+  // The usual case takes one statement and therefore one round trip.
   const newAddress = isPermitted ? await store.insertWithNewAddress(db.sql, client, range) : undefined
   if (newAddress !== undefined) return newAddress
   return await db.tx(async (sql) => {
@@ -136,7 +136,7 @@ async function noAddress(sql: Parameters<typeof findTenant>[0], tenantId: string
   return NoVpnAddress({ type, subnet: tenant ? subnetOf(type, tenant.rangeStart) : 'its range' })
 }
 
-/** Revokes clients and clears their links to an endpoint that was unregistered. */
+/** Revokes clients and removes their links to an endpoint that was unregistered. */
 export async function unlink(
   sql: Parameters<typeof store.revokeClients>[0],
   clients: { tenantId: string; ids: string[]; at: Date },
@@ -210,7 +210,7 @@ async function profile(deps: ClientDeps, ctx: Ctx, id: string) {
   return { filename: `${row.name}.ovpn`, text }
 }
 
-/** Returns the host of a URL; an IPv6 address has brackets there. */
+/** Returns the host of a URL. The brackets around an IPv6 address are removed. */
 const hostOf = (url: string) => new URL(url).hostname.replace(/^\[|\]$/g, '')
 
 type Change = Parameters<typeof store.updateClient>[2]

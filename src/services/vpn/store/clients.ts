@@ -48,7 +48,7 @@ const columns = (sql: Sql) => sql`
   id, tenant_id, name, type, protocol, state, host(address) as address, endpoint_id, application, description, username,
   ssh_key is not null as has_ssh_key, created, last_connected`
 
-/** Inserts a client with the next address that was never given; undefined if there is none. */
+/** Inserts a client with the next address that was never assigned. Returns undefined if there is none. */
 export async function insertWithNewAddress(
   sql: Sql,
   client: NewClient,
@@ -64,9 +64,9 @@ export async function insertWithNewAddress(
   return row?.address
 }
 
-/** Inserts a client with the address that has been free for the longest time; undefined if there is none. */
+/** Inserts a client with the address that has been free for the longest time. Returns undefined if there is none. */
 export async function insertWithFreeAddress(sql: TransactionSql, client: NewClient): Promise<string | undefined> {
-  // Clients of a tenant that are created or revoked at the same time wait for each other here.
+  // The lock makes concurrent creations and revocations of the tenant's clients wait for each other.
   await sql`select from vpn.tenants where tenant_id = ${client.tenantId} for update`
   const [row] = await sql<{ address: string }[]>`
     with given as (
@@ -101,7 +101,7 @@ export async function findProfile(sql: Sql, tenantId: string, id: string): Promi
 
 export interface ClientFilter {
   tenantId: string
-  /** If given, only these: the ids that the caller asks for and may read. */
+  /** If given, only clients with these ids are returned. They are the ids that the caller requests and may read. */
   ids: string[] | undefined
   visibleIds: string[] | undefined
   name: string | undefined
@@ -110,7 +110,7 @@ export interface ClientFilter {
   address: string | undefined
 }
 
-/** Finds a page, the newest first, and the number of all that match. */
+/** Finds a page, newest first, and the number of all clients that match. */
 export async function findClients(
   sql: Sql,
   filter: ClientFilter,
@@ -133,7 +133,7 @@ export async function findClients(
   return { count: Number(total!.count), rows: [...rows] }
 }
 
-/** Changes one field of an active client; false if there is none. */
+/** Changes one field of an active client. Returns false if there is no such client. */
 export async function updateClient(
   sql: Sql,
   { tenantId, id }: { tenantId: string; id: string },
@@ -150,12 +150,12 @@ export async function updateClient(
   return count === 1
 }
 
-/** Revokes active clients: their certificates are added to the revocation list, and their addresses become free. */
+/** Revokes active clients. Their certificates are added to the revocation list, and their addresses become free. */
 export async function revokeClients(
   sql: Sql,
   { tenantId, ids, at }: { tenantId: string; ids: string[]; at: Date },
 ): Promise<number> {
-  // The tenant is locked before its clients, because the creation of a client locks them in this order, too.
+  // The tenant is locked before its clients, because the creation of a client uses the same order.
   await sql`update vpn.tenants set revision = revision + 1 where tenant_id = ${tenantId}`
   const { count } = await sql`
     with revoked as (
@@ -171,14 +171,14 @@ export async function revokeClients(
   return count
 }
 
-/** Deletes the record of a revoked client; false if there is none. */
+/** Deletes the record of a revoked client. Returns false if there is none. */
 export async function deleteRevokedClient(sql: Sql, tenantId: string, id: string): Promise<boolean> {
   const { count } = await sql`
     delete from vpn.clients where tenant_id = ${tenantId} and id = ${id} and state = 'revoked'`
   return count === 1
 }
 
-/** Finds the clients of endpoints that were created up to a date. */
+/** Finds the clients of endpoints that were created at or before a date. */
 export async function findClientsOfEndpoints(
   sql: Sql,
   { tenantId, endpointIds, until }: { tenantId: string; endpointIds: string[]; until: Date },

@@ -1,12 +1,12 @@
 import type { Sql } from '../../../kernel/db.ts'
 
-/** Whether a VPN server runs, and why not. */
+/** Whether a VPN server is running and, if not, the reason. */
 export interface ServerState {
   running: boolean
   problem?: string
 }
 
-/** A server without a heartbeat for this long is gone. */
+/** After this time without a heartbeat, a server counts as stopped. */
 const silentSeconds = 10
 
 export async function findServerState(sql: Sql): Promise<ServerState> {
@@ -19,7 +19,7 @@ export async function findServerState(sql: Sql): Promise<ServerState> {
   }
 }
 
-/** The heartbeat of the process that runs the server. */
+/** The lease with the heartbeat of the process that runs the server. */
 export interface LeaseRow {
   holder: string
   host: string
@@ -31,7 +31,7 @@ export async function findLease(sql: Sql): Promise<LeaseRow | undefined> {
   return row
 }
 
-/** Takes the lease if it has not changed since it was `seen`; false if another process was faster. */
+/** Takes the lease if it has not changed since `seen` was read. Returns false if another process took it first. */
 export async function takeLease(
   sql: Sql,
   { holder, host, seen }: { holder: string; host: string; seen: LeaseRow | undefined },
@@ -47,7 +47,7 @@ export async function takeLease(
   return count === 1
 }
 
-/** Writes a heartbeat; false if another process has taken the lease. */
+/** Writes a heartbeat. Returns false if another process has taken the lease. */
 export async function writeHeartbeat(sql: Sql, holder: string, { running, problem }: ServerState): Promise<boolean> {
   const { count } = await sql`
     update vpn.server set beat = beat + 1, beat_date = now(), running = ${running}, problem = ${problem ?? null}
@@ -55,7 +55,7 @@ export async function writeHeartbeat(sql: Sql, holder: string, { running, proble
   return count === 1
 }
 
-/** Gives the lease up; another process takes it at once. `problem` stays as the reason. */
+/** Releases the lease, so that another process can take it immediately. `problem` stays as the reason. */
 export async function releaseLease(sql: Sql, holder: string, problem: string | undefined) {
   await sql`
     update vpn.server set holder = '', beat = beat + 1, beat_date = now(), running = false, problem = ${problem ?? null}
@@ -81,7 +81,7 @@ export async function findForVerification(sql: Sql, id: string): Promise<Verific
   return row
 }
 
-/** Returns those of the clients that may not be connected any more. */
+/** Returns those of these clients that may no longer be connected. */
 export async function findNotPermitted(sql: Sql, ids: string[]): Promise<string[]> {
   const rows = await sql<{ id: string }[]>`
     select wanted.id from unnest(${ids}::text[]) as wanted (id)
@@ -102,14 +102,14 @@ export async function setAvailable(sql: Sql, tenantId: string, available: boolea
 // ── revocation lists
 
 export interface ListedAuthority {
-  /** Empty for the root. */
+  /** The tenant id; empty for the root. */
   tenantId: string
   certificate: string
   sealedKey: string
   revision: number
 }
 
-/** Returns the root and all authorities of tenants, each with a number that changes with its revocation list. */
+/** Returns the root and the authorities of all tenants. Each has a number that changes when its revocation list changes. */
 export async function findListedAuthorities(sql: Sql): Promise<ListedAuthority[]> {
   return [
     ...(await sql<ListedAuthority[]>`

@@ -1,4 +1,4 @@
-/** Stores the VPN's own authority, and the tenants with their authorities and address ranges. */
+/** SQL of the VPN's own authority, and of the tenants with their authorities and address ranges. */
 import type { Sql, TransactionSql } from '../../../kernel/db.ts'
 
 export interface InstallationRow {
@@ -26,7 +26,7 @@ export async function findInstallation(sql: Sql): Promise<InstallationRow | unde
   return row
 }
 
-/** Inserts the installation's row unless another node has done so. */
+/** Inserts the installation's row, unless another node has already inserted it. */
 export async function insertInstallation(sql: Sql, row: InstallationRow) {
   await sql`
     insert into vpn.installation
@@ -53,15 +53,15 @@ export async function findTenant(sql: Sql, tenantId: string): Promise<TenantRow 
 }
 
 /**
- * Inserts a tenant with a free range of the network, unless another node has done so. A range that was never used is chosen
- * first, then the one that has been free for the longest time. Inserts nothing if no range is free.
+ * Inserts a tenant with a free range of the network, unless another node has already done so. Ranges that were never used are preferred;
+ * otherwise the range that has been free for the longest time is used. Inserts nothing if no range is free.
  */
 export async function insertTenant(
   sql: TransactionSql,
   row: Omit<TenantRow, 'rangeStart'>,
   network: { networkStart: string; rangeCount: number; rangeSize: number; restSeconds: number },
 ) {
-  // The lock keeps two tenants from choosing the same range.
+  // The lock prevents two tenants from getting the same range.
   await sql`lock table vpn.tenants in share row exclusive mode`
   await sql`
     with ranges as (
@@ -78,7 +78,7 @@ export async function insertTenant(
     on conflict (tenant_id) do nothing`
 }
 
-/** Deletes all data of a tenant. Its authority is added to the revocation list of the root, and its range becomes free. */
+/** Deletes all data of a tenant. Its authority is added to the root's revocation list, and its range becomes free. */
 export async function retireTenant(sql: Sql, tenantId: string, at: Date) {
   await sql`
     insert into vpn.retired_tenants (serial_number, range_start, retired_date)
