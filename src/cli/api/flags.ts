@@ -1,4 +1,4 @@
-/** Turns the arguments of a command into the arguments of an operation, by its description. */
+/** Converts the arguments of a command to the arguments of an operation. The description of the operation defines how. */
 import type { ParseArgsConfig } from 'node:util'
 import type { DescribedArgument, DescribedField, Description } from '../../../sdk/src/descriptions.ts'
 import { dashed } from './dashed.ts'
@@ -30,7 +30,7 @@ export interface ParsedCommand {
   flags: CommonFlags
 }
 
-// An import of node:util would also load what its other exports need, which takes 5 ms of each command.
+// An import of node:util would also load the modules that its other exports need, which takes 5 ms of each command.
 const { parseArgs } = process.getBuiltinModule('node:util')
 
 type FlagOptions = NonNullable<ParseArgsConfig['options']>
@@ -49,17 +49,20 @@ const commonOptions = {
   'page-size': { type: 'string' },
 } satisfies FlagOptions
 
-/** Parameters that page a list. The command line pages by itself: `--limit` counts items, `--page-size` those of a request. */
+/**
+ * Parameters that page a list. The command line pages by itself: `--limit` is the number of items, `--page-size` the number of items in a
+ * request.
+ */
 const pagingNames = new Set(['offset', 'limit', 'page', 'size', 'cursor'])
 
-/** A flag of an operation and where its value goes. */
+/** A flag of an operation, and the target of its value. */
 export interface OperationFlag {
   flag: string
   target: 'args' | 'fields'
   described: DescribedArgument | DescribedField
 }
 
-/** Returns the flags of an operation. A name that is taken gets a prefix: `--body-name`, `--param-url`. */
+/** Returns the flags of an operation. If a name is already taken, the flag gets a prefix: `--body-name`, `--param-url`. */
 export function flagsOf({ arguments: described, body, paged }: Description): OperationFlag[] {
   const taken = new Set<string>(Object.keys(commonOptions))
   const flags: OperationFlag[] = []
@@ -103,7 +106,7 @@ function parseFlags(args: string[], options: FlagOptions) {
   }
 }
 
-/** Writes `--enabled` as `--enabled=true` and `--no-enabled` as `--enabled=false`, for flags of booleans. */
+/** Rewrites boolean flags: `--enabled` becomes `--enabled=true`, `--no-enabled` becomes `--enabled=false`. */
 function withBooleanValues(argv: string[], flags: OperationFlag[]): string[] {
   const booleans = new Set(flags.filter(({ described }) => described.kind === 'boolean').map(({ flag }) => `--${flag}`))
   const end = argv.indexOf('--')
