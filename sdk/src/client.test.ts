@@ -116,7 +116,7 @@ suite('retries', () => {
     assert.deepEqual([error.status, error.retryAfterSeconds, requests.length], [503, 3600, 1])
   })
 
-  test('an attempt without an answer ends with its time limit, and a read is repeated', async () => {
+  test('an attempt that gets no response ends at its time limit, and a read is repeated', async () => {
     const { open } = await aServer(silence, read)
     const { attempts } = await open({ attemptTimeoutMs: 100 }).endpoints.get(endpoint)
     assert.equal(attempts, 2)
@@ -138,7 +138,7 @@ suite('retries', () => {
   })
 })
 
-suite('answers', () => {
+suite('responses', () => {
   test('a read returns the ETag, and a 304 is returned instead of thrown', async () => {
     const { client, requests } = await aServer(read, empty(304, { etag: '"1"' }))
     const { etag } = await client.endpoints.get(endpoint)

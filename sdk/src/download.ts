@@ -1,4 +1,4 @@
-/** Streams the bytes of an answer. A download that breaks continues where it stopped, if the platform still has the same version. */
+/** Streams the bytes of a response. A download that breaks continues where it stopped, if the platform still has the same version. */
 import { failureOf } from './failures.ts'
 import type { send } from './request.ts'
 import type { Limit, Running } from './running.ts'

@@ -23,10 +23,10 @@ export interface ErrorDetails {
   cause?: unknown
 }
 
-/** A call that failed: the platform rejected it, or no answer was received. */
+/** A call that failed: the platform rejected it, or no response was received. */
 export class WaypostError extends Error {
   override readonly name = 'WaypostError'
-  /** Status of the answer; undefined if there was none. */
+  /** Status of the response; undefined if there was no response. */
   readonly status: number | undefined
   /** Code of the error, such as `not_found`, or a code of the SDK such as `timeout`. */
   readonly code: string
@@ -39,7 +39,7 @@ export class WaypostError extends Error {
   /** How often the request was sent. */
   readonly attempts: number
   readonly retryAfterSeconds: number | undefined
-  /** The body of the answer. */
+  /** The body of the response. */
   readonly body: unknown
 
   constructor(message: string, details: ErrorDetails = {}) {

@@ -71,8 +71,8 @@ function firstRequest(paging: Paging, { position, size }: PageRequest, count: nu
 
 /**
  * Returns the request for the next page with twice the size: a long list takes few requests, and a caller that stops early has not read
- * much more than it used. A page has no more items than are wanted. The exception are numbered pages, where the size also decides at which
- * item a page begins.
+ * much more than it used. A page has no more items than are wanted. Numbered pages are an exception, because there the size also decides at
+ * which item a page begins.
  */
 function larger(paging: Paging, request: PageRequest, itemsLeft: number, mayGrow: boolean): PageRequest {
   const { position } = request

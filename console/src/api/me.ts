@@ -11,8 +11,8 @@ export type Me = BodyOf<'me.get'>
 export const useMe = () => useGet('me.get', {}, { refreshMs: 60_000 })
 
 /**
- * Permissions that the page continues to use while it has unsaved input, although the caller has lost some of them. If it is undefined, the
- * page uses the current permissions.
+ * Permissions that the page continues to use while it has unsaved input, although the caller has lost some of them. If this value is
+ * undefined, the page uses the current permissions.
  */
 export const HeldMe = createContext<Me | undefined>(undefined)
 

@@ -1,4 +1,4 @@
-/** SHA-256 for pages without `crypto.subtle` (browsers offer it only over HTTPS and on loopback), and for content in parts. */
+/** SHA-256 for pages without `crypto.subtle` (browsers offer it only over HTTPS and on loopback), and for content that arrives in parts. */
 
 const roundConstants = new Uint32Array(64)
 const initialState = new Uint32Array(8)

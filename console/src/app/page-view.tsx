@@ -20,7 +20,7 @@ async function load(page: PageEntry): Promise<void> {
   loaded.set(page, (await page.load()).default)
 }
 
-/** Loads the code of a page during the sign-in, so that the page can be shown directly after it. */
+/** Loads the code of a page during the sign-in, so that the page can be shown directly after the sign-in. */
 export function preloadPage(path: string) {
   const found = findPage(path)
   if (!found) return

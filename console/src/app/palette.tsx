@@ -51,8 +51,8 @@ function PaletteBody({ onClose }: { onClose(): void }) {
     leave(() => navigate(to))
   }
   /**
-   * Opens the first entry on Enter. The list component marks this entry only half a second after the last letter, so Enter would do nothing
-   * before.
+   * Opens the first entry on Enter. The list component marks this entry only half a second after the last letter. Before that, Enter would
+   * do nothing.
    */
   const openFirst = (event: KeyboardEvent<HTMLInputElement>) => {
     const isMarked = Boolean(event.currentTarget.getAttribute('aria-activedescendant'))

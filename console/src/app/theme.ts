@@ -26,6 +26,6 @@ export function setTheme(theme: Theme) {
   applyTheme(theme)
 }
 
-/** Changes the theme when the operating system changes it, unless the user has chosen one. */
+/** Applies a change of the theme of the operating system, unless the user has chosen light or dark. */
 export const followSystem = () =>
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => applyTheme(readTheme()))

@@ -42,7 +42,7 @@ export function IconButton({
   )
 }
 
-/** Discards a form or closes a dialog. It asks first if there is unsaved input. */
+/** Discards a form or closes a dialog. If there is unsaved input, it asks first. */
 export function CancelButton({ onPress }: { onPress(): void }) {
   const leaveHere = use(LeaveContext)
   return <Button onPress={() => leaveHere(onPress)}>{texts.cancel}</Button>

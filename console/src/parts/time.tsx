@@ -21,7 +21,10 @@ const options = {
   month: { month: 'short', year: 'numeric' },
 } satisfies Record<string, Intl.DateTimeFormatOptions>
 
-/** Returns functions that format dates. A format is created when it is first used, because this takes milliseconds (`relative-time.ts`). */
+/**
+ * Returns functions that format dates. A format is created only when it is first used, because its creation takes milliseconds
+ * (`relative-time.ts`).
+ */
 function makeFormats({ zone, language }: Formats) {
   const made = new Map<string, Intl.DateTimeFormat>()
   let relative: Intl.RelativeTimeFormat | undefined

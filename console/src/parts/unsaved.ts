@@ -1,6 +1,6 @@
 /**
- * Keeps track of unsaved input. While there is any, links, tabs, the back button and closing the browser tab ask for confirmation first.
- * The page then also stays open when permissions are withdrawn or the session ends.
+ * Keeps track of unsaved input. While there is unsaved input, links, tabs, the back button and closing the browser tab ask for confirmation
+ * first. The page then also stays open when permissions are withdrawn or the session ends.
  */
 import { createContext, useEffect, useSyncExternalStore } from 'react'
 

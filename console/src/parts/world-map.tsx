@@ -194,7 +194,10 @@ function drawCities(map: L.Map, labels: L.LayerGroup) {
   }
 }
 
-/** Offset of the markers of endpoints, so that names of cities do not cover them. Without it, Leaflet draws markers further south above. */
+/**
+ * Offset of the markers of endpoints, so that names of cities do not cover them. Without the offset, Leaflet draws a marker above all
+ * markers that are further north.
+ */
 const aboveCities = 10_000
 
 const sizeOf = (number: number) => 26 + Math.min(26, Math.round(Math.log10(number) * 9))

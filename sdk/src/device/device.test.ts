@@ -35,7 +35,7 @@ test('a device over HTTP polls once at a time, however often it reconnects, and 
   assert.deepEqual(errors, [])
 })
 
-test('a device with an address to which it can never connect is refused', async () => {
+test('connect rejects an address that can never work', async () => {
   for (const url of ['', 'localhost', 'localhost:1883', 'ftp://127.0.0.1'])
     await assert.rejects(
       connect({ url, version: 'v', token: 't' }),

@@ -1,4 +1,4 @@
-/** The commands of an application, by state, and a form that sends one. */
+/** The commands of an application, by state, and a form that sends a command. */
 import { useState } from 'react'
 import { useApplicationChoice } from '../../api/application-choice.ts'
 import { useMay } from '../../api/me.ts'

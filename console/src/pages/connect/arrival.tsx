@@ -106,7 +106,10 @@ const newestOf = (rows: ValueRow[]) =>
     .map(({ name, last }) => `${name} ${String(last)}`)
     .join(', ')
 
-/** Returns whether a refusal may concern this device. A failed connection names neither endpoint nor version, so it may be this device. */
+/**
+ * Returns whether a refusal may concern this device. A failed connection names neither endpoint nor version, so it may come from this
+ * device.
+ */
 const concerns = (refusal: Refusal, endpointId: string, versionName: string) =>
   refusal.endpointId ? refusal.endpointId === endpointId : (refusal.appVersionName ?? versionName) === versionName
 

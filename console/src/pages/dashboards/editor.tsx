@@ -244,7 +244,7 @@ function Panel({ history, changes, widget, nameProblem, ref }: PanelProps) {
   )
 }
 
-/** Shows the variables above the widgets, which use their values; the preview shows the widgets as readers see them. */
+/** Shows the variables, and below them the widgets: in the preview as readers see them, otherwise as `children`, which can be edited. */
 function Preview({
   contents: { definition },
   isPreview,

@@ -1,4 +1,4 @@
-/** A list of alerts, read again when one changes. */
+/** A list of alerts, which is read again when an alert changes. */
 import { useList } from '../../api/query.ts'
 import { Loading } from '../../parts/card.tsx'
 import { Link } from '../../parts/link.tsx'

@@ -214,7 +214,7 @@ interface EditorProps extends TabProps {
 function Editor(props: EditorProps) {
   const { endpointId, appVersion } = props.endpoint
   const args = { endpointId, appVersionName: appVersion.name, name: props.name }
-  // The configuration is read for its ETag, but only if the endpoint has one of its own: a default of the version has no ETag at this
+  // If the endpoint has its own configuration, that is read for its ETag. The default configuration of the version has no ETag at this
   // address.
   const [hasOwn] = useState(props.own !== undefined)
   const read = useGet('configurations.endpoints.get', args, { enabled: hasOwn })

@@ -106,7 +106,7 @@ export default function EndpointPage({ params }: PageProps) {
   )
 }
 
-/** Returns a function that returns the later one of `before` and the times of the messages that the device sent. */
+/** Returns a function that returns the latest of `before` and the times of the messages that the device sent. */
 const newestOf = (messages: unknown[]) => (before: string) =>
   (messages as { direction: string; createdAt: string }[])
     .filter(({ direction }) => direction === 'INBOUND')

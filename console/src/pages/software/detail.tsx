@@ -1,5 +1,6 @@
 /**
- * One software version: the progress of its rollout, pause and resume, a preview of the endpoints that would be offered it, and its facts.
+ * One software version: the progress of its rollout, pause and resume, a preview of the endpoints to which it would be offered, and its
+ * facts.
  */
 import { useState } from 'react'
 import { useLocation } from 'wouter'

@@ -1,4 +1,4 @@
-/** Shows the permissions of a user on a resource, with the role or grant that gives each. */
+/** Shows the permissions of a user on a resource, with the role or grant that gives each permission. */
 import { type FormEvent, useState } from 'react'
 import type { BodyOf } from '../../api/operation-types.ts'
 import { useGet, useList } from '../../api/query.ts'
