@@ -79,7 +79,7 @@ const places = cities
   })
 
 const file = resolve(import.meta.dirname, '../console/src/parts/world.ts')
-/** Quotes a text as the formatter does: with single quotes unless the text contains some. */
+/** Quotes a text as the formatter does: with single quotes, unless the text contains single quotes. */
 function quoted(lines: string[]): string {
   const text = JSON.stringify(lines.join('\n'))
   return text.includes("'") ? text : `'${text.slice(1, -1)}'`

@@ -1,6 +1,6 @@
 /**
- * Checks that clients can be generated from the API document: every operation must have a unique name, a summary, examples, and a named
- * shape.
+ * Checks that clients can be generated from the API document: every operation must have a unique name, a summary and examples, and every
+ * object in its bodies must be a named schema.
  */
 interface Content {
   [type: string]: { schema: { $ref?: string; type?: string; format?: string; examples?: unknown[] }; example?: unknown }

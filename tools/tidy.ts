@@ -94,8 +94,8 @@ const textRules: TextRule[] = [
 ]
 
 /**
- * The only file that may register a hook for all tests. The hook is for test files that run alone in a process; in a shared process,
- * test/harness/shared-process.ts runs the cleanups. Files that open the console have a process of their own.
+ * The only files that may register a hook for all tests. In a process that runs several test files, the hook of database.ts does nothing,
+ * because test/harness/shared-process.ts runs the cleanups. Test files that open the console have a process of their own.
  */
 const hookOwners = ['test/harness/database.ts', 'test/harness/console.ts']
 const hookOfAll = /^(?:after|afterEach|beforeEach)\(/m

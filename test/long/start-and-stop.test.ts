@@ -113,7 +113,7 @@ describe('a platform on its own directory', () => {
     })
   })
 
-  test('a restart keeps keys, secrets, refresh tokens and the requests that completed during the stop', async () => {
+  test('a restart keeps keys, secrets, refresh tokens and the changes of requests that completed during the stop', async () => {
     second = await startPlatform({ directory, environment: { WAYPOST_PORT: port } })
     assert.deepEqual(second.bootstrap, first.bootstrap)
     assert.ok(!second.output().includes('choose-password'))
