@@ -109,11 +109,14 @@ async function longList(environment: Environment): Promise<Figure[]> {
 export async function commandLine(): Promise<Figure[]> {
   const platform = await openBenchPlatform()
   try {
-    await fill(platform, 1, endpointCount, { tokens: false })
+    await fill(platform, 1, 1, { tokens: false })
     const environment = { WAYPOST_URL: platform.platform.baseUrl, WAYPOST_API_KEY: await apiKeyOf(platform) }
     return await runParts({
       durations: () => durations(platform, environment),
-      list: () => longList(environment),
+      async list() {
+        await fill(platform, 2, endpointCount, { tokens: false })
+        return await longList(environment)
+      },
     })
   } finally {
     await platform.close()

@@ -15,7 +15,7 @@ export const usage = `usage: waypost context <action>
 export async function run([action, ...names]: string[]): Promise<number> {
   const [name] = names
   if (action === 'show' && names.length === 0) {
-    print(describeChoice(await choose({})))
+    print(await describeChoice(await choose({})))
     return 0
   }
   if (action === 'list' && names.length === 0) {

@@ -14,7 +14,7 @@ export async function run(args: string[]): Promise<number> {
   const { client, chosen } = await connect({ context: values.context })
   const { body } = await client.me.get()
   print(`${visible(body.username ?? body.subject.id)} (${body.subject.type}) of tenant ${visible(body.tenantId)}`)
-  print(`at ${describeChoice(chosen)}`)
+  print(`at ${await describeChoice(chosen)}`)
   print(`roles: ${body.roles.map(visible).join(', ') || 'none'}`)
   for (const { resource, scopes } of body.permissions)
     print(`${visible(resource)}: ${countText(scopes.length, 'scope')}`)

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import { test } from 'node:test'
 import { describe } from '../../../sdk/src/descriptions.ts'
 import { temporaryDirectory } from '../../../test/harness/database.ts'
@@ -52,7 +53,7 @@ test('a stream that never ends is refused, and closed', async () => {
     }
   }
   await assert.rejects(
-    boundedBuffer(endless(), 100_000, () => new Error('too large')),
+    boundedBuffer(Readable.from(endless()), 100_000, () => new Error('too large')),
     /too large/,
   )
   assert.ok(isClosed)

@@ -1,20 +1,27 @@
+import type { Readable } from 'node:stream'
+
 const MiB = 1024 * 1024
 
 /** Reads a stream to its end. A stream that is too large or never ends is rejected before it fills the memory. */
-export async function boundedBuffer(
-  stream: AsyncIterable<Buffer>,
-  bytesMax: number,
-  tooLarge: () => Error,
-): Promise<Buffer> {
+export function boundedBuffer(stream: Readable, bytesMax: number, tooLarge: () => Error): Promise<Buffer> {
   const chunks: Buffer[] = []
   let bytes = 0
-  for await (const chunk of stream) {
-    bytes += chunk.length
-    if (bytes > bytesMax) throw tooLarge()
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks)
+  // Events instead of `for await`, whose first use takes 2 ms.
+  return new Promise((resolve, reject) => {
+    if (stream.destroyed && !stream.readableEnded) return reject(stream.errored ?? closedEarly())
+    stream.on('data', (chunk: Buffer) => {
+      bytes += chunk.length
+      if (bytes > bytesMax) stream.destroy(tooLarge())
+      else chunks.push(chunk)
+    })
+    stream.on('end', () => resolve(Buffer.concat(chunks)))
+    stream.on('error', reject)
+    // A connection that breaks closes the stream without its end.
+    stream.on('close', () => reject(closedEarly()))
+  })
 }
+
+const closedEarly = () => new Error('the stream was closed before its end')
 
 /** Returns the text for a limit that was exceeded. */
 export const largerThan = (name: string, bytesMax: number) => `${name} is larger than ${bytesMax / MiB} MiB`

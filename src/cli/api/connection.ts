@@ -3,12 +3,11 @@
  * platform.
  */
 import { join } from 'node:path'
-import { type Auth, requestTokens, type Session } from '../../../sdk/src/auth.ts'
+import type { Auth } from '../../../sdk/src/auth.ts'
 import type { Client } from '../../../sdk/src/index.ts'
 import type { ClientOptions } from '../../../sdk/src/transport.ts'
 import { commandLineConfig } from '../../command-line-config.ts'
-import { systemClock } from '../../kernel/clock.ts'
-import { type Context, contextsFile, readContexts, withLock, writeContexts } from './contexts.ts'
+import type { Context } from './contexts.ts'
 import { CommandError, usageError } from './errors.ts'
 import { existsSync } from './files.ts'
 import { nodeFetch } from './node-fetch.ts'
@@ -29,12 +28,12 @@ export interface Choice {
 export async function choose({ context, url }: Choice): Promise<Chosen> {
   const { dataDirectory, ...commandLine } = await commandLineConfig()
   if (context === undefined && commandLine.apiKey !== undefined) {
-    const address = url ?? commandLine.url ?? currentContext()?.url
+    const address = url ?? commandLine.url ?? (await currentContext())?.url
     if (address === undefined) throw usageError('WAYPOST_API_KEY is set, and WAYPOST_URL is not: set it, or give --url')
     const tenant = commandLine.tenant ?? 'default'
     return { url: address, tenant, auth: { apiKey: commandLine.apiKey }, origin: 'WAYPOST_API_KEY' }
   }
-  const { current, contexts } = readContexts()
+  const { current, contexts } = await logins()
   const name = context ?? current
   if (name !== undefined) {
     const found = contexts[name]
@@ -48,8 +47,11 @@ export async function choose({ context, url }: Choice): Promise<Chosen> {
   throw new CommandError('there is no login: run waypost login --url <address of the platform>', 4)
 }
 
-function currentContext(): Context | undefined {
-  const { current, contexts } = readContexts()
+/** Reads the logins of the user. Commands with an API key and an address in the environment do not load this code. */
+const logins = async () => (await import('./contexts.ts')).readContexts()
+
+async function currentContext(): Promise<Context | undefined> {
+  const { current, contexts } = await logins()
   return contexts[current ?? '']
 }
 
@@ -62,7 +64,7 @@ function ofContext(name: string, { url, tenant, login }: Context, requestedUrl: 
   if (!login) return { url, tenant, auth: undefined, origin }
   if ('apiKey' in login) return { url, tenant, auth: login, origin }
   if ('clientSecret' in login) return { url, tenant, auth: { tenant, ...login }, origin }
-  return { url, tenant, auth: (rejected) => accessToken(name, rejected), origin }
+  return { url, tenant, auth: async (rejected) => (await import('./session.ts')).accessToken(name, rejected), origin }
 }
 
 async function ofBootstrap(
@@ -88,40 +90,6 @@ interface Realm {
   backendClient?: { id: string; secret: string }
 }
 
-/** A token is renewed this long before it expires. */
-const marginMs = 30_000
-
-/**
- * Returns the access token of a session. If several commands run at the same time, the token is renewed only once, because using a refresh
- * token twice ends the session.
- */
-async function accessToken(name: string, rejected: string | undefined): Promise<string> {
-  const isUsable = ({ accessToken: token, expiresAt }: Session) =>
-    token !== rejected && expiresAt - marginMs > systemClock().getTime()
-  const kept = sessionOf(name)
-  if (kept && isUsable(kept)) return kept.accessToken
-  return await withLock(async () => {
-    const session = sessionOf(name)
-    if (session && isUsable(session)) return session.accessToken
-    if (session?.refreshToken === undefined) throw new CommandError('the session has ended; run waypost login', 4)
-    const contexts = readContexts()
-    const { url } = contexts.contexts[name]!
-    const transport = { url, fetch: nodeFetch, defaults: {} }
-    const { tenant, clientId } = session
-    const form = { grant_type: 'refresh_token', client_id: clientId, refresh_token: session.refreshToken }
-    const { access, expiresAt, refresh } = await requestTokens(transport, tenant, form)
-    const renewed = { tenant, clientId, accessToken: access, expiresAt, refreshToken: refresh ?? session.refreshToken }
-    contexts.contexts[name]!.login = { session: renewed }
-    writeContexts(contexts)
-    return access
-  })
-}
-
-function sessionOf(name: string): Session | undefined {
-  const login = readContexts().contexts[name]?.login
-  return login && 'session' in login ? login.session : undefined
-}
-
 /**
  * Maximum number of attempts. Retries take at most two seconds, because a person waits and an unreachable platform should be reported soon.
  */
@@ -136,5 +104,8 @@ export async function connect(choice: Choice): Promise<{ client: Client; chosen:
 }
 
 /** Describes the context that would be used, for `waypost context show`. */
-export const describeChoice = ({ url, tenant, origin }: Chosen) =>
-  `${url}, tenant ${tenant}, from ${origin.startsWith('context ') ? `${origin} (${contextsFile()})` : origin}`
+export async function describeChoice({ url, tenant, origin }: Chosen): Promise<string> {
+  if (!origin.startsWith('context ')) return `${url}, tenant ${tenant}, from ${origin}`
+  const { contextsFile } = await import('./contexts.ts')
+  return `${url}, tenant ${tenant}, from ${origin} (${contextsFile()})`
+}

@@ -1,5 +1,4 @@
 /** Prints the responses of operations as tables, JSON, YAML, CSV or ids. Lists are printed as they arrive. */
-import { once } from 'node:events'
 import { usageError } from './errors.ts'
 import type { Format } from './flags.ts'
 import { cutText, padText, textWidth } from './text-width.ts'
@@ -21,7 +20,8 @@ const cellLength = 48
 const measuredRows = 100
 
 export async function write(text: string) {
-  if (!process.stdout.write(text)) await once(process.stdout, 'drain')
+  if (process.stdout.write(text)) return
+  await new Promise<void>((resolve) => void process.stdout.once('drain', resolve))
 }
 
 const chunkLength = 64 * 1024
