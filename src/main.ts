@@ -65,6 +65,10 @@ async function explainFailure(error: unknown): Promise<number> {
     process.stderr.write(`waypost: ${error.message}\n`)
     return 2
   }
+  if (isSystemError(error)) {
+    process.stderr.write(`waypost: ${error.message}\n`)
+    return 1
+  }
   if (!(error instanceof Error) || !['CommandError', 'WaypostError'].includes(error.name)) throw error
   const { exitCodeOf, explain } = await import('./cli/api/errors.ts')
   process.stderr.write(explain(error))
@@ -74,6 +78,10 @@ async function explainFailure(error: unknown): Promise<number> {
 /** Returns whether parseArgs of node:util rejected an option. */
 const isArgumentError = (error: unknown): error is Error =>
   String((error as { code?: unknown } | null)?.code).startsWith('ERR_PARSE_ARGS_')
+
+/** Returns whether the operating system rejected a call, for example because a file cannot be written. The message names the file. */
+const isSystemError = (error: unknown): error is Error =>
+  error instanceof Error && typeof (error as NodeJS.ErrnoException).syscall === 'string'
 
 // `waypost config | head` closes the pipe early, which is not an error. A full disk is one.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {

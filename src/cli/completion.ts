@@ -4,6 +4,7 @@ import { dashed } from './api/dashed.ts'
 import { descriptionOf } from './api/descriptions.ts'
 import { usageError } from './api/errors.ts'
 import { flagsOf, formats } from './api/flags.ts'
+import { isFile } from './api/help.ts'
 import { findOperation, operationsBelow } from './api/names.ts'
 import { nouns } from './api/nouns.ts'
 import { commands } from './commands.ts'
@@ -90,12 +91,10 @@ async function wordsOfOperation(name: string, last = ''): Promise<string[]> {
     ...(description.body ? ['--file'] : []),
     ...(description.paged ? ['--limit', '--page-size'] : []),
     ...(description.conditions.includes('ifMatch') ? ['--if-match'] : []),
-    ...(isFile(description.answer.type) ? ['--save', '--force'] : []),
+    ...(isFile(description) ? ['--save', '--force'] : []),
     ...['--output', '--columns', '--dry-run', '--context', '--help'],
   ]
 }
-
-const isFile = (type: string | undefined) => type === 'application/octet-stream'
 
 /** Returns the actions and flags in the usage text of a command. */
 async function wordsOfCommand(name: string, words: string[]): Promise<string[]> {

@@ -3,6 +3,7 @@ import type { CommandRequest, CommandResult } from './commands.ts'
 
 // Every command adds a listener for broken pipes, and Node.js would warn about more than ten listeners.
 process.stdout.setMaxListeners(0)
+process.stderr.setMaxListeners(0)
 
 let count = 0
 

@@ -158,6 +158,13 @@ test('failures have exit codes of their own and say what to do', async () => {
   assert.equal((await withoutBootstrap(['endpoints', 'list'])).code, 4)
   const noServer = { WAYPOST_URL: 'http://127.0.0.1:9', WAYPOST_API_KEY: 'x' }
   assert.equal((await withoutBootstrap(['endpoints', 'list'], noServer)).code, 6)
+  const download = ['files', 'download', 'orchard', 'tree-1', 'night.log', '--save', join(home, 'none', 'f')]
+  assert.match(await output(...download.slice(0, 2), '--help'), /\n {2}--save <file> /)
+  const { token } = JSON.parse(await output('files', 'upload-tokens', 'create', 'orchard', 'tree-1', '-o', 'json'))
+  const upload = ['files', 'upload', 'night.log', '--x-auth-token', token, '-f', import.meta.filename]
+  assert.equal(await output(...upload), '')
+  const unwritable = await waypost(...download)
+  assert.deepEqual([unwritable.code, /^waypost: ENOENT: .*none.*\n$/.test(unwritable.stderr)], [1, true])
   const noExtension = await waypost('send', 'tree-1', '{"t": 1}', '--extension', 'none')
   assert.deepEqual([noExtension.code, /^waypost: There is no extension none,/.test(noExtension.stderr)], [3, true])
   const wrongKey = await withoutBootstrap(['endpoints', 'list'], { WAYPOST_URL: baseUrl, WAYPOST_API_KEY: 'x' })

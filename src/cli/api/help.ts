@@ -25,6 +25,12 @@ export function helpOfOperation(description: Description): string {
     ...(description.conditions.includes('ifMatch')
       ? [['--if-match <etag>', 'change the object only if this is its current version']]
       : []),
+    ...(isFile(description)
+      ? [
+          ['--save <file>', 'write the content to this file; default: standard output'],
+          ['--force', 'replace the file if it exists'],
+        ]
+      : []),
   ]
   const lines = [
     `usage: waypost ${[commandText, ...positionals.map((item) => `<${dashed(item.name)}>`)].join(' ')}${flags.length > 0 ? ' [options]' : ''}`,
@@ -37,12 +43,16 @@ export function helpOfOperation(description: Description): string {
       ['--columns <a,b>', 'columns to print; metadata.city is a field inside a field'],
       ['--dry-run', 'print the request as curl, and send nothing'],
       ['--context <name>', 'use another login'],
+      ['--url <address>', 'address of the platform, with WAYPOST_API_KEY'],
     ]),
     '',
     `API: ${method} ${path}${scopes.length > 0 ? `, scope ${scopes.join(' or ')}` : ''}. SDK: client.${name}()`,
   ]
   return `${lines.join('\n')}\n`
 }
+
+/** Returns whether the answer of an operation is a file. */
+export const isFile = ({ answer }: Description) => answer.type === 'application/octet-stream'
 
 export async function helpOfNoun(words: string[]): Promise<string> {
   const rows = (await operationsBelow(words)).map(({ words: text, summary }) => [`waypost ${text}`, summary])
