@@ -276,3 +276,19 @@ test('a reader sees all objects and no button whose request would be rejected', 
   }
   assert.deepEqual(console_.problems, [])
 })
+
+test('the application that was chosen last is shown on the other pages too, until the conditions are reset', async () => {
+  // Without a choice, pages show the first application.
+  await console_.api('POST /api/v1/applications', { name: 'boilers', displayName: 'Boilers' })
+  await page.goto(console_.address('/commands?application=ovens'))
+  await page.getByRole('button', { name: /Ovens/ }).waitFor()
+  await page.getByRole('link', { name: 'Files', exact: true }).click()
+  await page.getByRole('button', { name: /Ovens/ }).waitFor()
+  await page.waitForURL(/\/files\?application=ovens$/)
+  await page.getByRole('button', { name: 'Reset' }).click()
+  await page.getByRole('button', { name: /Boilers/ }).waitFor()
+  await page.getByRole('link', { name: 'Commands', exact: true }).click()
+  await page.getByText('No commands in this application yet').waitFor()
+  await page.getByRole('button', { name: /Boilers/ }).waitFor()
+  assert.deepEqual(console_.problems, [])
+})

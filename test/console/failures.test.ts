@@ -75,6 +75,25 @@ test('a rate limit and an unreachable database are explained, the key r tries ag
   await page.close()
 })
 
+test('a page keeps what it has read while the platform does not answer', async () => {
+  const page = await openTab('/')
+  const endpoint = page.getByRole('rowheader', { name: 'meter-1' })
+  await endpoint.waitFor()
+  const all = /\/api\/v1\/(?!me\b)/
+  await page.route(all, (route) => route.fulfill({ status: 503, body: '{}' }))
+  const failed = page.waitForResponse((response) => response.url().includes('/directory?') && response.status() === 503)
+  await page.keyboard.press('r')
+  await failed
+  await banner(page, /cannot answer at the moment/).waitFor()
+  assert.equal(await endpoint.count(), 1)
+  assert.equal(await page.locator('main').getByText('cannot answer').count(), 0)
+  await page.unroute(all)
+  await page.keyboard.press('r')
+  await banner(page, /cannot answer/).waitFor({ state: 'detached' })
+  assert.equal(await endpoint.count(), 1)
+  await page.close()
+})
+
 test('the console works in a browser that denies storage and workers', async () => {
   const page = await openTab('/endpoints/meter-1', (fresh) =>
     fresh.addInitScript(`
@@ -103,8 +122,11 @@ test('when permissions are withdrawn, open pages and live topics end at once, wi
   await live.getByText('Live', { exact: true }).waitFor()
   const people = await openTab('/users')
   await people.getByRole('link', { name: 'ada' }).waitFor()
+  const overview = await openTab('/')
   const began = performance.now()
   await setRoles([])
+  await overview.getByText('Your user has no role and no grant').waitFor()
+  await overview.close()
   for (const [page, scope] of [
     [live, 'endpoint:read'],
     [people, 'identity:user:read'],

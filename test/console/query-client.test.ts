@@ -1,8 +1,11 @@
 /** Tests of the cache of the console: data that a page has read is released after the user has left the page. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { InfiniteQueryObserver } from '@tanstack/react-query'
 import { isReducedAt, pagesToRead, withoutDistant, withoutNext } from '../../console/src/api/distant-pages.ts'
+import { untilAborted } from '../../console/src/api/own-signal.ts'
 import { createQueryClient } from '../../console/src/api/query-client.ts'
 
 /** Reads pages of a list, leaves the list, and returns how many items the cache still has. */
@@ -31,6 +34,46 @@ async function itemsAfterLeaving(pageCount: number): Promise<{ items: number; is
 test('a short list stays in the cache, so that the back button shows it at once; the items of a long list are released', async () => {
   assert.deepEqual(await itemsAfterLeaving(2), { items: 2, isCached: true })
   assert.deepEqual(await itemsAfterLeaving(3), { items: 0, isCached: false })
+})
+
+setFlagsFromString('--expose-gc')
+const collectGarbage = runInNewContext('gc') as () => void
+
+test('a list that is read again and again does not keep its earlier pages in memory', async (t) => {
+  const queries = createQueryClient()
+  t.after(() => queries.clear())
+  const pages: WeakRef<object>[] = []
+  /** A page refers to the signal of its request, as those of the SDK do. */
+  const request = async (signal: AbortSignal) => {
+    const page = { items: ['endpoint'], next: () => signal }
+    pages.push(new WeakRef(page))
+    return page
+  }
+  const observer = new InfiniteQueryObserver(queries, {
+    queryKey: ['endpoints'],
+    queryFn: ({ signal }) => untilAborted(signal, request),
+    initialPageParam: 0,
+    getNextPageParam: () => undefined,
+  })
+  t.after(observer.subscribe(() => {}))
+  for (let round = 0; round < 10; round++) await observer.refetch()
+  // A weak reference keeps its object until the current task ends.
+  await new Promise(setImmediate)
+  collectGarbage()
+  const kept = pages.filter((page) => page.deref() !== undefined).length
+  assert.ok(kept <= 3, `${kept} of ${pages.length} pages are in memory`)
+})
+
+test('a request ends when the signal of its caller is aborted, before or while it runs', async () => {
+  const wait = (own: AbortSignal) =>
+    own.aborted
+      ? Promise.reject(own.reason)
+      : new Promise((_, reject) => own.addEventListener('abort', () => reject(own.reason)))
+  const controller = new AbortController()
+  const running = untilAborted(controller.signal, wait)
+  controller.abort(new Error('left'))
+  await assert.rejects(running, /left/)
+  await assert.rejects(untilAborted(controller.signal, wait), /left/)
 })
 
 interface Row {

@@ -1,10 +1,37 @@
 /** The applications of the tenant as a choice, for pages that show one application at a time. */
+import { useEffect, useRef } from 'react'
 import { useList } from './query.ts'
 
-/** Returns the applications and the chosen one. `chosen` is the name in the address; if it is empty, the first application is chosen. */
-export function useApplicationChoice(chosen: string) {
+/** The application that the person chose last, on any page of this tab. The other pages show it too. */
+let lastChosen = ''
+
+interface ChoiceAddress {
+  values: { application: string }
+  set(changed: { application: string }): void
+}
+
+/** Remembers the application of the address. A page that is opened without one gets the remembered one into its address. */
+function useRemembered({ values: { application }, set }: ChoiceAddress, known: readonly string[]) {
+  const hadOne = useRef(false)
+  const remembered = known.includes(lastChosen) ? lastChosen : ''
+  useEffect(() => {
+    if (application !== '') lastChosen = application
+    // Without this, the button that resets the conditions would change nothing.
+    else if (hadOne.current) lastChosen = ''
+    else if (remembered !== '') set({ application: remembered })
+    hadOne.current = application !== ''
+  }, [application, remembered, set])
+}
+
+/** The application is that of the address, or the one that was chosen last, or the first. */
+export function useApplicationChoice(address: ChoiceAddress) {
   const list = useList('applications.list', {})
+  const chosen = address.values.application
   const known = list.items.map(({ name, displayName }) => ({ value: name, label: displayName ?? name }))
+  useRemembered(
+    address,
+    known.map(({ value }) => value),
+  )
   const application = chosen === '' ? (known[0]?.value ?? '') : chosen
   // The list contains only the first applications. The chosen application is shown even if it is not among them or does not exist.
   const isMissing = application !== '' && !known.some(({ value }) => value === application)

@@ -1,5 +1,5 @@
 /** The cache of the data that pages have read. */
-import { type InfiniteData, QueryClient } from '@tanstack/react-query'
+import { type InfiniteData, QueryCache, QueryClient } from '@tanstack/react-query'
 
 /**
  * A list with more pages than this is not kept in memory after the user has left it, and is not read again as a whole when it is opened.
@@ -8,7 +8,11 @@ const keptPages = 2
 
 /** Creates the cache. It does not repeat failed requests, because the SDK does so. */
 export function createQueryClient(): QueryClient {
+  // An error refers to the functions on its stack, and so to the error before, until its stack is formatted. Without this, the errors of
+  // an outage would all stay in memory.
+  const onError = (error: Error) => void error.stack
   const queries = new QueryClient({
+    queryCache: new QueryCache({ onError }),
     defaultOptions: {
       queries: { retry: false, staleTime: 5_000, gcTime: 300_000, networkMode: 'always' },
       mutations: { retry: false, networkMode: 'always' },

@@ -13,6 +13,7 @@ import type { Problem } from '../parts/problem.ts'
 import { useSession } from './client.ts'
 import { isReducedAt } from './distant-pages.ts'
 import type { ArgumentsOf, BodyOf, CallName, ItemOf, ListName, OperationName } from './operation-types.ts'
+import { untilAborted } from './own-signal.ts'
 import { isTemporary, problemOf } from './problems.ts'
 import { type NextPage, useDistantPages } from './use-distant-pages.ts'
 
@@ -23,6 +24,16 @@ const retryInterval = (error: unknown, otherwise: number | false) =>
   error && isTemporary(problemOf(error))
     ? Math.max(retryMs, (problemOf(error).retryAfterSeconds ?? 0) * 1000)
     : otherwise
+
+/**
+ * Returns the problem that a page shows. Data that was read stays while the platform does not answer for a moment: the banner says
+ * so, and the request is repeated.
+ */
+function problemFor(error: unknown, data: unknown): Problem | undefined {
+  if (!error) return undefined
+  const problem = problemOf(error)
+  return data !== undefined && isTemporary(problem) ? undefined : problem
+}
 
 export interface ReadOptions {
   /** If false, nothing is read yet. */
@@ -71,7 +82,9 @@ export function useList<P extends ListName>(
   type Item = ItemOf<P>
   const queryKey = keyOf(name, args)
   const readPage = async (next: NextPage<Item> | undefined, signal?: AbortSignal): Promise<Page<Item>> =>
-    (next ? await next() : await client.list<Item>(name, args as Arguments, signal ? { signal } : {}).page()) ??
+    (next
+      ? await next()
+      : await untilAborted(signal, (own) => client.list<Item>(name, args as Arguments, { signal: own }).page())) ??
     emptyPage
   const distant = useDistantPages<Item>(queryKey, readPage, reduce as ((item: Item) => Item) | undefined)
   const query = useInfiniteQuery({
@@ -91,7 +104,7 @@ export function useList<P extends ListName>(
     isLoading: query.isPending && enabled,
     isRead: pages !== undefined,
     isOld: query.isPlaceholderData,
-    problem: query.error || distant.error ? problemOf(query.error ?? distant.error) : undefined,
+    problem: problemFor(query.error, pages) ?? problemFor(distant.error, undefined),
     hasMore: query.hasNextPage,
     isLoadingMore: query.isFetchingNextPage,
     loadMore: () => {
@@ -146,7 +159,7 @@ export function useGet<P extends CallName>(
     data: query.data?.body,
     etag: query.data?.etag,
     isLoading: query.isPending && enabled,
-    problem: query.error ? problemOf(query.error) : undefined,
+    problem: problemFor(query.error, query.data),
     reload: async () => {
       const { data } = await query.refetch()
       return { data: data?.body, etag: data?.etag }
@@ -173,11 +186,11 @@ export function useGets<P extends CallName>(
       refetchInterval: ({ state }: { state: { error: unknown } }) => retryInterval(state.error, refreshMs ?? false),
     })),
   })
-  const failed = queries.find(({ error }) => error)
+  const failed = queries.find(({ error, data }) => problemFor(error, data))
   return {
     each: queries.map(({ data }) => (data as { body: BodyOf<P> } | undefined)?.body),
     isLoading: enabled && queries.some(({ isPending }) => isPending),
-    problem: failed?.error ? problemOf(failed.error) : undefined,
+    problem: problemFor(failed?.error, failed?.data),
     reload: () => {
       for (const query of queries) void query.refetch()
     },

@@ -1,4 +1,5 @@
 /** The navigation: the pages that the caller may open, by group. */
+import { useDeferredValue } from 'react'
 import { Link, useLocation } from 'wouter'
 import { useSession } from '../api/client.ts'
 import { useMe } from '../api/me.ts'
@@ -13,7 +14,8 @@ const isCurrent = (path: string, own: string) =>
 export function Navigation({ onNavigate }: { onNavigate?(): void }) {
   const [path] = useLocation()
   const { session } = useSession()
-  const { data: me } = useMe()
+  // The page is rendered first, because it then makes its requests.
+  const me = useDeferredValue(useMe().data)
   const shown = pages.filter((page) => page.group !== undefined && mayOpen(me, session.tenant, page))
   return (
     <nav className="navigation" aria-label={texts.navigation}>

@@ -1,6 +1,6 @@
 /** Options with which uPlot draws a chart: colours of the theme, styles of lines, thresholds, and times in the time zone of the user. */
 import uPlot from 'uplot'
-import { colourOf, resolvedColour, type Threshold } from './colours.ts'
+import { colourOf, resolvedColour, seriesColours, type Threshold } from './colours.ts'
 import type { Period } from './periods.ts'
 import { count, texts } from './texts.ts'
 import { axisTexts, dateOf, formatClock, timeZone } from './time.tsx'
@@ -44,6 +44,18 @@ function pathOf(style: ChartStyle): Partial<uPlot.Series> {
   return {}
 }
 
+/** Dashes of series whose colour an earlier series has already. */
+const dashes = [
+  [8, 4],
+  [2, 3],
+  [10, 3, 2, 3],
+]
+
+function dashOf(index: number): { dash: number[] } | undefined {
+  const round = Math.floor(index / seriesColours)
+  return round > 0 ? { dash: dashes[(round - 1) % dashes.length]! } : undefined
+}
+
 /** Returns a colour with the given opacity. Colours of the theme are written in hexadecimal digits. */
 const faded = (colour: string, opacity: string) =>
   /^#[0-9a-f]{6}$/i.test(colour) ? `${colour}${opacity}` : 'transparent'
@@ -61,7 +73,8 @@ export function optionsOf(element: HTMLElement, options: DrawOptions): uPlot.Opt
   return {
     width: options.width,
     height: options.height,
-    padding: [10, 12, 0, 0],
+    // The last mark of the time axis may be at the right end, and half of its text is beyond.
+    padding: [10, 24, 0, 0],
     tzDate: (seconds) => uPlot.tzDate(dateOf(seconds * 1000), timeZone()),
     axes: [
       {
@@ -85,7 +98,7 @@ export function optionsOf(element: HTMLElement, options: DrawOptions): uPlot.Opt
         y: { range: (_, low, high) => uPlot.rangeNum(Math.min(0, low ?? 0), Math.max(0, high ?? 1), 0.1, true) },
       }),
     },
-    legend: { live: true },
+    legend: { live: true, markers: { dash: (_, index) => (dashOf(index - 1) ? 'dashed' : 'solid') } },
     cursor: {
       drag: { x: true, y: false, setScale: false },
       ...(options.sync !== undefined && {
@@ -101,6 +114,7 @@ export function optionsOf(element: HTMLElement, options: DrawOptions): uPlot.Opt
           label: name,
           stroke,
           width: options.style === 'bars' ? 1 : 1.75,
+          ...(named === undefined && options.style !== 'bars' && dashOf(index)),
           ...pathOf(options.style),
           ...(options.style === 'area' && { fill: faded(stroke, '2b') }),
           ...(options.style === 'bars' && { fill: faded(stroke, '8c') }),

@@ -22,6 +22,8 @@ export interface Series {
 export interface ChartProps {
   name: string
   series: Series[]
+  /** True: only screen readers get the name, because a heading beside the chart shows it. */
+  isNameHidden?: boolean
   /**
    * Height in pixels. With `fill`, the chart has the height of its parent, and the parent shows the heading and the choice between chart
    * and table.
@@ -63,7 +65,7 @@ export default function Chart({ isTable: isTableGiven = false, ...props }: Chart
   return (
     <figure className={isFilling ? 'chart chart-fill' : 'chart'} aria-labelledby={`${id}-name`}>
       <figcaption className={isFilling ? 'visually-hidden' : 'chart-head'}>
-        <span id={`${id}-name`} className="chart-name">
+        <span id={`${id}-name`} className={props.isNameHidden ? 'visually-hidden' : 'chart-name'}>
           <Text value={name} max={120} />
         </span>
         {!isFilling && (

@@ -34,7 +34,7 @@ const addressOf = ({ id }: Alert) => `/alerts/${encodeURIComponent(id)}`
 
 const columns: Column<Alert>[] = [
   {
-    ...{ id: 'type', title: texts.columns.type, width: 'minmax(10rem, 1.5fr)' },
+    ...{ id: 'type', title: texts.columns.type, width: 'minmax(8rem, 1.5fr)' },
     cell: (alert) => (
       <Link to={addressOf(alert)}>
         <Text value={alert.alertType} max={80} />
@@ -42,7 +42,7 @@ const columns: Column<Alert>[] = [
     ),
   },
   {
-    ...{ id: 'severity', title: texts.columns.severity, width: '8rem', isSortable: true },
+    ...{ id: 'severity', title: texts.columns.severity, width: '7.5rem', isSortable: true },
     cell: ({ severityLevel }) => <Severity level={severityLevel} />,
   },
   {
@@ -61,7 +61,7 @@ const columns: Column<Alert>[] = [
       ),
   },
   {
-    ...{ id: 'message', title: texts.columns.message, width: 'minmax(10rem, 2fr)' },
+    ...{ id: 'message', title: texts.columns.message, width: 'minmax(8rem, 2fr)' },
     cell: ({ message }) => <Text value={message} max={120} />,
   },
   {

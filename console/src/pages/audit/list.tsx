@@ -31,7 +31,7 @@ function Status({ record: { status, operation } }: { record: AuditRecord }) {
   const login = texts.logins[operation]
   if (login !== undefined) return <Badge tone={operation === 'logins.succeeded' ? 'good' : 'bad'}>{login}</Badge>
   if (status === undefined) return <Badge tone="warn">{texts.noAnswer}</Badge>
-  return <Badge tone={status < 400 ? 'good' : 'bad'}>{status}</Badge>
+  return <Badge tone={status < 400 ? 'good' : 'bad'}>{texts.outcomeOf(status)}</Badge>
 }
 
 const columns: Column<AuditRecord>[] = [
@@ -171,6 +171,7 @@ function RecordDialog({ record, onClose, onFilter }: RecordProps) {
           [texts.facts.operation, <Text key="operation" value={operation} mono />],
           [texts.facts.resource, <Text key="resource" value={resource} max={1000} mono />],
           [texts.facts.status, <Status key="status" record={record} />],
+          ...(record.status === undefined ? [] : [[texts.facts.httpStatus, record.status] as [string, ReactNode]]),
           [texts.facts.actor, <Text key="actor" value={actorOf(record)} />],
           [texts.facts.kind, <Text key="kind" value={record.actorType} />],
           ...(record.actorTenantId

@@ -1,3 +1,11 @@
+const outcomes: Record<number, string> = {
+  201: 'Created',
+  400: 'Invalid',
+  404: 'Not found',
+  409: 'Conflict',
+  412: 'Conflict',
+}
+
 export const texts = {
   title: 'Audit log',
   lead: 'Shows who changed what, when, from where and by which request. Logins are recorded too.',
@@ -14,7 +22,14 @@ export const texts = {
   resource: 'Object: path begins with',
   outcome: 'Status',
   anyOutcome: 'Any status',
-  statuses: { '200': '200', '201': '201', '204': '204', '403': '403 refused', '500': '500' } as Record<string, string>,
+  statuses: {
+    '200': 'Done (200)',
+    '201': 'Created (201)',
+    '204': 'Done (204)',
+    '403': 'Refused (403)',
+    '500': 'Failed (500)',
+  } as Record<string, string>,
+  outcomeOf: (status: number) => outcomes[status] ?? (status < 400 ? 'Done' : status < 500 ? 'Refused' : 'Failed'),
   live: 'Follow',
   columns: { at: 'Time', actor: 'Who', operation: 'What', resource: 'Object', status: 'Status', address: 'From' },
   system: 'The platform',
@@ -37,6 +52,7 @@ export const texts = {
     actor: 'Caller',
     kind: 'Kind of caller',
     operation: 'Operation',
+    httpStatus: 'HTTP status',
     resource: 'Object',
     status: 'Status',
     address: 'Address',

@@ -82,7 +82,7 @@ const useView = () =>
 
 export default function CommandsPage() {
   const address = useView()
-  const choice = useApplicationChoice(address.values.application)
+  const choice = useApplicationChoice(address)
   const [isSending, setSending] = useState(false)
   const may = useMay()
   const maySend = may('endpoint:update')

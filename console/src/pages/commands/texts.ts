@@ -17,7 +17,7 @@ export const texts = {
   noApplicationTitle: 'No applications yet',
   noApplicationText: 'Commands belong to endpoints of an application. Create one first.',
   createApplication: 'New application',
-  emptyTitle: 'No commands yet',
+  emptyTitle: 'No commands in this application yet',
   emptyText: 'Send one to an endpoint. It waits until the device connects, or until it expires.',
   noMatchTitle: 'Nothing matches',
   noMatchText: 'No command has this type and state.',

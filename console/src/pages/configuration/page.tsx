@@ -30,7 +30,7 @@ const useView = () =>
 export default function ConfigurationPage() {
   const address = useView()
   const { tab, name } = address.values
-  const choice = useApplicationChoice(address.values.application)
+  const choice = useApplicationChoice(address)
   const appVersionName = address.values.version === '' ? (choice.versions[0] ?? '') : address.values.version
   const may = useMay()
   const mayChange = may('application:endpoint-config:update', `application-${choice.application}`)

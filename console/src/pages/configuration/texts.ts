@@ -65,7 +65,7 @@ export const texts = {
     reason: 'Reason',
   },
   search: 'Endpoint id',
-  emptyTitle: 'No statuses yet',
+  emptyTitle: 'No statuses in this version yet',
   emptyText: 'Each endpoint of the version appears once it has an effective configuration.',
   noMatchTitle: 'Nothing matches',
   noMatchText: 'No endpoint has this status and id.',

@@ -114,7 +114,6 @@ export const texts = {
     adx: 'a request for constants',
     tsx: 'a time request',
   } as Record<string, string>,
-  answered: (status: number) => `Answered with ${status}`,
   rejected: (status: number, reason: string) => `Rejected with ${status}: ${reason}`,
   noReason: 'no reason was given',
   refused: (times: number) => (times === 1 ? 'Refused' : `Refused ${count(times)} times`),

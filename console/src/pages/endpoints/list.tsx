@@ -1,5 +1,5 @@
 /** The list of endpoints, for any number of endpoints: search, sort, conditions with counts, selection, and jobs over many endpoints. */
-import { memo, useDeferredValue, useEffect, useRef, useState } from 'react'
+import { memo, startTransition, useDeferredValue, useEffect, useRef, useState } from 'react'
 import { useLocation } from 'wouter'
 import { useMay } from '../../api/me.ts'
 import type { BodyOf, ItemOf } from '../../api/operation-types.ts'
@@ -49,7 +49,7 @@ const columns: Column<Endpoint>[] = [
     cell: ({ metadata }) => <Text value={metadata?.name} max={80} />,
   },
   {
-    ...{ id: 'connection', title: texts.columns.connection, width: '9.5rem' },
+    ...{ id: 'connection', title: texts.columns.connection, width: '10.5rem' },
     cell: ({ connection }) => <ConnectionBadge state={connection} />,
   },
   {
@@ -93,6 +93,30 @@ function useCounts(conditions: Conditions, enabled: boolean) {
   return { byConnection, byVersion, ofConnection, total: byConnection.data?.complete ? total : undefined }
 }
 
+/** The conditions do not wait for rows longer than this. */
+const rowsSoonMs = 250
+
+/**
+ * Returns true when the first rows are painted, or do not come soon. The conditions take longer to render than the rows, so they are rendered
+ * afterwards, in pieces.
+ */
+function useAfterRows(isAnswered: boolean): boolean {
+  const [isAfter, setAfter] = useState(false)
+  useEffect(() => {
+    if (isAfter) return
+    const show = () => startTransition(() => setAfter(true))
+    if (!isAnswered) {
+      const timer = setTimeout(show, rowsSoonMs)
+      return () => clearTimeout(timer)
+    }
+    let frame = requestAnimationFrame(() => {
+      frame = requestAnimationFrame(show)
+    })
+    return () => cancelAnimationFrame(frame)
+  }, [isAfter, isAnswered])
+  return isAfter
+}
+
 export default function EndpointsPage() {
   const address = useConditions()
   const { sort, ...values } = address.values
@@ -112,10 +136,10 @@ export default function EndpointsPage() {
   useEffect(() => {
     if (isSearching) list.loadMore()
   }, [isSearching, list.loadMore])
-  // The counts are requested after the rows, because they take longer.
-  const counts = useCounts(conditions, list.isRead || list.problem !== undefined)
-  // The first render requests the rows. The conditions, which take longer to render than the rows, are rendered afterwards in pieces.
-  const showsFilters = useDeferredValue(true, false)
+  const isAnswered = list.isRead || list.problem !== undefined
+  const showsFilters = useAfterRows(isAnswered)
+  // The counts are requested after the rows are painted, because they take longer.
+  const counts = useCounts(conditions, isAnswered && showsFilters)
   const isFiltered = Object.keys(conditions).length > 0
   const change = (changed: Partial<Address['values']>) => {
     setSelection(nothingSelected)
@@ -143,11 +167,7 @@ export default function EndpointsPage() {
           </>
         }
       />
-      {showsFilters ? (
-        <Filters address={{ ...address, set: change }} counts={counts} view={address.values} />
-      ) : (
-        <div className="endpoint-filters" />
-      )}
+      <Filters address={{ ...address, set: change }} counts={counts} view={address.values} isWhole={showsFilters} />
       <DataTable
         label={texts.title}
         list={table}
@@ -186,6 +206,8 @@ interface FiltersProps {
   counts: ReturnType<typeof useCounts>
   /** The values in the address. The object stays the same while the address does not change. */
   view: Address['values']
+  /** False: only the search is shown yet. */
+  isWhole: boolean
 }
 
 /** The choices take longer to render than the rows, so they are rendered again only if they change. */
@@ -193,48 +215,82 @@ const Filters = memo(
   FilterFields,
   (before, now) =>
     before.view === now.view &&
+    before.isWhole === now.isWhole &&
     before.counts.byConnection.data === now.counts.byConnection.data &&
     before.counts.byVersion.data === now.counts.byVersion.data,
 )
 
-function FilterFields({ address, counts }: FiltersProps) {
-  const { q, application, version, connection, activity, filter, where } = address.values
-  const { byConnection, byVersion, ofConnection } = counts
-  const countOf = (state: string) =>
-    byConnection.data && (ofConnection.find(({ value }) => value === state)?.count ?? 0)
+/**
+ * The first render only requests the rows. The search follows while they are read, so that nothing typed is lost, and stays the same
+ * while the choices are rendered beside it.
+ */
+function FilterFields({ address, counts, isWhole }: FiltersProps) {
+  const hasSearch = useDeferredValue(true, false)
+  return (
+    <>
+      <FilterBar address={address}>
+        {hasSearch ? (
+          <SearchBox label={texts.search} value={address.values.q} onChange={(q) => address.set({ q })} />
+        ) : (
+          <div className="search" />
+        )}
+        {isWhole ? (
+          <Choices address={address} counts={counts} />
+        ) : (
+          ['application', 'version', 'activity'].map((name) => (
+            <div key={name} className="field field-compact endpoint-choice" />
+          ))
+        )}
+      </FilterBar>
+      {isWhole ? <Connections address={address} counts={counts} /> : <div className="endpoint-segments" />}
+    </>
+  )
+}
+
+type ChoicesProps = Pick<FiltersProps, 'address' | 'counts'>
+
+function Choices({ address, counts: { byVersion } }: ChoicesProps) {
+  const { application, version, activity } = address.values
   const applications = valuesOf(byVersion.data, 'application')
   const versions = valuesOf(byVersion.data, 'version').filter(
     ({ value }) => application === '' || value === application || value.startsWith(`${application}-`),
   )
   return (
     <>
-      <FilterBar address={address}>
-        <SearchBox label={texts.search} value={q} onChange={(q) => address.set({ q })} />
-        <CountedChoice
-          label={texts.application}
-          every={texts.allApplications}
-          value={application}
-          options={applications}
-          onChange={(application) => address.set({ application, version: '' })}
-        />
-        <CountedChoice
-          label={texts.version}
-          every={texts.allVersions}
-          value={version}
-          options={versions}
-          onChange={(version) => address.set({ version })}
-        />
-        <SelectField
-          label={texts.activity}
-          value={activity === '' ? '*' : activity}
-          onChange={(key) => address.set({ activity: (key === '*' ? '' : key) as typeof activity })}
-          options={[
-            { value: '*', label: texts.anyActivity },
-            ...activities.map((value) => ({ value, label: texts.activities[value] })),
-          ]}
-          isCompact
-        />
-      </FilterBar>
+      <CountedChoice
+        label={texts.application}
+        every={texts.allApplications}
+        value={application}
+        options={applications}
+        onChange={(application) => address.set({ application, version: '' })}
+      />
+      <CountedChoice
+        label={texts.version}
+        every={texts.allVersions}
+        value={version}
+        options={versions}
+        onChange={(version) => address.set({ version })}
+      />
+      <SelectField
+        label={texts.activity}
+        value={activity === '' ? '*' : activity}
+        onChange={(key) => address.set({ activity: (key === '*' ? '' : key) as typeof activity })}
+        options={[
+          { value: '*', label: texts.anyActivity },
+          ...activities.map((value) => ({ value, label: texts.activities[value] })),
+        ]}
+        isCompact
+      />
+    </>
+  )
+}
+
+function Connections({ address, counts: { byConnection, ofConnection } }: ChoicesProps) {
+  const { connection, filter, where } = address.values
+  const countOf = (state: string) =>
+    byConnection.data && (ofConnection.find(({ value }) => value === state)?.count ?? 0)
+  return (
+    <>
       <Segments
         label={texts.columns.connection}
         value={connection}

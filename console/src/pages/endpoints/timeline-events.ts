@@ -23,6 +23,8 @@ export interface TimelineEvent {
   title: string
   /** One sentence: the outcome, or the reason of a problem. */
   why: string | undefined
+  /** The payload of a message, shown in one line. */
+  preview?: string | undefined
   correlationId?: string | undefined
   /** Payloads, each with its name. */
   details: { name: string; text: string }[]
@@ -66,11 +68,8 @@ export function trafficEvents(messages: Message[]): TimelineEvent[] {
       icon: isBad ? 'alert' : first.direction === 'INBOUND' ? 'arrowUp' : 'arrowDown',
       tone: isBad ? 'bad' : 'usual',
       title: first.direction === 'INBOUND' ? texts.sent(extensionName) : texts.received(extensionName),
-      why: isBad
-        ? texts.rejected(status, rejectionOf(answer!) ?? texts.noReason)
-        : status === undefined
-          ? undefined
-          : texts.answered(status),
+      why: isBad ? texts.rejected(status, rejectionOf(answer!) ?? texts.noReason) : undefined,
+      preview: first.payload === '' ? undefined : first.payload,
       details: ordered.map((message) => ({
         name: `${texts.direction[message.direction]} · ${message.extension}${message.resourcePath}`,
         text: message.additionalMetadata?.payloadOmitted

@@ -167,7 +167,8 @@ function useEvents(props: TabProps, range: string) {
 
 const payloadMax = 20_000
 
-function EventRow({ event: { at, icon, tone, title, why, correlationId, details } }: { event: TimelineEvent }) {
+function EventRow({ event }: { event: TimelineEvent }) {
+  const { at, icon, tone, title, why, preview, correlationId, details } = event
   return (
     <details className={`event event-${tone}`}>
       <summary>
@@ -177,13 +178,18 @@ function EventRow({ event: { at, icon, tone, title, why, correlationId, details 
         <span className="event-icon">
           <Icon name={icon} size={16} />
         </span>
-        <span>
+        <span className="event-words">
           <span className="event-title">
             <Text value={title} max={120} />
           </span>
           {why && (
             <span className="event-why">
               <Text value={why} max={400} />
+            </span>
+          )}
+          {preview && (
+            <span className="event-preview">
+              <Text value={preview} max={200} mono />
             </span>
           )}
         </span>

@@ -164,6 +164,7 @@ function Charts({ view }: { view: View }) {
     ...seriesOf(now.data as never, (name) => name),
     ...(shiftMs === undefined ? [] : seriesOf(before.data as never, texts.earlier, shiftMs)),
   ]
+  const name = texts.chart(view.values.series.map((one) => withoutMark(one)).join(', '))
   return (
     <Card
       actions={
@@ -180,13 +181,14 @@ function Charts({ view }: { view: View }) {
           <AsCommand operation="timeSeries.data.get" args={args} />
         </>
       }
-      title={texts.chart(view.values.series.map((name) => withoutMark(name)).join(', '))}
+      title={name}
     >
       {series.length === 0 ? (
         <p>{texts.noPoints}</p>
       ) : (
         <Chart
-          name={texts.title}
+          name={name}
+          isNameHidden
           series={series}
           height={420}
           onZoom={(from, to) => view.set({ period: chosenOf({ from, to }) })}

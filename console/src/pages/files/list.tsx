@@ -40,7 +40,7 @@ type View = ReturnType<typeof useView>
 
 export default function FilesPage() {
   const address = useView()
-  const choice = useApplicationChoice(address.values.application)
+  const choice = useApplicationChoice(address)
   const { application } = choice
   const { kind, endpoint } = address.values
   const may = useMay()

@@ -17,7 +17,7 @@ export const texts = {
     updated: 'Replaced',
     actions: 'Actions',
   },
-  emptyTitle: { files: 'No files yet', blobs: 'No blobs yet' },
+  emptyTitle: { files: 'No files in this application yet', blobs: 'No blobs in this application yet' },
   emptyText: 'Devices upload over HTTP with an upload token. You can also upload on behalf of a device.',
   upload: 'Upload',
   download: (name: string) => `Download ${name}`,

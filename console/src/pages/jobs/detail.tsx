@@ -205,7 +205,7 @@ const itemStates = ['all', 'failed', 'pending', 'succeeded'] as const
 const tones: Record<Item['state'], Tone> = { succeeded: 'good', failed: 'bad', pending: 'quiet' }
 
 const columns: Column<Item>[] = [
-  { id: 'position', title: texts.position, width: '5rem', cell: ({ position }) => count(position) },
+  { id: 'position', title: texts.position, width: '5rem', cell: ({ position }) => count(position + 1) },
   {
     ...{ id: 'endpoint', title: texts.endpoint, width: 'minmax(11rem, 1.5fr)' },
     cell: ({ endpointId }) =>

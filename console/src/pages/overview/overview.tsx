@@ -1,4 +1,6 @@
-/** The start page: four numbers about the endpoints, the newest endpoints, and refused messages with their reasons. */
+/** The start page: numbers about the endpoints, open alerts, the newest endpoints, and refused messages with their reasons. */
+import { useSession } from '../../api/client.ts'
+import { refusalText } from '../../api/device-messages.ts'
 import { useMay } from '../../api/me.ts'
 import type { BodyOf } from '../../api/operation-types.ts'
 import { useGet, useList } from '../../api/query.ts'
@@ -6,8 +8,10 @@ import { Card, Loading, Stat } from '../../parts/card.tsx'
 import { Link, LinkButton } from '../../parts/link.tsx'
 import { EmptyState, ErrorNote } from '../../parts/notes.tsx'
 import { PageHeader } from '../../parts/page-header.tsx'
+import { Severity } from '../../parts/severity.tsx'
 import { Text } from '../../parts/text.tsx'
 import { Time } from '../../parts/time.tsx'
+import { PlatformNumbers } from './platform.tsx'
 import { texts } from './texts.ts'
 
 const refreshMs = 15_000
@@ -15,6 +19,7 @@ const rowsMax = 6
 
 export default function OverviewPage() {
   const may = useMay()
+  const isPlatform = useSession().session.tenant === 'platform'
   const seesEndpoints = may('endpoint:read')
   const seesApplications = may('application:read')
   const counts = useGet('endpoints.counts.get', { by: 'connection' }, { enabled: seesEndpoints, refreshMs })
@@ -22,49 +27,56 @@ export default function OverviewPage() {
   const isWithoutApplications =
     seesApplications && !applications.isLoading && !applications.problem && applications.items.length === 0
   const isNew = isWithoutApplications || counts.data?.total === 0
+  const seesNothing = !isPlatform && !seesEndpoints && !seesApplications && !may('alert:read')
   return (
     <>
       <PageHeader title={texts.title} lead={texts.lead} />
-      {isNew ? (
-        <EmptyState
-          icon="waypost"
-          title={texts.firstTitle}
-          actions={
-            <>
-              {may('application:endpoint:create') && (
-                <LinkButton to="/connect" look="primary" icon="link">
-                  {texts.connect}
-                </LinkButton>
-              )}
-              {isWithoutApplications && may('tenant:application:create') && (
-                <LinkButton to="/applications/new">{texts.firstAction}</LinkButton>
-              )}
-            </>
-          }
-        >
-          {texts.firstText}
+      {isPlatform && (
+        <div className="stats stats-many">
+          <PlatformNumbers />
+        </div>
+      )}
+      {seesNothing ? (
+        <EmptyState icon="key" title={texts.nothingTitle}>
+          {texts.nothingText}
         </EmptyState>
+      ) : isNew ? (
+        !isPlatform && (
+          <EmptyState
+            icon="waypost"
+            title={texts.firstTitle}
+            actions={
+              <>
+                {may('application:endpoint:create') && (
+                  <LinkButton to="/connect" look="primary" icon="link">
+                    {texts.connect}
+                  </LinkButton>
+                )}
+                {isWithoutApplications && may('tenant:application:create') && (
+                  <LinkButton to="/applications/new">{texts.firstAction}</LinkButton>
+                )}
+              </>
+            }
+          >
+            {texts.firstText}
+          </EmptyState>
+        )
       ) : (
         <>
-          <div className="stats">
+          <div className="stats stats-many">
             {seesEndpoints && (
               <Stat icon="cpu" label={texts.endpoints} value={texts.number(counts.data?.total)} to="/endpoints" />
             )}
             {seesEndpoints && <Connected counts={counts.data} />}
-            {may('alert:read') && <Alerts />}
-            {seesApplications && (
-              <Stat
-                icon="layers"
-                label={texts.applications}
-                value={texts.number(applications.isLoading ? undefined : applications.items.length)}
-                to="/applications"
-              />
-            )}
+            {seesEndpoints && <Silent all={counts.data?.total} />}
+            {may('alert:read') && <OpenAlerts />}
+            <Jobs />
           </div>
           <div className="columns">
+            {may('alert:read') && <Alerts />}
             {seesEndpoints && <Newest />}
-            {may('tenant:refusal:read') && <Refused />}
           </div>
+          {may('tenant:refusal:read') && <Refused />}
         </>
       )}
     </>
@@ -78,16 +90,102 @@ function Connected({ counts }: { counts: BodyOf<'endpoints.counts.get'> | undefi
       icon="wifi"
       label={texts.connected}
       value={texts.number(counts && connected)}
-      note={counts && counts.total > 0 && texts.connectedNote(connected, counts.total)}
+      note={counts && counts.total > 0 && texts.shareNote(connected, counts.total)}
       to="/endpoints?connection=connected"
     />
   )
 }
 
-function Alerts() {
-  const alerts = useList('alerts.list', { state: 'OPEN', size: 1 }, { refreshMs })
-  return <Stat icon="bell" label={texts.alerts} value={texts.number(alerts.total)} to="/alerts?state=OPEN" />
+function Silent({ all }: { all: number | undefined }) {
+  const counts = useGet('endpoints.counts.get', { by: 'connection', activeBefore: 'now-1d' }, { refreshMs })
+  const silent = counts.data?.total
+  return (
+    <Stat
+      icon="clock"
+      label={texts.silent}
+      value={texts.number(silent)}
+      note={silent !== undefined && all !== undefined && all > 0 && texts.shareNote(silent, all)}
+      to="/endpoints?activity=silent-1d"
+    />
+  )
 }
+
+function Jobs() {
+  const running = useList('jobs.list', { state: 'running', limit: 1 }, { refreshMs })
+  const waiting = useList('jobs.list', { state: 'waiting', limit: 1 }, { refreshMs })
+  return (
+    <Stat
+      icon="list"
+      label={texts.jobs}
+      value={texts.number(running.total)}
+      note={waiting.total !== undefined && waiting.total > 0 && texts.jobsNote(waiting.total)}
+      to="/jobs"
+    />
+  )
+}
+
+/** The number and the table of alerts read the same list. */
+const openAlerts = { state: 'OPEN' as const, sort: 'startedAt' as const, sortOrder: 'desc' as const, size: rowsMax }
+const useOpenAlerts = () => useList('alerts.list', openAlerts, { refreshMs })
+
+function OpenAlerts() {
+  return <Stat icon="bell" label={texts.alerts} value={texts.number(useOpenAlerts().total)} to="/alerts?state=OPEN" />
+}
+
+function Alerts() {
+  const list = useOpenAlerts()
+  if (list.isLoading) return <Loading label={texts.alerts} />
+  return (
+    <Card
+      title={texts.alerts}
+      flush={list.items.length > 0}
+      actions={<Link to="/alerts?state=OPEN">{texts.allAlerts}</Link>}
+    >
+      {list.problem ? (
+        <ErrorNote problem={list.problem} onRetry={list.reload} />
+      ) : list.items.length === 0 ? (
+        <p className="quiet">{texts.alertsNone}</p>
+      ) : (
+        <div className="scroll-x">
+          <table className="plain-table">
+            <thead>
+              <tr>
+                <th scope="col">{texts.columns.type}</th>
+                <th scope="col">{texts.columns.severity}</th>
+                <th scope="col">{texts.columns.endpoint}</th>
+                <th scope="col">{texts.columns.since}</th>
+              </tr>
+            </thead>
+            <tbody>
+              {list.items.slice(0, rowsMax).map(({ id, alertType, severityLevel, entityType, entityId, startedAt }) => (
+                <tr key={id}>
+                  <th scope="row">
+                    <Link to={`/alerts/${encodeURIComponent(id)}`}>
+                      <Text value={alertType} max={40} />
+                    </Link>
+                  </th>
+                  <td>
+                    <Severity level={severityLevel} />
+                  </td>
+                  <td>{entityType === 'ENDPOINT' && <EndpointLink endpointId={entityId} />}</td>
+                  <td>
+                    <Time value={startedAt} />
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </Card>
+  )
+}
+
+const EndpointLink = ({ endpointId }: { endpointId: string }) => (
+  <Link to={`/endpoints/${encodeURIComponent(endpointId)}`}>
+    <Text value={endpointId} max={40} />
+  </Link>
+)
 
 const newest = { sort: 'createdDate', sortOrder: 'desc' as const, limit: rowsMax }
 
@@ -118,9 +216,7 @@ function Newest() {
               {list.items.map(({ endpointId, appVersion, createdDate }) => (
                 <tr key={endpointId}>
                   <th scope="row">
-                    <Link to={`/endpoints/${encodeURIComponent(endpointId)}`}>
-                      <Text value={endpointId} max={40} />
-                    </Link>
+                    <EndpointLink endpointId={endpointId} />
                   </th>
                   <td>
                     <Text value={appVersion.name} max={40} />
@@ -154,6 +250,7 @@ function Refused() {
               <tr>
                 <th scope="col">{texts.columns.time}</th>
                 <th scope="col">{texts.columns.reason}</th>
+                <th scope="col">{texts.columns.from}</th>
               </tr>
             </thead>
             <tbody>
@@ -164,7 +261,14 @@ function Refused() {
                     <Time value={refusal.createdAt} />
                   </th>
                   <td>
-                    <Text value={refusal.detail ?? refusal.reason} max={120} />
+                    <Text value={refusalText(refusal)} max={200} />
+                  </td>
+                  <td>
+                    {refusal.endpointId ? (
+                      <EndpointLink endpointId={refusal.endpointId} />
+                    ) : (
+                      <Text value={refusal.appVersionName ?? refusal.address} max={40} />
+                    )}
                   </td>
                 </tr>
               ))}

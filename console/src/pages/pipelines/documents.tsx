@@ -26,7 +26,7 @@ const rowsMax = 50
 type Address = AddressState<{ application: string; endpoint: string; which: (typeof whichDocuments)[number] }>
 
 export function Documents({ address }: { address: Address }) {
-  const choice = useApplicationChoice(address.values.application)
+  const choice = useApplicationChoice(address)
   const { application } = choice
   const may = useMay()
   if (choice.problem) return <ErrorNote problem={choice.problem} onRetry={choice.reload} />

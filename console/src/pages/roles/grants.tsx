@@ -50,7 +50,7 @@ const columnsOf = (names: Map<string, string>, onDelete: ((grant: Grant) => void
   },
   {
     ...{ id: 'scopes', title: texts.grantColumns.scopes, width: 'minmax(14rem, 2fr)' },
-    cell: ({ scopes }) => <Text value={scopes.join(', ')} max={120} mono />,
+    cell: ({ scopes }) => (scopes.includes('*') ? texts.everyScope : <Text value={scopes.join(', ')} max={120} mono />),
   },
   {
     ...{ id: 'created', title: texts.grantColumns.created, width: '9rem' },

@@ -59,6 +59,7 @@ export const texts = {
   resource: 'Resource',
   resourceFilter: 'Only on this resource: endpoint-…',
   resourceNote: 'Such as application-meters or endpoint-meter-1. The grant applies to everything below it too.',
+  everyScope: 'Everything',
   grantColumns: { subject: 'To', resource: 'On', scopes: 'Scopes', created: 'Made' },
   grantsEmptyTitle: 'No grants yet',
   grantsEmptyText: 'Grant scopes on one application or endpoint to a user, role, client or API key.',

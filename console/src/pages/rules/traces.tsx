@@ -25,6 +25,7 @@ export type Trace = ItemOf<'rules.traces.list'>
 
 export const outcomes = ['', 'SUCCESS', 'FAILURE'] as const
 const refreshMs = 10_000
+const namesMax = 500
 
 export const Outcome = ({ outcome }: { outcome: string }) => (
   <Badge tone={outcome === 'SUCCESS' ? 'good' : 'bad'}>{texts.outcomes[outcome] ?? <Text value={outcome} />}</Badge>
@@ -57,10 +58,40 @@ const RaisedOn = ({ trace: { raisedOnEntityType, raisedOnEntityId } }: { trace: 
     texts.onDemand
   )
 
-const columnsOf = (onOpen: (trace: Trace) => void): Column<Trace>[] => [
-  { ...{ id: 'time', title: texts.columns.time, width: '10rem' }, cell: ({ createdAt }) => <Time value={createdAt} /> },
+/** The id of the rule that ran, or whose action ran. */
+const ruleOf = ({ entityType, entityId, metadata }: Trace): string | undefined =>
+  entityType === 'RULE' ? entityId : typeof metadata.ruleId === 'string' ? metadata.ruleId : undefined
+
+/** Names of rules by id: those that people wrote, and those of alert settings. */
+function useRuleNames(enabled: boolean): Map<string, string> {
+  const own = useList('rules.list', { size: namesMax }, { enabled })
+  const ofSettings = useList('rules.list', { include: 'ATTACHED_TO_ALERT_SETTING', size: namesMax }, { enabled })
+  return new Map([...own.items, ...ofSettings.items].map(({ id, name }) => [id, name]))
+}
+
+function RuleName({ trace, names }: { trace: Trace; names: Map<string, string> }) {
+  const id = ruleOf(trace)
+  if (id === undefined) return <Text value={undefined} />
+  return (
+    <Link to={`/rules/${encodeURIComponent(id)}`}>
+      <Text value={names.get(id) ?? id} max={60} />
+    </Link>
+  )
+}
+
+const ruleColumn = (names: Map<string, string>): Column<Trace> => ({
+  ...{ id: 'rule', title: texts.columns.rule, width: 'minmax(8rem, 1.5fr)' },
+  cell: (trace) => <RuleName trace={trace} names={names} />,
+})
+
+const columnsOf = (onOpen: (trace: Trace) => void, names: Map<string, string> | undefined): Column<Trace>[] => [
   {
-    ...{ id: 'what', title: texts.columns.what, width: 'minmax(9rem, 1fr)' },
+    ...{ id: 'time', title: texts.columns.time, width: '8.5rem' },
+    cell: ({ createdAt }) => <Time value={createdAt} style="clock" />,
+  },
+  ...(names ? [ruleColumn(names)] : []),
+  {
+    ...{ id: 'what', title: texts.columns.what, width: 'minmax(10.5rem, 1fr)' },
     cell: (trace) => (
       <Button look="quiet" size="small" onPress={() => onOpen(trace)}>
         <Text value={kindOf(trace.entityType)} max={60} />
@@ -73,7 +104,7 @@ const columnsOf = (onOpen: (trace: Trace) => void): Column<Trace>[] => [
   },
   { ...{ id: 'for', title: texts.columns.raisedOn }, cell: (trace) => <RaisedOn trace={trace} /> },
   {
-    ...{ id: 'why', title: texts.columns.why, width: 'minmax(12rem, 3fr)' },
+    ...{ id: 'why', title: texts.columns.why, width: 'minmax(9rem, 2fr)' },
     cell: (trace) => <Why trace={trace} />,
   },
   {
@@ -97,6 +128,7 @@ export function Traces({ address, entityId }: TracesProps) {
     size: 100,
   }
   const list = useList('rules.traces.list', args, { refreshMs })
+  const names = useRuleNames(entityId === undefined)
   const isFiltered = outcome !== '' || endpoint.trim() !== ''
   return (
     <>
@@ -116,7 +148,7 @@ export function Traces({ address, entityId }: TracesProps) {
       <DataTable
         label={texts.label}
         list={list}
-        columns={columnsOf((trace) => setOpened(trace))}
+        columns={columnsOf((trace) => setOpened(trace), entityId === undefined ? names : undefined)}
         rowId={({ id }) => id}
         rowName={({ entityType, createdAt }) => `${kindOf(entityType)} ${createdAt}`}
         onOpen={(trace) => setOpened(trace)}

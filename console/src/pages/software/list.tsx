@@ -71,7 +71,7 @@ const useView = () =>
 
 export default function SoftwarePage() {
   const address = useView()
-  const choice = useApplicationChoice(address.values.application)
+  const choice = useApplicationChoice(address)
   const may = useMay()
   const { tab } = address.values
   const { application } = choice

@@ -26,7 +26,7 @@ export const texts = {
   noApplicationTitle: 'No applications yet',
   noApplicationText: 'Software belongs to an application. Create one first.',
   createApplication: 'New application',
-  emptyTitle: 'No software versions yet',
+  emptyTitle: 'No software versions in this application yet',
   emptyText: 'Create a version, upload its file, then start its rollout and watch it here.',
   // endpoints
   endpointStates: { all: 'All', current: 'Up to date', waiting: 'Waiting', offered: 'Offered', failed: 'Failed' },
@@ -40,7 +40,7 @@ export const texts = {
     report: 'Last report',
     updated: 'Since',
   },
-  endpointsEmptyTitle: 'No endpoints yet',
+  endpointsEmptyTitle: 'No endpoints in this application yet',
   endpointsEmptyText: 'Endpoints appear when they report a version or are offered one.',
   noMatchTitle: 'Nothing matches',
   noMatchText: 'No endpoint has this state and id.',
