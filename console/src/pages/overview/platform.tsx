@@ -1,4 +1,4 @@
-/** What an administrator of the platform sees first: tenants, nodes, database and backups. */
+/** Numbers for administrators of the platform: tenants, nodes, size of the database, and the last backup. */
 import { useMay } from '../../api/me.ts'
 import { useGet, useList } from '../../api/query.ts'
 import { formatBytes } from '../../parts/amounts.tsx'
