@@ -3,7 +3,10 @@ import { killEffectRounds } from '../test/faults/rule-effects.ts'
 import type { Figure } from './report.ts'
 
 const requiredRounds = 30
-/** BENCH_ROUNDS sets fewer rounds for a quick run. The figure of a quick run misses its limit, which is the required number of rounds. */
+/**
+ * BENCH_ROUNDS sets fewer rounds for a quick run. The report then lists the number of rounds as missed, because its limit is the required
+ * number.
+ */
 const rounds = Number(process.env.BENCH_ROUNDS ?? requiredRounds)
 
 export async function faultsRules(): Promise<Figure[]> {

@@ -71,7 +71,7 @@ export function pathOf({ name, path, headers }: Operation, args: Arguments): str
     const value = args[key]
     const text = value === undefined || value === null ? '' : String(value)
     const parts = many ? text.split('/') : [text]
-    // `fetch` would remove such segments, and the request would go to another operation.
+    // `fetch` would change a path with such segments, and the request would go to another operation.
     if (parts.some((part) => part === '' || part === '.' || part === '..'))
       throw new WaypostError(`${name}: ${key} must not be ${text === '' ? 'empty' : text}`, {
         code: 'invalid_argument',

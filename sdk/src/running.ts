@@ -4,7 +4,7 @@ import type { Arguments, Operation, Options } from './types.ts'
 /** Adds credentials to requests. */
 export interface Credentials {
   headers(options: Options): Record<string, string> | Promise<Record<string, string>>
-  /** Gets new credentials after `rejected` were rejected. Returns false if there are none. */
+  /** Gets new credentials after the platform rejected the credentials `rejected`. Returns false if there are no new credentials. */
   renew(rejected: Record<string, string>, options: Options): Promise<boolean>
 }
 

@@ -10,7 +10,7 @@ export type UploadOnce =
   | ReadableStream<Uint8Array>
   | AsyncIterable<Uint8Array>
 
-/** Bytes of an answer as they arrive. */
+/** Bytes of a response as they arrive. */
 export type Download = ReadableStream<Uint8Array<ArrayBuffer>>
 
 /** One server-sent event. */
@@ -21,7 +21,7 @@ export interface ServerEvent {
 }
 
 export interface Options {
-  /** Cancels the call, its retries and the body of its answer. */
+  /** Cancels the call, its retries and the body of its response. */
   signal?: AbortSignal | undefined
   /** Time limit of the whole call with its retries. */
   timeoutMs?: number | undefined
@@ -57,7 +57,7 @@ export interface AnswerOf<Status, Body> {
   attempts: number
 }
 
-/** The answers of an operation, by status. */
+/** The responses of an operation, by status. */
 export type Answers<R> = { [Status in keyof R]: AnswerOf<Status, R[Status]> }[keyof R]
 
 /** The response if the caller already has the current version. */

@@ -41,7 +41,7 @@ test('the page "Who may…?" lists users with a permission and the reasons', asy
   await row.getByText('endpoint-reader').waitFor()
 })
 
-test('two administrators change one user or role: the later one sees both versions, and nothing is lost', async () => {
+test('two administrators change one user or role: the administrator who saves later sees both versions, and nothing is lost', async () => {
   const { api } = console_
   const conflict = page.getByRole('alertdialog', { name: 'Somebody else has changed this' })
   const { id } = (await api('GET /iam/api/v1/users?search=ada')).body.content[0]

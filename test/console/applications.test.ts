@@ -38,7 +38,7 @@ test('a new user creates an application, a version and an endpoint, and the toke
   assert.deepEqual(opened.problems, [])
 })
 
-test('two people edit an application: the later one sees both versions and loses nothing', async () => {
+test('two people edit an application: the person who saves later sees both versions and loses nothing', async () => {
   await page.goto(opened.address('/applications/meters/edit'))
   await page.getByLabel(/^Description/).fill('mine')
   await opened.api('PATCH /api/v1/applications/meters', { description: 'theirs' })

@@ -76,7 +76,7 @@ test('an asset is found and its definition is changed; a definition that violate
   assert.deepEqual(await definition(), { name: hostile, floors: 10, note: { kept: [1.23456] } })
 })
 
-test('two people edit one asset: the later one sees the difference and loses nothing', async () => {
+test('two people edit one asset: the person who saves later sees the difference and loses nothing', async () => {
   const path = `/am/api/v1/assets/${id}`
   const definition = async () => JSON.parse((await console_.api(`GET ${path}`)).body.definition)
   await page.getByRole('button', { name: 'Edit' }).click()

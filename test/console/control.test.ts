@@ -140,7 +140,7 @@ test('reports of devices change the counts at once; a failure is shown with its 
   assert.deepEqual(counts, { waiting: 1, offered: 0, applied: 0, failed: 0 })
 })
 
-test('two people edit one version: the later one sees the difference and loses nothing', async () => {
+test('two people edit one version: the person who saves later sees the difference and loses nothing', async () => {
   await page.goto(console_.address('/software/pumps/2.0.0/edit'))
   await settled(page)
   await page.getByRole('textbox', { name: /^Failures in %/ }).fill('25')

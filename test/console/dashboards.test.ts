@@ -193,7 +193,7 @@ test('an old version is compared and restored', async () => {
   assert.equal(restored.definition.widgets.length, 4)
 })
 
-test('two people edit one dashboard: the later one sees the difference and loses nothing', async () => {
+test('two people edit one dashboard: the person who saves later sees the difference and loses nothing', async () => {
   const { dashboardId, name, definition } = await stored('Climate')
   await page.goto(console_.address(`/dashboards/${dashboardId}/edit`))
   await settled(page)

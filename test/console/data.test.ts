@@ -28,7 +28,7 @@ before(async () => {
 
 const button = (name: string | RegExp, exact = true) => page.getByRole('button', { name, exact })
 
-/** Replaces the text of an editor by keyboard, because it is not a plain input element. */
+/** Replaces the text of an editor by keyboard, because an editor is not a plain input element. */
 async function typeInto(label: RegExp, text: string) {
   await page.getByRole('textbox', { name: label }).focus()
   await page.keyboard.press('Control+A')
@@ -72,7 +72,7 @@ test('a pipeline is tried while it is typed, the result of each processor is sho
   })
 })
 
-test('two people edit one pipeline: the later one sees the difference, and nothing is lost', async () => {
+test('two people edit one pipeline: the person who saves later sees the difference, and nothing is lost', async () => {
   const path = `${pipelines}/to-fahrenheit`
   await page.goto(console_.address('/pipelines/to-fahrenheit/edit'))
   await settled(page)
@@ -153,7 +153,7 @@ test('an application stores documents through a pipeline, and the pipeline canno
   await question.getByText(/ovens/).waitFor()
   assert.equal((await api(`GET ${pipelines}/to-fahrenheit`)).status, 200)
   assert.equal((await api('DELETE /asf/api/v1/default-ovens/_template')).status, 200)
-  // The page reads the deleted pipeline once more before it opens the list, which gives a 404.
+  // Before the page opens the list, it reads the deleted pipeline once more and gets a 404.
   console_.expect(/404.*pipeline/)
   await question.getByRole('button', { name: 'Delete' }).click()
   await page.getByText('Pipeline deleted').waitFor()

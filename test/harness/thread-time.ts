@@ -7,7 +7,7 @@ const cpuMs = () => {
 
 /**
  * Returns the CPU time of the fastest of several runs, because compilation and garbage collection slow down single runs. A run below
- * `enoughMs` is the last one.
+ * `enoughMs` is the last run.
  */
 export function threadCpuMs(work: () => void, enoughMs = 0, runs = 3): number {
   let least = Number.POSITIVE_INFINITY

@@ -81,7 +81,7 @@ test('over HTTP every request gets its response immediately', async () => {
   assert.deepEqual((await post('epmx', '/update/keys', { connected: true }))[0], 403)
 })
 
-test('over MQTT "get" gets a response without a request id, other requests do not', async () => {
+test('over MQTT, a request without a request id gets a response only if it reads configuration, token, metadata or time', async () => {
   const { topic, endpointId } = await aTestEndpoint()
   const sensor = await device()
   await sensor.publish(topic('cmx', '/config/json'))

@@ -150,7 +150,7 @@ test('a start that fails after the job queue was opened exits with 1', async () 
   const connection = await freshDatabase()
   const pool = connect(connection, { max: 1 })
   const { default: boss } = await import('pg-boss/package.json', { with: { type: 'json' } })
-  // The job queue finds its version number and assumes that its tables exist, which makes the start fail.
+  // The job queue finds its version number and assumes that its tables exist. The start fails, because they do not.
   await pool.unsafe(`create schema jobs; create table jobs.version as select ${Number(boss.pgboss.schema)} as version`)
   await pool.end()
   const { code, stderr } = await runCommand(['start'], {

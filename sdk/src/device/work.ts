@@ -37,7 +37,7 @@ export interface Report {
 
 /** The functions of a device. If a function throws, the device reports a failure with the message of the error. */
 export interface Handlers {
-  /** The result of a command is the payload of its response. */
+  /** The platform gets the returned value as the result of the command. */
   onCommand?: ((command: Command) => unknown) | undefined
   onConfiguration?: ((configuration: Configuration) => unknown) | undefined
   onSoftware?: ((software: Software) => unknown) | undefined
