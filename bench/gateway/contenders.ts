@@ -26,7 +26,7 @@ export const gatewayCore = (prepared: PreparedData): Contender => ({
 
 interface CoreOptions {
   core?: number | 'any'
-  /** Keeps the default limits of the platform. */
+  /** If true, the platform has its default limits. */
   limits?: boolean
   environment?: Record<string, string> | undefined
 }

@@ -20,7 +20,7 @@ export interface TestConsole {
   open(path: string): Promise<Page>
   /** Errors of scripts, messages of the policy, failed requests, and requests to other hosts. */
   problems: string[]
-  /** Adds a pattern of problems that the test expects. They are not recorded. */
+  /** Adds a pattern of problems that the test expects. Problems that match it are not recorded. */
   expect(pattern: RegExp): void
 }
 

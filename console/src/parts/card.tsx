@@ -27,7 +27,7 @@ export function Card({
   )
 }
 
-/** A number with its name, as a link to the page that lists it. */
+/** A number with its name, as a link to the page that lists the counted objects. */
 export function Stat({
   label,
   value,
