@@ -10,7 +10,7 @@ import { withTemporaryDirectory } from './platform.ts'
 import type { Figure } from './report.ts'
 
 const requiredRounds = 30
-/** BENCH_ROUNDS sets fewer rounds for a quick run. The figure of a quick run misses its limit, which is the required number of rounds. */
+/** BENCH_ROUNDS sets fewer rounds for a quick run. The report then shows a missed limit, because all rounds are required. */
 const rounds = Number(process.env.BENCH_ROUNDS ?? requiredRounds)
 const seed = Number(process.env.BENCH_SEED ?? 1)
 const limit = { min: requiredRounds }

@@ -3,10 +3,7 @@ import { killEffectRounds } from '../test/faults/rule-effects.ts'
 import type { Figure } from './report.ts'
 
 const requiredRounds = 30
-/**
- * BENCH_ROUNDS sets fewer rounds for a quick run. The report then lists the number of rounds as missed, because its limit is the required
- * number.
- */
+/** BENCH_ROUNDS sets fewer rounds for a quick run. The report then shows a missed limit, because all rounds are required. */
 const rounds = Number(process.env.BENCH_ROUNDS ?? requiredRounds)
 
 export async function faultsRules(): Promise<Figure[]> {

@@ -11,7 +11,7 @@ import { type LoadFigures, measure } from './gateway/measure.ts'
 import { removeDirectory } from './platform.ts'
 import { type Figure, median } from './report.ts'
 
-/** Duration of one measurement. BENCH_SECONDS sets a shorter one for a quick run. */
+/** Duration of one measurement. BENCH_SECONDS sets a shorter duration for a quick run. */
 const seconds = Number(process.env.BENCH_SECONDS ?? 9)
 const rounds = Number(process.env.BENCH_ROUNDS ?? 5)
 const consoleCount = Number(process.env.BENCH_CONSOLES ?? 200)

@@ -170,7 +170,7 @@ async function firstRows({ browser, address }: BenchConsole): Promise<number> {
     const session = await page.context().newCDPSession(page)
     await session.send('Emulation.setCPUThrottlingRate', { rate: slowerTimes })
     await page.addInitScript(watchRows)
-    // The test does not use a locator: it would search the page for rows in each frame, which delays the rows.
+    // A locator is not used, because it would search the page for rows in each frame and delay the rows.
     const shows = page.waitForEvent('console', (message) => message.text() === 'first rows')
     await page.goto(address('/endpoints'), { waitUntil: 'commit' })
     await shows

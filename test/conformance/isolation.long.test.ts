@@ -339,7 +339,7 @@ async function makeInvalidTokens() {
   invalidTokens['not a JWT'] = 'x'
 }
 
-/** Creates a realm whose tokens are valid for one second, and returns an expired token of it. */
+/** Creates a realm whose tokens are valid for one second, and returns an expired token of this realm. */
 async function anExpiredToken(): Promise<string> {
   const template = await create(asPlatform, 'POST /api/v1/templates/realms', {
     template: { accessTokenLifespan: 1 },

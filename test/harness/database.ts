@@ -1,6 +1,6 @@
 /**
- * Databases for tests, on the PostgreSQL of the test runner (tools/test.ts), or on a server of its own if a test file runs without the
- * runner.
+ * Databases for tests, on the PostgreSQL of the test runner (tools/test.ts). A test file that runs without the runner starts its own
+ * server.
  */
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, statfsSync, writeFileSync } from 'node:fs'

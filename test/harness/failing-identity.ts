@@ -21,7 +21,7 @@ export function failingIdentity() {
   }
   return {
     service,
-    /** Tenants of all calls of `buildRealm`, including failed ones. */
+    /** Tenants of all calls of `buildRealm`, including failed calls. */
     built,
     /** Makes the next calls of `buildRealm` for this tenant fail after they have written, one call for each error. */
     failBuilding(tenantId: string, ...errors: Error[]) {

@@ -106,8 +106,8 @@ export const hostileBodies: Record<string, Make> = {
 }
 
 /**
- * Searches for the largest body that is still accepted, because it is the most expensive one. The result is at most 1/16 smaller than the
- * largest.
+ * Searches for the largest body that is still accepted, because this body is the most expensive. The result is at most 1/16 smaller than
+ * the largest.
  */
 export function largestAccepted(make: Make, accepts: (body: Buffer) => boolean): Buffer {
   const whole = make()

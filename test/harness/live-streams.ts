@@ -28,7 +28,7 @@ export interface TestStream extends EventSource {
   active(...subscriptions: string[]): Promise<void>
   /** Waits for the end of a subscription. */
   ended(subscription: string): Promise<{ status: number; code: string; message: string }>
-  /** The id of the last event that has one. */
+  /** The id of the last event that has an id. */
   lastId(): string | undefined
 }
 

@@ -12,7 +12,7 @@ export const presentBuild = async () =>
 const renamed = (text: string) => text.replace(/-[A-Z0-9]{3}([A-Z0-9]{5}\.(?:js|css|png|svg)\b)/g, '-NEW$1')
 
 /**
- * Copies a build with new file names. The new names are as long as the old ones, so the sizes in the manifest stay correct, except for
+ * Copies a build with new file names. The new names are as long as the old names, so the sizes in the manifest stay correct, except for
  * compressed files.
  */
 export function makeNewerBuild(from: string, to: string) {

@@ -126,7 +126,7 @@ export function createOpenHost(deliver: Sessions['deliver']): Host {
   }
 }
 
-/** Starts the broker on a port (0: any free one). */
+/** Starts the broker on a port (0: any free port). */
 export async function startOpenBroker(port = 0, { level = 'silent', limits = {} as Partial<Limits> } = {}) {
   const all = { ...defaultLimits, ...limits }
   // Host and sessions refer to each other, so the host reads the variable `sessions` only when it delivers a message.

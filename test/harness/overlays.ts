@@ -70,7 +70,7 @@ async function checkAndClose({ page, name }: Visit, opener: string) {
   return items
 }
 
-/** Chooses an entry of a menu. If a dialog opens it is checked too. */
+/** Chooses an entry of a menu. If a dialog opens, it is checked too. */
 async function checkEntry(visit: Visit, done: string[], opener: string, entry: string) {
   const { page } = visit
   await page.locator('[data-opener]').press('Enter')

@@ -20,7 +20,7 @@ export interface Timing {
 /** The file that a process runs now. */
 export interface Running {
   pid: number
-  /** Distinguishes this process from a later one with the same pid. */
+  /** Distinguishes this process from a later process with the same pid. */
   startTime: string | undefined
   file: string
   since: number

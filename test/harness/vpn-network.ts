@@ -8,8 +8,8 @@ import { eventually } from './eventually.ts'
 import { environmentOf, programPath } from './platform.ts'
 
 /**
- * Environment for `nft` and `openvpn`, which are in /usr/sbin: the path of many users lacks this folder. `waypost vpn` searches it by
- * itself.
+ * Environment for `nft` and `openvpn`, which are in /usr/sbin: the path of many users lacks this folder. `waypost vpn` searches this folder
+ * by itself.
  */
 const withSbin = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin` }
 
