@@ -133,7 +133,7 @@ test('an API key is shown once, works, and is rejected after it is revoked', asy
   assert.equal((await asKey('GET /iam/api/v1/me')).status, 401)
 })
 
-test('with the keyboard alone: a user is disabled, and the audit log says who did it', async () => {
+test('by keyboard alone, a user is disabled, and the audit log says who did it', async () => {
   const { api } = console_
   const { body } = await api('GET /iam/api/v1/users?search=ada')
   await page.goto(console_.address(`/users/${body.content[0].id}`))
@@ -169,7 +169,7 @@ test('the platform stores the time zone of the account, and the console shows ti
   assert.ok((await shown.innerText()).includes(tokyo))
 })
 
-test('an administrator of the platform creates a tenant, whose administrator signs in, and suspends it', async () => {
+test('an administrator of the platform creates a tenant, the administrator of the tenant signs in, and the tenant is suspended', async () => {
   const { platform } = console_
   const { admin, frontendClient, tenantId } = platform.bootstrap.platform
   const at = (path: string) => `${platform.baseUrl}/console/${tenantId}${path}`

@@ -22,7 +22,7 @@ before(async () => {
 
 const onlyRule = async () => (await console_.api('GET /re/api/v1/rules')).body.content[0]
 
-/** Replaces the text of an editor by keyboard, because it is not a plain input element. */
+/** Replaces the text of an editor by keyboard, because an editor is not a plain input element. */
 async function typeInto(label: RegExp, text: string) {
   await page.getByRole('textbox', { name: label }).focus()
   await page.keyboard.press('Control+A')
@@ -156,8 +156,8 @@ test('a replay compares a changed script with the earlier results, and a replay 
   await checkAccessibility(page, 'replay')
   const { content } = (await console_.api(`GET ${replays}`)).body
   assert.deepEqual([content.length, content[0].status, content[0].differencesCount], [1, 'COMPLETED', 1])
-  // The route makes the page show the replay as running, although it has ended. When the page cancels it, the platform answers that it has
-  // ended.
+  // The route makes the page show the replay as running, although it has ended. When the page cancels the replay, the platform responds
+  // that the replay has ended.
   await page.route(`**${replays}/*`, async (route) => {
     const response = await route.fetch()
     await route.fulfill({ response, json: { ...(await response.json()), status: 'RUNNING', progress: 0.5 } })

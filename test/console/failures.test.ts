@@ -108,7 +108,7 @@ test('the console works in a browser that denies storage and workers', async () 
   await page.close()
 })
 
-test('a wrong clock does not prevent the sign-in, and the page says by how much it is wrong', async () => {
+test('a wrong clock does not prevent the sign-in, and the page says by how much the clock is wrong', async () => {
   const threeHours = 3 * 3_600_000
   const page = await openTab('/endpoints', (fresh) => fresh.clock.setSystemTime(Date.now() + threeHours))
   await banner(page, /clock of this computer is (?:3 h|2 h 59 min) ahead of the platform/).waitFor()

@@ -42,8 +42,8 @@ interface Load {
   nodes: RunningPlatform[]
   random(): number
   /**
-   * Access tokens by node. A token is valid only at the node that issued it, because each node has another address and therefore another
-   * issuer.
+   * Access tokens by node. A token is valid only at the node that issued it, because each node has a different address and therefore a
+   * different issuer.
    */
   tokens: WeakMap<RunningPlatform, string>
   isRunning: boolean

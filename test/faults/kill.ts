@@ -13,7 +13,7 @@ import { seededRandom } from '../harness/seeded-random.ts'
 
 interface Acknowledged {
   tenants: { tenantId: string; pk: string }[]
-  /** Name → the descriptions that the application may have: the last acknowledged description, or one that was sent after it. */
+  /** Name → the descriptions that the application may have: the last acknowledged description, or a description that was sent later. */
   applications: Map<string, string[]>
 }
 
