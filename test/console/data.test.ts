@@ -277,7 +277,7 @@ test('a reader sees all objects and no button whose request would be rejected', 
   assert.deepEqual(console_.problems, [])
 })
 
-test('the application that was chosen last is shown on the other pages too, until the conditions are reset', async () => {
+test('other pages show the application that the user chose last, until the conditions are reset', async () => {
   // Without a choice, pages show the first application.
   await console_.api('POST /api/v1/applications', { name: 'boilers', displayName: 'Boilers' })
   await page.goto(console_.address('/commands?application=ovens'))

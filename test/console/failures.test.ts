@@ -75,7 +75,7 @@ test('a rate limit and an unreachable database are explained, the key r tries ag
   await page.close()
 })
 
-test('a page keeps what it has read while the platform does not answer', async () => {
+test('a page keeps its data while the platform does not respond', async () => {
   const page = await openTab('/')
   const endpoint = page.getByRole('rowheader', { name: 'meter-1' })
   await endpoint.waitFor()

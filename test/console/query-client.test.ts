@@ -43,7 +43,7 @@ test('a list that is read again and again does not keep its earlier pages in mem
   const queries = createQueryClient()
   t.after(() => queries.clear())
   const pages: WeakRef<object>[] = []
-  /** A page refers to the signal of its request, as those of the SDK do. */
+  /** Returns a page that refers to the signal of its request, as pages of the SDK do. */
   const request = async (signal: AbortSignal) => {
     const page = { items: ['endpoint'], next: () => signal }
     pages.push(new WeakRef(page))

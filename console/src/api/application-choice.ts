@@ -2,7 +2,7 @@
 import { useEffect, useRef } from 'react'
 import { useList } from './query.ts'
 
-/** The application that the person chose last, on any page of this tab. The other pages show it too. */
+/** The application that the user chose last, on any page of this tab. The other pages show this application too. */
 let lastChosen = ''
 
 interface ChoiceAddress {
@@ -10,20 +10,25 @@ interface ChoiceAddress {
   set(changed: { application: string }): void
 }
 
-/** Remembers the application of the address. A page that is opened without one gets the remembered one into its address. */
+/**
+ * Remembers the application in the address. If a page is opened without an application, the remembered application is added to its address.
+ */
 function useRemembered({ values: { application }, set }: ChoiceAddress, known: readonly string[]) {
   const hadOne = useRef(false)
   const remembered = known.includes(lastChosen) ? lastChosen : ''
   useEffect(() => {
     if (application !== '') lastChosen = application
-    // Without this, the button that resets the conditions would change nothing.
+    // The user has removed the application. If it stayed remembered, the button that resets the conditions would change nothing.
     else if (hadOne.current) lastChosen = ''
     else if (remembered !== '') set({ application: remembered })
     hadOne.current = application !== ''
   }, [application, remembered, set])
 }
 
-/** The application is that of the address, or the one that was chosen last, or the first. */
+/**
+ * Returns the applications and the chosen application: the application in the address, else the application that was chosen last, else the
+ * first.
+ */
 export function useApplicationChoice(address: ChoiceAddress) {
   const list = useList('applications.list', {})
   const chosen = address.values.application

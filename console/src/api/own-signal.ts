@@ -1,8 +1,8 @@
-/** A signal for one request. */
+/** Runs a request with a signal of its own, so that its result does not keep other results in memory. */
 
 /**
- * Runs a request with a signal of its own, which ends with the given one. A page refers to its signal, to read the next page, and the
- * signal of a query refers to the pages before: with that one, each page would keep all pages that were read before it in memory.
+ * Runs a request with its own signal, which is aborted when `signal` is aborted. A page keeps the signal of its request, to read the next
+ * page. The signal of a query refers to the earlier pages, so a page that kept it would keep all earlier pages in memory.
  */
 export async function untilAborted<T>(
   signal: AbortSignal | undefined,

@@ -8,8 +8,8 @@ const keptPages = 2
 
 /** Creates the cache. It does not repeat failed requests, because the SDK does so. */
 export function createQueryClient(): QueryClient {
-  // An error refers to the functions on its stack, and so to the error before, until its stack is formatted. Without this, the errors of
-  // an outage would all stay in memory.
+  // Until the stack of an error is formatted, the error refers to the functions on its stack, and through them to the previous error.
+  // Reading `stack` formats it; otherwise all errors of an outage would stay in memory.
   const onError = (error: Error) => void error.stack
   const queries = new QueryClient({
     queryCache: new QueryCache({ onError }),

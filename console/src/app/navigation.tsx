@@ -14,7 +14,7 @@ const isCurrent = (path: string, own: string) =>
 export function Navigation({ onNavigate }: { onNavigate?(): void }) {
   const [path] = useLocation()
   const { session } = useSession()
-  // The page is rendered first, because it then makes its requests.
+  // The navigation is rendered after the page, so that the page sends its requests sooner.
   const me = useDeferredValue(useMe().data)
   const shown = pages.filter((page) => page.group !== undefined && mayOpen(me, session.tenant, page))
   return (

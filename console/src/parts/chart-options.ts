@@ -44,7 +44,7 @@ function pathOf(style: ChartStyle): Partial<uPlot.Series> {
   return {}
 }
 
-/** Dashes of series whose colour an earlier series has already. */
+/** Patterns of dashes for series that have the same colour as an earlier series. */
 const dashes = [
   [8, 4],
   [2, 3],
@@ -73,7 +73,7 @@ export function optionsOf(element: HTMLElement, options: DrawOptions): uPlot.Opt
   return {
     width: options.width,
     height: options.height,
-    // The last mark of the time axis may be at the right end, and half of its text is beyond.
+    // The last mark of the time axis may be at the right end of the axis. Half of its text then needs space beyond the axis.
     padding: [10, 24, 0, 0],
     tzDate: (seconds) => uPlot.tzDate(dateOf(seconds * 1000), timeZone()),
     axes: [

@@ -22,7 +22,7 @@ export interface Series {
 export interface ChartProps {
   name: string
   series: Series[]
-  /** True: only screen readers get the name, because a heading beside the chart shows it. */
+  /** True if a heading beside the chart shows the name. Then only screen readers get the name from the chart. */
   isNameHidden?: boolean
   /**
    * Height in pixels. With `fill`, the chart has the height of its parent, and the parent shows the heading and the choice between chart

@@ -15,7 +15,7 @@ const byName: Record<string, string> = {
 
 export const colourNames = Object.keys(byName)
 const inOrder = ['--series-1', '--series-2', '--series-3', '--series-4', '--series-5', '--series-6']
-/** Number of colours that series get by themselves, before the colours repeat. */
+/** Number of different default colours of series. Further series get the same colours again. */
 export const seriesColours = inOrder.length
 const hex = /^#(?:[0-9a-f]{3}|[0-9a-f]{6})$/
 

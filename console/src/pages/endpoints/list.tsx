@@ -93,12 +93,12 @@ function useCounts(conditions: Conditions, enabled: boolean) {
   return { byConnection, byVersion, ofConnection, total: byConnection.data?.complete ? total : undefined }
 }
 
-/** The conditions do not wait for rows longer than this. */
+/** The conditions wait for the rows at most for this time. */
 const rowsSoonMs = 250
 
 /**
- * Returns true when the first rows are painted, or do not come soon. The conditions take longer to render than the rows, so they are rendered
- * afterwards, in pieces.
+ * Returns true when the first rows are painted, or when they do not arrive soon. The conditions take longer to render than the rows, so the
+ * conditions are rendered afterwards, in pieces.
  */
 function useAfterRows(isAnswered: boolean): boolean {
   const [isAfter, setAfter] = useState(false)
@@ -138,7 +138,7 @@ export default function EndpointsPage() {
   }, [isSearching, list.loadMore])
   const isAnswered = list.isRead || list.problem !== undefined
   const showsFilters = useAfterRows(isAnswered)
-  // The counts are requested after the rows are painted, because they take longer.
+  // The counts are requested after the rows are painted, because the counts take longer.
   const counts = useCounts(conditions, isAnswered && showsFilters)
   const isFiltered = Object.keys(conditions).length > 0
   const change = (changed: Partial<Address['values']>) => {
@@ -206,7 +206,7 @@ interface FiltersProps {
   counts: ReturnType<typeof useCounts>
   /** The values in the address. The object stays the same while the address does not change. */
   view: Address['values']
-  /** False: only the search is shown yet. */
+  /** While it is false, only the search field is shown. */
   isWhole: boolean
 }
 
@@ -221,8 +221,8 @@ const Filters = memo(
 )
 
 /**
- * The first render only requests the rows. The search follows while they are read, so that nothing typed is lost, and stays the same
- * while the choices are rendered beside it.
+ * The first render only requests the rows. The search field is rendered while the rows are read. The same field stays when the choices are
+ * rendered beside it, so that no typed text is lost.
  */
 function FilterFields({ address, counts, isWhole }: FiltersProps) {
   const hasSearch = useDeferredValue(true, false)

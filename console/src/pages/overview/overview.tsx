@@ -124,7 +124,7 @@ function Jobs() {
   )
 }
 
-/** The number and the table of alerts read the same list. */
+/** The number of alerts and the table of alerts use the same list, so it is read once. */
 const openAlerts = { state: 'OPEN' as const, sort: 'startedAt' as const, sortOrder: 'desc' as const, size: rowsMax }
 const useOpenAlerts = () => useList('alerts.list', openAlerts, { refreshMs })
 

@@ -58,11 +58,11 @@ const RaisedOn = ({ trace: { raisedOnEntityType, raisedOnEntityId } }: { trace: 
     texts.onDemand
   )
 
-/** The id of the rule that ran, or whose action ran. */
+/** Returns the id of the rule that ran, or of the rule whose action ran. */
 const ruleOf = ({ entityType, entityId, metadata }: Trace): string | undefined =>
   entityType === 'RULE' ? entityId : typeof metadata.ruleId === 'string' ? metadata.ruleId : undefined
 
-/** Names of rules by id: those that people wrote, and those of alert settings. */
+/** Returns the names of rules by id: rules that users wrote, and rules of alert settings. */
 function useRuleNames(enabled: boolean): Map<string, string> {
   const own = useList('rules.list', { size: namesMax }, { enabled })
   const ofSettings = useList('rules.list', { include: 'ATTACHED_TO_ALERT_SETTING', size: namesMax }, { enabled })
