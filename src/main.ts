@@ -83,13 +83,13 @@ const isArgumentError = (error: unknown): error is Error =>
 const isSystemError = (error: unknown): error is Error =>
   error instanceof Error && typeof (error as NodeJS.ErrnoException).syscall === 'string'
 
-// `waypost config | head` closes the pipe early, which is not an error. A full disk is one.
+// `waypost config | head` closes the pipe early, which is not an error. A full disk is an error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(0)
   process.stderr.write(`waypost: the output could not be written: ${error.message}\n`)
   process.exit(1)
 })
-// If the reader of the messages has gone, the exit code stays that of the command.
+// If the program that reads the messages has ended, the exit code stays that of the command.
 process.stderr.on('error', () => {})
 
 process.exitCode = await main(process.argv.slice(2))

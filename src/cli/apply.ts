@@ -42,7 +42,7 @@ export async function run(args: string[]): Promise<number> {
   const changesNothing = steps.every(({ action }) => action === 'keep')
   if (changesNothing && !isAdopting) return 0
   if (!changesNothing && !values.yes) await confirm()
-  // Without a reader of the output, such as after `| head`, the steps are done all the same.
+  // All steps run even if the program that reads the output has ended, for example after `| head`.
   process.stdout.removeAllListeners('error').on('error', () => {})
   const failed = await runSteps(client, steps, ownership)
   if (failed.length === 0) return 0

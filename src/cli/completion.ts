@@ -1,4 +1,4 @@
-/** Prints completion scripts for shells. The scripts ask this program for the possible words, so they work with every version. */
+/** Prints completion scripts for shells. The scripts call this program to get the possible words, so they work with every version. */
 import { readContexts } from './api/contexts.ts'
 import { dashed } from './api/dashed.ts'
 import { descriptionOf } from './api/descriptions.ts'

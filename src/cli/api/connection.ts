@@ -16,7 +16,7 @@ export interface Chosen {
   url: string
   tenant: string
   auth: Auth | undefined
-  /** Where the address and the credentials come from, as text for people. */
+  /** Describes the source of the address and the credentials, for messages. */
   origin: string
 }
 

@@ -33,12 +33,12 @@ export async function readText(file: string): Promise<string> {
   }
 }
 
-/** Parses the YAML documents of a text. Unknown tags, duplicate keys, too many aliases and values that JSON does not have are refused. */
+/** Parses the YAML documents of a text. Rejects unknown tags, duplicate keys, too many aliases, and values that JSON does not have. */
 export async function parseYaml(text: string, name: string, exitCode: number = exitCodes.failed): Promise<unknown[]> {
   const refused = (source: string, problem: string) => new CommandError(`${source}: ${problem}`, exitCode)
   if (Buffer.byteLength(text) > yamlBytesMax) throw new CommandError(largerThan(name, yamlBytesMax), exitCode)
   const { parseAllDocuments } = await import('yaml')
-  // Unknown tags are warnings. Integers are read exactly, so that one that JSON would round is found.
+  // The parser reports unknown tags as warnings only. It reads integers as bigint, so that `jsonValue` finds those that JSON would round.
   const options = { schema: 'core', uniqueKeys: true, stringKeys: true, intAsBigInt: true } as const
   const documents = parseAllDocuments(text, options)
   // The library returns an object instead of an array for a text without documents.
@@ -58,7 +58,7 @@ export async function parseYaml(text: string, name: string, exitCode: number = e
 const sentenceOf = ({ message }: Error) =>
   message.includes('call stack') ? 'it is nested too deeply' : message.split('\n')[0]!
 
-/** Returns a value as JSON has it. Throws for numbers that JSON would change, and for values such as `!!binary`. */
+/** Converts a value of YAML to a value of JSON. Throws for numbers that JSON would round, and for values such as `!!binary`. */
 function jsonValue(value: unknown): unknown {
   if (typeof value === 'bigint') {
     if (Number.isSafeInteger(Number(value))) return Number(value)

@@ -57,7 +57,7 @@ function joinTexts(): Joined {
   }
 }
 
-/** Refuses columns that the API reference does not have; it names none for some answers. */
+/** Throws for columns that the API reference does not define. If it defines none for a response, all columns are accepted. */
 export function checkColumns({ columns, known }: Printing) {
   if (columns === undefined || known.length === 0) return
   const unknown = columns.find((column) => !known.includes(column.split('.', 1)[0]!) && !known.includes(column))

@@ -4,7 +4,7 @@ const narrow = /^[\u0020-\u007e\u00a0-\u02ff]*$/
 /** Chinese, Japanese, Korean and emoji take two columns. */
 const wide =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u
-/** Accents that are drawn over the character before, joiners and selectors take none. */
+/** Combining accents, joiners and variation selectors take no column. */
 const none = /[\p{Mn}\p{Me}\u200b-\u200d]/u
 
 const widthOf = (character: string) => (none.test(character) ? 0 : wide.test(character) ? 2 : 1)
@@ -19,7 +19,7 @@ export function textWidth(text: string): number {
 
 export const padText = (text: string, width: number) => text + ' '.repeat(Math.max(0, width - textWidth(text)))
 
-/** Cuts a text to this many columns; the last of them is then an ellipsis. */
+/** Cuts a text that is too long to this many columns. The last column is then an ellipsis. */
 export function cutText(text: string, width: number): string {
   if (textWidth(text) <= width) return text
   let [kept, left] = ['', width - 1]

@@ -48,7 +48,7 @@ function filesOf(path: string): string[] {
     .sort()
 }
 
-/** A folder that links lead to again is read once. */
+/** Returns the files of a folder. If symbolic links lead to the same folder several times, the folder is read once. */
 function filesBelow(folder: string, read: Set<string>): string[] {
   const real = realpathSync(folder)
   if (read.has(real)) return []
@@ -79,7 +79,7 @@ function documentOf(value: unknown, source: string): Document {
   }
 }
 
-/** Refuses a field that the kind does not have. The platform would ignore some of them, and each apply would plan the same change again. */
+/** Throws for a field that the kind does not have. The platform would ignore such a field, and each apply would plan the same change again. */
 function requireKnownFields(kind: Kind, fields: Fields) {
   const known = kind.fields().map(({ name }) => name)
   const unknown = Object.keys(fields).find((name) => !known.includes(name))

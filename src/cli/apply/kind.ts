@@ -72,7 +72,7 @@ export function fieldsFor(operation: string, item: Fields): Fields {
   )
 }
 
-/** Returns the fields that an operation takes in its body. */
+/** Returns the fields that the body of an operation can have. */
 export const bodyFields = (operation: string): KindField[] =>
   (describe(operation)?.body?.fields ?? []).map(({ name, required }) => ({ name, required }))
 

@@ -5,7 +5,7 @@ import { CommandError, exitCodes, usageError } from '../api/errors.ts'
 interface Stored {
   /** Objects that an apply has created. */
   owned: string[]
-  /** Objects that an apply was about to create. They stay here only if it was interrupted. */
+  /** Objects that an apply was about to create. At its end, the apply removes them from this list, unless it was interrupted. */
   begun: string[]
 }
 
@@ -35,7 +35,7 @@ export async function readOwnership(client: Client, tenantId: string, set: strin
 const union = (a: string[], b: string[]) => [...new Set([...a, ...b])].sort()
 const without = (a: string[], b: string[]) => a.filter((name) => !b.includes(name))
 
-/** Maximum number of attempts to store a change, because another apply can store one at the same time. */
+/** Maximum number of attempts to store a change. An attempt fails if another apply stores a change at the same time. */
 const attemptsMax = 10
 
 async function changeStored(client: Client, tenantId: string, name: string, next: (stored: Stored) => Stored) {
@@ -53,7 +53,7 @@ async function changeStored(client: Client, tenantId: string, name: string, next
   throw new CommandError(`${name} is changed by other commands all the time; apply again later`, exitCodes.conflict)
 }
 
-/** Returns false if another apply has created it at the same time. */
+/** Creates the stored list of objects. Returns false if another apply has created it at the same time. */
 async function isCreated(client: Client, tenantId: string, body: { name: string; config: string }) {
   try {
     await client.call('systemConfigurations.tenants.create', { tenantId, body })

@@ -18,9 +18,9 @@ export interface Step {
   endpoints?: number | undefined
 }
 
-/** Objects by kind and key. */
+/** The objects that exist in the tenant. */
 interface ExistingObjects {
-  /** Returns the object of this name. Throws if there are several, because a document cannot say which it means. */
+  /** Returns the object with this name. Throws if several objects have it, because a document can name none of them exactly. */
   get(name: string): Found | undefined
 }
 
@@ -75,7 +75,7 @@ async function readExisting(client: Client, used: Kind[]): Promise<ExistingObjec
   }
 }
 
-/** Throws if an object cannot be created from the document, before anything is changed. */
+/** Throws if a field is missing that is needed to create the object. This is checked before anything is changed. */
 function requireFields({ kind, key, fields, source }: Document) {
   const missing = kind.fields().find(({ name, required }) => required && (fields[name] ?? null) === null)
   if (missing) throw new CommandError(`${source}: ${kind.name} ${key}: ${missing.name} is required`, exitCodes.usage)
@@ -103,7 +103,7 @@ export async function requireUnchanged(client: Client, step: Step) {
   checkUnchanged(step, await readExisting(client, [step.kind]))
 }
 
-/** Returns a check of steps against the objects that exist now. It reads each kind once. */
+/** Reads the objects of the kinds in these steps. Returns a function that throws if the object of a step has changed since the plan. */
 export async function checkOf(client: Client, steps: Step[]): Promise<(step: Step) => void> {
   const existing = await readExisting(client, [...new Set(steps.map(({ kind }) => kind))])
   return (step) => checkUnchanged(step, existing)

@@ -25,8 +25,8 @@ export async function runSteps(client: Client, steps: Step[], ownership: Pick<Ow
   const succeeded = (action: Step['action']) =>
     steps.filter((step) => step.action === action && !failed.some((one) => one.step === step)).map(nameOf)
 
-  // Names are not unique in all kinds, so an object that exists by now must not be created again. Objects to delete are checked
-  // before the first step, because deleting one object also removes it from those that refer to it.
+  // In some kinds, several objects can have the same name. An object that another client has created meanwhile must not be created twice.
+  // Objects to delete are checked before the first step: deleting an object changes the objects that refer to it.
   const checked = steps.filter(({ action }) => action === 'create' || action === 'delete')
   const check = await checkOf(client, checked)
   for (const step of checked) await attempt(step, () => check(step))
@@ -43,7 +43,7 @@ export async function runSteps(client: Client, steps: Step[], ownership: Pick<Ow
   }
   const created = succeeded('create')
   for (const step of incomplete) await attempt(step, async () => step.kind.complete?.(client, step.fields))
-  // An interrupted apply was about to create these objects, and they exist as the documents say.
+  // An interrupted apply was about to create these objects. They exist now, with the fields in the documents.
   const adopted = steps
     .filter(({ found }) => found)
     .map(nameOf)

@@ -46,12 +46,15 @@ const placesOf = (sql: Sql, numbered: NumberedRecord[]): Fragment =>
     ? sql`(values (${numbered[0]!.place}::integer, 1))`
     : sql`unnest(${numbered.map(({ place }) => place)}::integer[]) with ordinality`
 
-/** Returns the records as rows. The text for several records is the same for any number of them, so that it is prepared once. */
+/**
+ * Returns the records as rows of a statement. For two or more records, the SQL text does not depend on their number, so that PostgreSQL
+ * prepares it only once.
+ */
 const rowsOf = (sql: Sql, records: AuditRecord[]): Fragment => sql`
   ${records.length === 1 ? oneRow(sql, records[0]!) : manyRows(sql, records)} as r(id, at, tenant_id, operation, resource,
     status, actor_type, actor_id, actor_name, actor_tenant_id, address, correlation_id, fields, count, number)`
 
-/** Most statements have one record. For these, `values` needs a tenth of the processor time of `unnest`. */
+/** Most statements insert one record. For one record, `values` needs a tenth of the processor time of `unnest`. */
 const oneRow = (sql: Sql, record: AuditRecord): Fragment => sql`
   (values (${record.id}::uuid, ${record.at}::timestamptz, ${record.tenantId}::text, ${record.operation}::text,
     ${record.resource}::text, ${record.status}::integer, ${record.actorType}::text, ${record.actorId}::text,

@@ -42,7 +42,7 @@ export async function insertEvents(
     insert into kernel.outbox_arrivals (subscription, key) select distinct subscription, key from added`
 }
 
-/** The usual case of one event for one subscription, without arrays and sorting. */
+/** Inserts one event for one subscription. This is the usual case, and needs neither arrays nor sorting. */
 async function insertEvent(
   sql: Sql,
   { subscription, event, key, payload }: { subscription: string; event: string; key: string; payload: string },

@@ -97,7 +97,7 @@ export async function updateResults(
       ${column('payload')}::text[], ${withPayload})`
 }
 
-/** Does the same for one result. A simple statement needs less processor time than the function. */
+/** Stores one result. A simple statement needs less processor time than the database function for many results. */
 const updateResult = (sql: Sql, result: NewResult, withPayload: boolean) => sql<ExecutedCommand[]>`
   update commands.commands c
   set status_code = ${result.statusCode}, reason_phrase = ${result.reasonPhrase}, result = ${result.payload},

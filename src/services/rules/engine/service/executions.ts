@@ -53,7 +53,7 @@ export interface EvaluationRequest {
 /** If the traces are not durable after this time, the caller gets 503. */
 const tracesWaitMs = 30_000
 
-/** Names of `ctx` that a body cannot replace. */
+/** Members of `ctx` that a request body cannot replace. */
 const platformMembers = new Set(['tenantId', 'toolbox', 'trigger', 'endpoint', 'data', 'body'])
 
 export const createExecutions = (deps: EngineDeps): Executions => ({
@@ -126,8 +126,8 @@ async function execute(deps: EngineDeps, ctx: Ctx, ruleId: string, body: unknown
 }
 
 /**
- * Returns a function that writes the traces of a run which are not in the ledger yet. Its promise resolves when all of them are durable:
- * the ledger makes its entries durable in their order.
+ * Returns a function that gets the traces of a run and writes those that it has not written before. Its promise resolves when all traces
+ * are durable. Waiting for the last write is enough, because the ledger makes its entries durable in their order.
  */
 function createTraceWriter(ledger: Pick<Ledger, 'write'>): (traces: NewTrace[]) => Promise<void> {
   let written = 0
@@ -154,7 +154,7 @@ async function waitForActions(running: Promise<RunResult>): Promise<NewTrace[]> 
   return endedLater
 }
 
-/** Returns whether the work has ended after a time. */
+/** Waits until the work has ended, but not longer than this time. Returns whether the work has ended. */
 function endsWithin(work: Promise<unknown>, ms: number): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(resolve, ms, false)
