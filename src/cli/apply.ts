@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline/promises'
 import { parseArgs } from 'node:util'
-import { connect } from './api/connection.ts'
+import { connect, tenantOf } from './api/connection.ts'
 import { CommandError, usageError } from './api/errors.ts'
 import { describeSteps, summaryOf } from './apply/describe.ts'
 import { readDocuments } from './apply/documents.ts'
@@ -34,7 +34,7 @@ export async function run(args: string[]): Promise<number> {
   if (!values.file) throw usageError('-f is missing', usage)
   const documents = await readDocuments(values.file)
   const { client, chosen } = await connect({ context: values.context })
-  const ownership = await readOwnership(client, chosen.tenant, values.set)
+  const ownership = await readOwnership(client, await tenantOf(client, chosen), values.set)
   const steps = await planOf(client, documents, { owned: values.prune ? ownership.owned : [] })
   for (const line of describeSteps(steps)) print(line)
   print(summaryOf(steps))

@@ -1,6 +1,6 @@
 /** Opens the console's page of an object, or the list page of a noun, in the browser. */
 import { parseArgs } from 'node:util'
-import { choose } from './api/connection.ts'
+import { connect, tenantOf } from './api/connection.ts'
 import { usageError } from './api/errors.ts'
 import { visible } from './api/visible.ts'
 import { openBrowser } from './open-browser.ts'
@@ -75,8 +75,9 @@ export async function run(args: string[]): Promise<number> {
   })
   const [noun = 'overview', ...ids] = positionals
   const { path, realm } = pagePath(noun, ids)
-  const { url, tenant } = await choose({ context: values.context })
-  const address = `${url.replace(/\/+$/, '')}/console/${encodeURIComponent(realm ?? tenant)}${path}`
+  const { client, chosen } = await connect({ context: values.context })
+  const tenant = realm ?? (await tenantOf(client, chosen))
+  const address = `${chosen.url.replace(/\/+$/, '')}/console/${encodeURIComponent(tenant)}${path}`
   print(address)
   if (!values['no-browser']) openBrowser(address)
   return 0

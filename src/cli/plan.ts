@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { connect } from './api/connection.ts'
+import { connect, tenantOf } from './api/connection.ts'
 import { usageError } from './api/errors.ts'
 import { describeSteps, summaryOf } from './apply/describe.ts'
 import { readDocuments } from './apply/documents.ts'
@@ -29,7 +29,7 @@ export async function run(args: string[]): Promise<number> {
   if (!values.file) throw usageError('-f is missing', usage)
   const documents = await readDocuments(values.file)
   const { client, chosen } = await connect({ context: values.context })
-  const owned = values.prune ? (await readOwnership(client, chosen.tenant, values.set)).owned : []
+  const owned = values.prune ? (await readOwnership(client, await tenantOf(client, chosen), values.set)).owned : []
   const steps = await planOf(client, documents, { owned })
   for (const line of describeSteps(steps)) print(line)
   print(summaryOf(steps))

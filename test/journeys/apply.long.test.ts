@@ -241,6 +241,20 @@ test('objects that an interrupted apply created belong to the next apply, and a 
   assert.equal((await run(one, 'apply', '-f', path, '--set', 'a b')).code, 2)
 })
 
+test('apply works with an API key of any tenant in the environment', async () => {
+  const ask = await one.asService(one.bootstrap.platform)
+  const { key } = (await ask('POST /iam/api/v1/api-keys', { name: 'apply' })).body
+  const directory = temporaryDirectory()
+  mkdirSync(directory, { recursive: true })
+  const path = join(directory, 'role.yaml')
+  writeFileSync(path, 'kind: role\nname: auditor\nscopes: [tenant:audit:read]\n')
+  const environment = { ...home, WAYPOST_URL: one.baseUrl, WAYPOST_API_KEY: key }
+  const { code, stdout, stderr } = await commands(['apply', '-f', path, '--yes'], { directory, environment })
+  assert.deepEqual([code, /\ncreated role auditor\n$/.test(stdout)], [0, true], stdout + stderr)
+  const opened = await commands(['open', 'roles', '--no-browser'], { directory, environment })
+  assert.equal(opened.stdout, `${one.baseUrl}/console/platform/roles\n`)
+})
+
 test('a dashboard is applied, changed with a new version, and exported as it was written', async () => {
   const directory = temporaryDirectory()
   mkdirSync(directory, { recursive: true })

@@ -133,6 +133,18 @@ test('a dry run prints curl without secrets and sends nothing', async () => {
   assert.ok(!curl.includes('correct horse'))
   const secret = await output('secrets', 'create', '--name', 's', '--value', 'battery staple', '--dry-run')
   assert.match(secret, /"name":"s","value":"\*{8}"/)
+  const message = [
+    'devices',
+    'messages',
+    'send',
+    'orchard-v1',
+    'dcx',
+    'device-secret',
+    'json',
+    '-f',
+    join(home, 'tree.yaml'),
+  ]
+  assert.match(await output(...message, '--dry-run'), /\/kp1\/orchard-v1\/dcx\/\*{8}\/json'/)
   const upload = ['files', 'upload', 'f', '--x-auth-token', 'upload-token', '--file', import.meta.filename, '--dry-run']
   assert.match(
     await output(...upload),

@@ -14,7 +14,8 @@ import { nodeFetch } from './node-fetch.ts'
 
 export interface Chosen {
   url: string
-  tenant: string
+  /** Absent with an API key from the environment: only the platform knows the tenant of a key. */
+  tenant: string | undefined
   auth: Auth | undefined
   /** Describes the source of the address and the credentials, for messages. */
   origin: string
@@ -30,8 +31,7 @@ export async function choose({ context, url }: Choice): Promise<Chosen> {
   if (context === undefined && commandLine.apiKey !== undefined) {
     const address = url ?? commandLine.url ?? (await currentContext())?.url
     if (address === undefined) throw usageError('WAYPOST_API_KEY is set, and WAYPOST_URL is not: set it, or give --url')
-    const tenant = commandLine.tenant ?? 'default'
-    return { url: address, tenant, auth: { apiKey: commandLine.apiKey }, origin: 'WAYPOST_API_KEY' }
+    return { url: address, tenant: undefined, auth: { apiKey: commandLine.apiKey }, origin: 'WAYPOST_API_KEY' }
   }
   const { current, contexts } = await logins()
   const name = context ?? current
@@ -103,8 +103,13 @@ export async function connect(choice: Choice): Promise<{ client: Client; chosen:
   return { client: createClient(optionsOf(chosen)), chosen }
 }
 
+/** Returns the tenant of the login. */
+export const tenantOf = async (client: Client, { tenant }: Chosen): Promise<string> =>
+  tenant ?? (await client.me.get()).body.tenantId
+
 /** Describes the context that would be used, for `waypost context show`. */
 export async function describeChoice({ url, tenant, origin }: Chosen): Promise<string> {
+  if (tenant === undefined) return `${url}, from ${origin}`
   if (!origin.startsWith('context ')) return `${url}, tenant ${tenant}, from ${origin}`
   const { contextsFile } = await import('./contexts.ts')
   return `${url}, tenant ${tenant}, from ${origin} (${contextsFile()})`

@@ -3,6 +3,8 @@ import { createClient } from '../../../sdk/src/index.ts'
 import type { Arguments } from '../../../sdk/src/types.ts'
 
 const secretName = /password|secret|token|apikey|keyid/i
+/** Parameters of the path and the query that are secrets themselves; others, such as `endpointTokenId`, only name one. */
+const secretParameter = /^(token|signature)$/i
 const mask = '********'
 /** The name must not begin with `WAYPOST_`, because such variables are settings, and commands reject unknown ones. */
 const tokenVariable = '$TOKEN'
@@ -28,7 +30,11 @@ export async function curlOf(
     },
   })
   const isSecret = (key: string) => secretName.test(key) || (name.startsWith('secrets.') && key === 'value')
-  const shown = isUpload(args.body) ? { ...args, body: '@upload' } : { ...args, body: masked(args.body, isSecret) }
+  const parameters = Object.fromEntries(
+    Object.entries(args).map(([key, value]) => [key, secretParameter.test(key) ? mask : value]),
+  )
+  const body = isUpload(args.body) ? '@upload' : masked(args.body, isSecret)
+  const shown = { ...parameters, body }
   try {
     await client.call(name, shown, ifMatch === undefined ? {} : { ifMatch })
   } catch (error) {
