@@ -17,7 +17,10 @@ const keptDirectory = process.env.BENCH_KEPT_DIRECTORY
 const rounds = 100
 const warmUps = 10
 const budgetMs = 6000
-/** Time limit for the plain statement of a kind. For a rare search it takes seconds, so it runs fewer times, but at least once. */
+/**
+ * Time limit for all runs of the plain statement of a kind of request. For a rare search the statement takes seconds, so it runs fewer
+ * times, but at least once.
+ */
 const plainBudgetMs = 6000
 /** Every third endpoint has been active. Of the active endpoints, every thousandth is connected. */
 const activeEvery = 3

@@ -14,8 +14,8 @@ export type Points = readonly Record<string, Record<string, readonly Point[]>>[]
 export const withoutMark = (series: string) => series.replace(/^auto~/, '')
 
 /**
- * Returns the series of a chart. Series whose values are not numbers are left out. `shiftMs` moves the points of an earlier period over
- * those of a later period.
+ * Returns the series of a chart. Series whose values are not numbers are left out. `shiftMs` is added to the times of the points, so that
+ * an earlier period is drawn over a later period.
  */
 export function seriesOf(points: Points | undefined, nameOf: (name: string) => string, shiftMs = 0): Series[] {
   const series: Series[] = []
