@@ -1,6 +1,6 @@
 import { readSettings } from '../config.ts'
 
-/** Prints the effective settings and where each came from. Secrets are masked. */
+/** Prints the effective settings and the source of each. Secrets are masked. */
 export async function run(): Promise<number> {
   const rows = [...readSettings().values()].map(({ name, value, origin, secret }) => {
     const text = value === undefined ? '(unset)' : secret ? '********' : value

@@ -80,7 +80,7 @@ test('a binding that is written late does not take the endpoint from a later con
   const row = { ...late, nodeId: one.waypost.kit.members.nodeId, sessionKey: null, tokenSealed: null }
   assert.deepEqual([...(await saveBindings(sql, [row]))], [])
   assert.equal(await one.gateway.send(endpointId, push), 'delivered')
-  // A node replaces a binding of another node if it knew of that binding before.
+  // A node replaces a binding of another node if it had received a signal about that binding before.
   const [{ number } = {}] = await sql`select number from gateway.bindings where endpoint_id = ${endpointId}`
   const [bound] = await saveBindings(sql, [{ ...row, follows: number }])
   assert.equal(bound?.previousNodeId, two.waypost.kit.members.nodeId)

@@ -70,7 +70,7 @@ export function createBindings(kit: Pick<Kit, 'bus' | 'signals' | 'now'>, observ
     for (const [endpointId, number] of endpoints) {
       const binding = bindings.get(endpointId)
       if (!binding) continue
-      // The database has not assigned the number of this binding yet. The numbers are compared when it does.
+      // The database has not assigned the number of this binding yet. The numbers are compared when it has assigned one.
       if (binding.number === 0) binding.replacedByNumber = Math.max(binding.replacedByNumber, number)
       else if (binding.number < number) removeReplaced(state, binding, number)
     }

@@ -23,14 +23,14 @@ export interface Step {
   reason?: string | undefined
 }
 
-/** Maximum number of steps of one endpoint in a batch; if there are more, steps after the first are dropped. */
+/** Maximum number of steps of one endpoint in a batch. If there are more, the first step and the latest steps are kept. */
 export const stepsMax = 8
 
 export const isConnected = ({ connected }: Step) => connected
 export const lastStep = ({ steps }: Change) => steps.at(-1)!
 export const endpointIdsOf = (changes: Change[]) => changes.map(({ endpoint }) => endpoint.endpointId)
 
-/** Appends a step. Its time is later than that of the previous one, because a series has one point for each time. */
+/** Appends a step. Its time is later than the time of the previous step, because a series has one point for each time. */
 export function addStep(steps: Step[], step: Step): Step[] {
   const { connected, at } = step
   const last = steps.at(-1)

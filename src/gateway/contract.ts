@@ -3,8 +3,8 @@ import type { Sql } from '../kernel/db.ts'
 import type { DeviceEndpoint, Push } from '../kernel/device.ts'
 
 /**
- * Outcome of a push. `delivered`: acknowledged with PUBACK, or written at QoS 0. `queued`: stored in the session of a disconnected
- * client. `offline`: dropped; the device asks when it reconnects. `sent`: written, but without an outcome within 30 s.
+ * Outcome of a push. `delivered`: acknowledged with PUBACK, or written at QoS 0. `queued`: stored in the session of a disconnected client.
+ * `offline`: dropped; the device can request the data when it reconnects. `sent`: written, but no outcome within 30 s.
  */
 export type Delivery = 'delivered' | 'queued' | 'offline' | 'sent'
 
@@ -48,9 +48,9 @@ export interface Gateway {
    */
   send(sql: Sql, endpointId: string, push: Push): Promise<Sending>
   /**
-   * Sends to a connection of this node only. The message ends with the connection: no session keeps it, so that a service that sends
-   * again on connect sends nothing twice. `latest` is called directly before the push is sent and replaces it, or withdraws it with
-   * undefined: something may have changed during the checks.
+   * Sends to a connection of this node only. No session keeps the message after the connection ends, so that a service that sends again on
+   * connect sends nothing twice. `latest` is called directly before the push is sent, because something may have changed during the checks.
+   * Its result replaces the push; undefined withdraws it.
    */
   sendHere(
     endpointId: string,
@@ -68,8 +68,8 @@ export interface Gateway {
   /** Returns the other living nodes that have connections of these endpoints, by endpoint id. */
   nodesOf(sql: Sql, endpointIds: string[]): Promise<Map<string, string>>
   /**
-   * Stores whether the device wants pushes of this name (`Push.name`); committed when it resolves. `everyName` replaces the settings
-   * of single names.
+   * Stores whether the device subscribes to pushes of this name (`Push.name`); committed when it resolves. `everyName` replaces the
+   * settings of single names.
    */
   observe(endpoint: DeviceEndpoint, extension: string, name: string, observed: boolean): Promise<void>
 }

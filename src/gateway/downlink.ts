@@ -65,7 +65,7 @@ type Settle = (delivery: Delivery) => void
 /** A push is dropped after three nodes have forwarded it, because its endpoint moves between nodes faster than the push. */
 const hopsMax = 3
 const lookupBatchMax = 500
-/** Signals are delivered at least once: a repeated push is ignored for this long. */
+/** Signals are delivered at least once, so a push may arrive again. Within this time, the repeated push is ignored. */
 const seenMs = 120_000
 const seenMax = 50_000
 

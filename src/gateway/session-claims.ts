@@ -30,8 +30,8 @@ export interface Expectation {
 /** After this time, the session is used in the state that was stored last. */
 const waitMs = 1500
 /**
- * After three time-outs, this node does not wait for the other node for 5 s. The other node may have failed, and then all its clients
- * reconnect here.
+ * After three time-outs, this node does not wait for the other node during the next 5 s. The other node may have failed, and then all its
+ * clients reconnect here.
  */
 const missesMax = 3
 const silentMs = 5000

@@ -97,7 +97,7 @@ export function createAuthenticate(
     const byToken = authorization ? authenticateBearer(authorization) : undefined
     if (!apiKey) return byToken ?? anonymous
     const byKey = keys.callerOf(apiKey)
-    // If a request has a token and a key, both must be valid. The caller is then that of the token.
+    // If a request has a token and a key, both must be valid. The caller is then the owner of the token.
     return byToken ? Promise.all([byToken, byKey]).then(([caller]) => caller) : byKey
   }
 }

@@ -51,7 +51,10 @@ export function isRedirectPattern(uri: string): boolean {
   return !!url && !url.username && !url.password && !/[#*\\\s]/.test(url.href) && !runsScript(url)
 }
 
-/** Returns whether an origin is allowed: that of the base URL, loopback, registered origins, and the origins of redirect addresses. */
+/**
+ * Returns whether an origin is allowed. Allowed are the origin of the base URL, loopback, registered origins, and the origins of redirect
+ * addresses.
+ */
 export function isOriginAllowed(
   baseUrl: string,
   client: Pick<Client, 'webOrigins' | 'redirectUris'> | undefined,

@@ -66,7 +66,7 @@ export interface NewUser {
   roles: string[]
 }
 
-/** Operations of the command line. They need no permission. Their changes take effect like those of the API. */
+/** Operations of the command line. They need no permission. Their changes take effect in the same way as changes through the API. */
 export interface Operator {
   /** Creates a user. Throws 400 for an unknown role or a name with invisible characters, and 409 for a name that is taken. */
   addUser(

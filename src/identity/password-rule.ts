@@ -15,7 +15,10 @@ export interface PasswordRule {
 const lengthMax = 256
 /** Minimum length of a name that is checked. Shorter names occur in too many passwords. */
 const nameLengthMin = 4
-/** Matches an ending such as that of `password2024!`. It is ignored, because it hardly makes guessing harder. */
+/**
+ * Matches digits and signs at the end of a password, such as `2024!` in `password2024!`. They are ignored, because they hardly make
+ * guessing harder.
+ */
 const ending = /[\d\W_]{1,4}$/
 
 let commonPasswords: Promise<ReadonlySet<string>> | undefined

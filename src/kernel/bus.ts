@@ -61,7 +61,7 @@ export interface PublishOptions {
   thisNodeOnly?: boolean
 }
 
-/** The origin of an event. Fields that the publisher does not know are absent. */
+/** The origin of an event. Fields that are unknown to the publisher are absent. */
 export interface EventOrigin {
   tenantId: string
   applicationName?: string | undefined
@@ -90,7 +90,10 @@ export interface Bus {
   onReset(listener: () => void): void
   /** Returns whether there are subscribers. A publisher can call it before it builds an expensive event. */
   hasSubscribers<P>(event: EventType<P>): boolean
-  /** Returns whether any receiver wants events of this origin. A publisher can call it before it builds a frequent and expensive event. */
+  /**
+   * Returns whether any receiver would handle events of this origin. A publisher can call it before it builds a frequent and expensive
+   * event.
+   */
   isWanted<P>(event: EventType<P>, origin: EventOrigin): boolean
   /** Registers a receiver that stores events itself. */
   record<P extends EventOrigin>(event: EventType<P>, recorder: Recorder<P>): void

@@ -41,7 +41,7 @@ const entryShareMax = 1 / 8
 /** Estimated bytes of an entry in addition to its key and value. */
 const entryBytes = 200
 
-/** A running load. All callers that read the key meanwhile share it. */
+/** A running load. All callers that read the key until it ends share it. */
 interface Load<V> {
   loading: Promise<V | undefined>
   isOutdated: boolean

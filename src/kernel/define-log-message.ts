@@ -3,11 +3,11 @@ import type { Log } from './log.ts'
 
 export interface LogMessageDefinition {
   level: 'warn' | 'error'
-  /** Says what failed, of which kind of object, and what happens next. Values that vary are fields, not text. */
+  /** Describes what failed, for which kind of object, and what happens next. Values that vary are fields, not text. */
   text: string
   /** Says what causes the message, for docs/reference/logs.md. */
   cause: string
-  /** Says what an operator should do. If the platform recovers on its own, it says "Nothing" with the reason. */
+  /** Describes what an operator should do. If the platform recovers on its own, the text is "Nothing", followed by the reason. */
   action: string
 }
 

@@ -158,7 +158,10 @@ test('the platform connects as a role that owns its database but has no access t
   await server.stop()
 })
 
-/** Creates a directory as a version of Waypost left it that connected as superuser. The database has one object of each kind. */
+/**
+ * Creates a directory in the state that an older version of Waypost, which connected as superuser, left behind. The database has one object
+ * of each kind.
+ */
 async function anOlderDirectory(where: string) {
   const server = await start(where)
   await query(
@@ -376,7 +379,10 @@ function withDependencies(name: string, found = new Set<string>()): Set<string> 
   return found
 }
 
-/** Creates a clone that contains only what an embedded server needs. The library links are missing, as npm leaves it. */
+/**
+ * Creates a clone that contains only what an embedded server needs. The library links are missing, as they are if npm skips the install
+ * script.
+ */
 function createClone(name: string): { home: string; source: string; node: string; library: string } {
   const home = mkdtempSync(join(tmpdir(), `waypost-clone-${name}-`))
   afterAllTests(() => {

@@ -26,8 +26,8 @@ export interface Lockout {
   /** Returns the seconds until the key is unlocked; 0 if it is not locked. */
   lockedSeconds(key: string): number
   /**
-   * Counts a wrong attempt, also while the key is locked, because many may be in progress when the lock begins.
-   * @param attemptedValue the wrong value; the first few of a window are remembered, and repeating them does not count
+   * Counts a wrong attempt. Attempts count even while the key is locked, because many may be in progress when the lock begins. @param
+   * attemptedValue the wrong value; the first few of a window are remembered, and repeating them does not count
    */
   recordFailure(key: string, attemptedValue?: string): void
   /** Removes all wrong attempts and locks of the key. */

@@ -142,7 +142,7 @@ async function aRawReceiver(bytes: string) {
 suite('a response', () => {
   const head = (...lines: string[]) => `${lines.join('\r\n')}\r\n\r\n`
   const chunked = head('HTTP/1.1 200 OK', 'Transfer-Encoding: chunked')
-  /** `kept` says whether the next request uses the same connection. */
+  /** `kept` is true if the next request uses the same connection. */
   const cases: [name: string, bytes: string, expected: { status: number; kept: boolean } | RegExp][] = [
     ['without a body', head('HTTP/1.1 204 No Content'), { status: 204, kept: true }],
     ['with a length', `${head('HTTP/1.1 200 OK', 'content-length: 5')}hello`, { status: 200, kept: true }],

@@ -157,7 +157,7 @@ function lifecycleOf(
   let timer: NodeJS.Timeout | undefined
   let started = false
 
-  /** Asks the other nodes to send signals to this node. Until they do so, cached values of this node may become outdated unnoticed. */
+  /** Requests from the other nodes that they send signals to this node. Until they do, cached values of this node may be outdated. */
   async function join() {
     const others = members.others()
     if (others.length === 0) return

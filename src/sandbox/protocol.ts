@@ -19,7 +19,10 @@ export interface JobMessage {
 export interface NextContext {
   /** JSON results of the first script after which the second script does not run. */
   unless: string[]
-  /** The last member of the context. The second script gets the value that it has after the first script. `keep` must contain it. */
+  /**
+   * The last member of the context. The second script gets the value that this member has after the first script. `keep` must contain its
+   * name.
+   */
   member: string
   /** The position in the input at which the value of this member begins. */
   valueAt: number

@@ -127,7 +127,7 @@ function runBatch({ jobs }: BatchMessage) {
     let before: Outcome | undefined
     for (let index = 0; index < job.scripts.length; index++) {
       const unit = Atomics.add(shared, cells.claimed, 1)
-      // The pool has taken back the remaining units.
+      // The pool has withdrawn the remaining units.
       if (unit !== first + index) return finishBatch()
       Atomics.store(shared, cells.current, unit + 1)
       const input = index > 0 && job.next ? inputOfNext(job, before) : job.input

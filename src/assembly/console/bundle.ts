@@ -81,9 +81,9 @@ const commonParts = 'console/src/pages/common.ts'
 const commonPart = 'console/src/parts/fields.tsx'
 
 /**
- * Bundles the code of the first load into one file, and that of most pages into another. esbuild creates a file for each combination of
- * imports, which were 31 files for the first load. Here, files that are loaded later also import the first script, so that all of them need
- * the same code.
+ * Bundles the code of the first load into one file, and the code of most pages into another. Without this step, esbuild creates a file for
+ * each combination of imports: 31 files for the first load. Files that are loaded later therefore also import the first script, so that all
+ * of them have the same imports.
  */
 const fewFiles: Plugin = {
   name: 'few files',

@@ -5,7 +5,7 @@ import { CommandError, exitCodes } from './errors.ts'
 
 /** Maximum size of a file. Larger files are rejected before they are parsed. */
 const bytesMax = 50 * 1024 * 1024
-/** Maximum size of YAML. Its parser takes up to 40 times this size in memory. */
+/** Maximum size of YAML, because the YAML parser needs up to 40 times the size of the text in memory. */
 const yamlBytesMax = 8 * 1024 * 1024
 const aliasesMax = 100
 

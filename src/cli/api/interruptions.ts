@@ -1,5 +1,6 @@
 /**
- * Reports on standard error when a stream is interrupted and when it continues. Each is reported once, however many attempts are needed.
+ * Reports on standard error when a stream is interrupted and when it continues. Each interruption is reported once, however many attempts
+ * it takes to reconnect.
  */
 import { visible } from './visible.ts'
 

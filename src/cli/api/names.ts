@@ -26,7 +26,7 @@ export function findOperation(args: readonly string[]): { name: string; rest: st
   return undefined
 }
 
-/** Returns how many of the first words lead to operations. */
+/** Returns how many of the first words are the beginning of an operation's name. */
 export function knownWords(words: readonly string[]): number {
   const names = namesOf(words[0] ?? '').map(wordsOf)
   let count = words.length

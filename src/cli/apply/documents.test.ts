@@ -1,4 +1,4 @@
-/** Tests documents that cannot be applied. Each is rejected with one sentence before anything is sent. */
+/** Tests documents that cannot be applied. Each document is rejected with one sentence before anything is sent. */
 import assert from 'node:assert/strict'
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

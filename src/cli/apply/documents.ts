@@ -79,7 +79,7 @@ function documentOf(value: unknown, source: string): Document {
   }
 }
 
-/** Throws for a field that the kind does not have. The platform would ignore such a field, and each apply would plan the same change again. */
+/** Throws for a field that the kind does not have. The platform would ignore such a field, and each apply would plan the same change. */
 function requireKnownFields(kind: Kind, fields: Fields) {
   const known = kind.fields().map(({ name }) => name)
   const unknown = Object.keys(fields).find((name) => !known.includes(name))

@@ -148,7 +148,7 @@ export function requireNoRemoval(kind: string, present: Fields, fields: Fields) 
 
 const articleOf = (word: string) => (/^[aeiou]/.test(word) ? 'an' : 'a')
 
-/** Throws if an answer says that the object has another version than the plan saw. */
+/** Throws if an answer shows that the object has changed since the plan was made. */
 export function requireVersion({ status }: { status: number }, kind: string, key: string) {
   if (status === 412) throw changedSincePlan(kind, key)
 }

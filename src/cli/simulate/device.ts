@@ -37,7 +37,7 @@ export interface DeviceOptions {
   statistics: Statistics
   /** Called when the platform rejects something or cannot be reached. */
   onError(what: string): void
-  /** Called when the platform does not know the token. Resolves when the token exists. */
+  /** Called when the platform rejects the token as unknown. Resolves when the token exists. */
   onUnknownToken(): Promise<void>
 }
 
@@ -150,7 +150,7 @@ function handleOffline(state: State, error: WaypostError) {
   state.options.onError(error.message)
 }
 
-/** Interrupts the connection. Half of the devices send DISCONNECT, the others just close the connection. */
+/** Interrupts the connection. Half of the devices send DISCONNECT; the others close the connection without it. */
 function interrupt(state: State) {
   state.interrupted = true
   if (Math.random() < 0.5) state.client?.disconnect()
@@ -168,7 +168,7 @@ async function sendSample(state: State) {
   try {
     await device?.sample({ ...state.measurements.sample(systemClock()) })
     options.statistics.count('acknowledged')
-    // If a message waited for another connection, its duration says nothing about the platform.
+    // If a message waited for another connection, its duration does not measure the platform.
     if (connections === state.connections) options.statistics.took(monotonicMs() - sentMs)
   } catch (error) {
     handleError(state, error)
@@ -189,7 +189,7 @@ function handleError(state: State, error: unknown) {
 
 const hasFailed = ({ options }: State) => Math.random() * 100 < options.failPercent
 
-/** Simulates the work of a command or an update: takes its time, and fails as often as the option says. */
+/** Simulates the work of a command or an update: takes the time that the options define, and fails as often as they define. */
 async function work(state: State) {
   const {
     options,

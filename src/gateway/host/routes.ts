@@ -45,7 +45,7 @@ async function identifyAndBind(parts: HostParts, connection: DeviceConnection, t
     if (isFailure(identified)) return identified
     if (!identify.isCurrent(identified)) continue
     const counts = metrics.messageCounts(identified.extension?.name, client.transport)
-    // The client has disconnected meanwhile: its message is handled, but the endpoint is not bound.
+    // The client has disconnected while its message was being identified. The message is handled, but the endpoint is not bound.
     if (!connection.open) return routeOf(bindings.reportTransient(connection, identified), identified, topic, counts)
     acceptToken(parts, connection, topic, identified)
     const binding = bindings.bind(connection, identified, true)!

@@ -1,6 +1,6 @@
 /**
- * Messages of devices over HTTP (document 3, 2.B): POST with the topic as path and the payload as body of any Content-Type. The
- * response has status 200 or that of the error. There is no client authentication, and there are no pushes.
+ * Messages of devices over HTTP (document 3, 2.B): POST with the topic as path and the payload as body of any Content-Type. The response
+ * has the status 200 or the status of the error. There is no client authentication, and there are no pushes.
  */
 import { METHODS } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
@@ -110,7 +110,7 @@ export function mountDeviceHttp(app: FastifyInstance, deps: DeviceHttpDeps) {
     }
     const { applicationName, versionName, endpointId, tenant, extension } = identified
     const endpoint = { tenantId: tenant.tenantId, applicationName, versionName, endpointId }
-    // The response needs no request id over HTTP; only some extensions read it.
+    // Over HTTP, the response needs no request id. Only some extensions read the id.
     const requestId = extension?.readsRequestId ? tail.requestId : undefined
     const arrival: Arrival = {
       destination: { endpoint, extensionName: topic.extension, extension, counts: countsOf(extension), activeAt: 0 },

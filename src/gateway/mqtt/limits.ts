@@ -11,11 +11,11 @@ export interface Limits {
   packetTimeoutSeconds: number
   /** Unacknowledged messages of one client; announced to MQTT 5 clients. Reading pauses at this number. */
   receiveMaximum: number
-  /** Bytes of payloads that the host is still processing. Above it, the node stops reading from the connection. */
+  /** Bytes of payloads that the host is still processing. Above this number, the node stops reading from the connection. */
   pendingBytesMax: number
   /** Packet ids of one session between PUBREC and PUBREL (QoS 2). Applies to versions before MQTT 5, which have no receive maximum. */
   unreleasedMax: number
-  /** Unacknowledged messages to one client. If the client announces a smaller receive maximum, that applies instead. */
+  /** Unacknowledged messages to one client. If the client announces a smaller receive maximum, that maximum applies instead. */
   inFlightMax: number
   /** Queued and unacknowledged messages of each session. */
   queuedMessagesMax: number

@@ -111,7 +111,7 @@ function resume(this: Peer) {
 
 function newPeer(layer: Layer, stream: Duplex, origin: Origin): Peer {
   return {
-    // CONNECT sets this field. The host does not see the connection before that.
+    // CONNECT sets this field. Before CONNECT, the connection is not passed to the host.
     client: undefined as unknown as Client,
     sessionKey: '',
     open: false,

@@ -78,7 +78,7 @@ export interface Session {
   claim: number
   /** True until the store has returned the claim number. */
   claiming: boolean
-  /** The latest claim of another node that arrived before the own claim number was known. */
+  /** The latest claim of another node that arrived before the claim number of this connection was known. */
   competingClaim: { claim: number; clean: boolean; by: string } | undefined
   peer: Peer | undefined
   expirySeconds: number
@@ -107,7 +107,7 @@ export interface Session {
   loading: Promise<void> | undefined
 }
 
-/** A connection as the MQTT layer sees it. */
+/** A connection as the MQTT layer uses it. */
 export interface Peer extends Connection {
   client: Connection['client']
   claim: number

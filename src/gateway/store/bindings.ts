@@ -24,8 +24,8 @@ export interface SavedBinding {
 }
 
 /**
- * Binds endpoints to this node. A binding of another node is replaced only if this CONNECT is later or if this node knew of that binding.
- * With `ifFree` it is never replaced. Returns the bindings that were written.
+ * Binds endpoints to this node. A binding of another node is replaced only if this CONNECT is later, or if this node had received a signal
+ * about that binding. With `ifFree`, it is never replaced. Returns the bindings that were written.
  */
 export async function saveBindings(sql: Sql, rows: NewBinding[], { ifFree = false } = {}): Promise<SavedBinding[]> {
   const column = <K extends keyof NewBinding>(name: K) => rows.map((row) => row[name])

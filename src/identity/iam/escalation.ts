@@ -19,7 +19,10 @@ import { type BackendRow, findBackends, findRoleRights, findSubject } from '../s
 /** Built-in roles that have every declared scope of their tenant, but not `*`. */
 const administrators = ['tenant-admin', 'service']
 
-/** Returns the resource of a name. The path of an endpoint contains no application, because the identity service does not know it. */
+/**
+ * Returns the resource of a name. The path of an endpoint contains no application, because the identity service does not store which
+ * application an endpoint has.
+ */
 const resourceNamed = (tenantId: string, resource: string): Resource => {
   if (resource === platformSystem) return onPlatform
   return resource === tenantSystem ? onTenant(tenantId) : onResource(tenantId, resource)

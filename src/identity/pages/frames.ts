@@ -21,7 +21,7 @@ function framePage(script: string, more: Record<string, string> = {}): Page {
 
 const testCookie = 'waypost_frame_test'
 
-/** Sets a cookie like those of a login, and redirects to the second page. */
+/** Sets a test cookie with the attributes of a login cookie, and redirects to the second page. */
 export const cookieTestPage = (path: string, isSecure: boolean): Page =>
   framePage(`location.replace('step2.html')`, {
     'set-cookie': `${testCookie}=1; Path=${path}; Max-Age=60; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`,

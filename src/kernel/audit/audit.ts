@@ -71,7 +71,9 @@ const batchMax = 500
 const partSize = 1000
 const dayMs = 86_400_000
 
-/** Returns whether a response is recorded. Successes, 403 and 5xx are. Other errors change nothing and do not concern permissions. */
+/**
+ * Returns whether a response is recorded. Successes, 403 and 5xx are recorded. Other errors change nothing and do not concern permissions.
+ */
 const isRecorded = (status: number) => status < 400 || status === 403 || status >= 500
 
 export function createAudit(deps: { db: Db; now: Clock; log: Log; days: number }): Audit {

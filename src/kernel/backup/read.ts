@@ -204,7 +204,7 @@ function parseJson(path: string, content: Buffer): unknown {
   }
 }
 
-/** Reads the whole file and compares it with its checksums; throws a BackupError that says what is wrong. */
+/** Reads the whole file and compares it with its checksums. If something is wrong, throws a BackupError that describes it. */
 export async function verifyBackup(path: string, passphrase?: Passphrase): Promise<Verified> {
   try {
     // Opening a named pipe would block until a writer opens it.

@@ -34,12 +34,12 @@ export interface Link {
   copying: boolean
   /** True while a transaction or another single owner has the connection. */
   inUse: boolean
-  /** True if statements have a time limit. A statement that takes far longer then counts as hung. */
+  /** True if statements have a time limit. A statement that takes much longer than this limit counts as hung. */
   hasTimeLimit: boolean
   /** True once the connection accepts no further statements. */
   retired: boolean
   lost: Error | undefined
-  /** Number of answers so far. The sweep compares it with the previous number to find idle and hung connections. */
+  /** Number of answers so far. A periodic check of the pool compares it with the previous number to find idle and hung connections. */
   answers: number
   /** Set by the pool; called for each answer. */
   onAnswer: () => void

@@ -1,7 +1,7 @@
 const entry = /^(?:(?<process>[a-z][a-z ]*): )?(?<severity>[A-Z]+\d?): {2}/
 const droppedSeverities = new Set(['DEBUG1', 'DEBUG2', 'DEBUG3', 'DEBUG4', 'DEBUG5', 'LOG', 'INFO', 'NOTICE'])
 
-/** Messages at level LOG that say why the server ended all connections. They contain no data of statements. */
+/** Messages at level LOG with the reason why the server ended all connections. They contain no data of statements. */
 const crash = /was terminated by signal|terminating any other active server processes|reinitializing|immediate shutdown/
 
 /**

@@ -30,7 +30,7 @@ export const depthLimit = 64
 
 /** Matches an exponent that may exceed the range of doubles. */
 const longExponent = /[0-9][eE]\+?[0-9]{3}/
-/** Matches the name `__proto__`, also if it contains escapes. */
+/** Matches the name `__proto__`, even if it contains escapes. */
 const protoName =
   /"(?:_|\\u005[fF]){2}(?:p|\\u0070)(?:r|\\u0072)(?:o|\\u006[fF])(?:t|\\u0074)(?:o|\\u006[fF])(?:_|\\u005[fF]){2}"[ \t\r\n]*:/
 

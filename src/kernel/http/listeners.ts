@@ -15,7 +15,7 @@ import { followHandshakes } from './handshakes.ts'
 import { secondAddressFailed } from './log-messages.ts'
 import { deferContinue } from './streaming.ts'
 
-/** Time for the headers of a request, and for the first request of a connection. The default of Node.js is one minute. */
+/** Maximum time for the headers of a request, and for the first request of a connection. The default of Node.js is one minute. */
 const headersMs = 15_000
 /**
  * Time for which idle connections stay open. It is longer than the 60 s of load balancers, which could otherwise send a request while the

@@ -25,7 +25,7 @@ interface Sample {
 export interface SlowBodies<C> {
   /** Measures periodically until `isNeeded` returns false. */
   watch(): void
-  /** Returns the one of these connections with the slowest body. */
+  /** Returns the connection with the slowest body among these. */
   takeSlowest(among: Set<C>): C | undefined
 }
 

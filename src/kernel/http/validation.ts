@@ -164,7 +164,7 @@ const descriptionOf = (schema: AnySchemaObject | undefined) => (schema?.descript
 
 /**
  * Returns a text such as `expected a string or null`. Returns undefined if an alternative is not a plain type, because the errors of that
- * alternative say more.
+ * alternative are more specific.
  */
 function alternatives(schema: AnySchemaObject | undefined): string | undefined {
   const types: unknown[] = (schema?.anyOf ?? schema?.oneOf ?? []).map(({ type }: AnySchemaObject) => typeTexts[type])

@@ -64,7 +64,7 @@ interface Thread {
 /** The request that a thread works on, as first seen by a check. */
 interface Watched {
   index: number
-  /** Processor time of the thread at the first check that saw this request. */
+  /** Processor time of the thread at the first check during this request. */
   cpuMs: number | undefined
   elapsedMs: number
 }

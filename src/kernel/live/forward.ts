@@ -1,4 +1,7 @@
-/** Forwards events to the nodes that want them. Events within 50 ms are sent as one signal. Each node gets one signal at a time. */
+/**
+ * Forwards events to the nodes that have announced an interest in them. Events within 50 ms are sent as one signal. Each node gets one
+ * signal at a time.
+ */
 import { sleep } from '../clock.ts'
 import type { Signals } from '../signals.ts'
 import { type ForwardedEvents, LiveEventsForwarded } from './signals.ts'

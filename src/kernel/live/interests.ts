@@ -1,5 +1,5 @@
 /**
- * Records which node wants which events. When the subscriptions of a node change, the node sends the differences. A node that starts, or
+ * Records which node needs which events. When the subscriptions of a node change, the node sends the differences. A node that starts, or
  * that may have lost signals, exchanges all interests with all other nodes.
  */
 import { sleep } from '../clock.ts'
@@ -12,7 +12,7 @@ import { ChangeInterests, ReadInterests } from './signals.ts'
 import type { Interest } from './types.ts'
 
 export interface Interests {
-  /** The nodes that want an event. */
+  /** The nodes that need an event. */
   nodes: Pick<Routing<string>, 'has' | 'isEmpty' | 'visit'>
   /**
    * Adds interests of this node. Resolves to true if all other nodes have acknowledged them. Nodes whose last request timed out are not

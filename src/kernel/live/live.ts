@@ -36,7 +36,7 @@ export interface Live {
   readonly topics: ReadonlyMap<string, TopicDefinition>
   /** Subscribes to events. `isComplete` resolves to false if a node did not respond, so that its events may be missing. */
   subscribe(topic: string, interests: Interest[], receiver: Receiver): { isComplete: Promise<boolean>; close(): void }
-  /** Exchanges the interests of all nodes, so that each knows which events to forward to which node. */
+  /** Exchanges the interests of all nodes, so that each node forwards events to the nodes that need them. */
   start(): Promise<void>
   /** Forwards the last events, then announces that this node leaves. */
   stop(): Promise<void>

@@ -1,4 +1,4 @@
-/** Finds the subscriptions or nodes that want an event. */
+/** Finds the subscriptions or nodes that need an event. */
 import type { Interest, LiveOrigin } from './types.ts'
 
 export interface Routing<T> {

@@ -29,5 +29,5 @@ export interface ForwardedEvents {
 
 export const LiveEventsForwarded = defineSignal<ForwardedEvents[]>('kernel.live-events')
 
-/** A node that stops sends this signal after its last events. Other nodes then know that no events are missing. */
+/** A node that stops sends this signal after its last events. The signal shows the other nodes that no events are missing. */
 export const LiveNodeLeaving = defineSignal<Record<never, never>>('kernel.live-leaving')

@@ -9,7 +9,7 @@ export interface LiveOrigin {
 }
 
 export interface LiveEvent extends LiveOrigin {
-  /** A text by which clients recognise an event that is delivered again. Absent if a repeated event does no harm. */
+  /** A text by which clients recognise an event that is delivered again. Absent if clients can handle an event twice without an effect. */
   id?: string | undefined
   /** Values that subscriptions filter by, named as the fields of a subscription. */
   facets?: Readonly<Record<string, string>> | undefined
@@ -108,7 +108,7 @@ export interface LiveTopic {
   tenantsHere(): string[]
 }
 
-/** The events that a node wants of a topic: of a tenant, of one of its applications or of an endpoint. */
+/** The events of a topic that a node needs: those of a tenant, of one of its applications or of an endpoint. */
 export interface Interest {
   topic: string
   tenantId: string

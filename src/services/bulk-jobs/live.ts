@@ -1,6 +1,6 @@
 /**
  * The topic `jobs` of live streams. It sends jobs whose state or progress has changed. Each node reads the jobs while one of its streams
- * wants them.
+ * has this topic.
  */
 import type { AnyTask } from '../../kernel/bulk/bulk.ts'
 import { monotonicMs } from '../../kernel/clock.ts'

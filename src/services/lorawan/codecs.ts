@@ -63,7 +63,7 @@ const encoding = `
   : ${exported('encodeDownlink')}(ctx)`
 type Entry = 'decodeUplink' | 'encodeDownlink'
 const searching: Record<Entry, string> = { decodeUplink: decoding, encodeDownlink: encoding }
-/** Matches a declaration at the start of a line, which is nearly always that of the formatter itself. */
+/** Matches a declaration at the start of a line, which is nearly always the declaration of the formatter itself. */
 const declared: Record<Entry, RegExp> = {
   decodeUplink: /^function decodeUplink\s*\(/m,
   encodeDownlink: /^function encodeDownlink\s*\(/m,

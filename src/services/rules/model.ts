@@ -1,4 +1,4 @@
-/** Rules, actions and triggers as the parts of this service see them. */
+/** Rules, actions and triggers, in the form that all parts of this service use. */
 
 export const actionTypes = [
   'webhook',

@@ -71,7 +71,7 @@ export function dataCollection({
   function collect(message: DeviceMessage, samples: unknown[]) {
     if (samples.length === 0) return emptyResponse
     const enrichedSamples = enriched(message.endpoint, samples)
-    // In the usual case, no promise is created except that of the commit.
+    // In the usual case, the promise of the commit is the only promise that is created.
     return enrichedSamples instanceof Promise
       ? enrichedSamples.then((enriched) => store(message, enriched, samples))
       : store(message, enrichedSamples, samples)

@@ -39,8 +39,8 @@ export type FirstToken = Pick<NewToken, 'endpointId' | 'endpointTokenId' | 'toke
 
 /**
  * Inserts new endpoints with their first tokens. With `mayBeTaken`, leaves out endpoints whose token exists in the application or occurs
- * earlier in the list. Without it, such a token is a unique violation. `existed` means that the endpoint existed before: looking that up
- * takes 2 µs per endpoint, `on conflict` 7 µs.
+ * earlier in the list. Without it, such a token is a unique violation. `existed` is looked up, which takes 2 µs per endpoint; `on conflict`
+ * would take 7 µs.
  */
 export async function insertEndpointsWithTokens(
   sql: Sql,

@@ -26,7 +26,7 @@ export interface PendingBatches {
   add(record: TrafficRecord, micros: number): void
   /** Returns the batches. The first call encodes the records. */
   finish(): Batch[]
-  /** The events of records that live streams want. */
+  /** The events of records for live streams. */
   readonly watched: LiveEvent[]
 }
 
@@ -34,7 +34,7 @@ export interface PendingOptions {
   batchId: string
   payloadBytesMax: number
   /**
-   * Returns the event of a record if a live stream wants it. The event is built immediately, because callers reuse the buffer of the
+   * Returns the event of a record if a live stream needs it. The event is built immediately, because callers reuse the buffer of the
    * payload.
    */
   eventOf?(record: TrafficRecord, stored: StoredRecord): LiveEvent | undefined

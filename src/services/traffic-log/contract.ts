@@ -83,7 +83,7 @@ export interface ExportedRecord {
   extension: string
   resourcePath: string
   requestId?: number
-  /** The payload as text, or as base64 if `additionalMetadata.encoding` says so. */
+  /** The payload as text, or as base64 if `additionalMetadata.encoding` is set. */
   payload: string
   additionalMetadata?: Record<string, unknown>
 }

@@ -9,7 +9,7 @@ import { findRefusalsSince, type RefusalRow } from './store/refusals.ts'
 import { refusalView, textOf } from './views.ts'
 
 export interface TrafficTopics {
-  /** Returns the event of a record if a stream wants it. */
+  /** Returns the event of a record if a stream needs it. */
   eventOf(record: TrafficRecord, stored: StoredRecord): LiveEvent | undefined
   publishRecords(events: LiveEvent[]): void
   publishRefusals(rows: RefusalRow[]): void

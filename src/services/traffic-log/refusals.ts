@@ -13,7 +13,7 @@ export interface Refusals {
   add(refusal: Refusal): void
   /** Writes all pending refusals immediately. */
   flush(): Promise<void>
-  /** Writes all pending refusals. If this write fails, they are lost, and so are later refusals. */
+  /** Writes all pending refusals. If this write fails, these refusals are lost. Refusals after this call are lost too. */
   stop(): Promise<void>
 }
 

@@ -24,7 +24,7 @@ export interface WriterOptions {
   /** A text that identifies this process uniquely. */
   writerId: string
   payloadBytesMax: number
-  /** Returns the event of a record if a live stream wants it. Called for every record. */
+  /** Returns the event of a record if a live stream needs it. Called for every record. */
   eventOf?: PendingOptions['eventOf']
   /** Called with the wanted events when their records are committed. */
   stored?(events: LiveEvent[]): void

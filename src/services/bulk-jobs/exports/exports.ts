@@ -101,7 +101,7 @@ async function writePart(
   }
 }
 
-/** Passes a content on and remembers the error of its source, because the blob store would report the error as its own. */
+/** Passes a content on and keeps the error of its source, because the blob store would report the error as its own. */
 function guarded(content: AsyncIterable<Uint8Array>) {
   let failure: unknown
   async function* passed() {

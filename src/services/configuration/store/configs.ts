@@ -191,8 +191,8 @@ const sentColumns = (sql: Sql): Fragment => sql`
 
 /**
  * Sets the configuration, whose content must exist, for all endpoints of the target. The caller has locked the endpoints or the tenant, so
- * that no other writer inserts the same rows: `on conflict` would take a third longer. Moves earlier configurations that were sent to the
- * history, and returns the endpoints whose history has grown.
+ * no other writer inserts the same rows, and `on conflict`, which takes a third longer, is not needed. Moves earlier configurations that
+ * were sent to the history, and returns the endpoints whose history has grown.
  */
 export async function writeOwn(
   sql: Sql,

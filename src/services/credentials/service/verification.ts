@@ -28,7 +28,10 @@ export function createVerification(
 ): Pick<Credentials, 'verifyBasic' | 'verifyCertificate' | 'tenantOfCertificate'> {
   const authorities = createCache<{ tenantId: string; publicKey: KeyObject }>({ max: cachedAuthoritiesMax })
 
-  /** Finds an authority of the platform. Cached authorities of deleted tenants do no harm, because their certificates are not found. */
+  /**
+   * Finds an authority of the platform. The cache may contain authorities of deleted tenants. Their certificates are no longer stored, so
+   * they are rejected nevertheless.
+   */
   const authorityOf = (issuer: string) =>
     authorities.read(issuer, async () => {
       const row = await findAuthorityBySubject(db.sql, issuer)

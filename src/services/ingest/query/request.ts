@@ -27,7 +27,7 @@ export interface SearchRequest {
   aggregations: Aggregation[]
   /** True if a query compares words. The field types of the template then matter. */
   usesMatch: boolean
-  /** True if the caller wants `hits.total` as a number. */
+  /** True if the caller requests `hits.total` as a number. */
   totalAsNumber: boolean
 }
 

@@ -28,7 +28,8 @@ const DeleteDocuments = defineJob<{
 
 export function createDeletions({ kit, applications }: Pick<Deps, 'kit' | 'applications'>): Deletions {
   const { db, jobs } = kit
-  // Templates do not prevent the deletion of their application. The lock prevents that a template is created meanwhile.
+  // Templates do not prevent the deletion of their application. Because of the lock, no template can be created until the deletion is
+  // committed.
   applications.addUsage({
     plural: 'templates',
     async count(sql, { tenantId, versionName }) {

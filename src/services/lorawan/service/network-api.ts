@@ -12,7 +12,7 @@ export interface NetworkAccess {
   signal?: AbortSignal | undefined
 }
 
-/** The error if the network could not be reached or answered with an error. The message says which. */
+/** The error if the network could not be reached or answered with an error. The message contains the reason. */
 export class NetworkProblem extends Error {
   override readonly name = 'NetworkProblem'
   /** Status of the answer; undefined if there was none. */
@@ -64,7 +64,7 @@ async function call(access: NetworkAccess, method: string, path: string, body?: 
 function connectionText(host: string, error: unknown): string {
   if (error instanceof RefusedAddress) return error.message
   const { name, code } = error as { name?: string; code?: string }
-  // If the caller aborts, that is handled before, so this is the time limit.
+  // An abort by the caller is handled before, so this error means that the time limit was reached.
   if (name === 'TimeoutError' || name === 'AbortError') return `${host} did not answer within ${timeoutMs / 1000} s`
   return `${host} cannot be reached${code === undefined ? '' : ` (${code})`}`
 }
@@ -106,7 +106,7 @@ export async function listNetDevices(access: NetworkAccess, applicationId: strin
   for (let page = 1; page <= pagesMax; page++) {
     const query = `?field_mask=name&limit=${devicesPerPage}&page=${page}`
     const response = await call(access, 'GET', path + query).catch((error) => {
-      // Some networks refuse parameters that they do not know.
+      // Some networks reject parameters that are unknown to them.
       if (page === 1 && error instanceof NetworkProblem && (error.status === 400 || error.status === 404))
         return call(access, 'GET', path)
       throw error

@@ -314,7 +314,7 @@ function receive(state: State, packet: Packet) {
   }
 }
 
-/** Ends the connection. `problem` is the reason as text, or undefined if this side wants to close it. */
+/** Ends the connection. `problem` is the reason as text, or undefined if this side closes the connection on purpose. */
 function fail(state: State, problem: string | undefined) {
   if (!state.isOpen) return
   state.isOpen = false

@@ -8,7 +8,7 @@ export const DownlinksWaiting = defineSignal<{ appIntegrationId: number; endpoin
   'lorawan.downlinks-waiting',
 )
 
-/** Asks the node that has the session to publish a command with `commandTtl=0`. */
+/** Makes the node that has the session publish a command with `commandTtl=0`. */
 export const DownlinkOnce = defineRequest<
   {
     tenantId: string

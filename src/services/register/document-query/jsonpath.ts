@@ -1,6 +1,6 @@
 /**
- * Translates a condition of a documentQuery to a PostgreSQL jsonpath predicate. The README ("In SQL") describes three properties of lax
- * jsonpath due to which it gives the same results as MongoDB.
+ * Translates a condition of a documentQuery to a PostgreSQL jsonpath predicate. The README ("In SQL") explains why the results are the same
+ * as in MongoDB.
  */
 
 import { conditionOf } from './evaluate.ts'

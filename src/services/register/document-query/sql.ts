@@ -112,7 +112,7 @@ function containsScalar(value: Json): boolean {
 }
 
 /**
- * Returns the shapes that metadata may have if the path leads to the value. The value at each step and at the end may be inside an array.
+ * Returns the shapes that metadata may have if it has the value at this path. The value at each step and at the end may be inside an array.
  */
 function shapesOf(path: string[], value: Json, withElements: boolean): Json[] {
   const ends: Json[] = withElements ? [value, [value]] : [value]

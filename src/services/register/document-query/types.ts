@@ -56,7 +56,8 @@ export const intLimit = 2 ** 31
 export const longLimit = 2 ** 63
 
 const isInt = (value: number) => Number.isInteger(value) && value >= -intLimit && value < intLimit
-// The value must be strictly above -2^63: the database stores the shortest decimal of a double, and that of -2^63 is smaller.
+// The value must be strictly above -2^63: the database stores the shortest decimal of a double, and the shortest decimal of -2^63 is
+// smaller than -2^63.
 const isLong = (value: number) => Number.isInteger(value) && !isInt(value) && value > -longLimit && value < longLimit
 
 export function isOfType(value: Json, type: TypeName): boolean {

@@ -25,8 +25,8 @@ export function createSharedTransactions<Q, A>(options: SharedTransactionsOption
   const queues = new Map<string, Waiting<Q, A>[]>()
 
   async function run(key: string, queue: Waiting<Q, A>[]) {
-    // The answers are delivered later, so that the next transaction can send its first statement before. PostgreSQL works on that statement
-    // meanwhile.
+    // The answers are delivered later, so that the next transaction can send its first statement before them. PostgreSQL runs that
+    // statement while the answers are delivered.
     while (queue.length > 0) setImmediate(await settle(options, takeDistinct(queue, options.idOf)))
     queues.delete(key)
   }

@@ -27,7 +27,7 @@ export interface Library {
    * read.
    */
   wants(type: TriggerType, origin: EventOrigin): boolean
-  /** Resolves when the definitions of a tenant are as new as the last change that this node knows. */
+  /** Resolves when the definitions of a tenant include the last change that was signalled to this node. */
   current(tenantId: string): Promise<void> | undefined
   /** Reads the changes of a tenant, including changes that another node made a moment ago. */
   refresh(tenantId: string): Promise<void>

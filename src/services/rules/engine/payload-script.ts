@@ -1,6 +1,6 @@
 /**
- * Runs the payload script of a webhook directly after the script of its rule, before this thread knows the rule's result. That takes one
- * round trip to a thread of the sandbox instead of two.
+ * Runs the payload script of a webhook directly after the script of its rule, before the rule's result is returned to this thread. That
+ * takes one round trip to a thread of the sandbox instead of two.
  */
 import type { Outcome } from '../../../sandbox/outcome.ts'
 import type { NextOutcome } from '../../../sandbox/protocol.ts'

@@ -18,7 +18,7 @@ export interface ScriptRun {
   isNested?: boolean
 }
 
-/** Runs a script in the world of rules. If the queue of the tenant is full, the outcome is a failure, like those of scripts. */
+/** Runs a script in the world of rules. If the queue of the tenant is full, the outcome is a failure, like an error of the script. */
 export const runScript = (sandbox: Pick<Sandbox, 'run'>, { script, ...request }: ScriptRun): Promise<Outcome> =>
   sandbox.run({ ...requestOf(request), script }).catch(outcomeOfBusy)
 

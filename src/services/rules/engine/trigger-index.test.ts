@@ -104,7 +104,7 @@ test('an event matches the same triggers as in a plain scan, whatever was change
             found.map(({ trigger, ruleIds }) => [trigger.id, ruleIds]).sort(),
             expected.map(({ trigger, rules }) => [trigger.id, rules]).sort(),
           )
-          // An event that matches is wanted, even if the publisher does not know the version or the application.
+          // An event that matches is wanted, even if the version or the application is unknown to the publisher.
           const { versionName: _, ...withoutVersion } = one.endpoint!
           for (const origin of [one.endpoint!, withoutVersion, {}])
             if (found.length > 0) assert.ok(index.wants(one.type, { tenantId: tenant, ...origin }))

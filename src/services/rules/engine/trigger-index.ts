@@ -114,7 +114,7 @@ function countVersions({ versionsOfTenant }: TypeIndex, { tenantId, appVersionNa
 
 function mayMatch(type: TypeIndex, { tenantId, applicationName, versionName, endpointId }: EventOrigin): boolean {
   if (type.all.size === 0) return false
-  // The origin is a batch of an application, or an event of a tenant.
+  // An origin without an application or an endpoint is a batch of an application, or an event of a tenant.
   if (applicationName === undefined || endpointId === undefined) return type.byTenant.has(tenantId)
   if (type.byApplication.has(applicationName) || type.byEndpoint.has(endpointId)) return true
   return versionName === undefined ? type.versionsOfTenant.has(tenantId) : type.byVersion.has(versionName)

@@ -18,7 +18,8 @@ const ForgetTenant = defineJob<{ tenantId: string }>('software.forget-tenant', {
 
 export function createDeletionRules({ kit, applications, contents }: Omit<Deps, 'plans'>): DeletionRules {
   const { db, jobs } = kit
-  // Software does not prevent the deletion of its application. The lock prevents that a version is created meanwhile.
+  // Software does not prevent the deletion of its application. Because of the lock, no version can be created until the deletion is
+  // committed.
   applications.addUsage({
     plural: 'software versions',
     async count(sql, { applicationName, versionName }) {

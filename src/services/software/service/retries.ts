@@ -10,7 +10,7 @@ import type { Pushes } from './pushes.ts'
 import type { Target } from './versions.ts'
 
 export interface RetryRules {
-  /** Offers the version again. Without ids, to all endpoints that failed. Returns how many had failed. */
+  /** Offers the version again to these endpoints, or, without ids, to all endpoints that failed. Returns how many had failed. */
   retry(ctx: Ctx, target: Target, endpointIds: string[] | undefined): Promise<{ endpointsCount: number }>
 }
 

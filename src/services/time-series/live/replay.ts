@@ -22,7 +22,7 @@ const replayMaxMs = 15 * 60_000
 const slackMs = 5_000
 
 export interface Replay {
-  /** Returns a number in the order of writes that is less than that of all later writes. */
+  /** Returns a number in the order of writes that is less than the numbers of all later writes. */
   position(): Promise<number>
   /** Returns all points since that event, some of them possibly twice. If that is impossible, returns the reason. */
   since(subscription: Subscription, lastEventId: string): Promise<LivePoint[] | 'too_old' | 'too_many'>

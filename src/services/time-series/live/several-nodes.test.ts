@@ -168,7 +168,7 @@ test('a node that was considered dead receives points again, after its streams g
   assert.equal((await source.next('gap')).data.reason, 'missed')
   await collect(endpoint, [{ timestamp: 2, a: 2 }])
   await pointArrives(2)
-  // The other node notices the return at its next heartbeat. It keeps the interests that it knows and reads them again.
+  // The other node notices the return at its next heartbeat. It keeps the interests that it has, and reads them again.
   await stores.waypost.kit.members.refresh()
   await collect(endpoint, [{ timestamp: 3, a: 3 }])
   await pointArrives(3)

@@ -12,7 +12,10 @@ export interface IdentifiedPart {
 
 const bufferBytes = 128 * 1024
 
-/** Writes the parts as JSON. All fragments of one endpoint must be consecutive, and within it all fragments of one series. */
+/**
+ * Writes the parts as JSON. All fragments of one endpoint must be consecutive. Among these, all fragments of one series must be consecutive
+ * too.
+ */
 export async function* jsonOf(parts: AsyncIterable<IdentifiedPart>, descending: boolean): AsyncGenerator<Buffer> {
   const text = createTextBuffer(bufferBytes + 1024)
   put(text, '[')

@@ -167,7 +167,7 @@ async function readBackwards(
   let to = until
   let from = Math.max(oldest, firstDay(newest, until))
   for (let days = 1; ; days *= 2) {
-    // The first window includes all series, because another node may have stored points that this node does not know yet.
+    // The first window includes all series, because another node may have stored points that are not in the memory of this node.
     const all = [{ endpointNos: page.map(({ endpointNo }) => endpointNo), series }]
     for (const part of days === 1 ? all : incompleteGroups(page, series, needsMore)) {
       const window = { tenantId, applicationName, ...part, from, to, descending: true, prefetch: false }

@@ -112,7 +112,8 @@ export function createSampleLoader(db: Db, limits: SampleLimits) {
       if (format.sets.length === 0) return Number.POSITIVE_INFINITY
       const endpointNos = Array.from({ length: estimatedEndpoints }, (_, n) => task.endpointNos[Math.floor(n * step)]!)
       const counts = await store.countSamples(db.sql, { ...format, ...task, endpointNos })
-      // The median is used, because one large endpoint says nothing about the others. Endpoints without samples are not among the counts.
+      // The median is used, so that one large endpoint does not change the estimate for the others. Endpoints without samples are not among
+      // the counts.
       const sorted = counts.map(({ points }) => points).sort((a, b) => b - a)
       const samples = sorted[estimatedEndpoints / 2] ?? 0
       const limit = limitOf(format, { texts: firstTexts(order) }) * estimateMargin

@@ -21,7 +21,7 @@ export interface ReadRequest extends Span {
   endpointNos: number[]
   series: SelectedSeries[]
   descending: boolean
-  /** True if the next part is read while the current one is used. This is for callers that want all parts. */
+  /** True if the next part is read while the current one is used. This is for callers that need all parts. */
   prefetch: boolean
   /** True if all parts of an endpoint and series come before the parts of the next one. */
   seriesFirst?: boolean

@@ -19,7 +19,7 @@ export interface CollectDeps {
   plans: ExtractionPlans
   numbers: Numbers
   writer: Writer
-  /** Returns whether a service wants the points of this endpoint. Published points contain the id of their message. */
+  /** Returns whether a service handles the points of this endpoint. Published points contain the id of their message. */
   isPublished(origin: Origin): boolean
   companion?(): SampleCompanion | undefined
   quota: Pick<DailyQuota, 'requireSamples'>

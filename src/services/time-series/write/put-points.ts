@@ -26,7 +26,7 @@ export function createPutPoints({
 }: {
   numbers: Numbers
   writer: Writer
-  /** Returns whether a service wants the points of this endpoint. */
+  /** Returns whether a service handles the points of this endpoint. */
   isPublished(origin: Origin): boolean
 }) {
   return async (version: Version, points: NewPoint[]): Promise<void> => {

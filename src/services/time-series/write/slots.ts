@@ -14,7 +14,7 @@ export interface Slots {
 
 export interface SlotLimits {
   ageHours: number
-  /** A slot is closed when it has this many rows in total and for each endpoint. */
+  /** A slot is closed when it has at least this many rows in total and, on average, for each endpoint. */
   rows: number
   rowsPerEndpoint: number
 }

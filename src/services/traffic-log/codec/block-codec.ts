@@ -1,6 +1,6 @@
 /**
  * Encodes columns of records as two parts, each compressed with zstd: a head with all small columns, and the payloads. A reader that needs
- * no payload decompresses only the head. The README describes the format.
+ * no payload decompresses only the head. ADR 26 describes the format.
  */
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { createByteReader, createByteWriter } from './bytes.ts'

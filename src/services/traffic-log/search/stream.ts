@@ -127,7 +127,7 @@ export async function* inOrder(
   if (waiting.length > 0) yield waiting
 }
 
-/** Minimum offset at which whole units before the page are skipped by their counts. */
+/** From this offset on, whole units before the page are skipped with the help of their counts. */
 const skippedMin = 200
 
 export interface Skipped {

@@ -17,7 +17,7 @@ export interface Connections {
   handle(notice: ClientNotice): void
   /** Returns the ids of the clients that are connected or connecting. */
   ids(): string[]
-  /** Ends the connections of these clients. The first call asks the clients to disconnect; a second call drops their connections. */
+  /** Ends the connections of these clients. The first call requests the clients to disconnect; a second call drops their connections. */
   end(ids: string[]): void
   /** Returns the ids of clients that were connected since the last call. */
   takeSeen(): string[]

@@ -74,7 +74,7 @@ export const acceptCommand = (
 export const acceptRenewalCommand = ({ cid, kid }: Pick<ClientNotice, 'cid' | 'kid'>) =>
   `client-auth-nt ${cid} ${kid}\n`
 export const denyCommand = ({ cid, kid }: Pick<ClientNotice, 'cid' | 'kid'>) => `client-deny ${cid} ${kid} "denied"\n`
-/** Returns the command that asks the client to disconnect. OpenVPN itself drops the client after five seconds. */
+/** Returns the command that requests the client to disconnect. OpenVPN itself drops the client after five seconds. */
 export const haltCommand = (cid: string) => `client-kill ${cid} HALT\n`
 /** Returns the command that drops the connections of a client immediately. `id` is a UUID from the database. */
 export const dropCommand = (id: string) => `kill ${id}\n`

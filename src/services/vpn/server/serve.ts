@@ -25,8 +25,8 @@ export interface ServeOptions {
 
 const tickMs = 1000
 /**
- * For this time, tunnels stay open while the database is unreachable; a restart of the platform is shorter. Then they are closed, because
- * revocations can no longer be read.
+ * While the database is unreachable, tunnels stay open for this time, which is longer than a restart of the platform. Then they are closed,
+ * because revocations can no longer be read.
  */
 const withoutDatabaseMs = 30_000
 /**
@@ -58,7 +58,7 @@ interface Served {
   ticks: number
 }
 
-/** Runs the server until `stop` aborts. If the server cannot start, throws an error that says what is missing. */
+/** Runs the server until `stop` aborts. If the server cannot start, throws an error that names what is missing. */
 export async function serveVpn(options: ServeOptions): Promise<void> {
   const run: Run = {
     ...options,

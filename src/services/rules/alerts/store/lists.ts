@@ -96,7 +96,7 @@ function metadataCondition(sql: Sql, column: Fragment, { path, value }: Metadata
   return sql`(${asText} or ${column} @> ${sql.json(nested(JSON.parse(value)))}) and ${same}`
 }
 
-/** Returns which JSON values a text can represent: only a text, also a number or boolean, or an object or array. */
+/** Returns the kind of JSON value that a text can represent besides a text: none (`text`), a number or boolean, or an object or array. */
 function scalarOf(value: string): 'text' | 'scalar' | 'object' {
   try {
     const parsed: unknown = JSON.parse(value)

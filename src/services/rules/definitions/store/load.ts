@@ -26,8 +26,8 @@ export async function loadDefinitions(sql: Sql, tenantId: string): Promise<Defin
 }
 
 /**
- * Reads the definitions that changed after a revision. `gone` contains the ids of deleted ones. Returns undefined if too many revisions
- * have passed; then all definitions must be read.
+ * Reads the definitions that changed after a revision. `gone` contains the ids of deleted definitions. Returns undefined if too many
+ * revisions have passed; then all definitions must be read.
  */
 export async function loadChanges(
   sql: Sql,

@@ -13,7 +13,7 @@ export const chainRuns = 200
 /** When a rule is executed on demand: the time for its actions after the rule has ended. */
 export const actionsWaitMs = 5000
 
-/** All runs use this one object, because the sandbox sends equal objects only once. */
+/** All runs use this one object, because a message to a thread of the sandbox contains it only once, however many jobs refer to it. */
 export const scriptLimits: Partial<Limits> = {
   calls: { http: httpCalls, read: endpointReads, secret: secretReads },
   // A page of 10,000 points is larger than the default limit.

@@ -14,7 +14,7 @@ import { bucketOf, type RuleEvent } from './rule-event.ts'
 
 export interface QueueOptions {
   kit: Pick<Kit, 'db' | 'log'> & { members: Pick<Kit['members'], 'nodeId' | 'isAlone'> }
-  /** Runs an event for its rules. Rejects only if the process stops. The row can end when the returned promises have resolved, too. */
+  /** Runs an event for its rules. Rejects only if the process stops. The row can end only when the returned promises have resolved too. */
   run(row: StoredRow, event: RuleEvent): Promise<Promise<void>[]>
   /** Called when all events of a row have ended. Resolves when the end is stored durably. */
   ended(row: StoredRow): Promise<void>
