@@ -5,7 +5,7 @@ export interface LogMessageDefinition {
   level: 'warn' | 'error'
   /** Describes what failed, for which kind of object, and what happens next. Values that vary are fields, not text. */
   text: string
-  /** Says what causes the message, for docs/reference/logs.md. */
+  /** Describes what causes the message, for docs/reference/logs.md. */
   cause: string
   /** Describes what an operator should do. If the platform recovers on its own, the text is "Nothing", followed by the reason. */
   action: string

@@ -6,7 +6,7 @@ const MiB = 1024 * 1024
 export function boundedBuffer(stream: Readable, bytesMax: number, tooLarge: () => Error): Promise<Buffer> {
   const chunks: Buffer[] = []
   let bytes = 0
-  // Events instead of `for await`, whose first use takes 2 ms.
+  // The stream is read with events, because the first use of `for await` takes 2 ms.
   return new Promise((resolve, reject) => {
     if (stream.destroyed && !stream.readableEnded) return reject(stream.errored ?? closedEarly())
     stream.on('data', (chunk: Buffer) => {
@@ -16,7 +16,7 @@ export function boundedBuffer(stream: Readable, bytesMax: number, tooLarge: () =
     })
     stream.on('end', () => resolve(Buffer.concat(chunks)))
     stream.on('error', reject)
-    // A connection that breaks closes the stream without its end.
+    // If the connection breaks, the stream emits 'close' without 'end'.
     stream.on('close', () => reject(closedEarly()))
   })
 }

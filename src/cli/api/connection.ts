@@ -14,7 +14,7 @@ import { nodeFetch } from './node-fetch.ts'
 
 export interface Chosen {
   url: string
-  /** Absent with an API key from the environment: only the platform knows the tenant of a key. */
+  /** Absent if the API key comes from the environment, because only the platform can tell to which tenant a key belongs. */
   tenant: string | undefined
   auth: Auth | undefined
   /** Describes the source of the address and the credentials, for messages. */

@@ -3,7 +3,7 @@ import { createClient } from '../../../sdk/src/index.ts'
 import type { Arguments } from '../../../sdk/src/types.ts'
 
 const secretName = /password|secret|token|apikey|keyid/i
-/** Parameters of the path and the query that are secrets themselves; others, such as `endpointTokenId`, only name one. */
+/** Parameters of the path and the query that are secrets. Other parameters, such as `endpointTokenId`, only identify a secret. */
 const secretParameter = /^(token|signature)$/i
 const mask = '********'
 /** The name must not begin with `WAYPOST_`, because such variables are settings, and commands reject unknown ones. */

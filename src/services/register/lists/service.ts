@@ -184,7 +184,7 @@ async function pageOf(
   }
   return await runLimited(deps, ctx, query, window, async (sql, isScan) => {
     if (after !== undefined && (isScan || knownTotal! >= denseTotal)) {
-      // This statement is planned for its values, because a cached plan does not consider that the page is full soon.
+      // This statement is planned for its values: a cached plan would not consider that few endpoints are read before the page is full.
       const found = await store.findMatchingAfter(isScan ? sql : db.sql, query, filters, { ...window, after }, view)
       return { ...found, total: knownTotal! }
     }

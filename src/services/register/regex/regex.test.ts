@@ -155,7 +155,7 @@ test('RE2, PostgreSQL and JavaScript agree on random patterns', async (t) => {
         const ours = pattern.replaceAll('\\u212a', '\\x{212a}')
         const regex = compileRegex(ours, options)
         const expected = texts.map(regex.test)
-        // V8 finds \B inside a surrogate pair.
+        // V8 finds \B inside a surrogate pair, so texts with such a pair are not compared with V8.
         for (const [index, text] of texts.entries())
           if (!text.includes('😀'))
             assert.equal(expected[index], new RegExp(pattern, `${options}u`).test(text), `in memory: ${text}`)

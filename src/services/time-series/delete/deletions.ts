@@ -123,7 +123,7 @@ async function sweep({ background, now }: Deps, check: () => void) {
     try {
       if (!(await background.tx((sql) => deleteDataOf(sql, deleted)))) return
     } catch (error) {
-      // The slot is closed meanwhile. The next round uses the next slot.
+      // The slot was closed in the meantime. The next round uses the next slot.
       if (isSlotClosed(error)) return
       throw error
     }

@@ -90,7 +90,7 @@ export function createServerProcess(deps: ProcessDeps): ServerProcess {
       return connections
     },
     async keepRunning(installation) {
-      // OpenVPN reads its certificate only once, so it must be restarted.
+      // OpenVPN reads its certificate only when it starts, so it is restarted after the certificate was renewed.
       if (running && certificate !== installation.server.certificate) {
         const old = running
         running = undefined

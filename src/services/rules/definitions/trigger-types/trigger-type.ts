@@ -8,7 +8,7 @@ export interface TriggerTypeDefinition {
   alias?: string
   /** Name in the API reference: `CronTrigger`. */
   title: string
-  /** Says when a trigger of this type starts rules, for the API reference. */
+  /** Describes when a trigger of this type starts rules, for the API reference. */
   description: string
   fields: Readonly<Record<string, TSchema>>
   /** True if the trigger need not name an application, version or endpoint. If it names none, its runs have no endpoint. */

@@ -66,7 +66,7 @@ export async function exists(sql: Sql, { traceId, id }: { traceId: string; id: s
   return row?.yes
 }
 
-/** Returns those of these traces that exist. */
+/** Returns the ids of the given traces that exist. */
 export async function findExisting(sql: Sql, traces: { traceId: string; id: string }[]): Promise<Set<string>> {
   const rows = await sql<{ id: string }[]>`
     select t.id from unnest(
