@@ -76,6 +76,10 @@ file('fleet.yaml', fleet('The vineyard'))
 file('automation/rules.yml', automation)
 file('notes.txt', 'this is no document')
 
+const nothing = async () => {}
+/** For steps whose objects are not recorded. */
+const withoutOwnership = { begun: [], lock: nothing, renew: nothing, begin: nothing, end: nothing }
+
 test('a plan shows everything and changes nothing', async () => {
   const plan = await output(one, 'plan', '-f', folder)
   assert.match(plan, /^\+ role vintner\n\+ application vineyard\n\+ version vineyard-v1\n/)
@@ -159,7 +163,7 @@ test('an object that another caller changed since the plan is not changed', asyn
   const steps = await planOf(client, await readDocuments([path]))
   await client.applications.patch({ appName: 'also-good', body: { displayName: 'Theirs' } })
   await client.roles.update({ name: 'good', body: { scopes: ['time-series:read'] } })
-  const failed = await runSteps(client, steps, { begun: [], begin: async () => {}, end: async () => {} })
+  const failed = await runSteps(client, steps, withoutOwnership)
   assert.deepEqual(
     failed.map(({ step, exitCode }) => [step.key, exitCode]),
     [
@@ -204,7 +208,7 @@ webhookUrl: https://example.org/mine
   for (const name of ['default', 'extra'])
     await client.configurations.defaults.update({ appVersionName: 'vineyard-v1', name, body: 'theirs' })
   await client.webhookActions.create({ body: { name: 'both', webhookUrl: 'https://example.org/theirs' } })
-  const failed = await runSteps(client, steps, { begun: [], begin: async () => {}, end: async () => {} })
+  const failed = await runSteps(client, steps, withoutOwnership)
   assert.deepEqual(failed.map(({ step, exitCode }) => [step.key, exitCode]).sort(), [
     ['both', 5],
     ['vineyard-v1', 5],
@@ -233,12 +237,32 @@ test('objects that an interrupted apply created belong to the next apply, and a 
   const killed = new Error('killed')
   // The process ends before it can store which objects it has created.
   const end = async () => Promise.reject(killed)
-  await assert.rejects(runSteps(client, steps.slice(0, 1), { ...ownership, end }), killed)
+  await assert.rejects(
+    runSteps(client, steps.slice(0, 1), { ...ownership, lock: nothing, renew: nothing, end }),
+    killed,
+  )
   const set = ['--set', 'interrupted', '--yes']
   assert.match(await output(one, 'apply', '-f', path, ...set), /^\+ role second\n1 to create, .* 1 unchanged\./)
   writeFileSync(path, role('second'))
   assert.match(await output(one, 'apply', '-f', path, '--prune', ...set), /\ndeleted role first\n$/)
   assert.equal((await run(one, 'apply', '-f', path, '--set', 'a b')).code, 2)
+})
+
+test('two applies of a set at the same time create nothing twice', async () => {
+  const { id: clientId, secret: clientSecret } = one.bootstrap.default.backendClient
+  const client = createClient({ url: one.baseUrl, auth: { tenant: 'default', clientId, clientSecret } })
+  const path = join(temporaryDirectory(), 'twice.yaml')
+  mkdirSync(join(path, '..'), { recursive: true })
+  const names = ['twin-1', 'twin-2', 'twin-3', 'twin-4', 'twin-5']
+  const action = (name: string) => `---\nkind: webhook-action\nname: ${name}\nwebhookUrl: https://example.org/\n`
+  writeFileSync(path, names.map(action).join(''))
+  const steps = await planOf(client, await readDocuments([path]))
+  const apply = async () => runSteps(client, steps, await readOwnership(client, 'default', 'twice'))
+  const failures = (await Promise.all([apply(), apply()])).map((failed) => failed.map(({ exitCode }) => exitCode))
+  assert.deepEqual(failures.toSorted(), [[], [5, 5, 5, 5, 5]])
+  const actions = await Array.fromAsync(client.list<{ name: string }>('webhookActions.list'))
+  const twins = actions.map(({ name }) => name).filter((name) => name.startsWith('twin-'))
+  assert.deepEqual(twins.sort(), names)
 })
 
 test('apply works with an API key of any tenant in the environment', async () => {

@@ -1,5 +1,7 @@
 /** Stores in the tenant which objects `apply` has created. `--prune` therefore deletes only these objects, on any machine. */
 import type { Client } from '../../../sdk/src/index.ts'
+import { monotonicMs, sleep } from '../../kernel/clock.ts'
+import { newId } from '../../kernel/ids.ts'
 import { CommandError, exitCodes, usageError } from '../api/errors.ts'
 
 interface Stored {
@@ -7,9 +9,20 @@ interface Stored {
   owned: string[]
   /** Objects that an apply was about to create. At its end, the apply removes them from this list, unless it was interrupted. */
   begun: string[]
+  /** The apply that runs now. It renews its lease; a lease that is not renewed belongs to an apply that was interrupted. */
+  lease?: Lease
 }
 
-export interface Ownership extends Stored {
+interface Lease {
+  holder: string
+  renewals: number
+}
+
+export interface Ownership extends Omit<Stored, 'lease'> {
+  /** Waits until no other apply of the set runs. Two of them could create the same objects twice. */
+  lock(): Promise<void>
+  /** Renews the lease if it is due. Throws if another apply has the lease now. */
+  renew(): Promise<void>
   /** Records the objects that are about to be created. */
   begin(names: string[]): Promise<void>
   /** Records the outcome of an apply. `begun` are the names that were given to `begin`. */
@@ -18,17 +31,63 @@ export interface Ownership extends Stored {
 
 export async function readOwnership(client: Client, tenantId: string, set: string): Promise<Ownership> {
   if (!/^[A-Za-z0-9_-]{1,200}$/.test(set)) throw usageError('--set: expected letters, digits, _ and -')
-  const change = (next: (stored: Stored) => Stored) => changeStored(client, tenantId, `waypost-apply-${set}`, next)
-  const { owned, begun } = (await find(client, tenantId, `waypost-apply-${set}`)).stored
+  const name = `waypost-apply-${set}`
+  const change = (next: (stored: Stored) => Stored | undefined) => changeStored(client, tenantId, name, next)
+  const { owned, begun } = (await find(client, tenantId, name)).stored
   return {
     owned,
     begun,
-    begin: (names) => change((stored) => ({ ...stored, begun: union(stored.begun, names) })),
-    end: ({ created, deleted, begun: ended }) =>
-      change((stored) => ({
+    ...leaseOf(async () => (await find(client, tenantId, name)).stored.lease, change),
+    begin: async (names) => void (await change((stored) => ({ ...stored, begun: union(stored.begun, names) }))),
+    async end({ created, deleted, begun: ended }) {
+      await change((stored) => ({
         owned: without(union(stored.owned, created), deleted),
         begun: without(stored.begun, ended),
-      })),
+      }))
+    },
+  }
+}
+
+/** A lease that is not renewed for this time has ended. */
+const leaseMs = 20_000
+const renewMs = 5_000
+const pollMs = 500
+
+type Change = (next: (stored: Stored) => Stored | undefined) => Promise<boolean>
+
+/** Returns the functions of the lease. Times are measured by this process only, because clocks of machines differ. */
+function leaseOf(read: () => Promise<Lease | undefined>, change: Change): Pick<Ownership, 'lock' | 'renew'> {
+  const holder = newId()
+  let [renewals, renewedAt] = [0, 0]
+  const isSame = (a: Lease | undefined, b: Lease | undefined) => a?.holder === b?.holder && a?.renewals === b?.renewals
+  /** Takes the lease, unless another apply has taken it. It can be our own already, if the response to an attempt was lost. */
+  const take = (from: Lease | undefined) =>
+    change((stored) => {
+      const isOurs = stored.lease?.holder === holder
+      return isOurs || isSame(stored.lease, from) ? { ...stored, lease: { holder, renewals: ++renewals } } : undefined
+    })
+  return {
+    async lock() {
+      let [seen, since, isNoticed] = [await read(), monotonicMs(), false]
+      while (true) {
+        const isFree = seen === undefined || monotonicMs() - since > leaseMs
+        if (isFree && (await take(seen))) break
+        if (!isFree && !isNoticed)
+          process.stderr.write(`waypost: another apply runs, or was interrupted; waiting up to ${leaseMs / 1000} s\n`)
+        isNoticed ||= !isFree
+        if (!isFree) await sleep(pollMs)
+        const lease = await read()
+        if (!isSame(lease, seen)) since = monotonicMs()
+        seen = lease
+      }
+      renewedAt = monotonicMs()
+    },
+    async renew() {
+      if (monotonicMs() - renewedAt < renewMs) return
+      if (!(await take({ holder, renewals })))
+        throw new CommandError('another apply of the same set has begun; plan and apply again', exitCodes.conflict)
+      renewedAt = monotonicMs()
+    },
   }
 }
 
@@ -38,17 +97,25 @@ const without = (a: string[], b: string[]) => a.filter((name) => !b.includes(nam
 /** Maximum number of attempts to store a change. An attempt fails if another apply stores a change at the same time. */
 const attemptsMax = 10
 
-async function changeStored(client: Client, tenantId: string, name: string, next: (stored: Stored) => Stored) {
+/** Stores a change. Returns false if `next` returns undefined, because there is nothing to change. */
+async function changeStored(
+  client: Client,
+  tenantId: string,
+  name: string,
+  next: (stored: Stored) => Stored | undefined,
+): Promise<boolean> {
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
     const { configId, etag, stored } = await find(client, tenantId, name)
-    const body = { name, config: JSON.stringify(next(stored)) }
+    const changed = next(stored)
+    if (changed === undefined) return false
+    const body = { name, config: JSON.stringify(changed) }
     if (configId === undefined) {
-      if (await isCreated(client, tenantId, body)) return
+      if (await isCreated(client, tenantId, body)) return true
       continue
     }
     const args = { tenantId, configId, body }
     const { status } = await client.call('systemConfigurations.tenants.update', args, { ifMatch: etag! })
-    if (status !== 412) return
+    if (status !== 412) return true
   }
   throw new CommandError(`${name} is changed by other commands all the time; apply again later`, exitCodes.conflict)
 }

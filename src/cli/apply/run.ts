@@ -12,7 +12,7 @@ const done = { create: 'created', change: 'changed', delete: 'deleted', keep: 'u
 const nameOf = ({ kind, key }: Step) => stepKey(kind.name, key)
 
 /** Runs the steps and returns those that failed. A step that depends on a failed object fails too, and is reported in the same way. */
-export async function runSteps(client: Client, steps: Step[], ownership: Pick<Ownership, 'begun' | 'begin' | 'end'>) {
+export async function runSteps(client: Client, steps: Step[], ownership: Omit<Ownership, 'owned'>) {
   const failed: { step: Step; exitCode: number }[] = []
   const attempt = async (step: Step, work: () => unknown) => {
     try {
@@ -27,6 +27,7 @@ export async function runSteps(client: Client, steps: Step[], ownership: Pick<Ow
 
   // In some kinds, several objects can have the same name. An object that another client has created meanwhile must not be created twice.
   // Objects to delete are checked before the first step: deleting an object changes the objects that refer to it.
+  await ownership.lock()
   const checked = steps.filter(({ action }) => action === 'create' || action === 'delete')
   const check = await checkOf(client, checked)
   for (const step of checked) await attempt(step, () => check(step))
@@ -35,6 +36,7 @@ export async function runSteps(client: Client, steps: Step[], ownership: Pick<Ow
   const incomplete: Step[] = []
   for (const step of steps.filter(({ action }) => action !== 'keep')) {
     if (failed.some((one) => one.step === step)) continue
+    await ownership.renew()
     await attempt(step, async () => {
       await runStep(client, step)
       if (step.action !== 'delete') incomplete.push(step)
