@@ -81,7 +81,7 @@ export function createHost(deps: HostDeps): Host<ConnectionState> {
 
     mayDeliver: parts.mayDeliver,
 
-    // Otherwise an anonymous client could test thousands of tokens with one UNSUBSCRIBE.
+    // If UNSUBSCRIBE revealed subscriptions, an anonymous client could test thousands of tokens with one packet.
     concealsSubscription: ({ state }, filter) => !state.authentication && endpointOfFilter(filter) !== undefined,
 
     mustWait({ state, client }, { recipientId }) {

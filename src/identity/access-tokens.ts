@@ -23,7 +23,7 @@ export function createAccessTokens({ now }: Pick<Kit, 'now'>, realms: Realms, de
     }
     const seconds = now().getTime() / 1000
     const { iat, jti, sid, typ } = claims
-    if (typ !== 'Bearer') return undefined // It is another kind of token, such as an id_token.
+    if (typ !== 'Bearer') return undefined // This is another kind of token, such as an id_token.
     // If the configured lifetime was shortened, existing tokens end earlier too. An entry that denies a token is kept for the configured
     // lifetime, so no token outlives its entry.
     if (iat! + realm.accessTokenSeconds <= seconds) return undefined

@@ -29,7 +29,10 @@ export const AccessChanged = defineEvent<{
   description: 'Roles, grants, a user or an API key changed, and with them the permissions of a subject',
 })
 
-/** It is a separate event from AccessChanged, because it is frequent and only adds permissions, which caches can add without a read. */
+/**
+ * A creator got a grant. This is a separate event from AccessChanged, because it is frequent and only adds permissions, which caches can
+ * add without a read.
+ */
 export const CreatorGranted = defineEvent<{
   tenantId: string
   subject: { type: 'user' | 'client'; id: string }

@@ -80,7 +80,7 @@ suite('serving the console', async () => {
       assert.match(policy, /frame-ancestors 'none'/)
       assert.ok(answer.body.includes(`src="/waypost/console/@/${manifest.script}"`))
       assert.doesNotMatch(answer.body, /<script(?![^>]* src=)/)
-      // Otherwise a browser would request these files only after it has read the script.
+      // The page names these files. Otherwise a browser would request them only after it has read the script.
       assert.ok(manifest.imports.length > 0)
       for (const name of manifest.imports) assert.ok(answer.body.includes(`href="/waypost/console/@/${name}"`), name)
     }

@@ -3,8 +3,9 @@ import { credentialStates, targetStates } from './states.ts'
 
 // ── texts
 
-// Only printable ASCII is allowed. MQTT advises against control characters in texts, and receivers may reject them.
-export const usernamePattern = '^[ -9;-?A-~]{1,255}$' // It contains no `:`, which ends the username in HTTP Basic, and no `@`, which ends it in MQTT.
+// Only printable ASCII is allowed. MQTT advises against control characters in texts, and receivers may reject them. A username also
+// contains neither `:`, which ends the username in HTTP Basic, nor `@`, which ends it in MQTT.
+export const usernamePattern = '^[ -9;-?A-~]{1,255}$'
 export const passwordPattern = '^[ -~]{1,72}$' // bcrypt ignores everything after 72 bytes
 const printable = '^[ -~]+$'
 

@@ -68,7 +68,7 @@ test('with the real identity service, a new tenant logs in with the returned cre
   assert.equal((await caller(`GET ${root}/tenants/${created.body.id}`, undefined, ada.bearer)).status, 200)
   assert.equal((await caller(`DELETE ${root}/tenants/${created.body.id}`, undefined, ada.bearer)).status, 403)
 
-  // Its logins are rejected within a second after suspension, accepted again after activation, and end with deletion.
+  // Logins of the tenant are rejected within a second after its suspension, accepted again after its activation, and end with its deletion.
   const setStatus = (status: string) => admin(`PUT ${root}/tenants/${created.body.id}`, { status })
   assert.equal((await setStatus('SUSPENDED')).status, 200)
   const expectMeStatus = async (expected: number) =>

@@ -1,6 +1,6 @@
 /**
  * Compares the evaluator with mingo, another implementation of MongoDB queries, as far as mingo follows MongoDB. The README ("Tests against
- * mingo") lists the differences. Because of them, key `a` contains no arrays here, and arrays are flat.
+ * mingo") lists the differences. Because of them, the documents here have no arrays in key `a`, and no arrays inside arrays.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
