@@ -117,3 +117,46 @@ test('events that wait for another node are checked together, and run in their o
   await queue.stop()
   await db.close()
 })
+
+test('rows that are committed while a read is running are read afterwards', async () => {
+  const db = createDb(await migratedDatabase(rulesServices), { max: 2 })
+  const log = await createLog({ level: 'error', format: 'json' })
+  const ran: number[] = []
+  const [isRead, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  let reads = 0
+  const delayedDb = {
+    ...db,
+    sql: Object.assign(async (...given: Parameters<typeof db.sql>) => {
+      const rows = await db.sql(...given)
+      if (reads++ > 0) return rows
+      isRead.resolve()
+      await released.promise
+      return rows
+    }, db.sql),
+  } as unknown as typeof db
+  const queue = createQueue({
+    kit: { db: delayedDb, log, members: { nodeId: 'one', isAlone: () => true } },
+    async run({ id }) {
+      ran.push(id)
+      return []
+    },
+    ended: async ({ id }) => void (await deleteEvents(db.sql, [id])),
+    reject: async () => assert.fail('no event must be rejected'),
+  })
+  const store = async (): Promise<StoredRow> => {
+    const event: RuleEvent = { type: 'cron', eventId: 'e', at: 0, triggerId: 't', payload: {} }
+    const content = JSON.stringify([event])
+    const [id] = await insertEvents(db.sql, 'one', [{ tenantId: 'acme', buckets: [], content }])
+    return { id: id!, tenantId: 'acme', events: [event], bytes: content.length, isTakenOver: false, takeovers: 0 }
+  }
+  queue.load('acme')
+  await isRead.promise
+  const own = await store()
+  queue.add([own])
+  const takenOver = await store()
+  queue.load('acme')
+  released.resolve()
+  await eventually(() => assert.deepEqual(ran, [own.id, takenOver.id]))
+  await queue.stop()
+  await db.close()
+})

@@ -85,6 +85,8 @@ interface Tenant {
   /** True if rows of the tenant may be in the database only. */
   hasMore: boolean
   isLoading: boolean
+  /** Number of times that rows were left to the database. A read that began before the last time may have missed these rows. */
+  leftToDatabase: number
   waiting: number
   /** Number of this node's events that are only in the database. */
   unloaded: number
@@ -102,9 +104,7 @@ export function createQueue(options: QueueOptions): Queue {
       for (const row of rows) addRow(state, row)
     },
     load(tenantId) {
-      const tenant = tenantOf(state, tenantId)
-      tenant.hasMore = true
-      loadMore(state, tenant)
+      readFromDatabase(state, tenantOf(state, tenantId))
     },
     get size() {
       return state.size
@@ -150,6 +150,7 @@ function tenantOf({ tenants }: State, id: string): Tenant {
       held: new Set(),
       hasMore: false,
       isLoading: false,
+      leftToDatabase: 0,
       waiting: 0,
       unloaded: 0,
     }
@@ -164,9 +165,8 @@ function addRow(state: State, row: StoredRow) {
   if (state.isStopped || tenant.held.has(row.id)) return
   if (tenant.waiting + tenant.unloaded >= state.limits.waiting) return rejectRow(state, tenant, row)
   if (tenant.hasMore || tenant.bytes > state.limits.bytes) {
-    tenant.hasMore = true
     tenant.unloaded += row.events.length
-    return loadMore(state, tenant)
+    return readFromDatabase(state, tenant)
   }
   keepInMemory(state, tenant, row)
 }
@@ -327,6 +327,13 @@ function rejectRow(state: State, tenant: Tenant, row: StoredRow) {
   track(state, tenant, row.id, state.options.reject(row))
 }
 
+/** Reads rows that are committed but not in memory, as soon as there is room for them. */
+function readFromDatabase(state: State, tenant: Tenant) {
+  tenant.hasMore = true
+  tenant.leftToDatabase++
+  loadMore(state, tenant)
+}
+
 /** Reads rows of the tenant from the database when half of its memory limit is free. */
 function loadMore(state: State, tenant: Tenant) {
   if (tenant.isLoading || state.isStopped || tenant.bytes > state.limits.bytes / 2) return
@@ -340,9 +347,11 @@ function loadMore(state: State, tenant: Tenant) {
 async function readRows(state: State, tenant: Tenant) {
   const { db, members, log } = state.options.kit
   const query = { nodeId: members.nodeId, tenantId: tenant.id, held: [...tenant.held], limit: rowsPerLoad }
+  const { leftToDatabase } = tenant
   try {
     const rows = await findRows(db.sql, query)
-    if (rows.length < rowsPerLoad) [tenant.hasMore, tenant.unloaded] = [false, 0]
+    if (rows.length < rowsPerLoad && tenant.leftToDatabase === leftToDatabase)
+      [tenant.hasMore, tenant.unloaded] = [false, 0]
     for (const { content, ...row } of rows)
       if (!tenant.held.has(row.id) && !state.isStopped) {
         const events = JSON.parse(content) as RuleEvent[]
