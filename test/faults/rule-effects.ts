@@ -65,6 +65,8 @@ export async function killEffectRounds(options: { rounds: number; seed: number }
       },
       { withinMs: 60_000 },
     )
+    const deadLetters = await sql`select reason, count(*)::int as count from rules.dead_letters group by reason`
+    assert.deepEqual([...deadLetters], [], 'no event must become a dead letter')
     const ask = await nodes[0]!.asService(secrets)
     const report = verifyRequests(receiver.requests, acknowledged)
     const [alerts] = await sql`

@@ -1,4 +1,5 @@
 /** Runs an event for all rules that it matches. Each run has an end: it is done, it failed with a trace, or it became a dead letter. */
+import { createBatcher } from '../../../../kernel/batcher.ts'
 import { sleep } from '../../../../kernel/clock.ts'
 import type { Kit } from '../../../../kernel/define-service.ts'
 import { ProcessStopping } from '../../../../kernel/errors.ts'
@@ -13,6 +14,7 @@ import { type Ledger, writeWhenSettled } from '../ledger.ts'
 import type { Library } from '../library.ts'
 import { failedBefore, type RuleRun, type Runner } from '../run.ts'
 import type { DeadLetterRow } from '../store/dead-letters.ts'
+import { countStarts } from '../store/events.ts'
 import { findExisting } from '../store/traces.ts'
 import { payloadFor } from '../trigger-index.ts'
 import type { StoredRow } from './recorder.ts'
@@ -33,8 +35,12 @@ export interface Processor {
   reject(row: StoredRow, reason: string): Promise<void>
 }
 
-/** Maximum number of attempts if the platform itself fails, and of takeovers if nodes die. After that, the event becomes a dead letter. */
+/**
+ * Maximum number of attempts if the platform itself fails, and of starts after takeovers if nodes die. After that, the event becomes a dead
+ * letter. A takeover does not count if the event only waited: a busy node may die many times before the event's turn comes.
+ */
 const triesMax = 5
+const startsPerStatement = 200
 const pauseMs = [100, 500, 2000, 5000]
 /** Maximum length of the event JSON that is stored with its traces. */
 const eventLength = 65_536
@@ -52,12 +58,30 @@ export function createProcessor(deps: ProcessDeps): Processor {
     received: () => received.inc(),
     ended: (outcome: 'done' | 'failed' | 'dead') => ended.inc({ outcome }),
   }
+  const startsOf = createStarts(deps.kit.db)
   return {
-    run: (row, event) => processEvent(deps, counters, row, event, undefined),
+    async run(row, event) {
+      const starts = row.isTakenOver ? await retried(() => startsOf(row)) : 0
+      return await processEvent(deps, { counters, starts }, row, event)
+    },
     async reject(row, reason) {
-      for (const event of row.events) await processEvent(deps, counters, row, event, reason)
+      for (const event of row.events) await processEvent(deps, { counters, starts: 0, rejection: reason }, row, event)
       await deps.ledger.write({ endedRow: row.id })
     },
+  }
+}
+
+/** Returns a function that counts the start of a row that was taken over, once, and returns the count. Rows that start together share a statement. */
+function createStarts(db: ProcessDeps['kit']['db']): (row: StoredRow) => Promise<number> {
+  const count = createBatcher<number, number>((ids) => countStarts(db.sql, ids), startsPerStatement)
+  const counted = new WeakMap<StoredRow, Promise<number>>()
+  return (row) => {
+    const known = counted.get(row)
+    if (known) return known
+    const starts = count(row.id).then((number) => number ?? 0)
+    counted.set(row, starts)
+    starts.catch(() => counted.delete(row))
+    return starts
   }
 }
 
@@ -68,10 +92,9 @@ interface Counters {
 
 async function processEvent(
   deps: ProcessDeps,
-  counters: Counters,
-  { tenantId, isTakenOver, takeovers }: StoredRow,
+  { counters, starts, rejection }: { counters: Counters; starts: number; rejection?: string },
+  { tenantId, isTakenOver }: StoredRow,
   event: RuleEvent,
-  rejection: string | undefined,
 ): Promise<Promise<void>[]> {
   const { library } = deps
   const written: Promise<void>[] = []
@@ -87,9 +110,9 @@ async function processEvent(
     if (rejection !== undefined) {
       counters.ended('failed')
       await deps.ledger.write(failedBefore(run, 'EXPRESSION_EVALUATION', rejection))
-    } else if (takeovers >= triesMax) {
+    } else if (starts >= triesMax) {
       counters.ended('dead')
-      const reason = `the process that ran the event died ${takeovers} times`
+      const reason = `the process that ran the event died ${starts} times`
       await deps.ledger.write({ deadLetters: [deadLetterOf(deps, run, event, reason)] })
     } else {
       const mayHaveRun = isTakenOver || event.ruleId !== undefined

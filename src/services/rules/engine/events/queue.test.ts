@@ -41,7 +41,7 @@ test('events beyond the limit fail, those below it run, also if they did not fit
     }
     const content = JSON.stringify([event])
     const [id] = await insertEvents(db.sql, 'one', [{ tenantId: 'acme', buckets: [], content }])
-    const row = { tenantId: 'acme', events: [event], bytes: content.length, isTakenOver: false, takeovers: 0 }
+    const row = { tenantId: 'acme', events: [event], bytes: content.length, isTakenOver: false }
     queue.add([{ ...row, id: id! }])
     return id!
   }
@@ -99,7 +99,6 @@ test('events that wait for another node are checked together, and run in their o
       events: [one],
       bytes: 1,
       isTakenOver: false,
-      takeovers: 0,
     }))
   }
   const [elsewhere] = await store('two', ['moved'])
@@ -147,7 +146,7 @@ test('rows that are committed while a read is running are read afterwards', asyn
     const event: RuleEvent = { type: 'cron', eventId: 'e', at: 0, triggerId: 't', payload: {} }
     const content = JSON.stringify([event])
     const [id] = await insertEvents(db.sql, 'one', [{ tenantId: 'acme', buckets: [], content }])
-    return { id: id!, tenantId: 'acme', events: [event], bytes: content.length, isTakenOver: false, takeovers: 0 }
+    return { id: id!, tenantId: 'acme', events: [event], bytes: content.length, isTakenOver: false }
   }
   queue.load('acme')
   await isRead.promise

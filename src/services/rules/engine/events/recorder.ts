@@ -20,7 +20,6 @@ export interface StoredRow {
   /** Length of the row's JSON. */
   bytes: number
   isTakenOver: boolean
-  takeovers: number
 }
 
 export interface Recorder {
@@ -57,7 +56,6 @@ export function createRecorder(
             id: ids[index]!,
             bytes: contents[index]!.length,
             isTakenOver: false,
-            takeovers: 0,
           })),
         ),
       )

@@ -6,7 +6,6 @@ export interface EventRow {
   tenantId: string
   content: string
   isTakenOver: boolean
-  takeovers: number
 }
 
 export interface NewEventRow {
@@ -52,7 +51,7 @@ export async function findFirstBlockers(
 export const findRows = (sql: Sql, query: { nodeId: string; tenantId: string; held: number[]; limit: number }) => sql<
   EventRow[]
 >`
-  select id, tenant_id, content, is_taken_over, takeovers from rules.events
+  select id, tenant_id, content, is_taken_over from rules.events
   where node_id = ${query.nodeId} and tenant_id = ${query.tenantId} and id <> all(${query.held}::bigint[])
   order by id limit ${query.limit}`
 
@@ -60,10 +59,18 @@ export const findRows = (sql: Sql, query: { nodeId: string; tenantId: string; he
 export async function takeOver(sql: Sql, from: string, to: string): Promise<string[]> {
   const rows = await sql<{ tenantId: string }[]>`
     with taken as (
-      update rules.events set node_id = ${to}, is_taken_over = true, takeovers = takeovers + 1
+      update rules.events set node_id = ${to}, is_taken_over = true
       where node_id = ${from} returning tenant_id)
     select distinct tenant_id from taken`
   return rows.map(({ tenantId }) => tenantId)
+}
+
+/** Counts that this node starts rows that it has taken over. Returns how often nodes have started each of them after a takeover. */
+export async function countStarts(sql: Sql, ids: number[]): Promise<(number | undefined)[]> {
+  const rows = await sql<{ id: number; takeovers: number }[]>`
+    update rules.events set takeovers = takeovers + 1 where id = any(${ids}::bigint[]) returning id, takeovers`
+  const starts = new Map(rows.map(({ id, takeovers }) => [id, takeovers]))
+  return ids.map((id) => starts.get(id))
 }
 
 /** Returns the ids of the nodes that own events or running replays. */
