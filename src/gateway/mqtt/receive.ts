@@ -196,7 +196,9 @@ function disconnect(peer: Peer) {
     client.sessionExpirySeconds = session.expirySeconds
   }
   // MQTT-3.14.4-3: only code 0 discards the will. Invalid codes are accepted, because the connection ends anyway.
-  end(peer, Code.success, `the client disconnected with code ${code}`, { graceful: code === Code.success })
+  const isNormal = code === Code.success
+  const reason = isNormal ? 'the client disconnected' : `the client disconnected with code ${code}`
+  end(peer, Code.success, reason, { graceful: isNormal })
 }
 
 function endWithError(peer: Peer, error: unknown) {

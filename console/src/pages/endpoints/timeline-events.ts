@@ -97,7 +97,7 @@ export const connectionEvents = (connections: Connection[]): TimelineEvent[] =>
   connections.map(({ at, connected, reason }, index) => ({
     ...{ id: `connection ${at} ${index}`, at: msOf(at), kind: 'connection', icon: connected ? 'wifi' : 'unplug' },
     ...{ tone: connected ? 'good' : 'usual', title: connected ? texts.connected : texts.disconnected },
-    ...{ why: reason, details: [] },
+    ...{ why: reason && reason[0]!.toUpperCase() + reason.slice(1), details: [] },
   }))
 
 const json = (value: unknown) => JSON.stringify(value, null, 2)
