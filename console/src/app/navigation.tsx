@@ -1,5 +1,4 @@
 /** The navigation: the pages that the caller may open, by group. */
-import { useDeferredValue } from 'react'
 import { Link, useLocation } from 'wouter'
 import { useSession } from '../api/client.ts'
 import { useMe } from '../api/me.ts'
@@ -14,8 +13,7 @@ const isCurrent = (path: string, own: string) =>
 export function Navigation({ onNavigate }: { onNavigate?(): void }) {
   const [path] = useLocation()
   const { session } = useSession()
-  // The navigation is rendered after the page, so that the page sends its requests sooner.
-  const me = useDeferredValue(useMe().data)
+  const { data: me } = useMe()
   const shown = pages.filter((page) => page.group !== undefined && mayOpen(me, session.tenant, page))
   return (
     <nav className="navigation" aria-label={texts.navigation}>

@@ -1,5 +1,5 @@
 /** The list of endpoints, for any number of endpoints: search, sort, conditions with counts, selection, and jobs over many endpoints. */
-import { memo, startTransition, useDeferredValue, useEffect, useRef, useState } from 'react'
+import { memo, startTransition, useEffect, useRef, useState } from 'react'
 import { useLocation } from 'wouter'
 import { useMay } from '../../api/me.ts'
 import type { BodyOf, ItemOf } from '../../api/operation-types.ts'
@@ -221,19 +221,14 @@ const Filters = memo(
 )
 
 /**
- * The first render only requests the rows. The search field is rendered while the rows are read. The same field stays when the choices are
- * rendered beside it, so that no typed text is lost.
+ * The search field is rendered at once. The same field stays when the choices are rendered beside it, so that no typed text is lost. On a
+ * slow computer it would delay the rows if it were rendered while they are read.
  */
 function FilterFields({ address, counts, isWhole }: FiltersProps) {
-  const hasSearch = useDeferredValue(true, false)
   return (
     <>
       <FilterBar address={address}>
-        {hasSearch ? (
-          <SearchBox label={texts.search} value={address.values.q} onChange={(q) => address.set({ q })} />
-        ) : (
-          <div className="search" />
-        )}
+        <SearchBox label={texts.search} value={address.values.q} onChange={(q) => address.set({ q })} />
         {isWhole ? (
           <Choices address={address} counts={counts} />
         ) : (
