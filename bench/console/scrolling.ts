@@ -14,7 +14,7 @@ const rows = Number(process.env.BENCH_ROWS ?? 10_000)
 const otherPage = '/vpn'
 
 const warmUps = 4
-/** So many rows that distant pages are reduced too, because the code that does so is compiled then. */
+/** Rows of a warm-up. They are enough that distant pages are reduced, so that this code is compiled before the measurement. */
 const warmUpRows = 1_500
 
 /** Scrolls by half a page in each frame, and waits while the next rows are not loaded. */
