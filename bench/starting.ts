@@ -6,7 +6,7 @@ import { type Figure, median } from './report.ts'
 const idleSeconds = 20
 
 /**
- * Measures a start on an empty directory, a start on an existing directory, a stop, and idle memory after both starts. Each figure is the
+ * Measures a start on an empty directory, a start on an existing directory, a stop, and idle memory after each start. Each figure is the
  * median of three runs.
  */
 export async function starting(): Promise<Figure[]> {
@@ -26,7 +26,7 @@ export async function starting(): Promise<Figure[]> {
     await sleep(idleSeconds * 1000)
     memory.warm.push(second.memoryMb())
     const { seconds, code } = await second.stop()
-    if (code !== 0) throw new Error(`SIGTERM ended with ${code}`)
+    if (code !== 0) throw new Error(`the platform exited with code ${code} after SIGTERM`)
     stopping.push(seconds)
     removeDirectory(directory)
   }

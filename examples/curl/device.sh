@@ -4,12 +4,12 @@
 # Sends one sample and the software version that it runs. HTTP has no push, so it polls: it applies its configuration, installs the
 # software that it is offered, and ends after the first command of type "blink".
 set -eu
-version=${1:?an application version, then an endpoint token} token=${2:?an endpoint token}
+version=${1:?usage: device.sh <application version> <endpoint token> [address]} token=${2:?the endpoint token is missing}
 base=${3:-http://127.0.0.1:8080}
 post() { curl --silent --show-error --fail-with-body --data "$2" "$base/kp1/$version/$1"; }
 # Prints a text field of JSON. A real device has a JSON parser.
 field() { grep -o "\"$1\": *\"[^\"]*\"" | head -n 1 | cut -d '"' -f 4; }
-# Downloads a link to a file. With -C -, curl continues a broken download where it ended.
+# Downloads the URL $1 into the file $2, in at most five attempts. With -C -, curl resumes an interrupted download.
 download() {
   for _ in 1 2 3 4 5; do
     curl --silent --show-error --fail -C - -o "$2" "$1" && return

@@ -3,14 +3,14 @@
 #   examples/mosquitto/device.sh <application version> <endpoint token> [host] [port]
 # Sends one sample and the software version that it runs, applies configurations, installs software, and ends after the first command.
 set -eu
-version=${1:?an application version, then an endpoint token} token=${2:?an endpoint token}
+version=${1:?usage: device.sh <application version> <endpoint token> [host] [port]} token=${2:?the endpoint token is missing}
 host=${3:-127.0.0.1} port=${4:-1883}
 # With QoS 1, mosquitto_pub ends when the platform has stored the message. With MQTT 5, it prints a warning if the platform has rejected the
 # message.
 publish() { mosquitto_pub -V 5 -h "$host" -p "$port" -q 1 -t "kp1/$version/$1" -m "$2"; }
 # Prints a text field of JSON. A real device has a JSON parser.
 field() { grep -o "\"$1\": *\"[^\"]*\"" | head -n 1 | cut -d '"' -f 4; }
-# Downloads a link to a file. With -C -, curl continues a broken download where it ended.
+# Downloads the URL $1 into the file $2, in at most five attempts. With -C -, curl resumes an interrupted download.
 download() {
   for _ in 1 2 3 4 5; do
     curl --silent --show-error --fail -C - -o "$2" "$1" && return

@@ -172,7 +172,7 @@ export interface AlertActivationAction {
   updatedAt: string
 }
 
-/** Opens an alert. An entity has at most one open alert of each type. The action as it is written. */
+/** Opens an alert. An entity has at most one open alert of each type. These are the fields that a caller sends. */
 export interface AlertActivationActionFields {
   /** Name of the action. */
   name: string
@@ -253,11 +253,11 @@ export interface AlertLifecycleEventTrigger {
   id: string
   /** Name of the trigger. */
   name: string
-  /** Name of an application: all its endpoints. */
+  /** Name of an application. The trigger or alert setting applies to all endpoints of the application. */
   appName?: string
-  /** Name of an application version: all its endpoints. */
+  /** Name of an application version. The trigger or alert setting applies to all endpoints of the version. */
   appVersionName?: string
-  /** Ids of 1 to 1,000 endpoints. */
+  /** Ids of 1 to 1,000 endpoints. The trigger or alert setting applies only to these endpoints. */
   endpointIds?: string[]
   /** Fires only for alerts of these types. If absent: for all. */
   alertTypes?: string[]
@@ -277,17 +277,17 @@ export interface AlertLifecycleEventTrigger {
   updatedAt: string
 }
 
-/** A trigger as it is written, with exactly one of `appName`, `appVersionName` and `endpointIds`. */
+/** The fields of a trigger that a caller sends, with exactly one of `appName`, `appVersionName` and `endpointIds`. */
 export interface AlertLifecycleEventTriggerFields {
   /** Name of the trigger. */
   name: string
   /** Free text. Default: none. */
   description?: string
-  /** Name of an application: all its endpoints. */
+  /** Name of an application. The trigger or alert setting applies to all endpoints of the application. */
   appName?: string
-  /** Name of an application version: all its endpoints. */
+  /** Name of an application version. The trigger or alert setting applies to all endpoints of the version. */
   appVersionName?: string
-  /** Ids of 1 to 1,000 endpoints. */
+  /** Ids of 1 to 1,000 endpoints. The trigger or alert setting applies only to these endpoints. */
   endpointIds?: string[]
   /** Fires only for alerts of these types. If absent: for all. */
   alertTypes?: string[]
@@ -364,7 +364,7 @@ export interface AlertResolutionAction {
   updatedAt: string
 }
 
-/** Resolves the open alert of this type, if there is one. The action as it is written. */
+/** Resolves the open alert of this type, if there is one. These are the fields that a caller sends. */
 export interface AlertResolutionActionFields {
   /** Name of the action. */
   name: string
@@ -449,11 +449,11 @@ export interface AlertSetting {
   alertType: string
   /** Severity of the alerts. */
   severityLevel: 'CRITICAL' | 'HIGH' | 'MEDIUM' | 'LOW' | 'INFO'
-  /** Name of an application: all its endpoints. */
+  /** Name of an application. The trigger or alert setting applies to all endpoints of the application. */
   appName?: string
-  /** Name of an application version: all its endpoints. */
+  /** Name of an application version. The trigger or alert setting applies to all endpoints of the version. */
   appVersionName?: string
-  /** Ids of 1 to 1,000 endpoints. */
+  /** Ids of 1 to 1,000 endpoints. The trigger or alert setting applies only to these endpoints. */
   endpointIds?: string[]
   /** Script that runs for each message with data samples. An alert opens when it returns anything but false, null and undefined. */
   activationExpression: string
@@ -477,7 +477,7 @@ export interface AlertSetting {
   updatedAt: string
 }
 
-/** An alert setting as it is written, with exactly one of `appName`, `appVersionName` and `endpointIds`. */
+/** The fields of an alert setting that a caller sends, with exactly one of `appName`, `appVersionName` and `endpointIds`. */
 export interface AlertSettingFields {
   /** Name of the alert setting. */
   name: string
@@ -485,11 +485,11 @@ export interface AlertSettingFields {
   alertType: string
   /** Severity of the alerts. */
   severityLevel: 'CRITICAL' | 'HIGH' | 'MEDIUM' | 'LOW' | 'INFO'
-  /** Name of an application: all its endpoints. */
+  /** Name of an application. The trigger or alert setting applies to all endpoints of the application. */
   appName?: string
-  /** Name of an application version: all its endpoints. */
+  /** Name of an application version. The trigger or alert setting applies to all endpoints of the version. */
   appVersionName?: string
-  /** Ids of 1 to 1,000 endpoints. */
+  /** Ids of 1 to 1,000 endpoints. The trigger or alert setting applies only to these endpoints. */
   endpointIds?: string[]
   /** Script that runs for each message with data samples. An alert opens when it returns anything but false, null and undefined. */
   activationExpression: string
@@ -1172,7 +1172,7 @@ export interface CommandInvocationAction {
   updatedAt: string
 }
 
-/** Sends a command to endpoints. The action as it is written. */
+/** Sends a command to endpoints. These are the fields that a caller sends. */
 export interface CommandInvocationActionFields {
   /** Name of the action. */
   name: string
@@ -1577,11 +1577,11 @@ export interface CronTrigger {
   id: string
   /** Name of the trigger. */
   name: string
-  /** Name of an application: all its endpoints. */
+  /** Name of an application. The trigger or alert setting applies to all endpoints of the application. */
   appName?: string
-  /** Name of an application version: all its endpoints. */
+  /** Name of an application version. The trigger or alert setting applies to all endpoints of the version. */
   appVersionName?: string
-  /** Ids of 1 to 1,000 endpoints. */
+  /** Ids of 1 to 1,000 endpoints. The trigger or alert setting applies only to these endpoints. */
   endpointIds?: string[]
   /** Five fields (minute, hour, day of month, month, day of week), or six with seconds in front: numbers, names, `*`, `?`, lists, ranges and steps. */
   cronExpression: string
@@ -1599,17 +1599,17 @@ export interface CronTrigger {
   updatedAt: string
 }
 
-/** A trigger as it is written, with at most one of `appName`, `appVersionName` and `endpointIds`. */
+/** The fields of a trigger that a caller sends, with at most one of `appName`, `appVersionName` and `endpointIds`. */
 export interface CronTriggerFields {
   /** Name of the trigger. */
   name: string
   /** Free text. Default: none. */
   description?: string
-  /** Name of an application: all its endpoints. */
+  /** Name of an application. The trigger or alert setting applies to all endpoints of the application. */
   appName?: string
-  /** Name of an application version: all its endpoints. */
+  /** Name of an application version. The trigger or alert setting applies to all endpoints of the version. */
   appVersionName?: string
-  /** Ids of 1 to 1,000 endpoints. */
+  /** Ids of 1 to 1,000 endpoints. The trigger or alert setting applies only to these endpoints. */
   endpointIds?: string[]
   /** Five fields (minute, hour, day of month, month, day of week), or six with seconds in front: numbers, names, `*`, `?`, lists, ranges and steps. */
   cronExpression: string
@@ -1850,7 +1850,7 @@ export interface DataSampleAction {
   updatedAt: string
 }
 
-/** Adds data samples to endpoints, as if their devices had sent them. The action as it is written. */
+/** Adds data samples to endpoints, as if their devices had sent them. These are the fields that a caller sends. */
 export interface DataSampleActionFields {
   /** Name of the action. */
   name: string
@@ -2292,17 +2292,17 @@ export interface Endpoint {
   poolIds?: string[]
 }
 
-/** Fires when a command is handed over to the device of an endpoint for the first time. */
+/** Fires once for each command of an endpoint, when the command is handed over to the device for the first time. */
 export interface EndpointCommandDispatchedTrigger {
   /** Id of the trigger. */
   id: string
   /** Name of the trigger. */
   name: string
-  /** Name of an application: all its endpoints. */
+  /** Name of an application. The trigger or alert setting applies to all endpoints of the application. */
   appName?: string
-  /** Name of an application version: all its endpoints. */
+  /** Name of an application version. The trigger or alert setting applies to all endpoints of the version. */
   appVersionName?: string
-  /** Ids of 1 to 1,000 endpoints. */
+  /** Ids of 1 to 1,000 endpoints. The trigger or alert setting applies only to these endpoints. */
   endpointIds?: string[]
   /** Fires only for commands of this type. If absent: for all types. */
   commandType?: string
@@ -2318,17 +2318,17 @@ export interface EndpointCommandDispatchedTrigger {
   updatedAt: string
 }
 
-/** A trigger as it is written, with exactly one of `appName`, `appVersionName` and `endpointIds`. */
+/** The fields of a trigger that a caller sends, with exactly one of `appName`, `appVersionName` and `endpointIds`. */
 export interface EndpointCommandDispatchedTriggerFields {
   /** Name of the trigger. */
   name: string
   /** Free text. Default: none. */
   description?: string
-  /** Name of an application: all its endpoints. */
+  /** Name of an application. The trigger or alert setting applies to all endpoints of the application. */
   appName?: string
-  /** Name of an application version: all its endpoints. */
+  /** Name of an application version. The trigger or alert setting applies to all endpoints of the version. */
   appVersionName?: string
-  /** Ids of 1 to 1,000 endpoints. */
+  /** Ids of 1 to 1,000 endpoints. The trigger or alert setting applies only to these endpoints. */
   endpointIds?: string[]
   /** Fires only for commands of this type. If absent: for all types. */
   commandType?: string
@@ -2352,11 +2352,11 @@ export interface EndpointCommandResultReceivedTrigger {
   id: string
   /** Name of the trigger. */
   name: string
-  /** Name of an application: all its endpoints. */
+  /** Name of an application. The trigger or alert setting applies to all endpoints of the application. */
   appName?: string
-  /** Name of an application version: all its endpoints. */
+  /** Name of an application version. The trigger or alert setting applies to all endpoints of the version. */
   appVersionName?: string
-  /** Ids of 1 to 1,000 endpoints. */
+  /** Ids of 1 to 1,000 endpoints. The trigger or alert setting applies only to these endpoints. */
   endpointIds?: string[]
   /** Fires only for commands of this type. If absent: for all types. */
   commandType?: string
@@ -2372,17 +2372,17 @@ export interface EndpointCommandResultReceivedTrigger {
   updatedAt: string
 }
 
-/** A trigger as it is written, with exactly one of `appName`, `appVersionName` and `endpointIds`. */
+/** The fields of a trigger that a caller sends, with exactly one of `appName`, `appVersionName` and `endpointIds`. */
 export interface EndpointCommandResultReceivedTriggerFields {
   /** Name of the trigger. */
   name: string
   /** Free text. Default: none. */
   description?: string
-  /** Name of an application: all its endpoints. */
+  /** Name of an application. The trigger or alert setting applies to all endpoints of the application. */
   appName?: string
-  /** Name of an application version: all its endpoints. */
+  /** Name of an application version. The trigger or alert setting applies to all endpoints of the version. */
   appVersionName?: string
-  /** Ids of 1 to 1,000 endpoints. */
+  /** Ids of 1 to 1,000 endpoints. The trigger or alert setting applies only to these endpoints. */
   endpointIds?: string[]
   /** Fires only for commands of this type. If absent: for all types. */
   commandType?: string
@@ -2430,11 +2430,11 @@ export interface EndpointDataSamplesReceivedTrigger {
   id: string
   /** Name of the trigger. */
   name: string
-  /** Name of an application: all its endpoints. */
+  /** Name of an application. The trigger or alert setting applies to all endpoints of the application. */
   appName?: string
-  /** Name of an application version: all its endpoints. */
+  /** Name of an application version. The trigger or alert setting applies to all endpoints of the version. */
   appVersionName?: string
-  /** Ids of 1 to 1,000 endpoints. */
+  /** Ids of 1 to 1,000 endpoints. The trigger or alert setting applies only to these endpoints. */
   endpointIds?: string[]
   /** Free object that scripts see as `ctx.trigger.metadata`. Default: none. */
   metadata?: Record<string, unknown>
@@ -2448,17 +2448,17 @@ export interface EndpointDataSamplesReceivedTrigger {
   updatedAt: string
 }
 
-/** A trigger as it is written, with exactly one of `appName`, `appVersionName` and `endpointIds`. */
+/** The fields of a trigger that a caller sends, with exactly one of `appName`, `appVersionName` and `endpointIds`. */
 export interface EndpointDataSamplesReceivedTriggerFields {
   /** Name of the trigger. */
   name: string
   /** Free text. Default: none. */
   description?: string
-  /** Name of an application: all its endpoints. */
+  /** Name of an application. The trigger or alert setting applies to all endpoints of the application. */
   appName?: string
-  /** Name of an application version: all its endpoints. */
+  /** Name of an application version. The trigger or alert setting applies to all endpoints of the version. */
   appVersionName?: string
-  /** Ids of 1 to 1,000 endpoints. */
+  /** Ids of 1 to 1,000 endpoints. The trigger or alert setting applies only to these endpoints. */
   endpointIds?: string[]
   /** Free object that scripts see as `ctx.trigger.metadata`. Default: none. */
   metadata?: Record<string, unknown>
@@ -2528,11 +2528,11 @@ export interface EndpointMetadataUpdatedTrigger {
   id: string
   /** Name of the trigger. */
   name: string
-  /** Name of an application: all its endpoints. */
+  /** Name of an application. The trigger or alert setting applies to all endpoints of the application. */
   appName?: string
-  /** Name of an application version: all its endpoints. */
+  /** Name of an application version. The trigger or alert setting applies to all endpoints of the version. */
   appVersionName?: string
-  /** Ids of 1 to 1,000 endpoints. */
+  /** Ids of 1 to 1,000 endpoints. The trigger or alert setting applies only to these endpoints. */
   endpointIds?: string[]
   /** Fires only if one of these keys changes. The script sees the whole change. If absent: any key. */
   metadataKeys?: string[]
@@ -2548,17 +2548,17 @@ export interface EndpointMetadataUpdatedTrigger {
   updatedAt: string
 }
 
-/** A trigger as it is written, with exactly one of `appName`, `appVersionName` and `endpointIds`. */
+/** The fields of a trigger that a caller sends, with exactly one of `appName`, `appVersionName` and `endpointIds`. */
 export interface EndpointMetadataUpdatedTriggerFields {
   /** Name of the trigger. */
   name: string
   /** Free text. Default: none. */
   description?: string
-  /** Name of an application: all its endpoints. */
+  /** Name of an application. The trigger or alert setting applies to all endpoints of the application. */
   appName?: string
-  /** Name of an application version: all its endpoints. */
+  /** Name of an application version. The trigger or alert setting applies to all endpoints of the version. */
   appVersionName?: string
-  /** Ids of 1 to 1,000 endpoints. */
+  /** Ids of 1 to 1,000 endpoints. The trigger or alert setting applies only to these endpoints. */
   endpointIds?: string[]
   /** Fires only if one of these keys changes. The script sees the whole change. If absent: any key. */
   metadataKeys?: string[]
@@ -2662,11 +2662,11 @@ export interface EndpointTimeSeriesUpdatedTrigger {
   id: string
   /** Name of the trigger. */
   name: string
-  /** Name of an application: all its endpoints. */
+  /** Name of an application. The trigger or alert setting applies to all endpoints of the application. */
   appName?: string
-  /** Name of an application version: all its endpoints. */
+  /** Name of an application version. The trigger or alert setting applies to all endpoints of the version. */
   appVersionName?: string
-  /** Ids of 1 to 1,000 endpoints. */
+  /** Ids of 1 to 1,000 endpoints. The trigger or alert setting applies only to these endpoints. */
   endpointIds?: string[]
   /** Fires only for these time series. If absent: for all. */
   timeSeriesNames?: string[]
@@ -2682,17 +2682,17 @@ export interface EndpointTimeSeriesUpdatedTrigger {
   updatedAt: string
 }
 
-/** A trigger as it is written, with exactly one of `appName`, `appVersionName` and `endpointIds`. */
+/** The fields of a trigger that a caller sends, with exactly one of `appName`, `appVersionName` and `endpointIds`. */
 export interface EndpointTimeSeriesUpdatedTriggerFields {
   /** Name of the trigger. */
   name: string
   /** Free text. Default: none. */
   description?: string
-  /** Name of an application: all its endpoints. */
+  /** Name of an application. The trigger or alert setting applies to all endpoints of the application. */
   appName?: string
-  /** Name of an application version: all its endpoints. */
+  /** Name of an application version. The trigger or alert setting applies to all endpoints of the version. */
   appVersionName?: string
-  /** Ids of 1 to 1,000 endpoints. */
+  /** Ids of 1 to 1,000 endpoints. The trigger or alert setting applies only to these endpoints. */
   endpointIds?: string[]
   /** Fires only for these time series. If absent: for all. */
   timeSeriesNames?: string[]
@@ -3505,7 +3505,7 @@ export interface MetadataUpdateAction {
   updatedAt: string
 }
 
-/** Changes the metadata of endpoints. The action as it is written. */
+/** Changes the metadata of endpoints. These are the fields that a caller sends. */
 export interface MetadataUpdateActionFields {
   /** Name of the action. */
   name: string
@@ -5111,11 +5111,11 @@ export interface Rule {
   /** Whether triggers start the rule. */
   state: 'ENABLED' | 'DISABLED'
   statistics: RunStatistics
-  /** Number of the version, from 1. Every change of a field makes the next one. */
+  /** Number of the version, from 1. Every change of a field creates a version with the next number. */
   version: number
-  /** Id of the alert setting that the rule is a part of. Absent: it is a rule of its own. */
+  /** Id of the alert setting that the rule is a part of. Absent if the rule is not part of an alert setting. */
   alertSettingId?: string
-  /** ALERT: activates and resolves the alert. NOTICES: sends its notices. Absent: a rule of its own. */
+  /** Part of the rule in its alert setting. The ALERT rule activates and resolves the alert. The NOTICES rule sends the e-mails and requests about it. Absent if the rule is not part of an alert setting. */
   alertSettingPart?: 'ALERT' | 'NOTICES'
   /** Free text. */
   description?: string
@@ -5148,7 +5148,7 @@ export interface RuleExecutionAction {
   updatedAt: string
 }
 
-/** Runs another rule with the same context, and then the actions of that rule. The action as it is written. */
+/** Runs another rule with the same context, and then the actions of that rule. These are the fields that a caller sends. */
 export interface RuleExecutionActionFields {
   /** Name of the action. */
   name: string
@@ -5173,13 +5173,13 @@ export interface RuleExecutionActionPage {
 export interface RuleExecutionActionValueTypes {
 }
 
-/** A rule as it is written. */
+/** The fields of a rule that a caller sends. */
 export interface RuleFields {
   /** Name of the rule. */
   name: string
   /** Free text. Default: none. */
   description?: string
-  /** Body of a JavaScript function with the parameter `ctx`. What it returns decides: `false` runs the negative actions, null and undefined run none, everything else runs the positive ones. */
+  /** Body of a JavaScript function with the parameter `ctx`. The return value decides which actions run: `false` runs the negative actions, null and undefined run no action, and any other value runs the positive actions. */
   expression: string
   /** Whether triggers start the rule. Default: ENABLED. */
   state?: 'ENABLED' | 'DISABLED'
@@ -5195,7 +5195,7 @@ export interface RulePage {
   content: Rule[]
 }
 
-/** A rule as it was written once. */
+/** The fields of a rule in one version. */
 export interface RuleVersion {
   /** Number of the version. */
   version: number
@@ -5430,7 +5430,7 @@ export interface SendEmailAction {
   updatedAt: string
 }
 
-/** Sends an e-mail. The action as it is written. */
+/** Sends an e-mail. These are the fields that a caller sends. */
 export interface SendEmailActionFields {
   /** Name of the action. */
   name: string
@@ -5572,7 +5572,7 @@ export interface SettingsInEffect {
   content: SettingInEffect[]
 }
 
-/** A text of a script that people copy. Scripts do not see it. */
+/** A piece of code that people copy into scripts. Scripts cannot refer to a snippet. */
 export interface Snippet {
   /** Id of the snippet. */
   id: string
@@ -5588,7 +5588,7 @@ export interface Snippet {
   updatedAt: string
 }
 
-/** A snippet as it is written. */
+/** The fields of a snippet that a caller sends. */
 export interface SnippetFields {
   /** Name of the snippet. */
   name: string
@@ -6265,7 +6265,7 @@ export interface TimeSeriesAction {
   updatedAt: string
 }
 
-/** Adds a point to a time series of endpoints. The action as it is written. */
+/** Adds a point to a time series of endpoints. These are the fields that a caller sends. */
 export interface TimeSeriesActionFields {
   /** Name of the action. */
   name: string
@@ -6740,7 +6740,7 @@ export interface WebhookAction {
   updatedAt: string
 }
 
-/** Sends an HTTP POST request. The action as it is written. */
+/** Sends an HTTP POST request. These are the fields that a caller sends. */
 export interface WebhookActionFields {
   /** Name of the action. */
   name: string
@@ -9813,7 +9813,7 @@ export interface Nouns {
     }
   }
   rules: {
-    /** Create a rule. The script acts with the present permissions of its writer. Attach triggers and actions with separate operations. */
+    /** Create a rule. The script runs with the permissions that its writer has at the time of the run. The writer is the caller who created or last replaced the rule. Attach triggers and actions with separate operations. */
     create: Call<{
       body: RuleFields
     }, { 201: undefined }>
@@ -9831,7 +9831,7 @@ export interface Nouns {
       sort?: 'createdAt' | 'updatedAt' | undefined
       /** Order of the sort. Default: desc. */
       sortOrder?: 'asc' | 'desc' | undefined
-      /** ATTACHED_TO_ALERT_SETTING lists only the parts of alert settings. Default: only those that belong to no alert setting. */
+      /** ATTACHED_TO_ALERT_SETTING lists only objects that belong to an alert setting. Default: only objects that belong to no alert setting. */
       include?: 'ATTACHED_TO_ALERT_SETTING' | undefined
     }, Rule>
     /** Get a rule. The ETag changes with the version, not with the statistics. */
@@ -10006,7 +10006,7 @@ export interface Nouns {
     }
   }
   webhookActions: {
-    /** Create a webhook action. Sends an HTTP POST request. Scripts act with the present permissions of their writer. */
+    /** Create a webhook action. Sends an HTTP POST request. Scripts run with the permissions that their writer has at the time of the run. The writer is the caller who created or last replaced the action. */
     create: Call<{
       body: WebhookActionFields
     }, { 201: undefined }>
@@ -10024,7 +10024,7 @@ export interface Nouns {
       sort?: 'createdAt' | 'updatedAt' | undefined
       /** Order of the sort. Default: desc. */
       sortOrder?: 'asc' | 'desc' | undefined
-      /** ATTACHED_TO_ALERT_SETTING lists only the parts of alert settings. Default: only those that belong to no alert setting. */
+      /** ATTACHED_TO_ALERT_SETTING lists only objects that belong to an alert setting. Default: only objects that belong to no alert setting. */
       include?: 'ATTACHED_TO_ALERT_SETTING' | undefined
       /** Only actions attached to this rule. Default: all. */
       ruleId?: string | undefined
@@ -10047,7 +10047,7 @@ export interface Nouns {
     }, { 204: undefined }>
   }
   ruleExecutionActions: {
-    /** Create a rule-execution action. Runs another rule with the same context, and then the actions of that rule. Scripts act with the present permissions of their writer. */
+    /** Create a rule-execution action. Runs another rule with the same context, and then the actions of that rule. Scripts run with the permissions that their writer has at the time of the run. The writer is the caller who created or last replaced the action. */
     create: Call<{
       body: RuleExecutionActionFields
     }, { 201: undefined }>
@@ -10065,7 +10065,7 @@ export interface Nouns {
       sort?: 'createdAt' | 'updatedAt' | undefined
       /** Order of the sort. Default: desc. */
       sortOrder?: 'asc' | 'desc' | undefined
-      /** ATTACHED_TO_ALERT_SETTING lists only the parts of alert settings. Default: only those that belong to no alert setting. */
+      /** ATTACHED_TO_ALERT_SETTING lists only objects that belong to an alert setting. Default: only objects that belong to no alert setting. */
       include?: 'ATTACHED_TO_ALERT_SETTING' | undefined
       /** Only actions attached to this rule, and those that execute it. Default: all. */
       ruleId?: string | undefined
@@ -10088,7 +10088,7 @@ export interface Nouns {
     }, { 204: undefined }>
   }
   sendEmailActions: {
-    /** Create a send-email action. Sends an e-mail. Scripts act with the present permissions of their writer. */
+    /** Create a send-email action. Sends an e-mail. Scripts run with the permissions that their writer has at the time of the run. The writer is the caller who created or last replaced the action. */
     create: Call<{
       body: SendEmailActionFields
     }, { 201: undefined }>
@@ -10106,7 +10106,7 @@ export interface Nouns {
       sort?: 'createdAt' | 'updatedAt' | undefined
       /** Order of the sort. Default: desc. */
       sortOrder?: 'asc' | 'desc' | undefined
-      /** ATTACHED_TO_ALERT_SETTING lists only the parts of alert settings. Default: only those that belong to no alert setting. */
+      /** ATTACHED_TO_ALERT_SETTING lists only objects that belong to an alert setting. Default: only objects that belong to no alert setting. */
       include?: 'ATTACHED_TO_ALERT_SETTING' | undefined
       /** Only actions attached to this rule. Default: all. */
       ruleId?: string | undefined
@@ -10129,7 +10129,7 @@ export interface Nouns {
     }, { 204: undefined }>
   }
   commandInvocationActions: {
-    /** Create a command-invocation action. Sends a command to endpoints. Scripts act with the present permissions of their writer. */
+    /** Create a command-invocation action. Sends a command to endpoints. Scripts run with the permissions that their writer has at the time of the run. The writer is the caller who created or last replaced the action. */
     create: Call<{
       body: CommandInvocationActionFields
     }, { 201: undefined }>
@@ -10147,7 +10147,7 @@ export interface Nouns {
       sort?: 'createdAt' | 'updatedAt' | undefined
       /** Order of the sort. Default: desc. */
       sortOrder?: 'asc' | 'desc' | undefined
-      /** ATTACHED_TO_ALERT_SETTING lists only the parts of alert settings. Default: only those that belong to no alert setting. */
+      /** ATTACHED_TO_ALERT_SETTING lists only objects that belong to an alert setting. Default: only objects that belong to no alert setting. */
       include?: 'ATTACHED_TO_ALERT_SETTING' | undefined
       /** Only actions attached to this rule. Default: all. */
       ruleId?: string | undefined
@@ -10170,7 +10170,7 @@ export interface Nouns {
     }, { 204: undefined }>
   }
   metadataUpdateActions: {
-    /** Create a metadata-update action. Changes the metadata of endpoints. Scripts act with the present permissions of their writer. */
+    /** Create a metadata-update action. Changes the metadata of endpoints. Scripts run with the permissions that their writer has at the time of the run. The writer is the caller who created or last replaced the action. */
     create: Call<{
       body: MetadataUpdateActionFields
     }, { 201: undefined }>
@@ -10188,7 +10188,7 @@ export interface Nouns {
       sort?: 'createdAt' | 'updatedAt' | undefined
       /** Order of the sort. Default: desc. */
       sortOrder?: 'asc' | 'desc' | undefined
-      /** ATTACHED_TO_ALERT_SETTING lists only the parts of alert settings. Default: only those that belong to no alert setting. */
+      /** ATTACHED_TO_ALERT_SETTING lists only objects that belong to an alert setting. Default: only objects that belong to no alert setting. */
       include?: 'ATTACHED_TO_ALERT_SETTING' | undefined
       /** Only actions attached to this rule. Default: all. */
       ruleId?: string | undefined
@@ -10211,7 +10211,7 @@ export interface Nouns {
     }, { 204: undefined }>
   }
   dataSampleActions: {
-    /** Create a data-sample action. Adds data samples to endpoints, as if their devices had sent them. Scripts act with the present permissions of their writer. */
+    /** Create a data-sample action. Adds data samples to endpoints, as if their devices had sent them. Scripts run with the permissions that their writer has at the time of the run. The writer is the caller who created or last replaced the action. */
     create: Call<{
       body: DataSampleActionFields
     }, { 201: undefined }>
@@ -10229,7 +10229,7 @@ export interface Nouns {
       sort?: 'createdAt' | 'updatedAt' | undefined
       /** Order of the sort. Default: desc. */
       sortOrder?: 'asc' | 'desc' | undefined
-      /** ATTACHED_TO_ALERT_SETTING lists only the parts of alert settings. Default: only those that belong to no alert setting. */
+      /** ATTACHED_TO_ALERT_SETTING lists only objects that belong to an alert setting. Default: only objects that belong to no alert setting. */
       include?: 'ATTACHED_TO_ALERT_SETTING' | undefined
       /** Only actions attached to this rule. Default: all. */
       ruleId?: string | undefined
@@ -10252,7 +10252,7 @@ export interface Nouns {
     }, { 204: undefined }>
   }
   timeSeriesActions: {
-    /** Create a time-series action. Adds a point to a time series of endpoints. Scripts act with the present permissions of their writer. */
+    /** Create a time-series action. Adds a point to a time series of endpoints. Scripts run with the permissions that their writer has at the time of the run. The writer is the caller who created or last replaced the action. */
     create: Call<{
       body: TimeSeriesActionFields
     }, { 201: undefined }>
@@ -10270,7 +10270,7 @@ export interface Nouns {
       sort?: 'createdAt' | 'updatedAt' | undefined
       /** Order of the sort. Default: desc. */
       sortOrder?: 'asc' | 'desc' | undefined
-      /** ATTACHED_TO_ALERT_SETTING lists only the parts of alert settings. Default: only those that belong to no alert setting. */
+      /** ATTACHED_TO_ALERT_SETTING lists only objects that belong to an alert setting. Default: only objects that belong to no alert setting. */
       include?: 'ATTACHED_TO_ALERT_SETTING' | undefined
       /** Only actions attached to this rule. Default: all. */
       ruleId?: string | undefined
@@ -10293,7 +10293,7 @@ export interface Nouns {
     }, { 204: undefined }>
   }
   alertActivationActions: {
-    /** Create an alert-activation action. Opens an alert. An entity has at most one open alert of each type. Scripts act with the present permissions of their writer. */
+    /** Create an alert-activation action. Opens an alert. An entity has at most one open alert of each type. Scripts run with the permissions that their writer has at the time of the run. The writer is the caller who created or last replaced the action. */
     create: Call<{
       body: AlertActivationActionFields
     }, { 201: undefined }>
@@ -10311,7 +10311,7 @@ export interface Nouns {
       sort?: 'createdAt' | 'updatedAt' | undefined
       /** Order of the sort. Default: desc. */
       sortOrder?: 'asc' | 'desc' | undefined
-      /** ATTACHED_TO_ALERT_SETTING lists only the parts of alert settings. Default: only those that belong to no alert setting. */
+      /** ATTACHED_TO_ALERT_SETTING lists only objects that belong to an alert setting. Default: only objects that belong to no alert setting. */
       include?: 'ATTACHED_TO_ALERT_SETTING' | undefined
       /** Only actions attached to this rule. Default: all. */
       ruleId?: string | undefined
@@ -10334,7 +10334,7 @@ export interface Nouns {
     }, { 204: undefined }>
   }
   alertResolutionActions: {
-    /** Create an alert-resolution action. Resolves the open alert of this type, if there is one. Scripts act with the present permissions of their writer. */
+    /** Create an alert-resolution action. Resolves the open alert of this type, if there is one. Scripts run with the permissions that their writer has at the time of the run. The writer is the caller who created or last replaced the action. */
     create: Call<{
       body: AlertResolutionActionFields
     }, { 201: undefined }>
@@ -10352,7 +10352,7 @@ export interface Nouns {
       sort?: 'createdAt' | 'updatedAt' | undefined
       /** Order of the sort. Default: desc. */
       sortOrder?: 'asc' | 'desc' | undefined
-      /** ATTACHED_TO_ALERT_SETTING lists only the parts of alert settings. Default: only those that belong to no alert setting. */
+      /** ATTACHED_TO_ALERT_SETTING lists only objects that belong to an alert setting. Default: only objects that belong to no alert setting. */
       include?: 'ATTACHED_TO_ALERT_SETTING' | undefined
       /** Only actions attached to this rule. Default: all. */
       ruleId?: string | undefined
@@ -10393,7 +10393,7 @@ export interface Nouns {
       sort?: 'createdAt' | 'updatedAt' | undefined
       /** Order of the sort. Default: desc. */
       sortOrder?: 'asc' | 'desc' | undefined
-      /** ATTACHED_TO_ALERT_SETTING lists only the parts of alert settings. Default: only those that belong to no alert setting. */
+      /** ATTACHED_TO_ALERT_SETTING lists only objects that belong to an alert setting. Default: only objects that belong to no alert setting. */
       include?: 'ATTACHED_TO_ALERT_SETTING' | undefined
     }, EndpointMetadataUpdatedTrigger>
     /** Get an endpoint-metadata-updated trigger. */
@@ -10432,7 +10432,7 @@ export interface Nouns {
       sort?: 'createdAt' | 'updatedAt' | undefined
       /** Order of the sort. Default: desc. */
       sortOrder?: 'asc' | 'desc' | undefined
-      /** ATTACHED_TO_ALERT_SETTING lists only the parts of alert settings. Default: only those that belong to no alert setting. */
+      /** ATTACHED_TO_ALERT_SETTING lists only objects that belong to an alert setting. Default: only objects that belong to no alert setting. */
       include?: 'ATTACHED_TO_ALERT_SETTING' | undefined
     }, EndpointDataSamplesReceivedTrigger>
     /** Get an endpoint-data-samples-received trigger. */
@@ -10471,7 +10471,7 @@ export interface Nouns {
       sort?: 'createdAt' | 'updatedAt' | undefined
       /** Order of the sort. Default: desc. */
       sortOrder?: 'asc' | 'desc' | undefined
-      /** ATTACHED_TO_ALERT_SETTING lists only the parts of alert settings. Default: only those that belong to no alert setting. */
+      /** ATTACHED_TO_ALERT_SETTING lists only objects that belong to an alert setting. Default: only objects that belong to no alert setting. */
       include?: 'ATTACHED_TO_ALERT_SETTING' | undefined
     }, EndpointDataSamplesReceivedTrigger>
     /** Get an endpoint-data-sample-updated trigger, by the older path. */
@@ -10510,7 +10510,7 @@ export interface Nouns {
       sort?: 'createdAt' | 'updatedAt' | undefined
       /** Order of the sort. Default: desc. */
       sortOrder?: 'asc' | 'desc' | undefined
-      /** ATTACHED_TO_ALERT_SETTING lists only the parts of alert settings. Default: only those that belong to no alert setting. */
+      /** ATTACHED_TO_ALERT_SETTING lists only objects that belong to an alert setting. Default: only objects that belong to no alert setting. */
       include?: 'ATTACHED_TO_ALERT_SETTING' | undefined
     }, EndpointTimeSeriesUpdatedTrigger>
     /** Get an endpoint-time-series-updated trigger. */
@@ -10531,7 +10531,7 @@ export interface Nouns {
     }, { 204: undefined }>
   }
   endpointCommandDispatchedTriggers: {
-    /** Create an endpoint-command-dispatched trigger. Fires when a command is handed over to the device of an endpoint for the first time. A trigger does nothing until a rule has it. */
+    /** Create an endpoint-command-dispatched trigger. Fires once for each command of an endpoint, when the command is handed over to the device for the first time. A trigger does nothing until a rule has it. */
     create: Call<{
       body: EndpointCommandDispatchedTriggerFields
     }, { 201: undefined }>
@@ -10549,7 +10549,7 @@ export interface Nouns {
       sort?: 'createdAt' | 'updatedAt' | undefined
       /** Order of the sort. Default: desc. */
       sortOrder?: 'asc' | 'desc' | undefined
-      /** ATTACHED_TO_ALERT_SETTING lists only the parts of alert settings. Default: only those that belong to no alert setting. */
+      /** ATTACHED_TO_ALERT_SETTING lists only objects that belong to an alert setting. Default: only objects that belong to no alert setting. */
       include?: 'ATTACHED_TO_ALERT_SETTING' | undefined
     }, EndpointCommandDispatchedTrigger>
     /** Get an endpoint-command-dispatched trigger. */
@@ -10588,7 +10588,7 @@ export interface Nouns {
       sort?: 'createdAt' | 'updatedAt' | undefined
       /** Order of the sort. Default: desc. */
       sortOrder?: 'asc' | 'desc' | undefined
-      /** ATTACHED_TO_ALERT_SETTING lists only the parts of alert settings. Default: only those that belong to no alert setting. */
+      /** ATTACHED_TO_ALERT_SETTING lists only objects that belong to an alert setting. Default: only objects that belong to no alert setting. */
       include?: 'ATTACHED_TO_ALERT_SETTING' | undefined
     }, EndpointCommandResultReceivedTrigger>
     /** Get an endpoint-command-result-received trigger. */
@@ -10627,7 +10627,7 @@ export interface Nouns {
       sort?: 'createdAt' | 'updatedAt' | undefined
       /** Order of the sort. Default: desc. */
       sortOrder?: 'asc' | 'desc' | undefined
-      /** ATTACHED_TO_ALERT_SETTING lists only the parts of alert settings. Default: only those that belong to no alert setting. */
+      /** ATTACHED_TO_ALERT_SETTING lists only objects that belong to an alert setting. Default: only objects that belong to no alert setting. */
       include?: 'ATTACHED_TO_ALERT_SETTING' | undefined
     }, AlertLifecycleEventTrigger>
     /** Get an alert-lifecycle-event trigger. */
@@ -10666,7 +10666,7 @@ export interface Nouns {
       sort?: 'createdAt' | 'updatedAt' | undefined
       /** Order of the sort. Default: desc. */
       sortOrder?: 'asc' | 'desc' | undefined
-      /** ATTACHED_TO_ALERT_SETTING lists only the parts of alert settings. Default: only those that belong to no alert setting. */
+      /** ATTACHED_TO_ALERT_SETTING lists only objects that belong to an alert setting. Default: only objects that belong to no alert setting. */
       include?: 'ATTACHED_TO_ALERT_SETTING' | undefined
     }, CronTrigger>
     /** Get a cron trigger. */

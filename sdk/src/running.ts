@@ -30,7 +30,7 @@ export interface Running {
 
 const defaultAttemptTimeoutMs = 20_000
 
-/** Returns how long the operation waits for a device, which the caller sets in `awaitTimeout`. */
+/** Returns how long the operation waits for a device, in milliseconds. The caller sets this time in seconds, as `awaitTimeout`. */
 export const waitMsOf = ({ awaitTimeout }: Arguments) => (typeof awaitTimeout === 'number' ? awaitTimeout * 1000 : 0)
 
 /** Ends an attempt when its time is over or the caller cancels it. */

@@ -8,8 +8,9 @@ export interface RoleSpec {
   name: string
   description?: string
   /**
-   * The resource on which the role has its scopes. `platform` means platform-system; such roles exist only in realm `platform`. `tenant`
-   * means tenant-system. In realm `platform`, its scopes that start with `platform:` apply to platform-system.
+   * The resource to which the scopes of the role apply. `platform` means platform-system; only realm `platform` gets such roles. `tenant`
+   * means tenant-system. Scopes that start with `platform:` always apply to platform-system, and other realms than `platform` do not get
+   * them.
    */
   on: 'platform' | 'tenant'
   scopes: string[]
@@ -36,7 +37,7 @@ export interface RealmView {
   backendClientSecret: string
 }
 
-/** The clients of a realm before it is built. The response to a registration contains them and the secret. */
+/** Ids of the two clients of a realm that is not built yet. The response to a registration already contains them and the backend secret. */
 export interface RealmReservation {
   tenantId: string
   frontendClientId: string
@@ -110,8 +111,8 @@ export interface Identity {
    */
   callerNow(tenantId: string, subject: { type: string; id: string }): Promise<Caller | undefined>
   /**
-   * Creates a realm in status CREATING, with its two client ids and a generated backend secret, which `buildRealm` keeps. If the realm
-   * exists, it is returned unchanged.
+   * Creates a realm in status CREATING, with its two clients and a generated secret of the backend client. `buildRealm` keeps this secret.
+   * If the realm exists, it is returned unchanged.
    */
   reserveRealm(sql: Sql, realm: RealmReservation): Promise<RealmView>
   /** Creates the realm, or updates it to this specification. Users, keys and secrets stay. Can be called repeatedly. */
@@ -122,8 +123,9 @@ export interface Identity {
   /** Returns several realms by tenant id. Realms that do not exist are not in the map. */
   realms(tenantIds: string[]): Promise<Map<string, RealmView>>
   /**
-   * Returns the tenants whose backend client has no permission that the caller lacks. The caller may see only the secrets of these clients.
-   * Until a realm is built, the permissions of its client are unknown, so the caller needs every scope.
+   * Returns those tenants whose backend client has only permissions that the caller has too. The caller may see the secrets of these
+   * clients, and no others. While a realm is not built, the permissions of its client are unknown, so the caller needs every scope on the
+   * tenant.
    */
   mayActAs(ctx: Ctx, tenantIds: readonly string[]): Promise<Set<string>>
   /**
@@ -154,7 +156,7 @@ export const Identity = contract<Identity>('identity')
 /** Roles that every realm has from the start. Only realm `platform` has `platform-admin`. */
 export const builtInRoles = {
   'tenant-admin': 'Everything in its tenant',
-  service: "The tenant's backend client: every scope at tenant level",
+  service: "Every scope in the tenant; the role of the tenant's backend client",
   'application-admin': 'Applications and all that belongs to them',
   'application-reader': 'Reads applications and all that belongs to them',
   'endpoint-admin': 'Endpoints, their data, configuration and commands',
@@ -168,7 +170,10 @@ const tenantAdmins: Holders = ['tenant-admin', 'service']
 const applicationAdmins: Holders = [...tenantAdmins, 'application-admin']
 const endpointAdmins: Holders = [...applicationAdmins, 'endpoint-admin']
 
-/** Sets of built-in roles that get a declared scope. `platform-admin` always has every scope; `nobodyElse` adds no other role. */
+/**
+ * Sets of built-in roles. A service that declares a scope names the set whose roles get the scope. `platform-admin` has every scope and is
+ * in no set; with `nobodyElse`, no other role gets the scope.
+ */
 export const heldBy = {
   tenantAdmins,
   applicationAdmins,

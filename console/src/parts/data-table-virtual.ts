@@ -5,7 +5,7 @@ import { type RefObject, useEffect, useState } from 'react'
 const rowHeight = 44
 /** Number of rows that are rendered above and below the visible rows. */
 export const overscan = 8
-/** Share of the height of the window that the table usually has. It is used until the first rows are painted and the height is measured. */
+/** Height of the table as a share of the window's height. It is an estimate, used until the height of the table is measured. */
 const initialPart = 0.6
 
 export function useVisibleRows(
@@ -28,7 +28,10 @@ export function useVisibleRows(
   })
 }
 
-/** Rows that are not visible yet are rendered after the first frame with rows, so that this frame is painted sooner. */
+/**
+ * Returns whether the first frame with rows is painted. Until then, the rows above and below the visible rows are not rendered, so that
+ * this frame is painted sooner.
+ */
 function useIsPainted(hasRows: boolean): boolean {
   const [isPainted, setPainted] = useState(false)
   useEffect(() => {

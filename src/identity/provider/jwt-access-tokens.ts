@@ -1,6 +1,6 @@
 /**
- * Issues and reads access tokens as JWTs with Keycloak's claims. To the library they are opaque tokens, because its own JWT tokens cannot
- * be introspected, revoked or used at userinfo.
+ * Issues and reads access tokens as JWTs with Keycloak's claims. The library oidc-provider treats them as opaque tokens, because the JWTs
+ * that it issues itself cannot be introspected, revoked or used at the userinfo endpoint.
  */
 import type { Account, Provider, Token } from 'oidc-provider'
 import { findClient } from '../clients.ts'
@@ -60,7 +60,7 @@ export function useJwtAccessTokens(provider: Provider, context: InstanceContext)
   AccessToken.find = async (value) => {
     const claims = await read(value)
     if (!claims?.sid) return undefined
-    // Without a grant id, the library revokes only this token and not its login.
+    // A revocation gets no grant id, so that the library revokes only this token. With the id, it would also end the login.
     const grantId = library.Provider.ctx?.oidc.route === 'revocation' ? undefined : claims.sid
     return new AccessToken({ ...fieldsOf(claims), accountId: claims.sub, grantId, sid: claims.sid })
   }
@@ -79,7 +79,7 @@ export function useJwtAccessTokens(provider: Provider, context: InstanceContext)
 export const userClaims = (user: User) => ({
   preferred_username: user.username,
   email: user.email,
-  // The address counts as not verified, because an administrator entered it.
+  // The e-mail address counts as not verified, because an administrator entered it.
   email_verified: user.email === undefined ? undefined : false,
   name: [user.firstName, user.lastName].filter(Boolean).join(' ') || undefined,
   given_name: user.firstName,

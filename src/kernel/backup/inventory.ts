@@ -88,7 +88,10 @@ const findSequences = (sql: Sql, schemas: string[]) => sql<{ schema: string; nam
   where c.relkind = 'S' and n.nspname = any(${schemas}::name[])
     and (n.nspname, c.relname) <> ('kernel', 'signals_id_seq') order by 1, 2`
 
-/** Sets only the sequences that the migrations create, because a backup must not change sequences of other programs in the database. */
+/**
+ * Sets the sequences to the values of the backup. Throws for a sequence that the migrations do not create, because a restore must not
+ * change sequences of other programs in the database.
+ */
 export async function setSequences(sql: Sql, schemas: string[], sequences: Sequence[]) {
   const known = new Set((await findSequences(sql, schemas)).map(qualifiedName))
   for (const sequence of sequences) {
@@ -125,7 +128,7 @@ export async function suspendConstraints(sql: Sql, schemas: string[]): Promise<(
 
 const countMax = 1_000_000
 
-/** Counts the rows that a restore would replace, except those that every start writes. */
+/** Counts the rows that a restore would replace. Tables that the platform fills at every start are left out. */
 export async function countExistingRows(sql: Sql, tables: TableEntry[]): Promise<{ table: string; rows: number }[]> {
   const ignoredTables = ['kernel.migrations', 'kernel.periodic', `${jobsSchema}.queue`]
   const nonEmpty: { table: string; rows: number }[] = []

@@ -7,11 +7,12 @@ import { ConnectionError } from './errors.ts'
 import type { Server } from './hosts.ts'
 import { type Link, type LinkOptions, openLink } from './link.ts'
 
-/** The state of a connection at the last sweep, and the number of sweeps since its last change. */
+/** The state of a connection at the last sweep. A sweep checks all connections, every 5 s or less, for idle and hung ones. */
 interface LastSweep {
   epoch: number
   answers: number
   isBusy: boolean
+  /** Number of sweeps since the state last changed. */
   sweeps: number
 }
 

@@ -65,7 +65,7 @@ test('a stream reports that its reader is behind, and when the reader continues'
   while (stream.send('much', data) && sent < 10_000) sent++
   assert.ok(sent < 10_000, 'the buffer must fill up')
   await new Promise((done) => setTimeout(done, 50))
-  // The buffers of the sockets may accept more data than one event.
+  // During the pause, the buffers of the sockets may have accepted more data, so the stream is filled again.
   while (stream.send('much', data) && sent < 10_000) sent++
   drained = 0
   source.resume()
@@ -74,7 +74,7 @@ test('a stream reports that its reader is behind, and when the reader continues'
   assert.equal(await source.endReason(), 'enough')
 })
 
-test('a stream notices that its reader has left, and a server that closes ends the other streams', async () => {
+test('a stream closes when its reader disconnects, and the streams of other readers end when the server closes', async () => {
   const [gone, stays] = [await openEventSource(url), await openEventSource(url)]
   const before = closed
   gone.close()

@@ -19,7 +19,7 @@ interface DecimalFormat extends JavaObject {
   maxFraction: number
   /** Number of digits in a group; 0 means no groups. */
   group: number
-  /** The factor before printing: 100 for percent, 1000 for per mille. */
+  /** Numbers are multiplied by this factor before they are printed: 100 for percent, 1000 for per mille, otherwise 1. */
   factor: number
   /** Number of digits of the exponent; undefined if no exponent is printed. */
   exponent: number | undefined
@@ -56,8 +56,7 @@ function compileFormat(pattern: string): DecimalFormat {
   if (/0.*#/.test(whole.replaceAll(',', '')) || /#.*0/.test(fraction) || mantissa.split('.').length > 2)
     throw illegalArgument(`Malformed pattern "${pattern}"`)
   const literals = prefix + suffix
-  // If the pattern has no zero, one digit is printed before the point. If the pattern has nothing before the point, the digit is printed
-  // after it.
+  // A pattern with a point but without a zero prints at least one digit: before the point if there is a `#`, otherwise after it.
   const hasNoZero = mantissa.includes('.') && !mantissa.includes('0')
   const isBare = whole === ''
   const other = negative === undefined ? undefined : partsOf(negative)
@@ -241,7 +240,7 @@ defineClass('java.text.Normalizer.Form', {
 })
 const normalized = (text: unknown, { name }: { name: string }): string => {
   const parsedText = sequenceText(text)
-  // Normalization can turn one character into up to 18 characters.
+  // The text is counted before it is built, so its length is an estimate. Few characters become more than 4; one becomes 18.
   allocateText(parsedText.length * 4)
   return parsedText.normalize(name)
 }

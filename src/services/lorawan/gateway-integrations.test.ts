@@ -26,7 +26,7 @@ async function anAccount(fields: object = {}, ask = admin) {
 const idsOf = (gateways: { netGatewayId: string }[]) => gateways.map(({ netGatewayId }) => netGatewayId)
 
 suite('account integrations', () => {
-  test('account integrations are created, read, changed, suspended and deleted like those of applications', async () => {
+  test('account integrations can be created, read, changed, suspended and deleted, and other tenants cannot see them', async () => {
     const { path, account } = await anAccount({ description: 'd' })
     assert.deepEqual([account.status, account.description, 'netApiKeyId' in account], ['ACTIVE', 'd', false])
     const { etag } = (await expectStatus(200, `GET ${path}`)).headers
@@ -45,7 +45,7 @@ suite('account integrations', () => {
     await expectStatus(404, `GET ${path}`)
   })
 
-  test('account integrations need the scope on the tenant, and a user name once for each identity server', async () => {
+  test('account integrations need the scope on the tenant, and a user name that the tenant does not use yet on the identity server', async () => {
     const caller = aCaller({ on: { 'tenant-system': ['tenant:net-account-integration:create'] } })
     await expectStatus(403, `POST ${root}`, aConnection(), waypost.as(aCaller()))
     const connection = aConnection()
@@ -156,7 +156,7 @@ suite('gateway integrations', () => {
     assert.match(failed[49].reason, /not attempted/)
   })
 
-  test('gateway integrations stay registered in the network unless they are to be deregistered', async () => {
+  test('gateway integrations that are deleted stay registered in the network, unless the request asks to deregister them', async () => {
     let isRefusing = true
     const network = await aNetworkApi(({ method }) => (method === 'DELETE' && isRefusing ? { status: 500 } : {}))
     const { path, link } = await anAccount({ netIdentityServerHost: network.host })
@@ -173,7 +173,7 @@ suite('gateway integrations', () => {
     assert.equal((await admin(`GET ${endpoints}/${created[1].endpointId}`)).status, 200)
   })
 
-  test('gateway integrations of a suspended account, or in an unknown version, are answered with 400', async () => {
+  test('gateway integrations cannot be created in a suspended account or with an unknown application version: the response is 400', async () => {
     const { path, version } = await anAccount()
     const gateways = [{ netGatewayId: 'a', name: 'a' }]
     assert.match(

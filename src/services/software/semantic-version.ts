@@ -1,6 +1,6 @@
 /**
- * Semantic versions (SemVer 2.0.0). Their numbers can have any length, for example if they are dates, so they are compared as texts of
- * digits.
+ * Semantic versions (SemVer 2.0.0). A number in a version can have more digits than a JavaScript number can represent, for example a date
+ * with the time. Therefore numbers are compared as strings of digits.
  */
 
 const number = '(?:0|[1-9]\\d*)'

@@ -28,7 +28,7 @@ async function aTestEndpoint(instances: Record<string, object> = {}) {
   }
 }
 
-test('a sample with more series than the application may have is rejected with the name of the series, over MQTT and HTTP', async () => {
+test('a sample whose new series exceeds the limit of the application is rejected over MQTT and HTTP, and the error names the series', async () => {
   const { app, topic, post, points } = await aTestEndpoint()
   const sensor = await device()
   await sensor.publish(`${topic}/json/1`, { timestamp: 1, a: 1, b: 1 })
@@ -60,7 +60,7 @@ test('a sample with more series than the application may have is rejected with t
   })
 })
 
-/** Sends `count` messages, `atOnce` of them concurrently. Each message has a different value. */
+/** Sends `count` messages with the values from 0 to `count` - 1. At most `atOnce` messages are sent at the same time. */
 async function sendAll(count: number, atOnce: number, send: (value: number) => Promise<unknown>) {
   let next = 0
   const sender = async () => {
@@ -102,7 +102,7 @@ test('every acknowledged sample without a timestamp becomes a point, with concur
     values[1],
     [...Array(2 * count).keys()].map((half) => half / 2),
   )
-  // The newest point is the last one of the series.
+  // The operation `last` returns the newest point of each series.
   const last = await read(`last?endpointId=${endpointId}`)
   for (const [index, name] of series.entries()) assert.deepEqual(last[endpointId][name], [points[index]!.at(-1)])
 })
@@ -150,7 +150,7 @@ test('an invalid sample is reported with its position, and nothing of its messag
   assert.deepEqual(await points(), {})
 })
 
-test('with the fallback fail, a sample without a time has no points and the others of its message are stored', async () => {
+test('with the fallback strategy fail, a sample without a valid timestamp is not stored, and the other samples of its message are stored', async () => {
   const timestamp = { path: 'ts', format: 'millis-unix-epoch', 'fallback-strategy': 'fail' }
   const { post, points } = await aTestEndpoint({ epts: { 'time-series': { timestamp } } })
   for (const samples of [[{ ts: 1, a: 1 }, { a: 2 }, { ts: 3, a: 3 }], { ts: 'soon', a: 4 }])

@@ -78,7 +78,7 @@ export default function DashboardPage({ params }: PageProps) {
           {mayUpdate ? texts.noWidgetsText : texts.noWidgetsReader}
         </EmptyState>
       ) : (
-        // The key remounts the view for each version, because versions can have different variables, whose values are in the address.
+        // The key remounts the view when the version changes, because its state in the URL depends on the variables of the version.
         <DashboardView key={`${dashboardId} ${version}`} definition={definition} />
       )}
     </>

@@ -1,4 +1,7 @@
-/** The schema for the form of a trigger or an action: the fields of the API, with the applications and rules of the tenant as choices. */
+/**
+ * The schema for the form of a link, which is a trigger or an action of a rule. It has the fields of the API, with the applications and
+ * rules of the tenant as choices.
+ */
 import { useMemo } from 'react'
 import { type BodySchema, useBodySchema } from '../../api/body-schema.ts'
 import { useList } from '../../api/query.ts'
@@ -10,7 +13,7 @@ import { type ActionType, nounOf, type TriggerType } from './kinds.ts'
 const listOfTexts = { type: 'array', items: { type: 'string' } }
 const someOf = (...values: string[]) => ({ type: 'array', uniqueItems: true, items: { enum: values } })
 
-/** Shapes of fields that the description of the API describes only as JSON. */
+/** Schemas of arrays and objects. The descriptions of the SDK, from which the form is made, give their kind only as `json`. */
 const shapes: Record<string, Record<string, unknown>> = {
   endpointIds: listOfTexts,
   alertTypes: listOfTexts,
@@ -28,7 +31,7 @@ const shapes: Record<string, Record<string, unknown>> = {
   },
 }
 
-/** Fields that the form leaves out: `name` has a separate input, the platform writes `valueTypes`, and programs use `uiMetadata`. */
+/** Fields that the form leaves out: `name` has a separate input, the platform sets `valueTypes`, and `uiMetadata` is for other clients. */
 const hidden = new Set(['name', 'uiMetadata', 'valueTypes'])
 const choicesMax = 200
 const scriptSentence = / A text that parses as a JavaScript function body.*$/
@@ -37,7 +40,7 @@ const scriptSentence = / A text that parses as a JavaScript function body.*$/
 const choicesOf = (values: { const: string; title: string }[]) =>
   values.length > 0 && values.length <= choicesMax ? { type: undefined, oneOf: values } : {}
 
-/** Returns the position of a field: required fields first, then constants, then scripts, and the description last. */
+/** Returns the position of a field: required fields first, then other fields, then optional scripts, and the description last. */
 const rankOf = (name: string, required: string[], isScript: boolean) =>
   required.includes(name) ? 0 : name === 'description' ? 3 : isScript ? 2 : 1
 
@@ -90,7 +93,7 @@ export function useLinkSchema(kind: 'trigger' | 'action', type: TriggerType | Ac
   }, [body, applications.items, rules.items])
 }
 
-/** Returns the problem as a violation of the field that the platform names, so that the form shows the message there. */
+/** Returns the error of the platform as a violation of the field that the error names. The form shows the message at this field. */
 export const violationsOf = (problem: Problem | undefined) =>
   problem?.field === undefined
     ? []

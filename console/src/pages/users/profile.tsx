@@ -1,4 +1,4 @@
-/** Names and address of a user: shown, and changed in place. */
+/** Shows the names and the e-mail address of a user, with a form to change them. */
 import { useState } from 'react'
 import type { BodyOf } from '../../api/operation-types.ts'
 import { type GetResult, useChange } from '../../api/query.ts'

@@ -1,6 +1,6 @@
 /**
- * A connection to the MQTT server of a network, as an MQTT 3.1.1 client. The caller acknowledges QoS 1 messages when they are stored. A
- * client library would acknowledge them itself, and would use several times the memory for an idle connection.
+ * A connection to the MQTT broker of a LoRaWAN network, as an MQTT 3.1.1 client. The caller acknowledges QoS 1 messages when they are
+ * stored. A client library would acknowledge them itself, and would use several times the memory for an idle connection.
  */
 import { connect as connectTcp, isIP, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
@@ -47,7 +47,7 @@ export interface MqttConnection {
   close(): void
 }
 
-/** The error of a connection, with the reason as text. The text never contains the key. */
+/** An error of a connection. The message is shown to users and never contains the API key. */
 export class ConnectionProblem extends Error {
   override readonly name = 'ConnectionProblem'
 }
@@ -74,7 +74,7 @@ interface State {
   socket: Socket
   isOpen: boolean
   nextId: number
-  /** Packets that wait for an answer, by message id; 0 is CONNECT. */
+  /** Callbacks of sent packets that the broker has not answered yet, by message id. CONNECT has no message id and uses 0. */
   waiting: Map<number, Waiting>
   sentAt: number
   pingedAt: number | undefined
@@ -99,7 +99,7 @@ function sweep() {
   sweeper = undefined
 }
 
-/** The read buffer of all TCP sockets. With a buffer for each read, idle connections would keep their buffers. */
+/** All TCP sockets read into this buffer. With a buffer of its own, each idle connection would need more memory. */
 const sharedBuffer = Buffer.alloc(65_536)
 
 /** Connects and logs in. Rejects with ConnectionProblem. */
@@ -180,7 +180,7 @@ async function openAttempt(
   const target = await resolveAddress(url, { allowPrivate })
   if (attempt.isOver) throw new Error('the attempt took too long')
   const to = { host: target.address, port }
-  // The certificate is checked against the name. The connection goes to the address that was checked.
+  // The socket connects to the IP address that `resolveAddress` has allowed. TLS checks the certificate against the host name.
   const socket = isTls
     ? connectTls({ ...to, ...(isIP(host) === 0 && { servername: host }) })
     : connectTcp({ ...to, onread: { buffer: sharedBuffer, callback: (length) => readShared(reader, length) } })

@@ -1,6 +1,6 @@
 /**
- * Decides which delivery starts next. Deliveries of a tenant to one host start in their order, and a limited number runs at a time. Hosts
- * and tenants that have reached a limit do not hold back others.
+ * Decides which delivery starts next. Deliveries of one tenant to one host start in the order in which they were pushed. Limits apply to
+ * the deliveries that run at the same time. Hosts and tenants that have reached a limit do not hold back others.
  */
 
 export interface QueueLimits {
@@ -27,6 +27,7 @@ export interface DeliveryQueue<T extends Queued> {
   readonly waiting: number
 }
 
+/** The deliveries of one tenant to one host. */
 interface Lane<T> {
   tenantId: string
   waiting: T[]
@@ -39,7 +40,7 @@ export function createDeliveryQueue<T extends Queued>(
   start: (item: T) => Promise<void>,
 ): DeliveryQueue<T> {
   const lanes = new Map<string, Lane<T>>()
-  /** Lanes whose items wait only because of the limit of the tenant or the node, in the order of their turns. */
+  /** Lanes that wait because the tenant or the node has reached its limit. They take turns: a lane that starts an item moves to the end. */
   const limitedLanes = new Set<Lane<T>>()
   const byTenant = new Map<string, number>()
   let [underWay, waiting, stopped] = [0, 0, false]
@@ -69,7 +70,7 @@ export function createDeliveryQueue<T extends Queued>(
     if (ofTenant > 0) byTenant.set(lane.tenantId, ofTenant)
     else byTenant.delete(lane.tenantId)
     if (lane.underWay === 0 && lane.waiting.length === 0) lanes.delete(keyOf(item))
-    // Lanes that were held back by a limit come first, so that tenants take turns.
+    // Lanes that wait for the tenant or the node start before the next delivery of this lane, so that tenants take turns.
     for (const other of [...limitedLanes]) {
       if (!hasRoom(other)) continue
       limitedLanes.delete(other)

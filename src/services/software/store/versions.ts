@@ -64,7 +64,7 @@ export async function blockChanges(sql: Sql, applicationName: string) {
   await sql`select pg_advisory_xact_lock(hashtextextended(${lockName(applicationName)}, 0))`
 }
 
-/** Gives the application a new revision. */
+/** Sets a new revision of the application, so that all nodes read its plan again. */
 export async function bumpRevision(sql: Sql, { tenantId, applicationName }: ApplicationKey) {
   await sql`
     update software.applications set revision = nextval('software.revisions')
@@ -82,7 +82,8 @@ interface PlanRow {
 }
 
 /**
- * Reads in one snapshot the versions and filters that determine the targets of an application. Returns undefined if it never had software.
+ * Reads the versions of an application and their filters, which determine the version that each endpoint gets. One statement reads all, so
+ * that they match. Returns undefined if the application never had software.
  */
 export async function findPlan(
   sql: Sql,
@@ -150,7 +151,7 @@ export async function findVersions(
     order by v.number`
 }
 
-/** Locks a version until the transaction ends, to exclude reports and deletion. */
+/** Locks the row of a version until the transaction ends. Reports of devices on this version and its deletion wait meanwhile. */
 export async function lockVersion(
   sql: Sql,
   { tenantId, applicationName, number }: ApplicationKey & { number: number },
@@ -232,7 +233,8 @@ export async function deleteVersion(
 }
 
 /**
- * Sets the state of a rollout. With `resumed`, the counts restart from 0, even if the rollout was active. Returns whether anything changed.
+ * Sets the state of a rollout. With `resumed`, reports are counted from 0 again, even if the rollout was active already. Returns false if
+ * nothing changed, which without `resumed` means that the rollout already had the state.
  */
 export async function setRolloutState(
   sql: Sql,
@@ -263,7 +265,10 @@ export async function findByFile(sql: Sql, fileId: string): Promise<VersionRow |
   return row
 }
 
-/** Finds applications with a rollout date in this period, in pages after `from`. */
+/**
+ * Finds applications with a rollout date later than `after` and not later than `until`. Returns one page, in the order of tenant and name;
+ * `from` is the last application of the previous page.
+ */
 export async function findDueApplications(
   sql: Sql,
   { after, until, from, limit }: { after: Date; until: Date; from: ApplicationKey; limit: number },

@@ -1,10 +1,13 @@
-/** SQL of endpoints that were deleted. */
+/** SQL that deletes the time series of deleted endpoints, applications and tenants. */
 import type { Sql } from '../../../kernel/db.ts'
 import { numberBytes } from '../record.ts'
 import { holdOpenSlot } from './samples.ts'
 import { findOpenSlot } from './slots.ts'
 
-/** Deletes the numbers of endpoints, so that their data can no longer be read. The chunks are deleted later. */
+/**
+ * Deletes the numbers under which the data of these endpoints is stored, so that it can no longer be read. The sweep deletes the data
+ * later. Returns the deleted numbers.
+ */
 export async function moveToDeleted(sql: Sql, endpointIds: string[], cutoff: number, at: Date): Promise<number[]> {
   const deleted = await sql<{ endpointNo: number; endpointId: string }[]>`
     delete from time_series.endpoints where endpoint_id = any(${endpointIds}::text[])
@@ -54,8 +57,8 @@ export async function removeDeleted(sql: Sql, endpointNos: number[]) {
 }
 
 /**
- * Copies samples to the new number of an endpoint that was registered again. Must be called in a transaction. Throws if the slot is being
- * closed; the caller retries.
+ * Copies the samples that an endpoint sent after it was registered again from its old number to its new number. Must be called in a
+ * transaction. Throws if no slot is open or the slot is being closed; the caller retries.
  */
 export async function copyUnderNewNumber(sql: Sql, old: DeletedEndpoint, endpointNo: number) {
   const slot = await findOpenSlot(sql)

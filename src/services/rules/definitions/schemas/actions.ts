@@ -34,7 +34,7 @@ function bodyOf(definition: ActionTypeDefinition) {
     } as Record<string, TSchema>,
     {
       title: `${definition.title}Fields`,
-      description: `${definition.description} The action as it is written.`,
+      description: `${definition.description} These are the fields that a caller sends.`,
       examples: [definition.example],
     },
   )
@@ -67,10 +67,13 @@ export function actionSchemas(definition: ActionTypeDefinition) {
     create: {
       name: `${name}.create`,
       summary: `Create ${article} ${noun}`,
-      description: `${description} Scripts act with the present permissions of their writer.`,
+      description: `${description} Scripts run with the permissions that their writer has at the time of the run. The writer is the caller who created or last replaced the action.`,
       body,
       response: common.created,
-      fails: { 400: `${common.invalid} A script that does not parse is named with line and column.`, 403: forbidden },
+      fails: {
+        400: `${common.invalid} If a script has a syntax error, the message gives its line and column.`,
+        403: forbidden,
+      },
     },
     list: {
       name: `${name}.list`,

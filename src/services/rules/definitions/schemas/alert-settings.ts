@@ -58,7 +58,7 @@ const body = Type.Object(
   {
     title: 'AlertSettingFields',
     description:
-      'An alert setting as it is written, with exactly one of `appName`, `appVersionName` and `endpointIds`.',
+      'The fields of an alert setting that a caller sends, with exactly one of `appName`, `appVersionName` and `endpointIds`.',
     examples: [
       {
         name: 'too hot',
@@ -89,7 +89,7 @@ export const createAlertSetting = {
   summary: 'Create an alert setting',
   body,
   response: common.created,
-  fails: { 400: `${common.invalid} A script that does not parse is named with line and column.` },
+  fails: { 400: `${common.invalid} If a script has a syntax error, the message gives its line and column.` },
 }
 export const listAlertSettings = {
   name: 'alertSettings.list',

@@ -53,7 +53,7 @@ export const listQueryWithParts = {
   include: Type.Optional(
     Type.Enum(['ATTACHED_TO_ALERT_SETTING'], {
       description:
-        'ATTACHED_TO_ALERT_SETTING lists only the parts of alert settings. Default: only those that belong to no alert setting.',
+        'ATTACHED_TO_ALERT_SETTING lists only objects that belong to an alert setting. Default: only objects that belong to no alert setting.',
     }),
   ),
 }

@@ -6,8 +6,8 @@ import * as common from './common.ts'
 const ofRule = Type.Object({ ruleId: Name({ description: 'Id of the rule.' }) })
 
 const expression = common.script(
-  'Body of a JavaScript function with the parameter `ctx`. What it returns decides: `false` runs the negative actions, null and ' +
-    'undefined run none, everything else runs the positive ones.',
+  'Body of a JavaScript function with the parameter `ctx`. The return value decides which actions run: `false` runs the negative ' +
+    'actions, null and undefined run no action, and any other value runs the positive actions.',
 )
 const body = Type.Object(
   {
@@ -21,7 +21,7 @@ const body = Type.Object(
   },
   {
     title: 'RuleFields',
-    description: 'A rule as it is written.',
+    description: 'The fields of a rule that a caller sends.',
     examples: [
       { name: 'too hot', expression: "return ctx.endpoint.getTimeSeries('auto~temperature').last().values.value > 30" },
     ],
@@ -36,16 +36,19 @@ const Rule = Type.Object(
     state: common.state,
     statistics: common.Statistics,
     version: Type.Integer({
-      description: 'Number of the version, from 1. Every change of a field makes the next one.',
+      description: 'Number of the version, from 1. Every change of a field creates a version with the next number.',
     }),
     alertSettingId: Type.Optional(
       Type.String({
-        description: 'Id of the alert setting that the rule is a part of. Absent: it is a rule of its own.',
+        description:
+          'Id of the alert setting that the rule is a part of. Absent if the rule is not part of an alert setting.',
       }),
     ),
     alertSettingPart: Type.Optional(
       Type.Enum([...ruleParts], {
-        description: 'ALERT: activates and resolves the alert. NOTICES: sends its notices. Absent: a rule of its own.',
+        description:
+          'Part of the rule in its alert setting. The ALERT rule activates and resolves the alert. The NOTICES rule sends the e-mails and ' +
+          'requests about it. Absent if the rule is not part of an alert setting.',
       }),
     ),
     ...common.answered,
@@ -57,10 +60,11 @@ export const createRule = {
   name: 'rules.create',
   summary: 'Create a rule',
   description:
-    'The script acts with the present permissions of its writer. Attach triggers and actions with separate operations.',
+    'The script runs with the permissions that its writer has at the time of the run. The writer is the caller who created or last ' +
+    'replaced the rule. Attach triggers and actions with separate operations.',
   body,
   response: common.created,
-  fails: { 400: `${common.invalid} A script that does not parse is named with line and column.` },
+  fails: { 400: `${common.invalid} If a script has a syntax error, the message gives its line and column.` },
 }
 export const listRules = {
   name: 'rules.list',
@@ -106,7 +110,7 @@ const RuleVersion = Type.Object(
     updatedAt: DateTime({ description: 'When the version was written, in UTC.' }),
     updatedBy: Type.String({ description: 'Who wrote it: a user name, or the id of a client or key.' }),
   },
-  { title: 'RuleVersion', description: 'A rule as it was written once.' },
+  { title: 'RuleVersion', description: 'The fields of a rule in one version.' },
 )
 
 export const listVersions = {

@@ -11,7 +11,7 @@ const body = Type.Object(
   },
   {
     title: 'SnippetFields',
-    description: 'A snippet as it is written.',
+    description: 'The fields of a snippet that a caller sends.',
     examples: [{ name: 'last value', code: "ctx.endpoint.getTimeSeries('auto~temperature').last().values.value" }],
   },
 )
@@ -23,7 +23,10 @@ const Snippet = Type.Object(
     code: Type.String({ description: 'The text.' }),
     ...answered,
   },
-  { title: 'Snippet', description: 'A text of a script that people copy. Scripts do not see it.' },
+  {
+    title: 'Snippet',
+    description: 'A piece of code that people copy into scripts. Scripts cannot refer to a snippet.',
+  },
 )
 
 export const createSnippet = {

@@ -13,15 +13,24 @@ import * as common from './common.ts'
 
 const triggerId = Type.Object({ triggerId: Name({ description: 'Id of the trigger.' }) })
 
-/** The endpoints of a trigger or alert setting, as they are written. */
+/** The fields that select the endpoints of a trigger or alert setting. */
 export const selection = {
-  appName: Type.Optional(Name({ description: 'Name of an application: all its endpoints.' })),
-  appVersionName: Type.Optional(Name({ description: 'Name of an application version: all its endpoints.' })),
+  appName: Type.Optional(
+    Name({
+      description: 'Name of an application. The trigger or alert setting applies to all endpoints of the application.',
+    }),
+  ),
+  appVersionName: Type.Optional(
+    Name({
+      description:
+        'Name of an application version. The trigger or alert setting applies to all endpoints of the version.',
+    }),
+  ),
   endpointIds: Type.Optional(
     Type.Array(Name({ description: 'Id of an endpoint.' }), {
       minItems: 1,
       maxItems: 1000,
-      description: 'Ids of 1 to 1,000 endpoints.',
+      description: 'Ids of 1 to 1,000 endpoints. The trigger or alert setting applies only to these endpoints.',
     }),
   ),
 }
@@ -42,7 +51,7 @@ function bodyOf(definition: TriggerTypeDefinition, typeText: string) {
     } as Record<string, TSchema>,
     {
       title: `${definition.title}Fields`,
-      description: `A trigger as it is written, with ${typeText} one of \`appName\`, \`appVersionName\` and \`endpointIds\`.`,
+      description: `The fields of a trigger that a caller sends, with ${typeText} one of \`appName\`, \`appVersionName\` and \`endpointIds\`.`,
       examples: [definition.example],
     },
   )

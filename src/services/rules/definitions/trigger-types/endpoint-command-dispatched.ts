@@ -5,7 +5,8 @@ import { example, type TriggerTypeDefinition } from './trigger-type.ts'
 export const endpointCommandDispatched: TriggerTypeDefinition = {
   type: 'endpoint-command-dispatched',
   title: 'EndpointCommandDispatchedTrigger',
-  description: 'Fires when a command is handed over to the device of an endpoint for the first time.',
+  description:
+    'Fires once for each command of an endpoint, when the command is handed over to the device for the first time.',
   fields: {
     commandType: Type.Optional(commandType('Fires only for commands of this type. If absent: for all types.')),
   },
