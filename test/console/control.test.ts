@@ -303,7 +303,7 @@ test('by keyboard alone, a developer creates a version, connects a device, reads
   await page.locator('details', { hasText: 'The device sent samples' }).waitFor()
   await reach(page.locator('summary', { hasText: 'The device sent samples' }))
   await press('Enter')
-  await page.getByText('{"temperature":21.5}', { exact: true }).waitFor()
+  await page.locator('pre', { hasText: '{"temperature":21.5}' }).first().waitFor()
 
   await activate('link', 'Commands', 'Shift+Tab')
   await fill(/^Type/, 'blink')
