@@ -3,7 +3,7 @@ import { type Figure, rowOf } from './report.ts'
 
 export const selectedParts = process.env.BENCH_PARTS?.split(',')
 
-/** Runs the selected parts in their order, and prints the figures of each part when it ends. */
+/** Runs the selected parts in the order of `parts`, and prints the figures of each part when it ends. */
 export async function runParts(parts: Record<string, () => Promise<Figure[]>>): Promise<Figure[]> {
   const unknown = selectedParts?.find((name) => !Object.hasOwn(parts, name))
   if (unknown) throw new Error(`no part ${unknown}; there are ${Object.keys(parts).join(', ')}`)

@@ -1,4 +1,4 @@
-/** Simulates the MQTT server of a LoRaWAN network, and measures the time from an uplink to its acknowledgement. */
+/** Simulates the MQTT broker of a LoRaWAN network, and measures the time from an uplink to its acknowledgement. */
 import { createServer, type Socket } from 'node:net'
 import mqtt from 'mqtt-packet'
 

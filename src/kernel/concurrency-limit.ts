@@ -58,7 +58,7 @@ export function createConcurrencyLimit(limits: ConcurrencyLimits): ConcurrencyLi
   const { waitMs = 5000, rejection = tooManyRequests } = limits
   const runningByTenant = createCounts()
   const runningByCaller = createCounts()
-  /** Tenants in the order of their turns; a Map keeps the order of insertion. */
+  /** Waiting tasks by tenant. The tenants take turns in the order of the map, which is the order of insertion. */
   const queues = new Map<string, WaitingTask[]>()
   let running = 0
   let waiting = 0

@@ -2,7 +2,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 
 export interface QuickHistogram {
-  /** Adds a value. `labels` contains the values of the labels, in their order. */
+  /** Adds a value. `labels` contains the values of the labels, in the order in which the labels were declared. */
   observe(value: number, ...labels: (string | number)[]): void
   /** Returns an observer for fixed labels, for repeated use. */
   withLabels(...labels: (string | number)[]): (value: number) => void

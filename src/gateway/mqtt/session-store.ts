@@ -25,8 +25,9 @@ export interface SessionState {
 }
 
 /**
- * Stores sessions so that they outlive connections and restarts. Calls for one session run in their order. While a client is connected, its
- * session in memory is authoritative; messages that were stored before stay in the store until they are acknowledged.
+ * Stores sessions so that they outlive connections and restarts. Calls for one session run in the order in which they are made. While a
+ * client is connected, its session in memory is authoritative; messages that were stored before stay in the store until they are
+ * acknowledged.
  */
 export interface SessionStore {
   /**

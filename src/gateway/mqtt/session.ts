@@ -77,7 +77,7 @@ export function dropTransient(session: Session) {
   session.queue = rest.length > 0 ? rest : undefined
 }
 
-/** Puts unacknowledged messages at the start of the queue, in their order, to be sent again (MQTT-4.6.0-1). */
+/** Puts unacknowledged messages at the start of the queue, in the order in which they were sent, to be sent again (MQTT-4.6.0-1). */
 export function requeueInFlight(session: Session) {
   if (session.inFlight === 0) return
   const sent = listInFlight(session)

@@ -1,4 +1,4 @@
-/** Storage adapter of the library. One table contains all its models. */
+/** Storage adapter of oidc-provider. One table contains all its models. */
 import { createHash } from 'node:crypto'
 import type { Adapter, Ctx } from 'oidc-provider'
 import { findClient, metadataOf } from '../clients.ts'

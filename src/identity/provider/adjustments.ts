@@ -1,4 +1,4 @@
-/** Replaces methods of the library's models for which the library has no extension point. */
+/** Replaces methods of oidc-provider's models for which oidc-provider has no extension point. */
 import type { Provider } from 'oidc-provider'
 import { findClient, isRedirectAllowed, secretMatches } from '../clients.ts'
 import type { InstanceContext } from './instance-context.ts'

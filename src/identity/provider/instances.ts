@@ -1,4 +1,4 @@
-/** Caches the library's instances by realm. The least recently used instance is evicted. */
+/** Caches the instances of oidc-provider by realm. The least recently used instance is evicted. */
 import type { Provider } from 'oidc-provider'
 import { createCache } from '../../kernel/cache.ts'
 import type { Kit } from '../../kernel/define-service.ts'

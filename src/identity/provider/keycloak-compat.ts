@@ -1,4 +1,4 @@
-/** Translates requests of Keycloak's clients to requests that the library accepts. */
+/** Translates requests of Keycloak's clients to requests that oidc-provider accepts. */
 import { wrap } from './jwt-access-tokens.ts'
 import { connectPath, defaultScopes, type Form } from './library.ts'
 import { withOpaqueTokens } from './refresh-tokens.ts'
@@ -7,7 +7,7 @@ export interface Call {
   path: string
   headers: Record<string, string | string[] | undefined>
   form: Form
-  /** Status of a successful response, if it differs from the library's. */
+  /** Status of a successful response, if it differs from that of oidc-provider. */
   successStatus?: number | undefined
 }
 

@@ -1,4 +1,4 @@
-/** Serves the sign-in form. The library redirects here with an interaction in a signed cookie, and continues afterwards. */
+/** Serves the sign-in form. oidc-provider redirects here with an interaction in a signed cookie, and continues afterwards. */
 import type { IncomingMessage } from 'node:http'
 import type { FastifyReply } from 'fastify'
 import type { Interaction, Provider } from 'oidc-provider'

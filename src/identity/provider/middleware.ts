@@ -1,4 +1,4 @@
-/** Koa middleware around the library: transactions, security headers, Keycloak's fields, and error responses. */
+/** Koa middleware around oidc-provider: transactions, security headers, Keycloak's fields, and error responses. */
 import type { Ctx, Middleware } from 'oidc-provider'
 import { isDatabaseUnavailable } from '../../kernel/db.ts'
 import { PlatformError } from '../../kernel/errors.ts'
@@ -38,13 +38,13 @@ export const inOneTransaction =
     }
   }
 
-/** Sets the headers for pages of the library. Our own pages overwrite them. */
+/** Sets the headers for pages of oidc-provider. Our own pages overwrite them. */
 export const setPageHeaders: Middleware = async (ctx, next) => {
   for (const [name, value] of Object.entries(libraryHeaders)) ctx.set(name, value)
   await next()
 }
 
-/** Answers an introspection without client authentication with 401 (RFC 7662, 2.1). The library would answer with 400. */
+/** Answers an introspection without client authentication with 401 (RFC 7662, 2.1). oidc-provider would answer with 400. */
 export const requireClientToIntrospect =
   ({ issuer }: InstanceContext): Middleware =>
   async (ctx, next) => {

@@ -1,4 +1,4 @@
-/** Adds the password grant (RFC 6749, 4.3), which the library lacks. It is modelled on the library's refresh grant. */
+/** Adds the password grant (RFC 6749, 4.3), which oidc-provider lacks. It is modelled on the refresh grant of oidc-provider. */
 import type { Ctx, Provider } from 'oidc-provider'
 import { epochSeconds, type InstanceContext } from './instance-context.ts'
 import { extrasOf, tooManyAttempts } from './library.ts'

@@ -1,4 +1,4 @@
-/** Serves the realms under /auth/realms/{tenant_id}. Fastify reads the body and limits its size; the library responds. */
+/** Serves the realms under /auth/realms/{tenant_id}. Fastify reads the body and limits its size; oidc-provider responds. */
 import type { IncomingMessage } from 'node:http'
 import querystring from 'node:querystring'
 import { Readable } from 'node:stream'
@@ -27,7 +27,7 @@ import { loginOf } from './refresh-tokens.ts'
 
 const formType = 'application/x-www-form-urlencoded'
 const bodyLimit = 56 * 1024
-/** Matches the paths that the library or the sign-in page may have. Other paths are 404. */
+/** Matches the paths that oidc-provider or the sign-in page may have. Other paths are 404. */
 const pathPattern = /^[\w./~-]{1,500}$/
 /** Matches the paths that every origin may read, because their content is public. */
 const publicPath = /^\.well-known\/|\/certs$/

@@ -1,4 +1,4 @@
-/** Stores logins whose password was correct and whose second factor is still missing, by the id of the library's interaction. */
+/** Stores logins whose password was correct and whose second factor is still missing, by the id of oidc-provider's interaction. */
 import { createHash } from 'node:crypto'
 import type { Kit } from '../../kernel/define-service.ts'
 import * as artefacts from '../store/artefacts.ts'

@@ -61,7 +61,7 @@ export function createStoreResults(deps: ResultDeps): StoreResults {
 /** Returns a key that identifies the command of a result. If a batch has several results of one command, only the first counts. */
 const resultKey = ({ type, ...key }: store.CommandKey & { type: string }) => `${type} ${stateKey(key)}`
 
-/** Stores results in their order. Returns, for each group, the results that belong to outstanding commands. */
+/** Stores the first result of each command. Returns, for each group, the results that belong to outstanding commands. */
 async function storeAll(
   { kit: { db, bus, members }, writes, states }: ResultDeps,
   groups: store.NewResult[][],

@@ -73,7 +73,7 @@ export function createLedger({ db, log, metrics, now }: Pick<Kit, 'db' | 'log' |
     // An event whose end is not written runs again after a restart, so the writer does not give up.
     timeoutMs: hourMs,
   })
-  /** Resolves when the entries that wait for room are added. They are added in their order. */
+  /** Resolves when the entries that wait for room are added. They are added in the order of the calls. */
   let waiting: Promise<unknown> | undefined
 
   function add({ traces = [], deadLetters = [], endedRow }: LedgerEntry): Promise<void> {

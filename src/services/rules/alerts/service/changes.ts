@@ -49,7 +49,7 @@ export function createAlertChanges(deps: ChangeDeps) {
   return createBatcher<Change, Changed>((changes) => applyAll(deps, changes), batchMax)
 }
 
-/** Applies changes in their order. If one key has several changes, each is applied in a transaction of its own. */
+/** Applies the changes of each key in the order of the list. Each change of a key is applied in a separate transaction. */
 async function applyAll(deps: ChangeDeps, changes: Change[]): Promise<(Changed | undefined)[]> {
   const results = new Map<Change, Changed | undefined>()
   for (let left = changes; left.length > 0; ) {
