@@ -95,7 +95,7 @@ test('statistics are those of the traces', async () => {
 test('a replay that a node leaves behind is continued by another, from its position', async () => {
   const three = await openTriggeredRules(options)
   const endpoint = await one.aProvisionedEndpoint()
-  const expression = 'for (let i = 0; i < 50000; i++); return ctx.trigger.endpointDataSamplesReceived.dataSamples[0].n'
+  const expression = 'for (let i = 0; i < 300000; i++); return ctx.trigger.endpointDataSamplesReceived.dataSamples[0].n'
   const { ruleId } = await one.aTriggeredRule(
     'endpoint-data-samples-received',
     { appName: endpoint.app },
