@@ -71,7 +71,10 @@ export function createProcessor(deps: ProcessDeps): Processor {
   }
 }
 
-/** Returns a function that counts the start of a row that was taken over, once, and returns the count. Rows that start together share a statement. */
+/**
+ * Returns a function that counts the start of a row that was taken over, once for all its events, and returns how often nodes have started
+ * the row. Rows that start together share a statement.
+ */
 function createStarts(db: ProcessDeps['kit']['db']): (row: StoredRow) => Promise<number> {
   const count = createBatcher<number, number>((ids) => countStarts(db.sql, ids), startsPerStatement)
   const counted = new WeakMap<StoredRow, Promise<number>>()

@@ -113,7 +113,8 @@ async function execute(deps: EngineDeps, ctx: Ctx, ruleId: string, body: unknown
     },
   }).then((ended) => {
     result = ended
-    void Promise.all(ended.unsettled).then(() => writeTraces(ended.traces))
+    // An execution on demand has no stored event, so no action is unsettled and the traces can be written at once.
+    void writeTraces(ended.traces)
     return ended
   })
   allEnded.then(() => ruleEnded.resolve(), ruleEnded.reject)
