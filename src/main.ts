@@ -56,7 +56,7 @@ async function runWords([name, ...args]: string[], asksForHelp: boolean): Promis
     process.stderr.write(`waypost: ${name} takes no arguments\n`)
     return 2
   }
-  return await (await command.load()).run(args)
+  return await (await command.load()).run(args, commands)
 }
 
 /** Prints a failure that needs no stack trace, and returns its exit code. Other errors are thrown. */

@@ -21,7 +21,7 @@ test('an unknown API is rejected with the names of the known ones', () => {
   )
 })
 
-test('an API that always requires authentication stays so with authentication off, and cannot be named', () => {
+test('an API that always requires authentication requires it with the setting "all" too, and the setting may not name it', () => {
   const callerOf = withoutAuthentication('all', log, apis)
   assert.deepEqual([callerOf('command'), callerOf('rules')?.tenantId], [undefined, 'default'])
   assert.throws(

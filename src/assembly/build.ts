@@ -115,7 +115,7 @@ export async function buildServices(options: {
     const metrics = createMetrics()
     const members = createMembers({ db, version, log, metrics })
     const signals = createSignals({ db, members, transport: postgresTransport(db), log, metrics })
-    const jobs = createJobs({ db, pool: jobPool, log })
+    const jobs = createJobs({ db, pool: jobPool, log, checks: { declare: signals.declareCheck } })
     const stop = new AbortController()
     const limits = config.read(limitSettings)
     const tenantLimits = createTenantLimits(limits, log)

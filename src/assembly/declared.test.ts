@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { Ajv } from 'ajv'
 import { builtInRoles } from '../identity/contract.ts'
 import { noProxy } from '../kernel/client-address.ts'
 import { defineInstance } from '../kernel/configuration.ts'
@@ -25,6 +26,13 @@ test('two services cannot declare the same name', () => {
   )
   const scopes = { 'x:read': [] }
   assert.throws(() => scopesOf([service('a', { scopes }), service('b', { scopes })]), /scope x:read is declared twice/)
+})
+
+test('the schemas of configurations are valid JSON schemas', () => {
+  const ajv = new Ajv({ strict: false })
+  for (const { name, schemas } of instancesOf(catalogue).values())
+    for (const [level, schema] of Object.entries(schemas))
+      assert.ok(ajv.validateSchema(schema), `${name}, ${level}: ${ajv.errorsText()}`)
 })
 
 test('all roles that hold scopes exist', () => {

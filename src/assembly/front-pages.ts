@@ -1,10 +1,12 @@
 /** The pages at `/status` and `/docs`: links, the health of the platform, and the API reference. They use no external assets. */
-import { readFileSync } from 'node:fs'
+import { createReadStream, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
+import type { Readable } from 'node:stream'
 import type { HealthReport } from '../kernel/health.ts'
 import { openapi } from '../kernel/http/openapi.ts'
 import type { Reply } from '../kernel/http/routes.ts'
+import { sendSlices } from '../kernel/http/send.ts'
 import type { HttpServer } from '../kernel/http/server.ts'
 import { escapeHtml, pathOf } from './console/pages.ts'
 import { version } from './version.ts'
@@ -94,7 +96,7 @@ export function mountFrontPages(http: HttpServer, platform: FrontPagesPlatform) 
   const mountPage = (path: string, text: () => Promise<string> | string) =>
     app.get(path, async (_, reply) => sendPage(reply, await text()))
   // Assets are read from disk on each request, because such requests are rare.
-  const mountAsset = (path: string, read: () => string | Buffer) =>
+  const mountAsset = (path: string, read: () => string | Buffer | Readable) =>
     app.get(path, compressed, (_, reply) =>
       reply
         .type(`${types[path.split('.').at(-1)!]}; charset=utf-8`)
@@ -103,10 +105,11 @@ export function mountFrontPages(http: HttpServer, platform: FrontPagesPlatform) 
         .send(read()),
     )
 
-  let document: string | undefined
+  let document: Buffer | undefined
   app.get('/openapi.json', compressed, (_, reply) => {
-    document ??= JSON.stringify(apiDocument(http, platform.baseUrl()))
-    return reply.type('application/json; charset=utf-8').header('access-control-allow-origin', '*').send(document)
+    document ??= Buffer.from(JSON.stringify(apiDocument(http, platform.baseUrl())))
+    reply.type('application/json; charset=utf-8').header('access-control-allow-origin', '*')
+    return sendSlices(reply, document)
   })
   mountPage('/status', async () => frontPage(await platform.report()))
   // Browsers are redirected to the console; other clients, such as curl and monitors, get the status page.
@@ -124,6 +127,7 @@ export function mountFrontPages(http: HttpServer, platform: FrontPagesPlatform) 
   mountAsset('/assets/icon.svg', () => logo.replace('currentColor', '#0b6e5f'))
   mountAsset('/docs/assets/docs.css', () => readFileSync(new URL('docs.css', pagesDirectory)))
   mountAsset('/docs/assets/docs.js', () => readFileSync(new URL('docs.js', pagesDirectory)))
+  // These files are large. As streams they take little memory, even if many clients do not read them.
   for (const file of ['swagger-ui.css', 'swagger-ui-bundle.js'])
-    mountAsset(`/docs/assets/${file}`, () => readFileSync(join(swagger, file)))
+    mountAsset(`/docs/assets/${file}`, () => createReadStream(join(swagger, file)))
 }

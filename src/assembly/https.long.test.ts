@@ -41,7 +41,7 @@ test('issuer, tokens and MQTT over WebSocket work over HTTPS; the certificate co
   assert.ok(device.client.connected)
 })
 
-test('a redirect without HTTPS stops the start', async () => {
+test('the platform does not start with a redirect to HTTPS if HTTPS or its base URL is missing', async () => {
   const failing = async (environment: Record<string, string>) => {
     const { code, stderr } = await runCommand(['start'], { directory: temporaryDirectory(), environment })
     assert.notEqual(code, 0)

@@ -18,7 +18,8 @@ export const authenticationOff = defineLogMessage({
 export const consoleBuildFailed = defineLogMessage({
   level: 'warn',
   text: 'could not build the web console; the API is served without it',
-  cause: 'The sources or packages of the console are incomplete, or its cache folder cannot be written.',
+  cause:
+    'The sources or packages of the console are incomplete, its cache folder cannot be written, or the build took longer than 15 minutes.',
   action: 'Read the error. Set WAYPOST_CONSOLE_DIR to a ready-made build, or repair the installation and restart.',
 })
 

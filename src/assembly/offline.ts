@@ -34,7 +34,7 @@ export async function offlineApis(baseUrl: string) {
   const metrics = createMetrics()
   const config = loadConfig({})
   const members = { nodeId: '', ...acceptDeclarations('declareOwnedRows', 'onJoin', 'onLeave', 'onSilent', 'onReturn') }
-  const signals = { ...acceptDeclarations('on', 'onReset', 'answer') }
+  const signals = { ...acceptDeclarations('on', 'onReset', 'answer', 'declareCheck') }
   const kit = {
     // Separate connections are opened only on first use, so `open` is accepted too.
     db: unused('the database', { open: () => unused('the database') }),

@@ -103,7 +103,11 @@ export async function startPlatform(
       await service.start?.()
       if (service.stop) closers.push(() => service.stop!())
     }
-    const periodic = createPeriodic({ db: kit.db.open({ max: 6, name: 'waypost-periodic' }), log })
+    const periodic = createPeriodic({
+      db: kit.db.open({ max: 6, name: 'waypost-periodic' }),
+      members: kit.members,
+      log,
+    })
     periodic.start([...kit.bulk.periodic, ...[...built.values()].flatMap((service) => service.periodic ?? [])])
     closers.push(() => periodic.stop())
     const { credentials, isFirst } = await ensureCredentials(platformServices)

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { eventually } from '../../test/harness/eventually.ts'
 import { openTestPlatform } from '../../test/harness/test-platform.ts'
 import { defineEvent, splitForEvents } from './bus.ts'
@@ -74,6 +75,34 @@ test('a failing event handler delays only its own key and is retried', async () 
   await publishThing(kit, 'good', 1)
   await eventually(() => assert.deepEqual(got, ['good1']))
   await eventually(() => assert.deepEqual(got, ['good1', 'bad1', 'bad2']), { withinMs: 15_000 })
+})
+
+test('delivered waits for the handlers of the committed events of a key, but not for other keys or a handler that fails', async () => {
+  const got: string[] = []
+  const { kit } = await openTestPlatform({
+    services: [
+      aService(({ bus }) => {
+        for (const name of ['first', 'second'])
+          bus.handle(`test.delivered-${name}`, Said, async (_, { thing, n }) => {
+            if (thing === 'bad') throw new Error('never')
+            await sleep(50)
+            got.push(`${name} ${thing}${n}`)
+          })
+      }),
+    ],
+    environment: { WAYPOST_LOG_LEVEL: 'silent' },
+  })
+  await publishThing(kit, 'bad', 1)
+  await publishThing(kit, 'good', 1)
+  await publishThing(kit, 'good', 2)
+  await kit.bus.delivered(Said, 'good')
+  assert.deepEqual(got.toSorted(), ['first good1', 'first good2', 'second good1', 'second good2'])
+  const began = performance.now()
+  await kit.bus.delivered(Said, 'absent')
+  await kit.bus.delivered(Recorded, 'good')
+  assert.ok(performance.now() - began < 500, 'nothing waits')
+  await kit.bus.delivered(Said, 'bad')
+  assert.equal(got.length, 4)
 })
 
 test('the writes of an event handler and its delivery commit together', async () => {

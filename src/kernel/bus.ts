@@ -99,12 +99,20 @@ export interface Bus {
   record<P extends EventOrigin>(event: EventType<P>, recorder: Recorder<P>): void
   /** Registers a durable handler; `subscription` is its unique name, such as `register.delete-filters`. */
   handle<P>(subscription: string, event: EventType<P>, handler: (sql: Sql, payload: P) => Promise<void>): void
+  /**
+   * Resolves when the durable handlers have handled the events of this type and key that are committed, and at the latest after two seconds. A
+   * caller that awaits it before its response can read the effects in all services afterwards.
+   */
+  delivered<P>(event: EventType<P>, key: string): Promise<void>
   /** Starts the bus. With `workers`, this process delivers events to durable handlers. */
   start(options: { workers: boolean }): Promise<void>
   stop(): Promise<void>
   /** Resolves when no event is due, for tests and a clean shutdown. */
   settled(): Promise<void>
 }
+
+/** Limit of `delivered`. An operation is complete without its effects in other services, so a busy queue must not delay it for long. */
+const deliveredMs = 2000
 
 /** Delivers published events to the subscribed functions of all nodes. */
 const Published = defineSignal<{ event: string; payloads: unknown[] }>('kernel.event')
@@ -163,6 +171,10 @@ export function createBus(deps: {
     handle(subscription, event, handler) {
       outbox.add(subscription, handler as EventHandler)
       subscriptions.set(event.name, [...(subscriptions.get(event.name) ?? []), subscription])
+    },
+    delivered: async (event, key) => {
+      const subscriptionNames = subscriptions.get(event.name)
+      if (subscriptionNames) await outbox.delivered(subscriptionNames, key, deliveredMs)
     },
     async start({ workers }) {
       await signals.start()

@@ -24,7 +24,9 @@ suite('a cache', () => {
       const cache = aCache()
       const slow = Promise.withResolvers<string>()
       let loads = 0
-      const early = cache.read('a', () => (++loads === 1 ? slow.promise : assert.fail('it joins the second')))
+      const early = cache.read('a', () =>
+        ++loads === 1 ? slow.promise : assert.fail('this read must use the load of the second read'),
+      )
       cache[forget]('a')
       const late = Promise.withResolvers<string>()
       const second = cache.read('a', () => late.promise)
@@ -32,7 +34,7 @@ suite('a cache', () => {
       const joined = cache.read('a', async () => assert.fail('a read is under way already'))
       late.resolve('new')
       assert.deepEqual([await early, await second, await joined], ['new', 'new', 'new'])
-      assert.equal(await cache.read('a', async () => assert.fail('it is known')), 'new')
+      assert.equal(await cache.read('a', async () => assert.fail('the value must be cached')), 'new')
     }
   })
 

@@ -76,7 +76,7 @@ function addressOfEntry(entry: string): string | undefined {
 export function clientAddress({ socket, headers }: IncomingMessage, isProxy: IsProxy): string {
   let address = plainAddress(socket.remoteAddress)
   if (!isProxy(address, 0)) return address
-  // If there are several headers of this name, Node.js joins them in their order.
+  // If there are several headers of this name, Node.js joins them in order.
   let rest = headers['x-forwarded-for']?.toString()
   for (let distance = 0; rest !== undefined && distance < proxiesMax && isProxy(address, distance); distance++) {
     const comma: number = rest.lastIndexOf(',')

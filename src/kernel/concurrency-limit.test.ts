@@ -11,18 +11,21 @@ suite('a concurrency limit', () => {
   test('a concurrency limit starts waiting work when other work ends or fails, beginning with a tenant below its limit', async () => {
     const limit = createConcurrencyLimit({ perTenant: 1, total: 2, waitingPerTenant: 5 })
     const [ofA, ofB] = [aDeferred(), aDeferred()]
-    const came: string[] = []
+    const started: string[] = []
     const failing = limit.run('a', () => ofA.promise)
     const other = limit.run('b', () => ofB.promise)
-    const waiting = [limit.run('a', async () => void came.push('a')), limit.run('c', async () => void came.push('c'))]
+    const waiting = [
+      limit.run('a', async () => void started.push('a')),
+      limit.run('c', async () => void started.push('c')),
+    ]
     ofB.resolve()
     await other
     await waiting[1]
-    assert.deepEqual(came, ['c'])
+    assert.deepEqual(started, ['c'])
     ofA.reject(new Error('failed'))
     await assert.rejects(failing, /failed/)
     await Promise.all(waiting)
-    assert.deepEqual(came, ['c', 'a'])
+    assert.deepEqual(started, ['c', 'a'])
   })
 
   test('a concurrency limit limits how many tasks wait, and for how long', async () => {
@@ -118,14 +121,14 @@ suite('a concurrency limit', () => {
     const random = seededInteger(7)
     const limit = createConcurrencyLimit({ total: 5, perTenant: 2, waitMs: Infinity })
     const running = new Map<string, number>()
-    const most = { all: 0, tenant: 0 }
+    const highest = { all: 0, tenant: 0 }
     const work = async (tenantId: string) => {
       running.set(tenantId, (running.get(tenantId) ?? 0) + 1)
-      most.all = Math.max(
-        most.all,
+      highest.all = Math.max(
+        highest.all,
         [...running.values()].reduce((sum, count) => sum + count, 0),
       )
-      most.tenant = Math.max(most.tenant, running.get(tenantId)!)
+      highest.tenant = Math.max(highest.tenant, running.get(tenantId)!)
       for (let turns = random(5); turns > 0; turns--) await new Promise((resolve) => setImmediate(resolve))
       running.set(tenantId, running.get(tenantId)! - 1)
       if (random(3) === 0) throw new Error('failed')
@@ -136,12 +139,12 @@ suite('a concurrency limit', () => {
     })
     const outcomes = await Promise.allSettled(all)
     assert.equal(outcomes.length, 500)
-    assert.deepEqual(most, { all: 5, tenant: 2 })
+    assert.deepEqual(highest, { all: 5, tenant: 2 })
     assert.equal(limit.waiting, 0)
   })
 })
 
-test('a semaphore runs its maximum at once, and the others in their order', async () => {
+test('a semaphore runs its maximum at once, and the others in order', async () => {
   const run = createSemaphore(2)
   const [started, ending]: [number[], (() => void)[]] = [[], []]
   const all = Array.from({ length: 4 }, (_, n) =>

@@ -22,6 +22,8 @@ export interface ConfigurationInstance<C = unknown, T = unknown> {
   readonly urlPrefix?: string
   /** A level without a schema accepts any JSON object. */
   readonly schemas: { readonly [level in Level]?: TSchema }
+  /** True if a version may have any JSON value. A value that is not an object replaces the configuration of the application. */
+  readonly anyJsonOfVersions?: boolean
   /** Checks rules that a JSON schema cannot express. */
   check?(config: never): ConfigurationProblem | undefined
   /**
@@ -50,6 +52,7 @@ export const defineInstance = <
   description: string
   urlPrefix?: string
   schemas?: { application?: A; version?: TSchema; tenant?: T }
+  anyJsonOfVersions?: boolean
   check?(config: StaticOf<A>): ConfigurationProblem | undefined
   checkNew?(config: StaticOf<A>, tenantId: string): Promise<ConfigurationProblem | undefined>
 }): ConfigurationInstance<StaticOf<A>, StaticOf<T>> => {

@@ -78,7 +78,7 @@ test('after its first write, a restarted node knows the usage of the present day
   await eventually(() => assert.equal(isExceeded(after, 'restarted'), true))
 })
 
-test('a larger package applies within seconds, 0 means that the package has no limit, and without a quota nothing is refused', async () => {
+test('a larger quota in the package applies within seconds; with 0 in the package the quota of the setting applies; with 0 in both nothing is refused', async () => {
   const node = aNode(kilobyte)
   const ofPackage = { bytesPerDay: 0, requestsPerSecond: 0 }
   node.limits.setSource(async (tenantIds) => new Map(tenantIds.map((tenantId) => [tenantId, ofPackage])))

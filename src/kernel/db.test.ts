@@ -75,9 +75,9 @@ test('with plans: once, a statement is planned once whatever its values are', as
   const plans = async (database: typeof db) => {
     const [row] = await database.sql`select id from t where id = ${1}`
     assert.equal(row?.id, 1)
-    const [made] = await database.sql`
+    const [plan] = await database.sql`
       select generic_plans, custom_plans from pg_prepared_statements where statement like 'select id from t%'`
-    return made
+    return plan
   }
   assert.deepEqual(await plans(db.open({ max: 2, name: 'once', plans: 'once' })), { genericPlans: 1, customPlans: 0 })
   assert.deepEqual(await plans(db.open({ max: 2, name: 'as usual' })), { genericPlans: 0, customPlans: 1 })
@@ -238,6 +238,17 @@ suite('a copy outside of a transaction', () => {
     const [large, small] = await read("select repeat('x', 3000000) union all select 'y'")
     assert.equal(large!.toString(), `${'x'.repeat(3_000_000)}\n`)
     assert.equal(small!.toString(), 'y\n')
+    const lengths = [65_530, 65_531, 65_532, 200_000, 1, 65_536, 3_000_000, 2, 100_000, 65_535]
+    const rows = `select repeat('z', length) from unnest('{${lengths}}'::int[]) as length`
+    const expected = lengths.map((length) => 'z'.repeat(length))
+    assert.deepEqual(
+      Buffer.concat(await read(rows))
+        .toString()
+        .trimEnd()
+        .split('\n'),
+      expected,
+    )
+    await assert.rejects(read(`select repeat('z', 70000 / (5 - n)) from generate_series(1, 9) n`), { code: '22012' })
     assert.deepEqual(await read('select 1 where false'), [])
     await assert.rejects(read('select 1 / (3 - n) from generate_series(1, 3) n'), { code: '22012' })
     const results = await Promise.all(Array.from({ length: 20 }, (_, n) => read(`select ${n}`)))

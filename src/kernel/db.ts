@@ -11,6 +11,7 @@ export {
   isDatabaseUnavailable,
   isExhausted,
   isStatementCanceled,
+  isTenantMissing,
   isUniqueViolation,
   TransactionConflictError,
 } from './db/errors.ts'

@@ -25,7 +25,7 @@ function fakeConfigurations(current: Record<string, Omit<DeviceConfiguration, 'n
   const reports: Report[] = []
   const requestedNames: (string | undefined)[] = []
   const named = (name: string): DeviceConfiguration => ({ ...current[name]!, ...(name !== 'default' && { name }) })
-  const behind: DeviceConfigurations = {
+  const configurations: DeviceConfigurations = {
     async current(_endpoint, name) {
       requestedNames.push(name)
       return current[name ?? 'default'] && named(name ?? 'default')
@@ -37,17 +37,17 @@ function fakeConfigurations(current: Record<string, Omit<DeviceConfiguration, 'n
     },
     outdated: async () => Object.keys(current).map(named),
   }
-  return { behind, reports, asked: requestedNames }
+  return { configurations, reports, requestedNames }
 }
 
 /** Returns a device whose extension has these configurations. */
 function aDevice(current?: Record<string, Omit<DeviceConfiguration, 'name'>>) {
-  const back = fakeConfigurations(current)
+  const fake = fakeConfigurations(current)
   const observed: unknown[] = []
   const observe = async (...given: unknown[]) => void observed.push(given.slice(1))
-  const extension = configurationExtension({ name, configurations: back.behind, none, observe })
+  const extension = configurationExtension({ name, configurations: fake.configurations, none, observe })
   const endpoint = aDeviceEndpoint({ endpointId: newId() })
-  return { ...back, endpoint, extension, observed, send: sendTo(extension, endpoint) }
+  return { ...fake, endpoint, extension, observed, send: sendTo(extension, endpoint) }
 }
 
 const c1 = { configId: 'c1', config: { interval: 5 } }
@@ -68,7 +68,7 @@ suite('a request for a configuration', () => {
   })
 
   test('a request for a configuration may name the configuration, including the default one', async () => {
-    const { send, asked: requestedNames } = aDevice({ default: c1, night })
+    const { send, requestedNames } = aDevice({ default: c1, night })
     assert.deepEqual((await send('/config/json/night'))?.payload, full(night))
     assert.deepEqual((await send('/config/json/default'))?.payload, full(c1))
     assert.deepEqual((await send('/config/json/none'))?.payload, full({ configId: '', config: null }))

@@ -109,6 +109,11 @@ export const NotLinkable = defineError(
   400,
   'path: there is no link for this address; links are for files, blobs and the files of exports',
 )
+export const NoStreamForScripts = defineError(
+  'no_stream_for_scripts',
+  400,
+  'Scripts cannot open streams; read the current objects instead',
+)
 export const UnsupportedMediaType = defineError<{ given: string; accepted: string }>(
   'unsupported_media_type',
   415,

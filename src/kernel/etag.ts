@@ -1,4 +1,4 @@
-/** ETags and conditional requests: If-Match and If-None-Match. */
+/** ETags and conditional requests: If-Match, If-None-Match and If-Modified-Since. */
 import { hash } from 'node:crypto'
 import { PreconditionFailed } from './errors.ts'
 
@@ -29,6 +29,19 @@ function headerMatches(header: string | undefined, etag: string | undefined): bo
 /** Returns whether the caller already has this version, so that the answer is 304 without a body. */
 export const notModified = (headers: { 'if-none-match'?: string | undefined }, etag: string) =>
   headerMatches(headers['if-none-match'], etag) === true
+
+/**
+ * Returns whether the content is no newer than If-Modified-Since, as `wget -N` and `curl -z` send it. If-None-Match has precedence, and an
+ * invalid date is ignored (RFC 9110, 13.1.3).
+ */
+export function notModifiedSince(
+  headers: { 'if-none-match'?: string | undefined; 'if-modified-since'?: string | undefined },
+  modified: Date,
+): boolean {
+  if (headers['if-none-match']) return false
+  // Last-Modified has whole seconds. The comparison with NaN is false.
+  return Math.floor(modified.getTime() / 1000) * 1000 <= Date.parse(headers['if-modified-since'] ?? '')
+}
 
 /** Throws 412 if If-Match is given and does not match the current ETag. `etag` is undefined if the resource does not exist. */
 export function checkIfMatch(ifMatch: string | undefined, etag: string | undefined) {

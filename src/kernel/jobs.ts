@@ -2,17 +2,18 @@
 import { PgBoss } from 'pg-boss'
 import packageJson from 'pg-boss/package.json' with { type: 'json' }
 import type { Value } from './db/values.ts'
-import type { Db, Pool, Sql, TransactionSql } from './db.ts'
+import type { Db, Fragment, Pool, Sql, TransactionSql } from './db.ts'
 import type { Log } from './log.ts'
-import { jobFailed, jobPollFailed, jobQueueFailed } from './log-messages.ts'
+import { jobFailed, jobQueueFailed } from './log-messages.ts'
 import { lockMigrations } from './migrate.ts'
+import type { Checks } from './signals/checks.ts'
 
 export interface JobOptions {
   /** Number of retries after a failure, with delays of up to 8 s. */
   retries?: number
   /** Time limit of a run. A job whose node died is retried 10 s after its last heartbeat. */
   timeoutSeconds?: number
-  /** Number of jobs of this type that one node runs at the same time. */
+  /** Maximum number of jobs of this type that one node runs at the same time. */
   parallel?: number
 }
 
@@ -88,8 +89,8 @@ export async function installJobs(
 }
 
 const heartbeatSeconds = 10
-/** The interval at which one statement looks for due jobs of all queues. */
-const pollMs = 2000
+/** The interval at which a node that is alone looks for due jobs. */
+const pollAloneMs = 1900
 /**
  * The poll interval of pg-boss's own workers. It is so long that they practically never poll, because each poll would take a transaction.
  */
@@ -106,7 +107,17 @@ const queueOptions = ({ retries, timeoutSeconds }: JobType<object>) => ({
   deleteAfterSeconds: 7 * 24 * 3600,
 })
 
-export function createJobs({ db, pool, log }: { db: Db; pool: Pool; log: Log }): Jobs {
+export function createJobs({
+  db,
+  pool,
+  log,
+  checks,
+}: {
+  db: Db
+  pool: Pool
+  log: Log
+  checks: Pick<Checks, 'declare'>
+}): Jobs {
   const handlers = new Map<string, { job: JobType<object>; run: JobHandler<never> }>()
   const workers = new Map<string, string[]>()
   const stopping = new AbortController()
@@ -136,7 +147,6 @@ export function createJobs({ db, pool, log }: { db: Db; pool: Pool; log: Log }):
   }
 
   const jobTypes = () => [...handlers.values()].map(({ job }) => job)
-  const poll = createPoll(db, log, wake)
 
   async function startWorkers(name: string) {
     const ids: string[] = []
@@ -187,11 +197,16 @@ export function createJobs({ db, pool, log }: { db: Db; pool: Pool; log: Log }):
       await boss.start()
       await openQueues(boss, jobTypes())
       runsJobs = options.workers
-      if (runsJobs) poll.start([...handlers.keys()])
+      if (runsJobs)
+        checks.declare({
+          name: 'due jobs',
+          expression: (sql) => dueQueues(sql, [...handlers.keys()]),
+          handle: (names) => (names as string[]).forEach(wake),
+          aloneMs: pollAloneMs,
+        })
     },
     createMissingQueues: () => openQueues(boss, jobTypes()),
     async stop() {
-      poll.stop()
       stopping.abort(new Error('the process stops'))
       // A graceful stop polls for running handlers every half second. It is skipped if no handler runs.
       await boss.stop({ graceful: running > 0, close: false, timeout: 5000 })
@@ -219,36 +234,10 @@ const executorOf = (sql: Sql) => ({
   },
 })
 
-/** Polls for due jobs and calls `wake` for their queues. */
-function createPoll(db: Db, log: Log, wake: (name: string) => void) {
-  let timer: NodeJS.Timeout | undefined
-  let stopped = false
-
-  async function search(names: string[]) {
-    try {
-      for (const name of await findDueQueues(db.sql, names)) wake(name)
-    } catch (error) {
-      if (!stopped) jobPollFailed(log, { err: error })
-    }
-    if (!stopped) timer = setTimeout(search, pollMs, names).unref()
-  }
-
-  return {
-    start(names: string[]) {
-      if (names.length > 0) void search(names)
-    },
-    stop() {
-      stopped = true
-      clearTimeout(timer)
-    },
-  }
-}
-
-async function findDueQueues(sql: Sql, names: string[]): Promise<string[]> {
-  const rows = await sql<{ name: string }[]>`
+/** Returns an expression for the names of the queues that have due jobs. */
+const dueQueues = (sql: Sql, names: string[]): Fragment => sql`
+  array(
     select name from unnest(${names}::text[]) as queue (name)
     where exists (
       select from jobs.job j
-      where j.name = queue.name and j.state < 'active' and not j.blocked and j.start_after <= now())`
-  return rows.map(({ name }) => name)
-}
+      where j.name = queue.name and j.state < 'active' and not j.blocked and j.start_after <= now()))`

@@ -66,13 +66,6 @@ export const jobFailed = defineLogMessage({
   action: 'Look at the error. If `last` is true, the job is not run again.',
 })
 
-export const jobPollFailed = defineLogMessage({
-  level: 'warn',
-  text: 'could not search for due jobs; retrying in 2 s',
-  cause: 'The database did not answer.',
-  action: 'Nothing if it happens once; otherwise check the database.',
-})
-
 export const writeTimedOut = defineLogMessage({
   level: 'error',
   text: 'writing rows did not succeed in time; their senders get an error',

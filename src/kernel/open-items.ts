@@ -1,6 +1,6 @@
 /**
  * A collection of running operations: writes, requests, workers. It is an array and not a Set. A Set that changes all the time leaves old
- * tables that refer to the new ones, and V8 keeps their entries in memory until the next full garbage collection.
+ * hash tables, and V8 keeps the entries of these old tables in memory until the next full garbage collection.
  */
 export interface OpenItems<T> extends Iterable<T> {
   readonly size: number

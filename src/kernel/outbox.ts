@@ -17,6 +17,8 @@ export interface Outbox {
   add(subscription: string, handler: EventHandler): void
   /** Inserts events in the caller's transaction; they are delivered after its commit. */
   insert(sql: Sql, subscriptions: string[], event: string, rows: { key: string; payload: string }[]): Promise<void>
+  /** Resolves when these subscriptions have handled the committed events of the key, and at the latest after `limitMs`. */
+  delivered(subscriptions: string[], key: string, limitMs: number): Promise<void>
   start(): void
   stop(): Promise<void>
   /** Resolves when no event is due. */
@@ -29,6 +31,8 @@ const EventsWaiting = defineSignal<Record<never, never>>('kernel.events-waiting'
 const pollMs = 5000
 const wakeOtherNodesMs = 1000
 const settleMs = 30_000
+/** Pauses between two checks in `delivered`. The pause doubles with each check. */
+const deliveredCheckMs = { first: 5, longest: 80 }
 
 interface Task {
   subscription: string
@@ -104,6 +108,7 @@ export function createOutbox({ db, signals, log, metrics, workers: workersMax }:
         else void signals.sendNow('all', EventsWaiting, {})
       })
     },
+    delivered: (subscriptions, key, limitMs) => delivered(state, subscriptions, key, limitMs),
     start() {
       state.running = true
       wake(state)
@@ -116,6 +121,19 @@ export function createOutbox({ db, signals, log, metrics, workers: workersMax }:
       await Promise.all(state.workers)
     },
     settled: () => settled(state),
+  }
+}
+
+async function delivered(state: State, subscriptions: string[], key: string, limitMs: number) {
+  const { sql } = state.db
+  const deadline = monotonicMs() + limitMs
+  const newestId = await store.findNewestWaiting(sql, subscriptions, key)
+  if (newestId === undefined) return
+  for (let pauseMs = deliveredCheckMs.first; ; pauseMs = Math.min(2 * pauseMs, deliveredCheckMs.longest)) {
+    await sleep(pauseMs)
+    // Without workers on this node, another node delivers the events at some time.
+    if (!state.running || monotonicMs() >= deadline) return
+    if (!(await store.isWaiting(sql, subscriptions, key, newestId))) return
   }
 }
 

@@ -10,16 +10,24 @@ import { createPeriodic } from './periodic.ts'
 async function periodicNodes(t: TestContext, count: number) {
   const connection = await kernelDatabase(t)
   const log = await createLog({ level: 'silent', format: 'json' })
+  const leaveListeners: ((nodeId: string) => void)[] = []
+  const members = {
+    isAlone: () => count === 1,
+    onLeave: (listener: (nodeId: string) => void) => void leaveListeners.push(listener),
+  }
   const nodes = Array.from({ length: count }, () => {
     const db = createDb(connection, { max: 2 })
-    const periodic = createPeriodic({ db, log })
+    const periodic = createPeriodic({ db, members, log })
     t.after(async () => {
       await periodic.stop()
       await db.close()
     })
     return { db, periodic }
   })
-  return { nodes, sql: nodes[0]!.db.sql }
+  const reportLeave = () => {
+    for (const listener of leaveListeners) listener('a node')
+  }
+  return { nodes, sql: nodes[0]!.db.sql, members, reportLeave }
 }
 
 test('several nodes run a task once per period', async (t) => {
@@ -94,7 +102,7 @@ test('a failed run is rolled back and retried', async (t) => {
 })
 
 test('another node runs a task whose node died during the run', async (t) => {
-  const { nodes } = await periodicNodes(t, 2)
+  const { nodes, reportLeave } = await periodicNodes(t, 2)
   const [one, two] = nodes
   const runs: string[] = []
   const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
@@ -110,11 +118,32 @@ test('another node runs a task whose node died during the run', async (t) => {
   ])
   await begun
   two!.periodic.start([{ name: 'long', everySeconds: 1, run: async () => void runs.push('two') }])
+  reportLeave()
   await eventually(() => assert.ok(runs.includes('two')))
 })
 
+test('a task stays on its node, and the other node tries it only after that node has left', async (t) => {
+  const { nodes, reportLeave } = await periodicNodes(t, 2)
+  const [one, two] = nodes
+  let runs = 0
+  one!.periodic.start([{ name: 'sweep', everySeconds: 2, run: async () => void runs++ }])
+  await eventually(() => assert.equal(runs, 1))
+  let [attempts, runsOfTwo] = [0, 0]
+  const { tx } = two!.db
+  two!.db.tx = (work) => {
+    attempts++
+    return tx(work)
+  }
+  two!.periodic.start([{ name: 'sweep', everySeconds: 2, run: async () => void runsOfTwo++ }])
+  await eventually(() => assert.ok(runs >= 2))
+  assert.deepEqual({ attempts, runsOfTwo }, { attempts: 1, runsOfTwo: 0 })
+  await one!.periodic.stop()
+  reportLeave()
+  await eventually(() => assert.ok(runsOfTwo > 0))
+})
+
 test('a run that ends after another node began its transaction is not repeated by that node', async (t) => {
-  const { nodes, sql } = await periodicNodes(t, 2)
+  const { nodes, sql, members } = await periodicNodes(t, 2)
   await sql`insert into kernel.periodic (name) values ('sweep')`
   const runs: string[] = []
   const begun = Promise.withResolvers<void>()
@@ -131,7 +160,7 @@ test('a run that ends after another node began its transaction is not repeated b
       }),
   }
   const log = await createLog({ level: 'silent', format: 'json' })
-  const slow = createPeriodic({ db: slowDb, log })
+  const slow = createPeriodic({ db: slowDb, members, log })
   slow.start([{ name: 'sweep', everySeconds: 60, run: async () => void runs.push('slow') }])
   await begun.promise
   nodes[0]!.periodic.start([{ name: 'sweep', everySeconds: 60, run: async () => void runs.push('first') }])

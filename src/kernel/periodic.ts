@@ -2,6 +2,7 @@
 import type { Db, TransactionSql } from './db.ts'
 import type { Log } from './log.ts'
 import { periodicTaskFailed } from './log-messages.ts'
+import type { Members } from './members.ts'
 
 export interface PeriodicTask {
   name: string
@@ -21,32 +22,60 @@ export interface PeriodicTask {
 const retrySeconds = 60
 
 /**
+ * A task usually stays on the node that ran it last. The other nodes try it only if it is overdue by this time, for example because it
+ * fails there. After the death of a node they try at once.
+ */
+const graceSeconds = 30
+
+/**
  * Runs each task on one node per period. The node that first locks the task's row runs the task in one transaction. If that node dies, the
  * row is unlocked and another node runs the task. `db` has its own connections, because a task may open further transactions.
  */
-export function createPeriodic({ db, log }: { db: Db; log: Log }) {
-  const timers = new Map<string, NodeJS.Timeout>()
+export function createPeriodic({
+  db,
+  members,
+  log,
+}: {
+  db: Db
+  members: Pick<Members, 'isAlone' | 'onLeave'>
+  log: Log
+}) {
+  const timers = new Map<PeriodicTask, NodeJS.Timeout>()
+  /** The tasks that may have been on a node that left. All nodes try them when they are due. */
+  const unowned = new Set<PeriodicTask>()
   const running = new Set<Promise<void>>()
   const stopping = new AbortController()
 
   async function runAndReschedule(task: PeriodicTask) {
     let seconds = Math.min(task.everySeconds, retrySeconds)
     try {
-      seconds = (await runIfDue(db, task, stopping.signal)) ?? seconds
+      const { runHere, pauseSeconds = seconds } = await runIfDue(db, task, stopping.signal)
+      const hasOwner = !runHere && !members.isAlone() && !unowned.has(task)
+      seconds = hasOwner ? pauseSeconds + graceSeconds : pauseSeconds
     } catch (error) {
       periodicTaskFailed(log, { err: error, task: task.name, retryInSeconds: seconds })
     }
+    unowned.delete(task)
     schedule(task, seconds)
   }
 
   function schedule(task: PeriodicTask, seconds: number) {
     if (stopping.signal.aborted) return
     const tick = () => {
+      timers.delete(task)
       const attempted = runAndReschedule(task).finally(() => running.delete(attempted))
       running.add(attempted)
     }
-    timers.set(task.name, setTimeout(tick, Math.min(seconds, 3600) * 1000).unref())
+    timers.set(task, setTimeout(tick, Math.min(seconds, 3600) * 1000).unref())
   }
+
+  members.onLeave(() => {
+    for (const [task, timer] of timers) {
+      unowned.add(task)
+      clearTimeout(timer)
+      schedule(task, 0)
+    }
+  })
 
   return {
     start(tasks: PeriodicTask[]) {
@@ -60,8 +89,15 @@ export function createPeriodic({ db, log }: { db: Db; log: Log }) {
   }
 }
 
-/** Runs the task if it is due. Returns the seconds until it is due again, or undefined if another node runs it. */
-function runIfDue(db: Db, task: PeriodicTask, signal: AbortSignal): Promise<number | undefined> {
+interface Attempt {
+  /** False if another node has run the task or is running it. */
+  runHere: boolean
+  /** The seconds until the task is due again, if they are known. */
+  pauseSeconds?: number
+}
+
+/** Runs the task if it is due. */
+function runIfDue(db: Db, task: PeriodicTask, signal: AbortSignal): Promise<Attempt> {
   const { name, everySeconds } = task
   return db.tx(async (sql) => {
     // Older versions used the clocks of nodes and may have written a time in the future. `clock_timestamp()` is needed, because `now()` is
@@ -73,11 +109,11 @@ function runIfDue(db: Db, task: PeriodicTask, signal: AbortSignal): Promise<numb
       from kernel.periodic where name = ${name} for update skip locked`
     if (!row) {
       const { count } = await sql`insert into kernel.periodic (name) values (${name}) on conflict do nothing`
-      return count === 1 ? 0 : undefined
+      return count === 1 ? { runHere: true, pauseSeconds: 0 } : { runHere: false }
     }
-    if (!row.isDue) return row.seconds
+    if (!row.isDue) return { runHere: false, pauseSeconds: row.seconds }
     await task.run(sql, signal)
     await sql`update kernel.periodic set ran_at = clock_timestamp() where name = ${name}`
-    return task.pauseSeconds?.() ?? everySeconds
+    return { runHere: true, pauseSeconds: task.pauseSeconds?.() ?? everySeconds }
   })
 }

@@ -151,7 +151,7 @@ type Connected = Parameters<ReturnType<typeof buildConnector>>[1]
 
 function connected(error: Error | null, socket: Socket | null, done: Connected) {
   if (error !== null || socket === null) return done(error ?? new Error('no connection'), null)
-  // System errors do not contain whether anything was received, so the number of received bytes is added.
+  // System errors do not say whether anything was received, so the number of received bytes is added.
   socket.on('error', (error: ConnectionError) => {
     error.socket ??= { bytesRead: socket.bytesRead }
   })

@@ -9,6 +9,7 @@ import type { Log } from './log.ts'
 import type { Member, Members } from './members.ts'
 import type { Metrics } from './metrics.ts'
 import { createOpenItems, type OpenItems } from './open-items.ts'
+import { type Check, type Checks, createChecks } from './signals/checks.ts'
 import { defineRequest, defineSignal, type Handler, type Signal } from './signals/define.ts'
 import { createHandlers, type Handlers } from './signals/handlers.ts'
 import { createSigningKey } from './signals/key.ts'
@@ -16,7 +17,7 @@ import { joinUnanswered } from './signals/log-messages.ts'
 import { createReceiver } from './signals/receive.ts'
 import { createRelay, type Pending, type Relay } from './signals/relay.ts'
 import { createRequests, type Requests } from './signals/requests.ts'
-import { insertForAnyNode, insertSignals } from './signals/rows.ts'
+import { existsStale, insertForAnyNode, insertSignals } from './signals/rows.ts'
 import { createSweeper, removeWhenHandled, type Sweeper } from './signals/sweep.ts'
 import { type Address, isAny, isFor, type Transport } from './signals/transport.ts'
 
@@ -37,6 +38,8 @@ export interface Signals extends Requests {
   on<P>(signal: Signal<P>, handler: Handler<P>): void
   /** Registers a listener that is called when signals may have been lost. It must clear caches that signals invalidate. */
   onReset(listener: () => void): void
+  /** Declares what this node looks up repeatedly, in case a signal about it was lost. */
+  declareCheck(check: Check): void
   start(): Promise<void>
   stop(): Promise<void>
   /** Sends all pending messages. Use it in a process that does not call `start` and exits soon. */
@@ -46,13 +49,8 @@ export interface Signals extends Requests {
 /** Makes every node reset its caches, with the commit of `sql`. Commands that change the database of a running platform use it. */
 export const resetAllNodes = (sql: Sql) => insertForAnyNode(sql, { address: 'all', topic: Reset.name, payload: '{}' })
 
-/**
- * Interval of the sweep, which sends the rows of dead nodes. Such a message is delayed by this interval plus `staleMs` of rows.ts, which is
- * less than a second.
- */
-const sweepMs = 650
 /** A node that is alone sweeps only every 30 s. In this case only commands store rows, and they send a notification. */
-const sweepAloneEvery = Math.round(30_000 / sweepMs)
+const sweepAloneMs = 30_000
 /** A starting node waits `joinMs` for the answers of the other nodes. An answer that arrives later causes another reset. */
 export const defaultJoinTimes = { joinMs: 500, answerMs: 5000, resetAgainMs: 2000 }
 
@@ -97,6 +95,13 @@ export function createSignals(deps: {
   })
   const parts: Parts = { db, members, log, relay, handlers, inserting: createOpenItems() }
   const sweeper = createSweeper({ db, nodeId, handlers, relay, log })
+  const checks = createChecks({ db, members, log })
+  checks.declare({
+    name: 'signals of dead nodes',
+    expression: (sql) => existsStale(sql, relay.pendingRows()),
+    handle: (isStale) => isStale === true && void sweeper.run(),
+    aloneMs: sweepAloneMs,
+  })
   const receive = createReceiver({
     nodeId,
     key,
@@ -130,11 +135,13 @@ export function createSignals(deps: {
     sendEach: (sql, { name }, messages) => send(parts, sql, name, messages),
     sendNow,
     flush: () => flush(parts),
+    declareCheck: checks.declare,
     ...lifecycleOf(parts, {
       open,
       close: transport.close,
       requests,
       sweeper,
+      checks,
       sendNow,
       joining: deps.joining ?? defaultJoinTimes,
     }),
@@ -148,13 +155,13 @@ function lifecycleOf(
     close(): Promise<void>
     requests: Requests
     sweeper: Sweeper
+    checks: Checks
     sendNow: Signals['sendNow']
     joining: typeof defaultJoinTimes
   },
 ): Pick<Signals, 'start' | 'stop'> {
   const { members, handlers, log } = parts
-  const { requests, sweeper, joining } = deps
-  let timer: NodeJS.Timeout | undefined
+  const { requests, sweeper, checks, joining } = deps
   let started = false
 
   /** Requests from the other nodes that they send signals to this node. Until they do, cached values of this node may be outdated. */
@@ -190,13 +197,10 @@ function lifecycleOf(
       started = true
       await join()
       await sweeper.run()
-      let ticks = 0
-      timer = setInterval(() => {
-        if (!members.isAlone() || ticks++ % sweepAloneEvery === 0) void sweeper.run()
-      }, sweepMs).unref()
+      checks.start()
     },
     async stop() {
-      clearInterval(timer)
+      await checks.stop()
       await sweeper.stop()
       await flush(parts)
       if (!started) return

@@ -9,8 +9,12 @@ const zoned = /(?:Z|[+-]\d{2}:?\d{2})$/i
 /** Matches an offset without minutes, such as `+02`, which Date.parse rejects. */
 const hourOffset = /[+-]\d{2}$/
 
+/** Matches where a query had the `+` of a time zone: scripts often do not encode it, and then it is decoded as a space. */
+const lostPlus = /(:\d{2}(?:[.,]\d{1,9})?) (?=\d{2}:?\d{2}$)/
+
 /** Parses ISO 8601. A time without a time zone is in UTC. */
-export function timeOfText(text: string): number | undefined {
+export function timeOfText(given: string): number | undefined {
+  const text = given.includes(' ') ? given.replace(lostPlus, '$1+') : given
   if (!isoDate.test(text)) return undefined
   // Date.parse would turn 30 February into 2 March.
   if (Number(text.slice(8, 10)) > daysOf(Number(text.slice(0, 4)), Number(text.slice(5, 7)))) return undefined

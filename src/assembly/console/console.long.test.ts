@@ -8,7 +8,7 @@ import { budgets, sizesOf } from '../../../test/harness/console-files.ts'
 import { afterAllTests, temporaryDirectory } from '../../../test/harness/database.ts'
 import { createLog } from '../../kernel/log.ts'
 import { bundleConsole } from './bundle.ts'
-import { type Console, createConsole } from './console.ts'
+import { type Console, createConsole, runBuild } from './console.ts'
 import type { Manifest } from './manifest.ts'
 import { mountConsole } from './serve.ts'
 import { projectDirectory } from './sources.ts'
@@ -36,7 +36,7 @@ suite('the build of the console', () => {
     assert.ok(all <= budgets.all, `all files have ${all.toFixed(0)} KB without the data of the map`)
   })
 
-  test('every page keeps its budget, with all files that it loads beside those of most pages', () => {
+  test('every page keeps its budget: it counts the files that the page loads, without the files that most pages share', () => {
     const { pages, common } = sizesOf(directory, manifest)
     assert.ok(pages.size > 60, `${pages.size} pages`)
     assert.ok(common <= budgets.common, `most pages share ${common.toFixed(0)} KB`)
@@ -46,7 +46,7 @@ suite('the build of the console', () => {
     )
   })
 
-  test('the build of the console has no inline script and no code from texts', () => {
+  test('the build of the console does not create functions from texts', () => {
     for (const name of Object.keys(manifest.files))
       if (name.endsWith('.js'))
         assert.doesNotMatch(readFileSync(join(directory, name), 'utf8'), /\bnew Function\(/, name)
@@ -86,7 +86,7 @@ suite('serving the console', async () => {
     }
   })
 
-  test('a person who opens the console while it is being built gets to it without doing anything', async () => {
+  test('the console opens by itself for a person who opened it while it was being built', async () => {
     const console = createConsole({ ...options, directory })
     const app = fastify()
     mountConsole({ app } as never, console, () => address)
@@ -141,6 +141,13 @@ suite('serving the console', async () => {
     assert.equal((await prebuilt.inject('/console/@/old-ABCDEFGH.js')).statusCode, 404)
   })
 
+  test('a build that takes too long is ended with an error that names the reason', async () => {
+    const slow = runBuild(join(temporaryDirectory(), 'slow'), new AbortController().signal, 20)
+    await assert.rejects(slow, {
+      message: /^The build was ended because it took longer than 0 seconds\. Is the machine/,
+    })
+  })
+
   test('a deleted file is answered with 404, and the page of a failed build says that it failed', async () => {
     const broken = join(temporaryDirectory(), 'broken')
     await bundleConsole(broken)
@@ -156,6 +163,7 @@ suite('serving the console', async () => {
     const page = await (await serve(failing)).inject('/console/default')
     assert.equal(page.statusCode, 503)
     assert.match(page.body, /could not be built/)
+    assert.match(page.body, /A restart of the platform builds the\s+console again/)
     assert.doesNotMatch(page.body, /<not json>/)
   })
 })

@@ -139,11 +139,20 @@ function cacheFolder(fallback: string): string {
   }
 }
 
-function runBuild(directory: string, signal: AbortSignal): Promise<void> {
+/**
+ * A build takes seconds. It has a low priority, so on a machine that is busy with other work it can take minutes. The limit only ends a
+ * build that hangs.
+ */
+const buildLimitMs = 15 * 60_000
+
+export function runBuild(directory: string, signal: AbortSignal, limitMs = buildLimitMs): Promise<void> {
   return new Promise((resolve, reject) => {
-    execFile(process.execPath, [buildScript, directory], { signal, timeout: 120_000 }, (error, _stdout, stderr) => {
-      if (error) reject(new Error(stderr.trim() || error.message, { cause: error }))
-      else resolve()
+    const command = [buildScript, directory]
+    const child = execFile(process.execPath, command, { signal, timeout: limitMs }, (error, _stdout, stderr) => {
+      if (!error) return resolve()
+      const isLate = child.killed && !signal.aborted
+      const late = `The build was ended because it took longer than ${Math.round(limitMs / 1000)} seconds. Is the machine very busy?`
+      reject(new Error(isLate ? late : stderr.trim() || error.message, { cause: error }))
     })
   })
 }

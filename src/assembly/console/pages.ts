@@ -65,7 +65,8 @@ export const failedPage = (baseUrl: string, reason: string) =>
     baseUrl,
     'The console could not be built',
     '',
-    `<p>The API and the command line are not affected. The log of the platform has the same message.</p>
+    `<p>The API and the command line are not affected. The log of the platform has the same message. A restart of the platform builds the
+console again.</p>
 <pre>${escapeHtml(reason)}</pre>
 <p><a href="${escapeHtml(pathOf(baseUrl))}/docs">API reference</a></p>`,
   )

@@ -138,13 +138,13 @@ test('a backup fails if the store has none of the contents, and resumes reading 
   await assert.rejects(backUp(source.connection, path, otherStore), /None of the 2 contents .*WAYPOST_DATA/)
   assert.equal(existsSync(path) || existsSync(`${path}.partial`), false)
 
-  const breaking = (most: number): Blobs => {
+  const breaking = (breaksMax: number): Blobs => {
     let breaks = 0
     return {
       ...source.blobs,
       async read(key, range) {
         const whole = await buffer((await source.blobs.read(key, range))!)
-        if (++breaks > most) return Readable.from(whole.length > 0 ? [whole] : [])
+        if (++breaks > breaksMax) return Readable.from(whole.length > 0 ? [whole] : [])
         return Readable.from(
           (async function* () {
             yield whole.subarray(0, 70_000)

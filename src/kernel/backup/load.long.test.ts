@@ -23,13 +23,13 @@ const megabytes = (bytes: number) => Math.round(bytes / 1e6)
 async function growthOf(work: () => Promise<unknown>): Promise<number> {
   globalThis.gc?.()
   const before = process.memoryUsage.rss()
-  let most = before
+  let highest = before
   const timer = setInterval(() => {
-    most = Math.max(most, process.memoryUsage.rss())
+    highest = Math.max(highest, process.memoryUsage.rss())
   }, 10)
   await work()
   clearInterval(timer)
-  return Math.max(most, process.memoryUsage.rss()) - before
+  return Math.max(highest, process.memoryUsage.rss()) - before
 }
 
 test('a large table is backed up and restored in little memory', async () => {

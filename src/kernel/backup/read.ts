@@ -37,8 +37,9 @@ type ReceiveTable = (table: TableEntry, rows: AsyncIterable<Buffer>) => Promise<
 type ReceiveContent = (content: ContentEntry, bytes: AsyncIterable<Buffer>) => Promise<void>
 
 /**
- * Reads the whole file, and passes on the rows of each table and the bytes of each content. Without a receiver, they are only checked. Rows
- * are valid only when the promise resolves. The bytes of a damaged content end with an error.
+ * Reads the whole file, and passes on the rows of each table and the bytes of each content. Without a receiver, the bytes of contents are
+ * only checked, and the rows of tables are skipped. Rows are valid only when the promise resolves. The bytes of a damaged content end with
+ * an error.
  */
 export const readBackup = (
   path: string,

@@ -193,7 +193,7 @@ async function lockAll(sql: TransactionSql, tables: TableEntry[]) {
 
 /**
  * Returns the backends of nodes that seal secrets with a data key that the restore replaces. A request on such a node may wait for our lock
- * and then write values that no key can open. Their connections are closed, so that they reconnect and load the new key.
+ * and then write values that no key can open. These connections are closed, so that the nodes reconnect and load the new key.
  */
 async function findBackendsWithAnotherKey(sql: Sql, manifest: Manifest, masterKey: Buffer): Promise<number[]> {
   if (!(await hasDataKeys(sql))) return []

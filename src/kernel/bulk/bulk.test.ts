@@ -22,7 +22,7 @@ const Sliced = defineBulk<object, number>('test.sliced', {
 const Kept = defineBulk<object, { n: number }>('test.kept', { title: 'Keep items', pageSize: 3, keepItems: true })
 const Poison = defineBulk<object, number>('test.poison', { title: 'Poison', pageSize: 4, retries: 1 })
 const WithEnd = defineBulk<object, number>('test.with-end', { title: 'With an end', pageSize: 4 })
-const Walk = defineWalk<object>('test.walk', { title: 'Walk', first: 4, least: 2, most: 16, milliseconds: 200 })
+const Walk = defineWalk<object>('test.walk', { title: 'Walk', firstItems: 4, itemsMin: 2, itemsMax: 16, stepMs: 200 })
 
 type Page<D extends object, R> = BulkHandler<D, number, R>['page']
 const succeed: Page<object, never> = async (_, __, items) => items.map(() => ({}))

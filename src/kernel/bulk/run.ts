@@ -118,7 +118,7 @@ export function walkStepper<D extends object>(
   task: Task<D>,
   currentRun: store.Run,
 ) {
-  let { first: limit, most } = limits
+  let { firstItems: limit, itemsMax } = limits
 
   const nextStep = () =>
     db.tx(async (sql): Promise<StepResult> => {
@@ -139,12 +139,12 @@ export function walkStepper<D extends object>(
     try {
       const progress = await nextStep()
       const elapsedMs = monotonicMs() - began
-      limit = adaptLimit(limit, elapsedMs, { ...limits, most })
+      limit = adaptLimit(limit, elapsedMs, { ...limits, itemsMax })
       if (progress === 'more' && limits.pauseShare > 0) await sleep(limits.pauseShare * elapsedMs)
       return progress
     } catch (error) {
-      if ((error as { code?: unknown }).code !== statementTimeout || limit === limits.least) throw error
-      most = limit = Math.max(limits.least, Math.floor(limit / 2))
+      if ((error as { code?: unknown }).code !== statementTimeout || limit === limits.itemsMin) throw error
+      itemsMax = limit = Math.max(limits.itemsMin, Math.floor(limit / 2))
       return 'more'
     }
   }
@@ -193,9 +193,9 @@ export function partStepper<D extends object>(
 /** PostgreSQL's error code for a statement time-out. */
 const statementTimeout = '57014'
 
-function adaptLimit(limit: number, elapsedMs: number, { least, most, milliseconds }: WalkType<never>['limits']) {
-  const adapted = elapsedMs > 2 * milliseconds ? limit / 2 : elapsedMs < milliseconds / 2 ? limit * 2 : limit
-  return Math.min(most, Math.max(least, Math.floor(adapted)))
+function adaptLimit(limit: number, elapsedMs: number, { itemsMin, itemsMax, stepMs }: WalkType<never>['limits']) {
+  const adapted = elapsedMs > 2 * stepMs ? limit / 2 : elapsedMs < stepMs / 2 ? limit * 2 : limit
+  return Math.min(itemsMax, Math.max(itemsMin, Math.floor(adapted)))
 }
 
 /** Returns the reason that users see. Internal errors are written to the log only. */

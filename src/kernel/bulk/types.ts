@@ -68,11 +68,11 @@ export interface BulkOptions extends CommonOptions {
 
 export interface WalkOptions extends CommonOptions {
   /** Number of items of the first step. */
-  first?: number
-  /** Limits of the number of items in a step. The number is adapted so that a step takes about `milliseconds`. */
-  least?: number
-  most?: number
-  milliseconds?: number
+  firstItems?: number
+  /** Limits of the number of items in a step. The number is adapted so that a step takes about `stepMs`. */
+  itemsMin?: number
+  itemsMax?: number
+  stepMs?: number
   /** The pause after a step, as a fraction of the step's duration. Pauses leave time of the database for requests. */
   pauseShare?: number
 }
@@ -98,7 +98,7 @@ export interface BulkType<D extends object, I, R> extends CommonType<D> {
 
 /** A task that finds its items step by step while it runs. */
 export interface WalkType<D extends object> extends CommonType<D> {
-  limits: Required<Pick<WalkOptions, 'first' | 'least' | 'most' | 'milliseconds' | 'pauseShare'>>
+  limits: Required<Pick<WalkOptions, 'firstItems' | 'itemsMin' | 'itemsMax' | 'stepMs' | 'pauseShare'>>
 }
 
 function commonType(name: string, options: CommonOptions) {
@@ -113,8 +113,8 @@ export function defineBulk<D extends object, I, R = never>(name: string, options
 }
 /** Declares work over rows of the service at module level. It runs in steps and stores neither items nor results. */
 export function defineWalk<D extends object>(name: string, options: WalkOptions): WalkType<D> {
-  const { first = 1000, least = 100, most = 20_000, milliseconds = 200, pauseShare = 0 } = options
-  return { ...commonType(name, options), limits: { first, least, most, milliseconds, pauseShare } }
+  const { firstItems = 1000, itemsMin = 100, itemsMax = 20_000, stepMs = 200, pauseShare = 0 } = options
+  return { ...commonType(name, options), limits: { firstItems, itemsMin, itemsMax, stepMs, pauseShare } }
 }
 
 export interface BulkHandler<D extends object, I, R, P = undefined> {

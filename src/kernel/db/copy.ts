@@ -169,6 +169,11 @@ function flush(query: CopyOutQuery) {
 const copyOutMethods = {
   ...baseMethods,
   submit(this: CopyOutQuery) {
+    if (this.link.inFlight === 1)
+      this.link.largeRows().start((row) => {
+        flush(this)
+        this.push(row)
+      })
     this.link.messages.query(this.text)
     return null
   },
@@ -177,8 +182,13 @@ const copyOutMethods = {
   },
   handleReadyForQuery(this: CopyOutQuery) {
     if (this.settled) return
+    this.link.largeRows().stop()
     flush(this)
     succeed(this, undefined)
+  },
+  handleError(this: CopyOutQuery, error: Error) {
+    this.link.largeRows().stop()
+    fail(this as never, error)
   },
 }
 

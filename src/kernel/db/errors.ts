@@ -24,6 +24,10 @@ export const isUniqueViolation = (error: unknown, constraint?: string) =>
   error.code === '23505' &&
   (constraint === undefined || error.constraint === constraint)
 
+/** Returns whether a row refers to a tenant that does not exist any more: the tenant was deleted while the request was running. */
+export const isTenantMissing = (error: unknown) =>
+  error instanceof DatabaseError && error.code === '23503' && error.constraint?.endsWith('_tenant_id_fkey') === true
+
 /** Returns whether PostgreSQL canceled the statement: at its time limit, or because an administrator canceled it. */
 export const isStatementCanceled = (error: unknown) => codeOf(error) === '57014'
 

@@ -5,6 +5,7 @@ import { monotonicMs } from '../clock.ts'
 import type { Host } from './address.ts'
 import { ConnectionError, isReadOnly } from './errors.ts'
 import type { Server } from './hosts.ts'
+import { createLargeRows, type LargeRows } from './large-rows.ts'
 import { createMessages, type Messages } from './messages.ts'
 import { createPrepared, type Prepared } from './prepared.ts'
 
@@ -26,6 +27,8 @@ export interface Link {
   readonly server: Server
   readonly prepared: Prepared
   readonly messages: Messages
+  /** Receives large rows of a COPY. */
+  largeRows(): LargeRows
   /** Number of statements that were sent and are not answered yet. */
   inFlight: number
   /** The time at which the connection began to wait for its next answer. It is valid while statements are in flight. */
@@ -125,6 +128,7 @@ function connectError(error: Error): Error {
 
 function createLink(client: Client, wire: Wire, server: Server, options: LinkOptions): Link {
   const waiting: Query[] = []
+  let largeRows: LargeRows | undefined
 
   function lose(error: Error) {
     if (link.lost) return
@@ -138,6 +142,10 @@ function createLink(client: Client, wire: Wire, server: Server, options: LinkOpt
     server,
     prepared: createPrepared(options.rowName),
     messages: createMessages(() => wire.stream),
+    largeRows() {
+      largeRows ??= createLargeRows(wire.stream)
+      return largeRows
+    },
     inFlight: 0,
     waitingSince: 0,
     copying: false,

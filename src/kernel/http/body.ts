@@ -1,7 +1,7 @@
 /** Parses JSON bodies. Requires UTF-8 and limits depth and cost. Rejects `__proto__` and texts that PostgreSQL cannot store. */
 import { isUtf8 } from 'node:buffer'
-import type { FastifyInstance } from 'fastify'
-import { InvalidRequest, invalidField, UnsupportedEncoding } from '../errors.ts'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { InvalidRequest, invalidField, UnsupportedEncoding, UnsupportedMediaType } from '../errors.ts'
 import {
   costMax,
   findFlaws,
@@ -172,4 +172,20 @@ export function readJsonBodies(app: FastifyInstance) {
       done(error as Error)
     }
   })
+  // A body of another type is rejected only if it has bytes; a chunked body may turn out to be empty.
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (request, bytes, done) => {
+    const { mediaType: accepted = 'application/json' } = request.routeOptions.config
+    if (bytes.length === 0) done(null)
+    else done(UnsupportedMediaType({ given: request.headers['content-type'] ?? 'none', accepted }))
+  })
+}
+
+/**
+ * Removes the Content-Type of a request without a body. Java, Python and `curl -d ''` add one to an empty POST, which Fastify would answer
+ * with 415.
+ */
+export function dropTypeOfMissingBody({ headers }: Pick<FastifyRequest, 'headers'>) {
+  const length = headers['content-length']
+  if (headers['transfer-encoding'] === undefined && (length === undefined || Number(length) === 0))
+    delete headers['content-type']
 }

@@ -24,12 +24,20 @@ export type Direction = 'request' | 'response'
 export function createComponents() {
   const schemas: Record<string, Schema> = {}
   const textsByTitle = new Map<string, string>()
+  /** Most shapes occur in many operations, and each response with an error has the same shape. */
+  const descriptions = { request: new WeakMap<Schema, Schema>(), response: new WeakMap<Schema, Schema>() }
+
+  function describeOnce(schema: Schema, direction: Direction): Schema {
+    const described = descriptions[direction].get(schema) ?? describe(schema, direction)
+    descriptions[direction].set(schema, described)
+    return described
+  }
 
   /** Returns a reference to the shape, or the shape itself if it has no title. */
   function refer(shape: TSchema | Schema, direction: Direction): Schema {
     const schema = shape as Schema
     const { title } = schema
-    const described = describe(schema, direction)
+    const described = describeOnce(schema, direction)
     if (typeof title !== 'string') return described
     if (!titlePattern.test(title))
       throw new Error(`the title ${title} of a shape does not have the form EndpointFilter`)

@@ -67,8 +67,10 @@ export function createCompression(): Compression {
       if (!mayBeCompressed(reply)) return done(null, payload)
       addVary(reply)
       const encoding = encodingFor(request.headers['accept-encoding'])
-      // HEAD has no body to compress, and scripts read the body of an internal call as text.
-      if (encoding === undefined || request.method === 'HEAD' || internalCaller()) return done(null, payload)
+      // Scripts read the body of an internal call as text.
+      if (encoding === undefined || internalCaller()) return done(null, payload)
+      // A stream keeps Fastify from setting Content-Length, which would differ from that of the compressed response to GET (RFC 9110, 8.6).
+      if (request.method === 'HEAD') return done(null, isStream ? payload : Readable.from([]))
       if (isStream && running.streamed < parallelMax.streamed) done(null, compressStream(reply, payload, encoding))
       else if (!isStream && running.whole < parallelMax.whole) compressWhole(reply, payload, encoding, done)
       else done(null, payload)

@@ -58,7 +58,7 @@ async function aServer({ max = 100, perAddress = 100, graceMs = 0, isProxy = noP
 
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`
 
-test('at the limit of an address its oldest idle connection is closed, and a new one is refused if all are busy', async () => {
+test('at the limit of an address, a new connection replaces the oldest idle one, and is refused if all of them are busy', async () => {
   const { client, share, events, waiting } = await aServer({ perAddress: 3 })
   const busy = await client(get('/slow'))
   const [silent, used] = [await client(), await client(get('/'))]
@@ -77,7 +77,7 @@ test('at the limit of an address its oldest idle connection is closed, and a new
   assert.equal(share.open, 4)
 })
 
-test('a new connection has time for its first request: the next one is refused instead', async () => {
+test('a connection is not closed before it had time for its first request: another new connection is refused instead', async () => {
   const { client, events } = await aServer({ perAddress: 1, graceMs: 60_000 })
   const first = await client()
   const second = await client()
@@ -97,7 +97,7 @@ test('the total number of connections is limited, whatever their addresses', asy
   assert.equal(share.open, 2)
 })
 
-test('new connections of a few addresses do not exclude others: the address with the most loses one', async () => {
+test('connections of a few addresses do not exclude other addresses: one of the most crowded address is closed, even a new one', async () => {
   const { client, events, share } = await aServer({ max: 6, perAddress: 3, graceMs: 60_000 })
   const attackers = []
   for (const address of ['127.0.0.1', '127.0.0.2'])
@@ -110,7 +110,7 @@ test('new connections of a few addresses do not exclude others: the address with
   assert.equal(attackers.filter(({ isOpen }) => isOpen()).length, 4)
   assert.ok(other.isOpen())
   assert.deepEqual(events, ['evicted total 127.0.0.3', 'evicted total 127.0.0.4'])
-  // Another connection of the attacker would only replace a connection that is equally new.
+  // With this connection, 127.0.0.1 would have three connections. No address has more, so none is closed and the new one is refused.
   const fifth = await client(get('/'), '127.0.0.1')
   await eventually(() => assert.ok(!fifth.isOpen()))
   assert.deepEqual(events.slice(2), ['refused total 127.0.0.1'])
@@ -153,20 +153,20 @@ type Client = Awaited<ReturnType<Awaited<ReturnType<typeof aServer>>['client']>>
 
 const post = (path: string, bytes: number) => `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: ${bytes}\r\n\r\n`
 
-/** Sends a part of the body every few milliseconds until the returned function is called. */
-function sendSlowly({ socket }: { socket: Socket }, bytes: number) {
+/** Sends this number of bytes of the body every few milliseconds until the returned function is called. */
+function keepSending({ socket }: { socket: Socket }, bytes: number) {
   const timer = setInterval(() => socket.write('x'.repeat(bytes)), 5)
   afterAllTests(() => clearInterval(timer))
   return () => clearInterval(timer)
 }
 
-test('slow bodies from several addresses cannot occupy all connections: the slowest is closed with 408', async () => {
+test('slow bodies from several addresses cannot occupy all connections: the slowest of them are closed with 408', async () => {
   const { client, events, waiting, requests } = await aServer({ max: 6, perAddress: 3 })
   const attackers: Client[] = []
   for (const address of ['127.0.0.1', '127.0.0.2'])
     for (let n = 0; n < 2; n++) attackers.push(await client(post('/body', 1e6), address))
   const upload = await client(post('/body', 1e9), '127.0.0.3')
-  const stop = sendSlowly(upload, 10_000)
+  const stop = keepSending(upload, 10_000)
   const unread = await client(`${post('/unread', 1000)}some`, '127.0.0.4')
   for (const attacker of attackers) attacker.socket.write('x')
   await eventually(() => assert.equal(requests.length, 6))
@@ -190,7 +190,7 @@ test('slow bodies from several addresses cannot occupy all connections: the slow
   stop()
 })
 
-test('at the limit of an address, the slowest body of this address makes room', async () => {
+test('at the limit of an address, a new connection replaces the connection of this address whose body is slowest', async () => {
   const { client, events, requests } = await aServer({ perAddress: 3 })
   const fromOtherAddress = await client(post('/body', 1e6), '127.0.0.2')
   const attackers: Client[] = []

@@ -1,6 +1,6 @@
 /**
  * Limits open HTTP connections, in total and per address. At a limit, the oldest connection without a running request is closed to make
- * room. If all are busy, the connection with the slowest body is closed (slow-bodies.ts). If there is none, the new connection is refused
+ * room. If all are busy, the connection with the slowest body is closed (slow-bodies.ts). If no body is slow, the new connection is refused
  * with 503.
  */
 import type { Server } from 'node:http'
@@ -97,12 +97,12 @@ export function createConnectionLimit(
   }
 
   /**
-   * Closes a connection of the network with the most connections, even if it is new. Called to make room for a network with at most `size`
-   * connections.
+   * Closes a connection of the network with the most connections, even a new connection, if that network has more than `ownCount`
+   * connections: the number that the network of the new connection would have.
    */
-  function evictFromLargest(size: number, address: string): boolean {
+  function evictFromLargest(ownCount: number, address: string): boolean {
     let largest: Set<Connection> | undefined
-    for (const network of networks.values()) if (network.size > (largest?.size ?? size)) largest = network
+    for (const network of networks.values()) if (network.size > (largest?.size ?? ownCount)) largest = network
     return largest !== undefined && evictOne(largest, Number.POSITIVE_INFINITY, 'total', address)
   }
 

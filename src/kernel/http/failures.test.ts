@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type AddressInfo, connect } from 'node:net'
 import { test } from 'node:test'
 import fastify from 'fastify'
 import { pino } from 'pino'
@@ -32,4 +34,23 @@ test('only failures of the platform itself are logged as errors', async () => {
     assert.deepEqual({ statusCode, level: lines[0]?.level }, { statusCode: status, level }, name)
   }
   await server.close()
+})
+
+test('a client that disconnects within its body is no failure of the platform', async (t) => {
+  const lines: string[] = []
+  const log = pino({ level: 'debug' }, { write: (line: string) => void lines.push(line) })
+  const server = fastify()
+  t.after(() => server.close())
+  const failed = Promise.withResolvers<number>()
+  server.setErrorHandler((error, request, reply) => {
+    respondWithError(log, error, request, reply, messageFormat)
+    failed.resolve(reply.statusCode)
+  })
+  server.post('/', async () => 'done')
+  await server.listen({ host: '127.0.0.1', port: 0 })
+  const socket = connect((server.server.address() as AddressInfo).port, '127.0.0.1')
+  socket.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{"a"')
+  await once(server.server, 'request')
+  socket.destroy()
+  assert.deepEqual({ status: await failed.promise, lines }, { status: 400, lines: [] })
 })

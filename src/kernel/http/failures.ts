@@ -1,8 +1,9 @@
 /** Responds to failed requests, in the error format of their root. */
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
-import { isDatabaseUnavailable, isExhausted, isStatementCanceled } from '../db.ts'
+import { isDatabaseUnavailable, isExhausted, isStatementCanceled, isTenantMissing } from '../db.ts'
 import { type ErrorFormat, messageFormat } from '../error-formats.ts'
 import {
+  BodyInterrupted,
   BodyTooLarge,
   DatabaseTimeout,
   DatabaseUnavailable,
@@ -10,6 +11,7 @@ import {
   InternalError,
   InvalidRequest,
   NoSuchRoute,
+  NotFound,
   PlatformError,
   TooManyRequests,
   UnsupportedMediaType,
@@ -76,6 +78,9 @@ const fieldLengthMax = 200
 /** Maps any thrown error to a PlatformError. */
 function toPlatformError(error: unknown, request: FastifyRequest): PlatformError {
   if (error instanceof PlatformError) return error
+  // The connection ended within the body. The code ECONNRESET would otherwise be read as a lost connection to the database.
+  if (error === request.raw.errored) return BodyInterrupted()
+  if (isTenantMissing(error)) return NotFound({ what: 'The tenant' })
   if (isStatementCanceled(error)) return DatabaseTimeout({}, { headers: { 'retry-after': '2' } })
   if (isDatabaseUnavailable(error)) return DatabaseUnavailable({}, { headers: { 'retry-after': '2' } })
   if (isExhausted(error)) return InsufficientResources({}, { headers: { 'retry-after': '60' } })

@@ -229,7 +229,7 @@ test('a request that a trusted proxy received over HTTPS is not redirected', asy
   assert.equal((await ask('GET /hello', undefined, { 'x-forwarded-proto': 'http' })).status, 308)
 })
 
-test('WebSockets work over TLS; with a redirect they cannot be opened without it', async () => {
+test('WebSockets work over TLS; if plain requests are redirected, a WebSocket cannot be opened without TLS', async () => {
   const { port, plainPort } = await aServer({ redirect: true })
   const upgrade = 'GET /mqtt HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n'
   const secure = await secureSocket(port)

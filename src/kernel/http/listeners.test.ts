@@ -90,12 +90,20 @@ for (const host of both)
 
 for (const host of both)
   test(
-    `at ${host} upgrades, 100-continue and malformed requests get the answers of the application`,
+    `at ${host} upgrades to WebSocket, offers of HTTP/2, 100-continue and malformed requests get the answers of the application`,
     options,
     async () => {
       const { client } = await anApp()
-      const upgraded = await client(host, request('GET /there HTTP/1.1', 'Connection: Upgrade', 'Upgrade: x'))
+      const upgraded = await client(host, request('GET /there HTTP/1.1', 'Connection: Upgrade', 'Upgrade: WebSocket'))
       await eventually(() => assert.match(upgraded.read(), /^HTTP\/1\.1 101 .*\/there$/s))
+      const offers = ['Connection: Upgrade, HTTP2-Settings', 'Upgrade: h2c', 'HTTP2-Settings: AAMAAABkAAQAAP__']
+      const ignored = await client(host, request('GET / HTTP/1.1', ...offers))
+      await eventually(() => assert.match(ignored.read(), /^HTTP\/1\.1 200 .*done$/s))
+      const withBody = await client(
+        host,
+        `${request('POST / HTTP/1.1', ...offers, 'Content-Length: 2', 'Content-Type: application/json')}{}`,
+      )
+      await eventually(() => assert.match(withBody.read(), /^HTTP\/1\.1 200 .*taken$/s))
       const malformed = await client(host, 'nonsense\r\n\r\n')
       // This text comes from Fastify. Node.js itself responds without a body.
       await eventually(() => assert.match(malformed.read(), /^HTTP\/1\.1 400 .*"message":"Client Error"/s))

@@ -76,7 +76,7 @@ export function createListeners(deps: {
     const server: Server = createServer(
       {
         ...timeouts,
-        shouldUpgradeCallback: (request) => server.listenerCount('upgrade') > 0 && !isRedirected(request),
+        shouldUpgradeCallback: (request) => upgrades(server, request) && !isRedirected(request),
       },
       handler,
     )
@@ -84,7 +84,10 @@ export function createListeners(deps: {
   }
 
   function newSecureServer(context: SecureContextOptions) {
-    const server = createSecureServer({ ...timeouts, ...tlsOptions, ...context }, handler)
+    const server: SecureServer = createSecureServer(
+      { ...timeouts, ...tlsOptions, ...context, shouldUpgradeCallback: (request) => upgrades(server, request) },
+      handler,
+    )
     const handshakes = followHandshakes(server, { started() {} })
     whenClosing.push(handshakes.destroy)
     return prepared(server)
@@ -148,6 +151,13 @@ export function createListeners(deps: {
     },
   }
 }
+
+/**
+ * Returns whether a request becomes a WebSocket. Other upgrades are ignored (RFC 9110, 7.8): Java and `curl --http2` offer `h2c` with every
+ * first request, and expect the response to it.
+ */
+const upgrades = (server: Server | SecureServer, { headers }: IncomingMessage) =>
+  server.listenerCount('upgrade') > 0 && /(^|,)\s*websocket\s*(,|$)/i.test(headers.upgrade ?? '')
 
 const listenOn = (server: Server | SecureServer, host: string, port: number) =>
   new Promise<void>((resolve, reject) => {

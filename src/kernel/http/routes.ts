@@ -4,14 +4,14 @@ import type { Audit, AuditEntry, NewEntry } from '../audit/audit.ts'
 import { declaredFields, resourceOf, resourceOfLocation } from '../audit/record.ts'
 import { authorize, type Caller, type Ctx } from '../contract.ts'
 import type { ErrorFormat } from '../error-formats.ts'
-import { NotLinkable, type PlatformError } from '../errors.ts'
+import { NoStreamForScripts, type PlatformError } from '../errors.ts'
 import { holds, onPlatform, onTenant } from '../permissions.ts'
 import { mediaTypeOf, type OperationSchema, type Static, type TSchema } from '../schema.ts'
-import { bodyLimitOf } from './body.ts'
+import { bodyLimitOf, dropTypeOfMissingBody } from './body.ts'
 import type { Compression } from './compression.ts'
 import type { EventStream } from './event-stream.ts'
-import { internalCaller, isLinkCall } from './internal-calls.ts'
 import { effectOf } from './operation-names.ts'
+import { mergeBracketedLists } from './query-lists.ts'
 import { abandonBody, bodyOf } from './streaming.ts'
 
 /**
@@ -31,6 +31,8 @@ export interface Access {
   anyJson?: boolean | 'inside'
   /** Maximum size of the body. Default: 256 KiB, or 1 MiB for free-form JSON. */
   bodyBytesMax?: number
+  /** Media type of the body, for the error text of another type. Default: application/json. The handler of a `+json` type checks it. */
+  mediaType?: string
   /** True if a missing body counts as an empty object. Existing clients send no body if nothing is required. */
   bodyOptional?: boolean
   /** True if the body has any type and size and is passed to the handler unread. Its shape is `Bytes`. */
@@ -121,6 +123,11 @@ declare module 'fastify' {
     ctx: Ctx
     /** Address of the client. Behind trusted proxies, it is the address that they report. */
     address: string
+    /**
+     * The caller of a call within the process; undefined for requests from a network. Work that outlives the request, such as a timer, may
+     * run in the context of another request. It must use this field instead of the context.
+     */
+    internalCaller: Caller | undefined
     /** True if the body was missing or empty. The body is null then, but a client can also send null. */
     emptyBody: boolean
     /** The audit entry, if the operation changes something. */
@@ -164,7 +171,7 @@ function entryOf(
   const { root = '' } = request.routeOptions.config
   const resource = root + resourceOf(path, params as Record<string, unknown>)
   // An internal call for a script of the caller has no client address.
-  const address = internalCaller() ? undefined : request.address
+  const address = request.internalCaller ? undefined : request.address
   return { caller: ctx.caller, operation, resource, successStatus, address, correlationId }
 }
 
@@ -189,6 +196,7 @@ export function mountRoutes(
       const effect = config.readOnly ? 'read' : effectOf({ method, schema })
       const isChange = effect === 'change'
       const begin = audit && effect !== 'read' && config.audited !== false ? audit.begin : undefined
+      const isStream = Object.values(response).some((shape) => mediaTypeOf(shape) === 'text/event-stream')
       const successStatus = Math.min(...Object.keys(response).map(Number))
       const body = config.streamBody || config.rawBody ? undefined : schema.body
       const handle: typeof handler = begin
@@ -224,7 +232,9 @@ export function mountRoutes(
           response: withoutEmpty(response),
         },
         onRequest: async (request: FastifyRequest, reply: FastifyReply) => {
-          if (isLinkCall() && !config.linkable) throw NotLinkable()
+          // A stream has no end, and nothing would read it when the script has ended.
+          if (isStream && request.internalCaller) throw NoStreamForScripts()
+          if (query) mergeBracketedLists(request.query as Record<string, unknown>, query)
           if (config.scope !== 'none' && !isSigned(request, config)) {
             request.ctx = await authenticate(request, reply, api.name)
             request.auditEntry = begin?.(entryOf(request, { operation: schema.name, path, successStatus }))
@@ -232,6 +242,7 @@ export function mountRoutes(
           }
           const refusal = isChange ? refuseChanges() : undefined
           if (refusal) throw refusal
+          if (!config.streamBody) dropTypeOfMissingBody(request)
         },
         ...(config.bodyOptional && !config.rawBody && { preValidation: completeBody }),
         onSend: [...(begin ? [finishEntry] : []), ...(compression ? [compression.onSend] : [])],

@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream'
 import type { ByteRange } from '../blobs/blobs.ts'
 import { defineError } from '../errors.ts'
-import { notModified } from '../etag.ts'
+import { notModified, notModifiedSince } from '../etag.ts'
 import type { OperationSchema } from '../schema.ts'
 import { contentDisposition, digestHeader, parseRange, type RangeResult } from './content-headers.ts'
 import type { Reply, Request } from './routes.ts'
@@ -52,7 +52,7 @@ export async function sendContent(
     // RFC 9110, 14.2: only GET supports ranges.
     const isForRange = raw.method === 'GET' && (ifRange === undefined || ifRange === etag)
     range = isForRange ? parseRange(headers.range, found.size) : 'whole'
-    unchanged = notModified(headers, etag)
+    unchanged = notModified(headers, etag) || notModifiedSince(headers, found.updatedDate)
     if (unchanged || raw.method === 'HEAD' || range === 'none' || found.size === 0) return undefined
     return range === 'whole' ? { first: 0, last: found.size - 1 } : range
   })

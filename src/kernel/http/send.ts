@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream'
 import type { Document } from '../document.ts'
 import { notModified } from '../etag.ts'
-import { inChunks } from '../json-text.ts'
+import { contentPageStream, inChunks } from '../json-text.ts'
 import type { Reply } from './routes.ts'
 
 const json = 'application/json; charset=utf-8'
@@ -20,4 +20,27 @@ export function sendDocument(
   if (!('etag' in content)) return sendText(reply, content)
   reply.header('etag', content.etag)
   return notModified(headers, content.etag) ? reply.code(304).send() : sendText(reply, content.body)
+}
+
+const sliceBytes = 64 * 1024
+
+/**
+ * Sends bytes that many responses share. A client that does not read them holds only a slice in memory, and is disconnected after a minute.
+ * A response that is sent at once would be copied for each client.
+ */
+export const sendSlices = (reply: Reply, bytes: Buffer) =>
+  reply.header('content-length', bytes.length).send(Readable.from(slicesOf(bytes), { objectMode: false }))
+
+function* slicesOf(bytes: Buffer) {
+  for (let at = 0; at < bytes.length; at += sliceBytes) yield bytes.subarray(at, at + sliceBytes)
+}
+
+/** Sends the page `{totalElements, content}`. Its items are read only as fast as the client reads. */
+export const sendList = (
+  reply: Reply,
+  { totalElements, items }: { totalElements: number; items: AsyncIterable<object> },
+) => sendText(reply, contentPageStream(totalElements, textsOf(items)))
+
+async function* textsOf(items: AsyncIterable<object>) {
+  for await (const item of items) yield JSON.stringify(item)
 }

@@ -246,6 +246,9 @@ test('lists in a query are separated by commas, repeated or both; numbers are co
   assert.deepEqual((await ask('GET /api/v1/things')).body, { limit: 100, tags: null })
   assert.deepEqual((await ask('GET /api/v1/things?tags=a,b&tags=c&limit=5')).body, { limit: 5, tags: ['a', 'b', 'c'] })
   assert.deepEqual((await ask('GET /api/v1/things?tags=a,%20b')).body.tags, ['a', 'b'])
+  // PHP, axios and Faraday add brackets, encoded or not.
+  for (const query of ['tags%5B0%5D=a&tags%5B1%5D=b', 'tags[]=a&tags[]=b', 'tags=a&tags[]=b'])
+    assert.deepEqual((await ask(`GET /api/v1/things?${query}&limit[]=5`)).body, { limit: 5, tags: ['a', 'b'] }, query)
   for (const limit of ['-1', 'x', '1.5', '%20', '0x10', '1e1', ''])
     assert.equal((await ask(`GET /api/v1/things?limit=${limit}`)).status, 400, limit)
 })
@@ -382,6 +385,7 @@ test('a server does not start if an operation has no name or two operations have
 test('an API that requires authentication refuses the internal call of a caller without it', async () => {
   const { internalCalls } = platform.kit
   const request = { method: 'GET', url: '/api/v1/things' }
-  assert.equal((await internalCalls.call(anonymousCaller, request)).status, 401)
-  assert.notEqual((await internalCalls.call(aTenantAdmin(), request)).status, 401)
+  const limits = { bytesMax: 1024 * 1024, timeoutMs: 5000 }
+  assert.equal((await internalCalls.call(anonymousCaller, request, limits)).status, 401)
+  assert.notEqual((await internalCalls.call(aTenantAdmin(), request, limits)).status, 401)
 })

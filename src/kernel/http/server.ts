@@ -7,7 +7,7 @@ import { monotonicMs } from '../clock.ts'
 import { type Authenticate, type Caller, type Ctx, isAnonymous } from '../contract.ts'
 import type { HttpApi } from '../define-service.ts'
 import { messageFormat } from '../error-formats.ts'
-import { invalidField, type PlatformError, ProcessStopping, Unauthenticated } from '../errors.ts'
+import { invalidField, NotLinkable, type PlatformError, ProcessStopping, Unauthenticated } from '../errors.ts'
 import { newId } from '../ids.ts'
 import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
@@ -27,7 +27,7 @@ import {
   sendError,
   tooManyRequests,
 } from './failures.ts'
-import { internalCaller } from './internal-calls.ts'
+import { endWithInternalCall, internalCaller, isLinkCall } from './internal-calls.ts'
 import { type Address, createListeners } from './listeners.ts'
 import { createNameCheck } from './operation-names.ts'
 import { createRequestSignals, type RequestSignals } from './request-signals.ts'
@@ -206,6 +206,7 @@ function createApp(options: HttpOptions, listeners: Listeners, formats: Formats)
     },
   })
   app.decorateRequest('emptyBody', true)
+  app.decorateRequest('internalCaller', undefined)
   app.decorateRequest('auditEntry', undefined)
   app.setNotFoundHandler((request, reply) => {
     sendError(noSuchRoute(request), messageFormat, reply)
@@ -236,12 +237,16 @@ function addHooks(state: State, { log, metrics, rateLimit }: HttpOptions, format
       limitBodyTime(request.raw)
       sendContinue(request.raw, reply.raw)
     }
-    const seconds = internalCaller() ? 0 : perAddress.take(networkOf(request.address))
+    request.internalCaller = internalCaller()
+    if (request.internalCaller) endWithInternalCall(reply.raw)
+    const isLimited = !request.internalCaller || isWithoutCaller(request)
+    const seconds = isLimited ? perAddress.take(networkOf(request.address)) : 0
     if (seconds > 0) refusals.inc({ limit: 'address' })
     if (seconds > 0) done(tooManyRequests(seconds))
     else if (request.url.includes('%00')) done(nulError(request))
     // Unknown routes are answered before the body is parsed, because the caller is not authenticated yet.
     else if (request.is404) done(noSuchRoute(request))
+    else if (isLinkCall() && !request.routeOptions.config.linkable) done(NotLinkable())
     else done()
   })
   // The hook is onSend instead of onResponse: with an onResponse hook, Fastify would watch the end of every response, which takes 10 µs.
@@ -259,6 +264,12 @@ function addHooks(state: State, { log, metrics, rateLimit }: HttpOptions, format
   })
 }
 
+/** Returns whether the route does not authenticate its caller in the usual way, such as the pages of the login. */
+function isWithoutCaller({ routeOptions }: FastifyRequest): boolean {
+  const { scope } = routeOptions.config
+  return scope === undefined || scope === 'none'
+}
+
 /** Authenticates the callers of requests and limits their rates. */
 function createCallers(options: HttpOptions, requestSignals: RequestSignals, refusals: Refusals) {
   const { log, tenantLimits } = options
@@ -266,17 +277,16 @@ function createCallers(options: HttpOptions, requestSignals: RequestSignals, ref
   const perTenant = tenantLimits && createVariableRateLimit((tenantId) => requestRate(tenantLimits.get(tenantId)))
 
   /** Throws 429 if the credential or the tenant sends too many requests. Internal calls count for the credential only. */
-  function limitRate({ tenantId, subject }: Caller) {
+  function limitRate({ tenantId, subject }: Caller, isInternal: boolean) {
     const ofCredential = perCredential.take(`${tenantId}\n${subject.type}\n${subject.id}`)
     if (ofCredential > 0) refusals.inc({ limit: 'credential' })
-    const ofTenant = ofCredential > 0 || internalCaller() ? 0 : (perTenant?.take(tenantId) ?? 0)
+    const ofTenant = ofCredential > 0 || isInternal ? 0 : (perTenant?.take(tenantId) ?? 0)
     if (ofTenant > 0) refusals.inc({ limit: 'tenant' })
     const seconds = Math.max(ofCredential, ofTenant)
     if (seconds > 0) throw tooManyRequests(seconds)
   }
 
-  async function callerOf({ headers }: FastifyRequest, api: string): Promise<Caller> {
-    const internal = internalCaller()
+  async function callerOf({ headers, internalCaller: internal }: FastifyRequest, api: string): Promise<Caller> {
     // An internal call of an anonymous caller must not reach an API that requires authentication.
     if (internal && !isAnonymous(internal.subject)) return internal
     const apiKey = headers['x-identity-api-key'] ?? headers['x-iamcore-api-key']
@@ -289,7 +299,7 @@ function createCallers(options: HttpOptions, requestSignals: RequestSignals, ref
 
   async function authenticate(request: FastifyRequest, reply: FastifyReply, api: string): Promise<Ctx> {
     const caller = await callerOf(request, api)
-    limitRate(caller)
+    limitRate(caller, request.internalCaller !== undefined)
     return new CtxOf(caller, request, reply.raw, log, requestSignals) as unknown as Ctx
   }
 

@@ -123,7 +123,7 @@ test('a body is read only as fast as the handler consumes it', async () => {
   assert.deepEqual((await responseOf(outgoing)).body.bytes, sent)
 })
 
-test('a JSON body that is too large gets its response before it is sent, and the connection stays usable', async () => {
+test('a request with a JSON body that is too large gets its response before the body is sent, and the connection stays usable', async () => {
   const length = 2_000_000
   const head = (bytes: number) =>
     `POST /bcx/api/v1/json HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: ${bytes}\r\n\r\n`
@@ -174,7 +174,7 @@ test('an interrupted body is logged as a 400, not as a 500', async () => {
   await eventually(() => assert.equal((failure as { code?: string }).code, 'body_interrupted'))
 })
 
-test('a response that is not read is ended; one that is sent or read slowly is not', async () => {
+test('a response that the client does not read is ended; a response that is sent or read slowly is not', async () => {
   const piece = Buffer.alloc(256 * 1024)
   const ended = Promise.withResolvers<string>()
   const server = createServer((incoming, response) => {

@@ -1,7 +1,7 @@
 /** Handles bodies of any size with back-pressure. Limits the time of senders of bodies and of clients that read responses. */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { monotonicMs } from '../clock.ts'
-import { BodyInterrupted, BodyStalled } from '../errors.ts'
+import { BodyInterrupted, BodyStalled, BodyTooLarge } from '../errors.ts'
 
 /** Time limit for a body of up to a megabyte. Even on a slow connection, such a body takes only seconds. */
 const smallBodyMs = 120_000
@@ -51,6 +51,22 @@ export async function* bodyOf(request: IncomingMessage, response: ServerResponse
   } finally {
     clearTimeout(stallTimer)
   }
+}
+
+/** Reads the whole body of a GET, which Fastify does not read. */
+export async function readBodyOfGet(
+  request: IncomingMessage,
+  response: ServerResponse,
+  limit: number,
+): Promise<Buffer> {
+  const pieces: Uint8Array[] = []
+  let size = 0
+  for await (const piece of bodyOf(request, response)) {
+    size += piece.length
+    if (size > limit) throw BodyTooLarge({ limit })
+    pieces.push(piece)
+  }
+  return Buffer.concat(pieces)
 }
 
 const isInterruption = (error: unknown) =>

@@ -101,36 +101,63 @@ const formats: FormatName[] = [
 /** Replaces each character beyond ASCII by an ASCII letter, because an IRI may contain such characters and a URI may not. */
 const asciiOf = (text: string) => text.replaceAll(/[\u00a0-\u{10ffff}]/gu, 'a')
 
-/** Adds the formats of draft-07 that ajv-formats lacks. They are derived from the corresponding ASCII formats. */
-function addInternationalFormats(ajv: Ajv) {
-  const is = (format: string) => {
-    const validate = ajv.compile({ type: 'string', format })
-    return (text: string) => validate(text)
+type Dialect = (typeof dialects)[keyof typeof dialects]
+
+/** Instances that check schemas against the schema of their dialect. They keep no schema of a user. */
+const checkers = new Map<Dialect, Ajv>()
+
+/** Creates the instance on first use. It is shared, because compiling the schema of a dialect takes 25 ms. */
+function checkerOf(dialect: Dialect): Ajv {
+  let checker = checkers.get(dialect)
+  if (!checker) {
+    checker = new dialect(options)
+    formatsPlugin.default(checker, { formats })
+    checkers.set(dialect, checker)
   }
-  const [isUri, isUriReference, isHostname] = [is('uri'), is('uri-reference'), is('hostname')]
-  const isHost = (text: string) => !/[\s%]/.test(text) && isHostname(domainToASCII(text))
-  ajv.addFormat('iri', (text: string) => isUri(asciiOf(text)))
-  ajv.addFormat('iri-reference', (text: string) => isUriReference(asciiOf(text)))
-  ajv.addFormat('idn-hostname', isHost)
-  ajv.addFormat('idn-email', (text: string) => {
+  return checker
+}
+
+/** Returns a function that checks a format of ajv-formats. */
+function isFormat(format: FormatName) {
+  let validate: ValidateFunction | undefined
+  return (text: string) => {
+    validate ??= checkerOf(Ajv).compile({ type: 'string', format })
+    return validate(text)
+  }
+}
+
+const [isUri, isUriReference, isHostname] = [isFormat('uri'), isFormat('uri-reference'), isFormat('hostname')]
+const isHost = (text: string) => !/[\s%]/.test(text) && isHostname(domainToASCII(text))
+
+/** The formats of draft-07 that ajv-formats lacks. They are derived from the corresponding ASCII formats. */
+const internationalFormats = {
+  iri: (text: string) => isUri(asciiOf(text)),
+  'iri-reference': (text: string) => isUriReference(asciiOf(text)),
+  'idn-hostname': isHost,
+  'idn-email': (text: string) => {
     const at = text.lastIndexOf('@')
     return at > 0 && !/[\s@]/.test(text.slice(0, at)) && isHost(text.slice(at + 1))
-  })
+  },
+}
+
+/** Returns the dialect that `$schema` names. */
+function dialectOf($schema: unknown): Dialect {
+  if ($schema !== undefined && typeof $schema !== 'string') throw unusable('$schema must be a text', '/$schema')
+  const named = $schema?.replace(/^https?:\/\//, '').replace(/#$/, '') ?? 'json-schema.org/draft-07/schema'
+  const dialect = Object.hasOwn(dialects, named) ? dialects[named as keyof typeof dialects] : undefined
+  if (!dialect)
+    throw unusable(`$schema ${named.slice(0, 100)} is not supported; use draft-07, 2019-09 or 2020-12`, '/$schema')
+  return dialect
 }
 
 /**
  * Creates an Ajv instance. Each schema has its own, because a shared instance would keep every `$id` and resolve references to schemas of
  * other users.
  */
-function newAjv($schema: unknown): Ajv {
-  if ($schema !== undefined && typeof $schema !== 'string') throw unusable('$schema must be a text', '/$schema')
-  const named = $schema?.replace(/^https?:\/\//, '').replace(/#$/, '') ?? 'json-schema.org/draft-07/schema'
-  const dialect = Object.hasOwn(dialects, named) ? dialects[named as keyof typeof dialects] : undefined
-  if (!dialect)
-    throw unusable(`$schema ${named.slice(0, 100)} is not supported; use draft-07, 2019-09 or 2020-12`, '/$schema')
-  const ajv = new dialect(options)
+function newAjv(dialect: Dialect): Ajv {
+  const ajv = new dialect({ ...options, validateSchema: false })
   formatsPlugin.default(ajv, { formats })
-  addInternationalFormats(ajv)
+  for (const [name, isValid] of Object.entries(internationalFormats)) ajv.addFormat(name, isValid)
   return ajv
 }
 
@@ -162,10 +189,11 @@ function validatorOf({ $schema, ...schema }: Record<string, unknown>): ValidateF
   // With `$async`, Ajv would return promises.
   if (Object.hasOwn(schema, '$async')) throw unusable('$async is not supported', '/$async')
   try {
-    const ajv = newAjv($schema)
-    if (ajv.validateSchema(schema) !== true) throw new SchemaError(violationsOf(ajv.errors))
+    const dialect = dialectOf($schema)
+    const checker = checkerOf(dialect)
+    if (checker.validateSchema(schema) !== true) throw new SchemaError(violationsOf(checker.errors))
     checkParts(schema)
-    return ajv.compile(schema)
+    return newAjv(dialect).compile(schema)
   } catch (error) {
     if (error instanceof SchemaError) throw error
     if (error instanceof RangeError) throw unusable('the schema is nested too deeply')

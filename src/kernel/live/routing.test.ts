@@ -42,7 +42,7 @@ test('an event finds the targets of its tenant, application and endpoint, each o
   assert.deepEqual(routing.tenantsOf('traffic'), [])
 })
 
-test('an interest is the same after it was sent as a key', () => {
+test('an interest that is written as a key and read again is unchanged', () => {
   for (const one of [interest('tenant', '', ''), interest('application', 'a b'), interest('endpoint', 'größe')])
     assert.deepEqual(interestOf(keyOf(one)), one)
 })

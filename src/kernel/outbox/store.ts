@@ -167,3 +167,19 @@ export async function isAnyDue(sql: Sql, subscriptions: string[]): Promise<boole
         select from kernel.outbox_heads where subscription = any(${subscriptions}::text[]) and due_at <= now()) as due`
   return row!.due
 }
+
+/** Returns the id of the newest waiting event of the key for these subscriptions, or undefined if none waits. */
+export async function findNewestWaiting(sql: Sql, subscriptions: string[], key: string): Promise<number | undefined> {
+  const [row] = await sql<{ id: number | null }[]>`
+    select max(id) as id from kernel.outbox where subscription = any(${subscriptions}::text[]) and key = ${key}`
+  return row?.id ?? undefined
+}
+
+/** Returns whether an event of the key up to `newestId` still waits. */
+export async function isWaiting(sql: Sql, subscriptions: string[], key: string, newestId: number): Promise<boolean> {
+  const [row] = await sql<{ waits: boolean }[]>`
+    select exists (
+      select from kernel.outbox
+      where subscription = any(${subscriptions}::text[]) and key = ${key} and id <= ${newestId}) as waits`
+  return row!.waits
+}

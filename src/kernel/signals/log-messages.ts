@@ -43,6 +43,14 @@ export const sweepFailed = defineLogMessage({
   action: 'Nothing if the database was unreachable for a moment; otherwise check the database.',
 })
 
+export const checksFailed = defineLogMessage({
+  level: 'warn',
+  text: 'could not check the database for changes whose signals were lost; retrying within a second',
+  cause:
+    'The database did not answer the query that all nodes repeat. Until it does, this node may run older versions of rules.',
+  action: 'Nothing if the database was unreachable for a moment; otherwise check the database.',
+})
+
 export const removingHandledFailed = defineLogMessage({
   level: 'warn',
   text: 'could not remove a handled signal; it may be handled again',

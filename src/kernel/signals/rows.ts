@@ -55,18 +55,25 @@ export const insertForAnyNode = (sql: Sql, { address, topic, payload }: Omit<Sig
 
 export const removeSignal = (sql: Sql, id: number) => sql`delete from kernel.signals where id = ${id}`
 
+/** Returns the condition for rows that were not sent within `staleMs`. `pending` are rows that this node is about to send. */
+const isStale = (sql: Sql, pending: number[]) => sql`
+  s.id <> all(${pending}::bigint[]) and (s.node_id = '' or (
+    s.created_at < clock_timestamp() - make_interval(secs => ${staleMs / 1000}) and (s.address not like 'any/%' or not exists (
+      select from kernel.nodes n where n.id = s.node_id and not n.gone
+        and n.seen_at > now() - make_interval(secs => ${defaultTiming.deadAfterSeconds})))))`
+
+export const existsStale = (sql: Sql, pending: number[]) =>
+  sql`exists (select from kernel.signals s where ${isStale(sql, pending)})`
+
 /**
  * Takes over rows that were not sent within `staleMs`, because their node died or could not send them. Messages to `any/…` must be handled
- * by exactly one node, so they are taken over only if their sender is dead. `pending` are rows that this node is about to send.
+ * by exactly one node, so they are taken over only if their sender is dead.
  */
 export const claimStale = (sql: Sql, nodeId: string, pending: number[]) =>
   sql<SignalRow[]>`
     update kernel.signals set node_id = ${nodeId}, created_at = clock_timestamp()
     where id in (
       select s.id from kernel.signals s
-      where s.id <> all(${pending}::bigint[]) and (s.node_id = '' or (
-        s.created_at < clock_timestamp() - make_interval(secs => ${staleMs / 1000}) and (s.address not like 'any/%' or not exists (
-          select from kernel.nodes n where n.id = s.node_id and not n.gone
-            and n.seen_at > now() - make_interval(secs => ${defaultTiming.deadAfterSeconds})))))
+      where ${isStale(sql, pending)}
       order by s.id limit ${claimLimit} for update skip locked)
     returning id, node_id, address, topic, payload`
