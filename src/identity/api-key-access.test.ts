@@ -105,7 +105,7 @@ describe('API keys', () => {
     assert.equal((await administer(`DELETE ${root}/api-keys/${keyId}`)).status, 404)
   })
 
-  test('every kind of change of permissions reaches another node within a second', async () => {
+  test('changes of roles, grants and the status of the tenant reach another node within a second', async () => {
     const { userId, keyId, key } = await withKey('followed', [])
     const seen = async () => (await other.withKey(key)(me)).body.permissions
     const within = { withinMs: 1000 }

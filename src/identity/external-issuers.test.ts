@@ -74,7 +74,7 @@ describe('tokens of an external issuer', () => {
   }
   const statusOf = async (token: string) => (await waypost.bearer(token)(me)).status
 
-  test('a token of a registered issuer belongs to its tenant and has those of its roles that the tenant defines', async () => {
+  test('a token belongs to the tenant that registered the issuer, and has only roles that this tenant defines', async () => {
     const { body } = await waypost.bearer(
       await provider.token({ realm_access: { roles: ['endpoint-reader', 'their-own', 'platform-admin'] } }),
     )(me)
@@ -126,7 +126,7 @@ describe('tokens of an external issuer', () => {
     assert.equal(await statusOf(await strict.token({ aud: ['account', 'waypost'] })), 200)
   })
 
-  test('the audience selects the tenant of a shared issuer, and another registration cannot take its tokens', async () => {
+  test('the audience selects the tenant of a shared issuer, and a later registration cannot take the tokens of an earlier one', async () => {
     await waypost.realm('squatter')
     const shared = await aProvider()
     const other = waypost.as(aTenantAdmin('squatter'))
@@ -151,7 +151,7 @@ describe('tokens of an external issuer', () => {
     assert.equal(await ownerOf(['their-app', 'acme-app']), 'acme', 'the first registration must win')
   })
 
-  test('keys are fetched once, and again for a new key id', async () => {
+  test('keys are fetched once, and again for a new key id after the cooldown', async () => {
     const rotating = await aProvider()
     await register(rotating)
     for (let n = 0; n < 5; n++) assert.equal(await statusOf(await rotating.token({ n })), 200)
@@ -169,7 +169,7 @@ describe('tokens of an external issuer', () => {
     assert.equal(tenantId, 'acme')
   })
 
-  test('a failing issuer is retried after the cooldown and does not affect others', async () => {
+  test('tokens of a failing issuer are rejected, and it gets at most two requests during the cooldown', async () => {
     const discovery = '/realms/theirs/.well-known/openid-configuration'
     const certs = '/realms/theirs/certs'
     const misbehaviour: [what: string, answers: (issuer: string) => Record<string, unknown>][] = [

@@ -148,7 +148,7 @@ test('the form_post page has the security headers of the sign-in page and may ru
   assert.match((await browser.go(client.authUrl(challenge, { prompt: 'none' }))).location, /code=/)
 })
 
-test('a code works once, and its second use ends the login of the first', async () => {
+test('an authorization code works once, and a second use ends the login of the first use', async () => {
   const { verifier, challenge } = pkce()
   const back = await aBrowser().signIn(client.authUrl(challenge), 'ada')
   const exchange = {
@@ -240,6 +240,23 @@ test('redirects are allowed only to the base URL, loopback and registered addres
   assert.match((await aBrowser().go(client.authUrl(''))).location, /error=invalid_request/, 'PKCE is required')
   const plain = await aBrowser().go(client.authUrl(challenge, { code_challenge_method: 'plain' }))
   assert.match(plain.location, /error=invalid_request/)
+})
+
+test('an authorization request without a scope gets the default scopes, as in Keycloak', async () => {
+  const redirect_uri = 'http://localhost:4000/cb'
+  const { verifier: code_verifier, challenge } = pkce()
+  const withoutScope = new URL(client.authUrl(challenge, { redirect_uri, state: 'a b+ä' }))
+  for (const name of ['scope', 'nonce']) withoutScope.searchParams.delete(name)
+  const emptyScope = `${withoutScope.href}&scope=`
+  for (const url of [withoutScope.href, emptyScope]) {
+    const { searchParams: result, href } = await aBrowser().signIn(url, 'ada')
+    assert.equal(result.get('state'), 'a b+ä')
+    const code = result.get('code') ?? assert.fail(href)
+    const exchange = { grant_type: 'authorization_code', client_id: realm.frontend, code, redirect_uri, code_verifier }
+    const { status, body, text } = await client.token(exchange)
+    assert.deepEqual([status, body.scope, body.id_token], [200, 'profile email', undefined], text)
+    assert.ok(body.refresh_token)
+  }
 })
 
 test('a sign-in page of another browser, or an expired one, shows an error', async () => {

@@ -16,22 +16,22 @@ test('a password matches only its own hash, with composed or decomposed accents'
 
 test('checks beyond the queue limit are rejected at once, and the queued ones complete', async () => {
   const passwords = createPasswords(loadConfig({}).platform.passwordCost.scrypt)
-  const cheap = 'scrypt$1024$8$1$c2FsdA$AAAA'
-  const results = await Promise.allSettled(Array.from({ length: 80 }, () => passwords.matches('x', cheap)))
+  const cheapHash = 'scrypt$1024$8$1$c2FsdA$AAAA'
+  const results = await Promise.allSettled(Array.from({ length: 80 }, () => passwords.matches('x', cheapHash)))
   const refused = results.filter(({ status }) => status === 'rejected') as PromiseRejectedResult[]
   assert.equal(refused.length, 80 - 2 - 64)
   assert.ok(refused.every(({ reason }) => reason.code === 'too_many_logins' && reason.status === 503))
-  assert.equal(await passwords.matches('x', cheap), false, 'the queue must accept checks again')
+  assert.equal(await passwords.matches('x', cheapHash), false, 'the queue must accept checks again')
 })
 
 test('a flood of checks of one tenant neither delays nor rejects a check of another tenant', async () => {
   const passwords = createPasswords(loadConfig({}).platform.passwordCost.scrypt)
-  const cheap = 'scrypt$1024$8$1$c2FsdA$AAAA'
+  const cheapHash = 'scrypt$1024$8$1$c2FsdA$AAAA'
   let checked = 0
   const flood = Promise.allSettled(
-    Array.from({ length: 200 }, () => passwords.matches('x', cheap, 'noisy').then(() => checked++)),
+    Array.from({ length: 200 }, () => passwords.matches('x', cheapHash, 'noisy').then(() => checked++)),
   )
-  assert.equal(await passwords.matches('x', cheap, 'quiet'), false)
+  assert.equal(await passwords.matches('x', cheapHash, 'quiet'), false)
   assert.ok(checked <= 8, `${checked} checks of the other tenant came first`)
   await flood
   assert.equal(checked, 2 + 64)
@@ -39,13 +39,13 @@ test('a flood of checks of one tenant neither delays nor rejects a check of anot
 
 test('a flood of checks from one address neither delays nor rejects a check of the same tenant from another address', async () => {
   const passwords = createPasswords(loadConfig({}).platform.passwordCost.scrypt)
-  const cheap = 'scrypt$1024$8$1$c2FsdA$AAAA'
+  const cheapHash = 'scrypt$1024$8$1$c2FsdA$AAAA'
   let checked = 0
   const flood = Promise.allSettled(
-    Array.from({ length: 200 }, () => passwords.matches('x', cheap, 'acme', '10.0.0.1').then(() => checked++)),
+    Array.from({ length: 200 }, () => passwords.matches('x', cheapHash, 'acme', '10.0.0.1').then(() => checked++)),
   )
   const others = ['10.0.0.2', '10.0.0.3', '2001:db8::1'].map((address) =>
-    passwords.matches('x', cheap, 'acme', address),
+    passwords.matches('x', cheapHash, 'acme', address),
   )
   assert.deepEqual(await Promise.all(others), [false, false, false])
   assert.ok(checked <= 12, `${checked} checks of the other address came first`)

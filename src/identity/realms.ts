@@ -179,13 +179,13 @@ const fieldsOf = (realm: RealmSpec) => ({
 function roleOf(tenantId: string, { name, description, on, scopes }: RoleSpec) {
   const ofPlatform = tenantId === 'platform'
   if (on === 'platform' && !ofPlatform) return []
-  const high = (scope: string) => on === 'platform' || scope.startsWith('platform:')
+  const isOnPlatform = (scope: string) => on === 'platform' || scope.startsWith('platform:')
   return [
     {
       name,
       description: description ?? null,
-      scopes: scopes.filter((scope) => !high(scope)),
-      platformScopes: ofPlatform ? scopes.filter(high) : [],
+      scopes: scopes.filter((scope) => !isOnPlatform(scope)),
+      platformScopes: ofPlatform ? scopes.filter(isOnPlatform) : [],
     },
   ]
 }

@@ -61,6 +61,7 @@ test('a password grant returns the six fields that existing clients require, als
     await client.logIn('ada'),
     await client.logIn('ada', { client_secret: 'whatever' }),
     await client.token(form, basic(realm.frontend, 'whatever')),
+    await client.token(form, basic(realm.frontend.replaceAll('-', '%2D'), 'whatever')),
     await client.logIn('ada', { client_id: realm.backend, client_secret: realm.secret }),
     await client.logIn('Ada@Example.org'),
   ]) {
@@ -295,4 +296,56 @@ test('the database contains no refresh token, client secret or private key in pl
   assert.ok(!all.includes(login.refresh_token))
   assert.ok(!all.includes(realm.secret))
   assert.ok(!all.includes('"d"'))
+})
+
+test('an access token reads the profile of its user at the path account, as loadUserProfile of keycloak-js does', async () => {
+  const profile = (token: string) => call(`${realm.url}/account`, { headers: { authorization: `Bearer ${token}` } })
+  const { body: login } = await client.logIn('ada')
+  const { status, body, headers } = await profile(login.access_token)
+  assert.equal(status, 200)
+  const { id, username, emailVerified } = body
+  assert.deepEqual({ id, username, emailVerified }, { id: ada.id, username: 'ada', emailVerified: false })
+  assert.equal(headers.get('cache-control'), 'no-store')
+  const { backend, secret } = realm
+  const service = await client.token({ grant_type: 'client_credentials' }, basic(backend, secret))
+  for (const token of ['nonsense', service.body.access_token, login.refresh_token])
+    assert.deepEqual([(await profile(token)).status, (await profile(token)).body.error], [401, 'invalid_token'])
+  const page = await call(`${realm.url}/account`)
+  assert.match(page.headers.get('content-type')!, /^text\/html/)
+})
+
+test('the response to a revocation is an empty JSON object, because simple-oauth2 accepts no other type than JSON', async () => {
+  const { backend, secret } = realm
+  const form = new URLSearchParams({ token: 'nonsense' })
+  const answer = await call(client.at('revoke'), { method: 'POST', body: form, headers: basic(backend, secret) })
+  assert.deepEqual([answer.status, answer.text], [200, '{}'])
+  assert.equal(answer.headers.get('content-type'), 'application/json; charset=utf-8')
+})
+
+test('an old access token in the header does not disturb a request whose form names the client, as in Keycloak', async () => {
+  const { backend, frontend, secret } = realm
+  const bearer = { authorization: 'Bearer expired' }
+  const credentials = { client_id: backend, client_secret: secret }
+  const service = await client.token({ grant_type: 'client_credentials', ...credentials }, bearer)
+  assert.equal(service.status, 200, service.text)
+  const login = await client.token({ grant_type: 'password', client_id: frontend, username: 'ada', password }, bearer)
+  const refresh = { grant_type: 'refresh_token', client_id: frontend, refresh_token: login.body.refresh_token }
+  const renewed = await client.token(refresh, bearer)
+  assert.equal(renewed.status, 200, renewed.text)
+  const send = (path: string, form: Record<string, string>) =>
+    call(client.at(path), { method: 'POST', body: new URLSearchParams(form), headers: bearer })
+  const introspected = await send('token/introspect', { ...credentials, token: renewed.body.access_token })
+  assert.equal(introspected.body.active, true, introspected.text)
+  const loggedOut = await send('logout', { client_id: frontend, refresh_token: renewed.body.refresh_token })
+  assert.equal(loggedOut.status, 204, loggedOut.text)
+  assert.equal((await send('revoke', { ...credentials, token: service.body.access_token })).status, 200)
+
+  const wrong = await client.token(
+    { grant_type: 'client_credentials', client_id: backend, client_secret: 'no' },
+    bearer,
+  )
+  assert.deepEqual([wrong.status, wrong.body.error], [401, 'invalid_client'])
+  assert.equal((await client.token({ grant_type: 'client_credentials' }, bearer)).status, 400)
+  const malformed = await client.token({ grant_type: 'client_credentials' }, basic('%', secret))
+  assert.deepEqual([malformed.status, malformed.body.error], [400, 'invalid_request'])
 })

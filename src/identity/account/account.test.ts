@@ -15,7 +15,7 @@ import {
 } from '../../../test/harness/realms.ts'
 
 const server = await aMailServer()
-const next = 'a second good phrase'
+const newPassword = 'a second good phrase'
 let time = Date.now()
 let waypost: IdentityPlatform
 let realm: Realm
@@ -59,7 +59,7 @@ suite('the page of the account', () => {
     assert.match((await browser.go(account)).text, /<h1>Sign in<\/h1>/)
   })
 
-  test('the page of the account belongs to its realm, and to the cookie of its browser', async () => {
+  test('the page of the account needs the cookie of a sign-in to the same realm', async () => {
     const { browser, account } = await signedIn('bea')
     const { value } = [...browser.jar.values()][0]!
     const at = (url: string, cookie: string) => call(url, { headers: { cookie } })
@@ -69,7 +69,7 @@ suite('the page of the account', () => {
       assert.match((await at(account, `waypost_account=${wrong}`)).text, /<h1>Sign in<\/h1>/)
   })
 
-  test('the page of the account ends after 15 minutes, and when the user is disabled', async () => {
+  test('the page of the account asks for the password again after 15 minutes, and while the user is disabled', async () => {
     const { browser, account } = await signedIn('cyd')
     const { sql } = waypost.kit.db
     await sql`update identity.users set enabled = false where username = 'cyd'`
@@ -97,7 +97,7 @@ suite('a change of the own password', () => {
     const { browser, account } = await signedIn('dora')
     const tokens = (await client.logIn('dora')).body
     const change = (form: Record<string, string>) => browser.go(`${account}/password`, form)
-    const right = { present: password, new: next, again: next }
+    const right = { present: password, new: newPassword, again: newPassword }
     assert.equal((await change({ ...right, present: 'wrong' })).status, 401)
     const differing = await change({ ...right, again: 'something else' })
     assert.deepEqual([differing.status, /two new passwords differ/.test(differing.text)], [400, true])
@@ -110,7 +110,7 @@ suite('a change of the own password', () => {
     const changed = await change(right)
     assert.deepEqual([changed.status, /Password changed/.test(changed.text)], [200, true])
     assert.equal((await logIn('dora', password)).status, 400)
-    assert.equal((await logIn('dora', next)).status, 200)
+    assert.equal((await logIn('dora', newPassword)).status, 200)
     assert.equal((await client.refresh(tokens.refresh_token)).status, 400)
     await eventually(async () => assert.equal((await client.userinfo(tokens.access_token)).status, 401))
     assert.match((await browser.go(account)).text, /<h1>Sign in<\/h1>/)
@@ -126,12 +126,12 @@ suite('a change of the own password', () => {
         headers: { authorization, 'content-type': 'application/json' },
         body: JSON.stringify(body),
       })
-    const right = { presentPassword: password, newPassword: next }
+    const right = { presentPassword: password, newPassword }
     assert.equal((await put({ ...right, presentPassword: 'wrong' })).status, 403)
     for (const [body, field] of [
       [{ ...right, newPassword: 'qwertyuiop' }, /newPassword/],
       [{ ...right, newPassword: 'short' }, /newPassword/],
-      [{ newPassword: next }, /presentPassword/],
+      [{ newPassword }, /presentPassword/],
       [{ ...right, presentPassword: 5 }, /presentPassword/],
     ] as const) {
       const answer = await put(body)
@@ -142,7 +142,7 @@ suite('a change of the own password', () => {
     assert.equal((await put(right, `Bearer ${machine}`)).status, 403)
     assert.equal((await call(`${waypost.baseUrl}/iam/api/v1/me/password`, { method: 'PUT' })).status, 401)
     assert.equal((await put(right)).status, 204)
-    assert.equal((await logIn('eve', next)).status, 200)
+    assert.equal((await logIn('eve', newPassword)).status, 200)
     await eventually(async () => assert.equal((await put(right)).status, 401))
   })
 
@@ -153,7 +153,7 @@ suite('a change of the own password', () => {
       call(`${waypost.baseUrl}/iam/api/v1/me/password`, {
         method: 'PUT',
         headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-        body: JSON.stringify({ presentPassword, newPassword: next }),
+        body: JSON.stringify({ presentPassword, newPassword }),
       })
     const answers = await Promise.all(Array.from({ length: 12 }, (_, n) => guess(`wrong ${n}`)))
     assert.ok(answers.some(({ status }) => status === 429))
@@ -192,14 +192,14 @@ suite('a forgotten password', () => {
     for (let n = 0; n < 2; n++)
       assert.match((await aBrowser().go(at(`new-password?token=${token}`))).text, /for gina at Acme/)
     assert.equal((await set(token, 'qwertyuiop')).status, 400)
-    assert.equal((await set(token, next, 'another phrase')).status, 400)
-    const [first, second] = await Promise.all([set(token, next), set(token, 'a third good phrase')])
+    assert.equal((await set(token, newPassword, 'another phrase')).status, 400)
+    const [first, second] = await Promise.all([set(token, newPassword), set(token, 'a third good phrase')])
     assert.deepEqual([first.status, second.status].sort(), [200, 400])
-    const winner = first.status === 200 ? next : 'a third good phrase'
+    const winner = first.status === 200 ? newPassword : 'a third good phrase'
     assert.equal((await logIn('gina', winner)).status, 200)
     assert.equal((await logIn('gina', password)).status, 400)
     assert.equal((await client.refresh(tokens.refresh_token)).status, 400)
-    assert.equal((await set(token, next)).status, 400)
+    assert.equal((await set(token, newPassword)).status, 400)
     assert.match((await aBrowser().go(at(`new-password?token=${token}`))).text, /expired, or it was used/)
   })
 
@@ -208,14 +208,14 @@ suite('a forgotten password', () => {
     await ask('HANA@example.org')
     const late = await tokenFor('hana@example.org')
     time += 31 * 60_000
-    assert.equal((await set(late, next)).status, 400)
+    assert.equal((await set(late, newPassword)).status, 400)
     await ask('hana')
     const overtaken = await tokenFor('hana@example.org', 1)
     const { access_token: token } = (await client.logIn('hana')).body
     const changed = await call(`${waypost.baseUrl}/iam/api/v1/me/password`, {
       method: 'PUT',
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ presentPassword: password, newPassword: next }),
+      body: JSON.stringify({ presentPassword: password, newPassword }),
     })
     assert.equal(changed.status, 204, changed.text)
     assert.equal((await set(overtaken, 'a third good phrase')).status, 400)
@@ -272,13 +272,14 @@ suite('a forgotten password', () => {
     time += 60 * 60_000
     assert.equal((await aBrowser().go(at('reset'), {})).status, 400)
     assert.equal((await ask('x'.repeat(300))).status, 400)
-    for (const token of ['', 'x', 'x'.repeat(400), "' or 1=1 --"]) assert.equal((await set(token, next)).status, 400)
+    for (const token of ['', 'x', 'x'.repeat(400), "' or 1=1 --"])
+      assert.equal((await set(token, newPassword)).status, 400)
     const foreign = `${other.url}/account/new-password`
     await waypost.addUser('acme', 'nora')
     await ask('nora')
     const token = await tokenFor('nora@example.org')
-    assert.equal((await aBrowser().go(foreign, { token, new: next, again: next })).status, 400)
-    assert.equal((await set(token, next)).status, 200)
+    assert.equal((await aBrowser().go(foreign, { token, new: newPassword, again: newPassword })).status, 400)
+    assert.equal((await set(token, newPassword)).status, 200)
   })
 
   test('a forgotten password cannot be reset without a mail server, and the sign-in page does not offer it', async () => {

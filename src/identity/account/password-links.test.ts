@@ -12,7 +12,7 @@ import {
   type Realm,
 } from '../../../test/harness/realms.ts'
 
-const next = 'a second good phrase'
+const newPassword = 'a second good phrase'
 let time = Date.now()
 let waypost: IdentityPlatform
 let realm: Realm
@@ -31,7 +31,7 @@ async function aLink(username: string) {
   const path = await waypost.identity.operator.createPasswordLink('acme', id)
   return { id, link: waypost.baseUrl + path, token: path.split('token=')[1]! }
 }
-const choose = (token: string, secret = next, again = secret, browser = aBrowser()) =>
+const choose = (token: string, secret = newPassword, again = secret, browser = aBrowser()) =>
   browser.go(`${realm.url}/account/choose-password`, { token, new: secret, again })
 
 suite('a link to choose a password', () => {
@@ -41,7 +41,7 @@ suite('a link to choose a password', () => {
     // Opening the page does not consume the link, because programs that scan e-mails open links too.
     for (let n = 0; n < 2; n++) assert.match((await aBrowser().go(link)).text, /for ann at acme Works/)
     assert.equal((await choose(token, 'qwertyuiop')).status, 400)
-    const differing = await choose(token, next, 'another phrase')
+    const differing = await choose(token, newPassword, 'another phrase')
     assert.match(differing.text, /two new passwords differ/)
     const done = await choose(token)
     assert.deepEqual([done.status, done.location], [303, '/console/acme/'])
@@ -50,7 +50,7 @@ suite('a link to choose a password', () => {
       cookie,
       /^waypost_ticket=[\w-]{43}; path=\/auth\/realms\/acme\/login; max-age=120; httponly; samesite=strict$/,
     )
-    assert.equal((await client.logIn('ann', { password: next })).status, 200)
+    assert.equal((await client.logIn('ann', { password: newPassword })).status, 200)
     assert.equal((await client.logIn('ann')).status, 400)
     assert.equal((await client.refresh(tokens.refresh_token)).status, 400)
     for (const used of [await choose(token), await aBrowser().go(link)]) {
@@ -83,7 +83,7 @@ suite('a link to choose a password', () => {
     time += 16 * 60_000
     assert.equal((await choose(late.token)).status, 400)
     const overtaken = await aLink('dora')
-    await waypost.identity.operator.setPassword('acme', overtaken.id, next)
+    await waypost.identity.operator.setPassword('acme', overtaken.id, newPassword)
     assert.equal((await choose(overtaken.token)).status, 400)
   })
 
@@ -95,7 +95,11 @@ suite('a link to choose a password', () => {
 
   test('a link to choose a password belongs to its realm and to an enabled user; bad input is refused', async () => {
     const { id, token } = await aLink('fay')
-    const foreign = await aBrowser().go(`${other.url}/account/choose-password`, { token, new: next, again: next })
+    const foreign = await aBrowser().go(`${other.url}/account/choose-password`, {
+      token,
+      new: newPassword,
+      again: newPassword,
+    })
     assert.equal(foreign.status, 400)
     for (const wrong of ['', 'x', 'x'.repeat(5000), "' or 1=1 --", `${token}x`])
       assert.equal((await choose(wrong)).status, 400, wrong.slice(0, 20))
@@ -112,7 +116,7 @@ suite('the login after the choice', () => {
   async function chosen(username: string) {
     const browser = aBrowser()
     const { token } = await aLink(username)
-    assert.equal((await choose(token, next, next, browser)).status, 303)
+    assert.equal((await choose(token, newPassword, newPassword, browser)).status, 303)
     return browser
   }
   /** Starts a login and returns the response of the sign-in page. */
@@ -121,10 +125,16 @@ suite('the login after the choice', () => {
     return await browser.go(new URL(location, realm.url).href)
   }
 
-  test('the login after the choice needs no password, once', async () => {
+  test('the login after the choice needs no password the first time', async (t) => {
     const browser = await chosen('gina')
+    const warnings = t.mock.method(waypost.http.app.log, 'warn')
     const answer = await start(browser)
     assert.equal(answer.status, 303, answer.text)
+    assert.deepEqual(
+      warnings.mock.calls.map(({ arguments: logged }) => logged),
+      [],
+      'nothing is sent after the response',
+    )
     const back = await browser.go(answer.location)
     assert.ok(new URL(back.location).searchParams.has('code'), back.location)
     const otherBrowser = aBrowser()
@@ -132,7 +142,7 @@ suite('the login after the choice', () => {
     assert.ok(![...browser.jar.values()].some(({ name }) => name === 'waypost_ticket'))
   })
 
-  test('the login after the choice needs the password when the ticket was used, is wrong, late, of another realm or of a disabled user', async () => {
+  test('the login after the choice needs the password if the ticket was used, is wrong or expired, or belongs to another realm or a disabled user', async () => {
     const browser = await chosen('hana')
     const ticket = [...browser.jar.entries()].find(([, { name }]) => name === 'waypost_ticket')!
     assert.equal((await start(browser)).status, 303)
@@ -166,7 +176,7 @@ suite('the login after the choice', () => {
     const [user] = await sql`select id from identity.users where tenant_id = 'strict'`
     const path = await waypost.identity.operator.createPasswordLink('strict', user!.id)
     const browser = aBrowser()
-    const form = { token: path.split('token=')[1]!, new: next, again: next }
+    const form = { token: path.split('token=')[1]!, new: newPassword, again: newPassword }
     assert.equal((await browser.go(`${strict.url}/account/choose-password`, form)).status, 303)
     const { location } = await browser.go(clientOf(strict).authUrl(pkce().challenge))
     const answer = await browser.go(new URL(location, strict.url).href)

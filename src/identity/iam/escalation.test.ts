@@ -5,7 +5,7 @@ import { openRealms, type Realms } from '../../../test/harness/iam.ts'
 import type { Ask } from '../../../test/harness/test-platform.ts'
 
 const root = '/iam/api/v1'
-const managing = ['user', 'role', 'grant', 'api-key', 'client', 'issuer'].flatMap((entity) =>
+const managing = ['user', 'role', 'grant', 'api-key', 'client', 'issuer', 'realm'].flatMap((entity) =>
   ['create', 'read', 'update', 'delete'].map((verb) => `identity:${entity}:${verb}`),
 )
 
@@ -151,7 +151,7 @@ describe('a caller can grant only permissions that they have', () => {
     assert.equal((await manager(`PUT ${root}/users/${victim.body.id}`, { username: 'victim@example.org' })).status, 204)
   })
 
-  test('of concurrent users with one name only one is created', async () => {
+  test('the e-mail address of a user is not the username of another user, even if both are created at the same time', async () => {
     const users = Array.from({ length: 6 }, (_, n) =>
       n % 2 ? { username: 'race@example.org' } : { username: `racer-${n}`, email: 'race@example.org' },
     )
@@ -159,6 +159,31 @@ describe('a caller can grant only permissions that they have', () => {
     const { body } = await manager(`GET ${root}/users?search=race@example.org`)
     const holders = body.content.filter(({ username }: { username: string }) => username === 'race@example.org')
     assert.ok(holders.length === 0 || body.content.length === 1, JSON.stringify(body.content))
+  })
+
+  test('a login can return to a new address, or without PKCE, only if the caller has the permissions of all roles', async () => {
+    const change = `PATCH ${root}/clients/acme-front`
+    await refused(change, { redirectUris: ['https://mine.example/*'] }, /does not hold the scope/)
+    await refused(change, { pkceRequired: false }, /does not hold the scope/)
+    const admin = waypost.as(aCaller({ tenantId: 'acme', on: { 'tenant-system': ['*'] } }))
+    const registered = { redirectUris: ['https://app.example/*', 'https://old.example/*'], pkceRequired: false }
+    assert.equal((await admin(change, registered)).status, 200)
+    // A change that adds nothing needs no further permissions.
+    const kept = { redirectUris: ['https://app.example/*'], webOrigins: ['https://app.example'], pkceRequired: false }
+    assert.equal((await manager(change, kept)).status, 200)
+    assert.equal((await manager(change, { redirectUris: [], pkceRequired: true })).status, 200)
+    await refused(change, { redirectUris: ['https://old.example/*'] }, /does not hold the scope/)
+  })
+
+  test('second factors can be required by a caller with fewer permissions, but not switched off', async () => {
+    const set = (by: Ask, secondFactor: string) => by(`PUT ${root}/realm`, { secondFactor })
+    assert.equal((await set(manager, 'required')).status, 200)
+    for (const secondFactor of ['optional', 'off'])
+      await refused(`PUT ${root}/realm`, { secondFactor }, /does not hold the scope/)
+    const admin = waypost.as(aCaller({ tenantId: 'acme', on: { 'tenant-system': ['*'] } }))
+    assert.deepEqual((await set(admin, 'optional')).body, { secondFactor: 'optional' })
+    await refused(`PUT ${root}/realm`, { secondFactor: 'off' }, /does not hold the scope/)
+    assert.equal((await set(admin, 'off')).status, 200)
   })
 
   test('registering an issuer requires the permissions of all roles', async () => {

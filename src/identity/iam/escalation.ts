@@ -15,6 +15,7 @@ import {
 } from '../../kernel/permissions.ts'
 import { permissionsOf } from '../access.ts'
 import { type BackendRow, findBackends, findRoleRights, findSubject } from '../store/access.ts'
+import { findRoleNames } from './roles/store.ts'
 
 /** Built-in roles that have every declared scope of their tenant, but not `*`. */
 const administrators = ['tenant-admin', 'service']
@@ -52,6 +53,11 @@ export async function requirePermissionsOfRoles(ctx: Ctx, sql: Sql, names: reado
   const missing = names.find((name) => !roles.some((role) => role.name === name))
   if (missing !== undefined) throw invalidField(field, `there is no role ${missing}`)
   requirePermissions(ctx, permissionsOf(ctx.tenantId, roles, grants))
+}
+
+/** Requires every permission of every role of the tenant, because the change affects how all users log in. */
+export async function requirePermissionsOfAllRoles(ctx: Ctx, sql: Sql) {
+  await requirePermissionsOfRoles(ctx, sql, await findRoleNames(sql, ctx.tenantId))
 }
 
 /** Requires every permission of the subject, because a caller that sets its password or secret can act as the subject. */

@@ -20,7 +20,7 @@ describe('management of a realm', () => {
     otherTenant = waypost.as(aTenantAdmin('other'))
     nobody = waypost.as(aCaller({ tenantId: 'acme' }))
   })
-  const made = async (path: string, body: unknown) => {
+  const create = async (path: string, body: unknown) => {
     const answer = await admin(`POST ${root}${path}`, body)
     assert.equal(answer.status, 201, answer.text)
     return answer
@@ -48,7 +48,7 @@ describe('management of a realm', () => {
   })
 
   test('without the scope on the tenant, lists are answered with 403 and single objects with 404', async () => {
-    const { body: user } = await made('/users', { username: 'seen' })
+    const { body: user } = await create('/users', { username: 'seen' })
     for (const path of ['/users', '/roles', '/grants', '/api-keys', '/clients', '/issuers']) {
       const answer = await nobody(`GET ${root}${path}`)
       assert.equal(answer.status, 403, path)
@@ -63,19 +63,31 @@ describe('management of a realm', () => {
   })
 
   test('a change without its scope is answered with 403 if the caller may read the object', async () => {
-    const { body: user } = await made('/users', { username: 'read only' })
+    const { body: user } = await create('/users', { username: 'read only' })
     const reader = waypost.as(aCaller({ tenantId: 'acme', on: { 'tenant-system': ['identity:user:read'] } }))
     assert.equal((await reader(`GET ${root}/users/${user.id}`)).status, 200)
     assert.equal((await reader(`PUT ${root}/users/${user.id}`, { firstName: 'x' })).status, 403)
     assert.equal((await reader(`DELETE ${root}/users/${user.id}`)).status, 403)
   })
 
+  test('a request whose tenant is deleted meanwhile is answered with 404', async () => {
+    const late = waypost.as(aTenantAdmin('deleted-meanwhile'))
+    for (const [path, body] of [
+      ['/users', { username: 'late' }],
+      ['/roles', { name: 'late', scopes: [] }],
+    ] as const)
+      assert.deepEqual(await late(`POST ${root}${path}`, body).then(({ status, body }) => [status, body.message]), [
+        404,
+        'The tenant was not found',
+      ])
+  })
+
   test('objects of another tenant return exactly the response of objects that do not exist', async () => {
-    const { body: user } = await made('/users', { username: 'hidden' })
-    const { body: role } = await made('/roles', { name: 'hidden-role', scopes: [] })
+    const { body: user } = await create('/users', { username: 'hidden' })
+    const { body: role } = await create('/roles', { name: 'hidden-role', scopes: [] })
     const grant = { subject: { type: 'user', id: user.id }, resource: 'endpoint-1', scopes: ['endpoint:read'] }
-    const { body: createdGrant } = await made('/grants', grant)
-    const { body: issuer } = await made('/issuers', { issuer: 'https://hidden.example', audience: 'waypost' })
+    const { body: createdGrant } = await create('/grants', grant)
+    const { body: issuer } = await create('/issuers', { issuer: 'https://hidden.example', audience: 'waypost' })
     const operations = [
       `GET ${root}/users/ID`,
       `PUT ${root}/users/ID`,
@@ -122,7 +134,7 @@ describe('management of a realm', () => {
       firstName: 'Anna',
       password: 'long enough',
     }
-    const created = await made('/users', { ...fields, roles: ['endpoint-reader', 'endpoint-reader'] })
+    const created = await create('/users', { ...fields, roles: ['endpoint-reader', 'endpoint-reader'] })
     const { id } = created.body
     assert.equal(created.headers.location, `http://waypost.test${root}/users/${id}`)
     const { password: _, ...seen } = fields
@@ -147,7 +159,7 @@ describe('management of a realm', () => {
   })
 
   test('a change of a user cannot set columns that are not in the schema', async () => {
-    const { body: user } = await made('/users', { username: 'columns' })
+    const { body: user } = await create('/users', { username: 'columns' })
     const undeclared = {
       id: 'mine',
       tenantId: 'other',
@@ -160,9 +172,9 @@ describe('management of a realm', () => {
   })
 
   test('usernames are case-insensitive', async () => {
-    await made('/users', { username: 'Bob' })
+    await create('/users', { username: 'Bob' })
     assert.equal((await admin(`POST ${root}/users`, { username: 'bOB' })).status, 409)
-    const { body: user } = await made('/users', { username: 'bobby' })
+    const { body: user } = await create('/users', { username: 'bobby' })
     const taken = await admin(`PUT ${root}/users/${user.id}`, { username: 'BOB' })
     assert.equal(taken.status, 409)
     assert.match(taken.body.message, /BOB/)
@@ -171,7 +183,7 @@ describe('management of a realm', () => {
   })
 
   test('users are listed in pages with the total number', async () => {
-    for (const name of ['page-1', 'page-2', 'page-3']) await made('/users', { username: name })
+    for (const name of ['page-1', 'page-2', 'page-3']) await create('/users', { username: name })
     const page = await admin(`GET ${root}/users?search=PAGE-&offset=1&limit=1`)
     assert.equal(page.body.totalElements, 3)
     assert.deepEqual(
@@ -246,8 +258,8 @@ describe('management of a realm', () => {
     }
   })
 
-  test('a role is created, read, changed and deleted, and deleting it removes it from its users', async () => {
-    const created = await made('/roles', { name: 'watch man', description: 'Watches', scopes: ['endpoint:read'] })
+  test('a role is created, read, changed and deleted, and its users lose it with the deletion', async () => {
+    const created = await create('/roles', { name: 'watch man', description: 'Watches', scopes: ['endpoint:read'] })
     assert.equal(created.headers.location, `http://waypost.test${root}/roles/watch%20man`)
     const role = { name: 'watch man', description: 'Watches', scopes: ['endpoint:read'], builtIn: false }
     assert.deepEqual(created.body, role)
@@ -257,17 +269,17 @@ describe('management of a realm', () => {
     assert.equal((await admin(`PUT ${root}/roles/watch%20man`, { scopes: ['endpoint:update'] })).status, 204)
     assert.deepEqual((await admin(`GET ${root}/roles/watch%20man`)).body.scopes, ['endpoint:update'])
 
-    const { body: user } = await made('/users', { username: 'watcher', roles: ['watch man', 'endpoint-reader'] })
+    const { body: user } = await create('/users', { username: 'watcher', roles: ['watch man', 'endpoint-reader'] })
     const subject = { type: 'role', id: 'watch man' }
-    await made('/grants', { subject, resource: 'endpoint-7', scopes: ['endpoint:read'] })
+    await create('/grants', { subject, resource: 'endpoint-7', scopes: ['endpoint:read'] })
     assert.equal((await admin(`DELETE ${root}/roles/watch%20man`)).status, 204)
     assert.deepEqual((await admin(`GET ${root}/users/${user.id}`)).body.roles, ['endpoint-reader'])
     assert.equal((await admin(`GET ${root}/grants?resource=endpoint-7`)).body.totalElements, 0)
   })
 
   test('of two callers who change one user or role, the later one with If-Match gets 412 and changes nothing', async () => {
-    const { body: user } = await made('/users', { username: 'shared', firstName: 'A' })
-    await made('/roles', { name: 'shared', description: 'one', scopes: ['endpoint:read'] })
+    const { body: user } = await create('/users', { username: 'shared', firstName: 'A' })
+    await create('/roles', { name: 'shared', description: 'one', scopes: ['endpoint:read'] })
     const cases: [string, object, object, string][] = [
       [`/users/${user.id}`, { firstName: 'B' }, { firstName: 'C' }, 'firstName'],
       ['/roles/shared', { description: 'two', scopes: [] }, { description: 'three', scopes: [] }, 'description'],
@@ -304,9 +316,9 @@ describe('management of a realm', () => {
   })
 
   test('a grant is created, listed and deleted; its scopes are stored in the canonical spelling', async () => {
-    const { body: user } = await made('/users', { username: 'granted' })
+    const { body: user } = await create('/users', { username: 'granted' })
     const subject = { type: 'user', id: user.id }
-    const { body: grant } = await made('/grants', { subject, resource: 'endpoint-9', scopes: ['b', 'a', 'b'] })
+    const { body: grant } = await create('/grants', { subject, resource: 'endpoint-9', scopes: ['b', 'a', 'b'] })
     assert.deepEqual(
       { ...grant, createdAt: 0 },
       { id: grant.id, subject, resource: 'endpoint-9', scopes: ['a', 'b'], createdAt: 0 },
@@ -420,9 +432,9 @@ describe('management of a realm', () => {
     assert.equal((await otherTenant(`PATCH ${root}/clients/acme-front`, own)).status, 404)
   })
 
-  test('an issuer can be registered once with an audience, and belongs to the tenant that did so first', async () => {
+  test('an issuer with an audience can be registered once, and belongs to the tenant that registered it first', async () => {
     const fields = { issuer: 'https://idp.example/realms/x', audience: 'waypost', rolesClaim: 'groups' }
-    const created = await made('/issuers', fields)
+    const created = await create('/issuers', fields)
     assert.equal(created.headers.location, `http://waypost.test${root}/issuers/${created.body.id}`)
     assert.deepEqual({ ...fields, id: created.body.id, createdAt: created.body.createdAt }, created.body)
     assert.equal((await otherTenant(`POST ${root}/issuers`, fields)).status, 409)
@@ -432,5 +444,33 @@ describe('management of a realm', () => {
     assert.ok(!(await otherTenant(`GET ${root}/issuers`)).text.includes(created.body.id))
     assert.equal((await admin(`DELETE ${root}/issuers/${created.body.id}`)).status, 204)
     assert.equal((await admin(`POST ${root}/issuers`, fields)).status, 201)
+  })
+
+  test('long lists of users and grants are complete and in order, although they are read in parts', async () => {
+    await waypost.realm('large')
+    const large = waypost.as(aTenantAdmin('large'))
+    const { sql } = waypost.kit.db
+    await sql`
+      insert into identity.users (tenant_id, id, username)
+      select 'large', 'id-' || n, 'Long-' || lpad(((n * 7919) % 2300)::text, 5, '0') from generate_series(1, 2300) n`
+    await sql`
+      insert into identity.grants (tenant_id, id, subject_type, subject_id, resource, scopes, created_at)
+      select 'large', 'grant-' || n, 'user', 'id-1', 'endpoint-' || n, '{"endpoint:read"}', now() - (n / 5) * interval '1 s'
+      from generate_series(1, 2300) n`
+    for (const [path, key] of [
+      ['/users?search=Long-', 'username'],
+      ['/grants?subjectId=id-1', 'id'],
+    ]) {
+      const list = async (page: string) => {
+        const { status, body, headers } = await large(`GET ${root}${path}&${page}`)
+        assert.deepEqual([status, body.totalElements, headers['content-length']], [200, 2300, undefined])
+        return body.content.map((item: Record<string, string>) => item[key!])
+      }
+      const all = await list('limit=0')
+      assert.deepEqual([all.length, new Set(all).size], [2300, 2300])
+      assert.deepEqual([...(await list('limit=1500')), ...(await list('limit=1500&offset=1500'))], all)
+      assert.deepEqual(await list('limit=10&offset=1000'), all.slice(1000, 1010))
+      if (key === 'username') assert.deepEqual(all, all.toSorted())
+    }
   })
 })

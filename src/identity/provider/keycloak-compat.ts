@@ -14,6 +14,7 @@ export interface Call {
 export function normalizeCall(frontendClientId: string, call: Call): Call {
   const steps = [
     openRefreshTokens,
+    dropBearerToken,
     dropPublicClientSecret,
     dropSecondSecret,
     logOutByRefreshToken,
@@ -24,6 +25,18 @@ export function normalizeCall(frontendClientId: string, call: Call): Call {
 }
 
 const openRefreshTokens = (call: Call): Call => ({ ...call, form: withOpaqueTokens(call.form) })
+
+const clientPaths = ['token', 'token/introspect', 'revoke', 'logout'].map((path) => `${connectPath}/${path}`)
+
+/**
+ * Removes a header Authorization that is not Basic if the form names the client. Programs that add an access token to each of their requests
+ * also add it to the renewal of that token. The library would reject the header, and Keycloak ignores it.
+ */
+function dropBearerToken(call: Call): Call {
+  const { authorization, ...others } = call.headers
+  const isClientInForm = clientPaths.includes(call.path) && call.form.client_id !== undefined
+  return isClientInForm && !isBasic(authorization) ? { ...call, headers: others } : call
+}
 
 /** Removes the secret from the body if the header contains it too. keycloak-connect sends both, and the library rejects two methods. */
 function dropSecondSecret(call: Call): Call {
@@ -37,10 +50,20 @@ function dropPublicClientSecret(call: Call, frontend: string): Call {
   const { client_secret: _, ...form } = call.form
   if (call.form.client_id === frontend && !isBasic(authorization)) return { ...call, form }
   if (!isBasic(authorization)) return call
-  const id = Buffer.from(authorization.slice(6), 'base64').toString().split(':')[0]
-  if (id !== frontend) return call
+  if (clientIdIn(authorization) !== frontend) return call
   return { ...call, form: { ...form, client_id: form.client_id ?? frontend }, headers: others }
 }
+
+/** Returns the client id of a Basic header. It is form-encoded (RFC 6749, 2.3.1): openid-client 6 writes a dash as `%2D`. */
+function clientIdIn(authorization: string): string | undefined {
+  const [encoded = ''] = Buffer.from(authorization.slice(6), 'base64').toString().split(':')
+  try {
+    return decodeURIComponent(encoded.replaceAll('+', ' '))
+  } catch {
+    return undefined // The library rejects the header.
+  }
+}
+
 const isBasic = (value: string | string[] | undefined): value is string =>
   typeof value === 'string' && /^basic /i.test(value)
 
@@ -56,6 +79,18 @@ function wrapToken(call: Call): Call {
   const takesToken = call.path === `${connectPath}/revoke` || call.path === `${connectPath}/token/introspect`
   if (!takesToken || typeof call.form.token !== 'string') return call
   return { ...call, form: { ...call.form, token: wrap(call.form.token) } }
+}
+
+/**
+ * Returns the query of an authorization request. A request without a scope gets the default scopes (RFC 6749, 3.3), because the library
+ * would answer it with access_denied.
+ */
+export function queryWithScope(path: string, query: string): string {
+  if (path !== `${connectPath}/auth`) return query
+  const parameters = new URLSearchParams(query)
+  if (parameters.getAll('scope').some((scope) => scope.trim() !== '')) return query
+  parameters.set('scope', defaultScopes.join(' '))
+  return `?${parameters}`
 }
 
 /** Adds Keycloak's default client scopes. */

@@ -52,7 +52,8 @@ export async function signIn(request: LoginRequest) {
     if (pending) return runFlow(visit, pending.user, pending.state, isForm ? 'advance' : 'show')
   }
   if (isForm) return checkPassword(visit)
-  return (await useTicket(visit)) ?? showLogin(visit, 200, { username: interaction.params.login_hint })
+  const user = await userOfTicket(visit)
+  return user ? continueAs(visit, user) : showLogin(visit, 200, { username: interaction.params.login_hint })
 }
 
 function finish({ provider, inner, reply, hijackReply }: Visit, result: object) {
@@ -87,14 +88,14 @@ async function checkPassword(visit: Visit) {
   return continueAs(visit, result.user)
 }
 
-/** Signs in a user who has just chosen the password through a link. Returns undefined for all other users. */
-async function useTicket(visit: Visit) {
+/** Returns the user who has just chosen the password through a link, and undefined for all other users. Removes the cookie of the link. */
+async function userOfTicket(visit: Visit): Promise<User | undefined> {
   const { core, realm, mount, inner, reply } = visit
   const ticket = await core.loginTickets.use(realm.tenantId, mount, inner.headers.cookie)
   const user = ticket && (await core.accounts.find(realm.tenantId, ticket.userId))
   if (!user?.enabled) return undefined
   reply.header('set-cookie', ticket!.cookie)
-  return continueAs(visit, user)
+  return user
 }
 
 /** Continues after the correct password: with the second factor, if there is one, otherwise back to the application. */

@@ -69,6 +69,8 @@ export const answerLikeKeycloak =
       ctx.status = 404
     }
     if (ctx.status !== 200) return
+    // RFC 7009 leaves the body open. simple-oauth2 accepts only JSON, oidc-client-ts also an empty response without a type.
+    if (ctx.routerName === 'revocation') ctx.body = {}
     const body = ctx.body as Record<string, unknown>
     if (ctx.routerName === 'token') {
       const refreshToken = body.refresh_token ? ctx.oidc.entities.RefreshToken : undefined

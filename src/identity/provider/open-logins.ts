@@ -11,7 +11,7 @@ import { countOpenLogins, countOpenLoginsOf } from '../store/artefacts.ts'
 const lengthMax: Record<string, number> = { redirect_uri: 2048, id_token_hint: 8192, scope: 2048, claims: 2048 }
 const otherMax = 1024
 
-/** Returns the first parameter that is too long, if a login is started: its name and its limit. */
+/** Returns the name and the limit of the first parameter that is too long in a request that starts a login. */
 export function longParameter(query: string, body: Buffer | undefined): { name: string; max: number } | undefined {
   for (const text of [query, body?.toString() ?? ''])
     for (const [name, value] of new URLSearchParams(text)) {

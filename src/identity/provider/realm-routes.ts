@@ -15,10 +15,11 @@ import { errorPage } from '../pages/pages.ts'
 import { isRealmName } from '../realms.ts'
 import type { Realm } from '../types.ts'
 import type { createAccountPages } from './account-pages.ts'
+import { isForProfile, readProfile } from './account-profile.ts'
 import { queryOfForm } from './form-navigation.ts'
 import { isFrame, serveFrame } from './frames.ts'
 import { createInstances } from './instances.ts'
-import { type Call, normalizeCall } from './keycloak-compat.ts'
+import { type Call, normalizeCall, queryWithScope } from './keycloak-compat.ts'
 import type { Extras, Form } from './library.ts'
 import { sendPage, signIn } from './login.ts'
 import { catalogueCodeOf } from './oauth-errors.ts'
@@ -76,6 +77,7 @@ export function mountRealms(app: FastifyInstance, kit: Kit, core: Core, account:
     if (!pathPattern.test(path)) return refuse(request, reply, 404, 'not_found', 'There is nothing at this path.')
     const problem = parameterProblem(request, path)
     if (problem) return refuse(request, reply, 400, 'invalid_request', problem)
+    if (isForProfile(request, path)) return sendProfile(core, request, reply, realm)
     if (account.isAccount(path)) {
       const mount = new URL(core.realms.issuerOf(tenantId)).pathname
       return account.serve(request, reply, { realm, mount, path, query: request.originalQuery })
@@ -84,7 +86,7 @@ export function mountRealms(app: FastifyInstance, kit: Kit, core: Core, account:
     const query = queryOfForm({ method: request.method, path, query: request.originalQuery }, formOf(request))
     if (query !== undefined) return reply.redirect(`${core.realms.issuerOf(tenantId)}/${path}?${query}`, 303)
 
-    // The data is loaded before a transaction begins, because a transaction must not take a second connection.
+    // The denied tokens are loaded before a transaction begins, because a transaction must not take a second connection.
     await core.deniedTokens.load()
     const { provider, handle } = await instances.get(realm)
     if (isFrame(path))
@@ -135,6 +137,17 @@ export function mountRealms(app: FastifyInstance, kit: Kit, core: Core, account:
       )
     return sendError(reply, status, error, text, code)
   }
+}
+
+async function sendProfile(core: Core, { headers }: FastifyRequest, reply: FastifyReply, realm: Realm) {
+  const profile = await readProfile(core, realm, headers.authorization!)
+  if (profile)
+    return reply
+      .header('cache-control', 'no-store')
+      .type('application/json; charset=utf-8')
+      .send(JSON.stringify(profile))
+  reply.header('www-authenticate', 'Bearer error="invalid_token"')
+  return sendError(reply, 401, 'invalid_token', 'The access token is invalid, expired or revoked')
 }
 
 const bodyOf = ({ body }: FastifyRequest) => (Buffer.isBuffer(body) ? body : undefined)
@@ -235,7 +248,7 @@ function innerRequest(
   const stream = Readable.from(body?.length ? [body] : [], { objectMode: false })
   const inner = Object.assign(stream, {
     method: request.method,
-    url: call.path + request.originalQuery,
+    url: call.path + queryWithScope(call.path, request.originalQuery),
     headers,
     socket,
     httpVersion,

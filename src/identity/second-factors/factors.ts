@@ -101,7 +101,7 @@ export function createSecondFactors(deps: Deps) {
       })
     },
 
-    /** Replaces the recovery codes of a user. The codes are only contained in this result. */
+    /** Replaces the recovery codes of a user. Only this result contains the codes. */
     async newRecoveryCodes(tenantId: string, userId: string): Promise<string[]> {
       const codes = Array.from({ length: recoveryCodes }, newRecoveryCode)
       const hashes = codes.map((code) => hashOf(userId, code))

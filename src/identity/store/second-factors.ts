@@ -50,7 +50,7 @@ export async function useStep(sql: Sql, tenantId: string, id: string, step: numb
 
 /**
  * Records the counter of a signature. Returns false if it has not grown, which indicates a copied key. Keys without a counter always send
- * 0.
+ * 0, so 0 after 0 is accepted.
  */
 export async function useCounter(sql: Sql, tenantId: string, id: string, counter: number, at: Date): Promise<boolean> {
   const { count } = await sql`
@@ -89,7 +89,15 @@ export async function countRecoveryCodes(sql: Sql, tenantId: string, userId: str
   return row!.count
 }
 
-export async function updateSecondFactor(sql: Sql, tenantId: string, mode: 'off' | 'optional' | 'required') {
+/** Sets whether users of the realm may or must have a second factor. Returns false if the realm does not exist. */
+/** Locks the realm until the transaction ends, and returns its rule for second factors. */
+export async function lockSecondFactorMode(sql: Sql, tenantId: string) {
+  const [row] = await sql<{ secondFactor: 'off' | 'optional' | 'required' }[]>`
+    select second_factor from identity.realms where tenant_id = ${tenantId} for update`
+  return row?.secondFactor
+}
+
+export async function updateSecondFactorMode(sql: Sql, tenantId: string, mode: 'off' | 'optional' | 'required') {
   const { count } = await sql`update identity.realms set second_factor = ${mode} where tenant_id = ${tenantId}`
   return count === 1
 }

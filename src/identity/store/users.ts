@@ -78,24 +78,59 @@ export async function insertUser(sql: Sql, tenantId: string, user: UserRow): Pro
   return count === 1
 }
 
-export async function searchUsers(
-  sql: Sql,
-  tenantId: string,
-  filter: { search?: string; enabled?: boolean; offset: number; limit: number | null },
-): Promise<{ count: number; users: User[] }> {
+export interface UserFilter {
+  search?: string
+  enabled?: boolean
+  offset: number
+  limit: number | null
+}
+
+function matching(sql: Sql, tenantId: string, filter: UserFilter) {
   const part = filter.search === undefined ? null : likePart(filter.search)
   const enabled = filter.enabled ?? null
-  const where = sql`
-    tenant_id = ${tenantId}
-    and (${enabled}::boolean is null or enabled = ${enabled})
-    and (${part}::text is null or username ilike ${part} or email ilike ${part} or first_name ilike ${part}
-      or last_name ilike ${part})`
-  const [counted] = await sql`select count(*)::integer as count from identity.users where ${where}`
-  const rows = await sql`
-    select id, username, email, first_name, last_name, enabled, roles from identity.users where ${where}
-    order by lower(username) offset ${filter.offset} limit ${filter.limit}`
-  return { count: counted?.count ?? 0, users: rows.map(userOf) }
+  return sql`
+    from identity.users where tenant_id = ${tenantId}
+      and (${enabled}::boolean is null or enabled = ${enabled})
+      and (${part}::text is null or username ilike ${part} or email ilike ${part} or first_name ilike ${part}
+        or last_name ilike ${part})`
 }
+
+const pageOf = (sql: Sql, tenantId: string, filter: UserFilter) =>
+  sql`${matching(sql, tenantId, filter)} order by lower(username) offset ${filter.offset} limit ${filter.limit}`
+
+export async function countUsers(sql: Sql, tenantId: string, filter: UserFilter): Promise<number> {
+  const [counted] = await sql`select count(*)::integer as count ${matching(sql, tenantId, filter)}`
+  return counted?.count ?? 0
+}
+
+export async function findUsers(sql: Sql, tenantId: string, filter: UserFilter): Promise<User[]> {
+  const rows = await sql`
+    select id, username, email, first_name, last_name, enabled, roles ${pageOf(sql, tenantId, filter)}`
+  return rows.map(userOf)
+}
+
+export async function findUserIds(sql: Sql, tenantId: string, filter: UserFilter): Promise<string[]> {
+  const rows = await sql<{ id: string }[]>`select id ${pageOf(sql, tenantId, filter)}`
+  return rows.map(({ id }) => id)
+}
+
+/** Returns the users in the order of the ids. */
+export async function findUsersById(sql: Sql, tenantId: string, ids: string[]): Promise<User[]> {
+  const rows = await sql`
+    select u.id, u.username, u.email, u.first_name, u.last_name, u.enabled, u.roles
+    from unnest(${ids}::text[]) with ordinality as given(id, position)
+    join identity.users u on u.tenant_id = ${tenantId} and u.id = given.id order by given.position`
+  return rows.map(userOf)
+}
+
+export const searchUsers = async (
+  sql: Sql,
+  tenantId: string,
+  filter: UserFilter,
+): Promise<{ count: number; users: User[] }> => ({
+  count: await countUsers(sql, tenantId, filter),
+  users: await findUsers(sql, tenantId, filter),
+})
 
 /** Deletes a user with its grants and API keys. Returns false if there is no such user. */
 export async function deleteUser(sql: Sql, tenantId: string, id: string): Promise<boolean> {

@@ -88,7 +88,7 @@ describe('the explanation of permissions', () => {
       }
   })
 
-  test('the explanation of permissions lists pages; disabled users and expired keys are left out, keys have the scopes of their owner', async () => {
+  test('the explanation of permissions is paged, has no disabled users or expired keys, and limits keys to the scopes of their owner', async () => {
     const asDan = waypost.as(aCaller({ tenantId: 'acme', id: ids.dan!, on: { 'tenant-system': ['*'] } }))
     const keyOf = async (key: object) => (await asDan(`POST ${root}/api-keys`, key)).body.id
     await keyOf({ name: 'all' })

@@ -7,10 +7,11 @@ const Reason = Type.Object(
   {
     role: Type.Optional(
       Type.String({
-        description: 'Role that has the scope, or to which the grant was made. Absent: a grant to the subject itself.',
+        description:
+          'Role that has the scope, or to which the grant was made. Omitted if the grant was made to the subject itself.',
       }),
     ),
-    grantId: Type.Optional(Type.String({ description: 'Id of the grant. Absent: the role itself has the scope.' })),
+    grantId: Type.Optional(Type.String({ description: 'Id of the grant. Omitted if the role itself has the scope.' })),
     resource: Type.String({
       description: 'Resource on which the scope is held: the given one, or one that contains it.',
     }),

@@ -6,10 +6,12 @@ const fields = {
   id: Type.String({ description: 'Id of the API key; it is not the key itself.' }),
   name: Type.String({ description: 'Name of the API key for people.' }),
   owner: describedAs(SubjectName, 'User or client that the key belongs to. The key never holds more than its owner.'),
-  scopes: Type.Optional(scopeNames('Scopes that the key is limited to. Absent: all that its owner holds.')),
-  expiresAt: Type.Optional(DateTime({ description: 'When the key expires, in UTC. Absent: never.' })),
+  scopes: Type.Optional(
+    scopeNames('Scopes that the key is limited to. If it is omitted, the key has all scopes of its owner.'),
+  ),
+  expiresAt: Type.Optional(DateTime({ description: 'When the key expires, in UTC. Omitted if it never expires.' })),
   lastUsedAt: Type.Optional(
-    DateTime({ description: 'When the key was last used, in UTC, exact to the minute. Absent: never.' }),
+    DateTime({ description: 'When the key was last used, in UTC, exact to the minute. Omitted if it was never used.' }),
   ),
   createdAt: DateTime({ description: 'When the key was created, in UTC.' }),
 }

@@ -55,12 +55,15 @@ export type ClientChange = Static<typeof ClientChange>
 export const changeClient = {
   name: 'clients.patch',
   summary: 'Change the addresses and origins of a client',
-  description: 'Replaces the lists that are given. Addresses and origins of the realm template stay.',
+  description:
+    'Replaces the lists that are given. Addresses and origins of the realm template stay. A caller that adds an address, or permits logins ' +
+    'without PKCE, must hold the permissions of all roles, because the owner of the address can get the tokens of any user.',
   params: byId('client'),
   body: ClientChange,
   response: { 200: Client },
   fails: {
     400: 'An address or an origin is not valid.',
+    403: 'The caller does not hold `identity:client:update`, or a permission of a role of the tenant.',
     404: 'The tenant has no client with this id, or the caller may not read it.',
   },
 }

@@ -7,7 +7,7 @@ import { isRedirectPattern } from '../../clients.ts'
 import type { Realms } from '../../realms.ts'
 import { effectiveSettings } from '../../store/realms.ts'
 import { NoSecret } from '../errors.ts'
-import { requirePermissionsOfSubject } from '../escalation.ts'
+import { requirePermissionsOfAllRoles, requirePermissionsOfSubject } from '../escalation.ts'
 import type { Client, ClientChange } from './schemas.ts'
 import * as store from './store.ts'
 
@@ -20,6 +20,16 @@ const viewOf = ({ id, kind, roles, ...client }: store.ClientRow): Client => ({
   ...effectiveSettings(client),
   roles,
 })
+
+/**
+ * Returns whether a change lets a login return to a new address, or without PKCE. The owner of that address then gets the tokens of any user
+ * who is signed in and opens a link, so the caller needs the permissions of all roles.
+ */
+function opensLogins(client: store.ClientRow, { redirectUris = [], pkceRequired }: ClientChange): boolean {
+  const before = effectiveSettings(client)
+  const hasNewAddress = redirectUris.some((uri) => !before.redirectUris.includes(uri))
+  return hasNewAddress || (pkceRequired === false && before.pkceRequired)
+}
 
 export type Clients = ReturnType<typeof createClients>
 
@@ -47,6 +57,8 @@ export function createClients({ db }: Pick<Kit, 'db'>, realms: Realms) {
         ...(pkceRequired !== undefined && { pkceRequired }),
       }
       const client = await db.tx(async (sql) => {
+        const before = await store.findClient(sql, ctx.tenantId, id)
+        if (before && opensLogins(before, change)) await requirePermissionsOfAllRoles(ctx, sql)
         if (!(await store.updateOwnSettings(sql, ctx.tenantId, id, ownSettings))) throw notFound(id)()
         await realms.changed(sql, ctx.tenantId)
         return await store.findClient(sql, ctx.tenantId, id)

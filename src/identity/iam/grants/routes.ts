@@ -1,4 +1,5 @@
 import type { Http } from '../../../kernel/http/routes.ts'
+import { sendList } from '../../../kernel/http/send.ts'
 import * as schemas from './schemas.ts'
 import type { Grants } from './service.ts'
 
@@ -6,7 +7,7 @@ export function grantRoutes(http: Http, grants: Grants) {
   http.get(
     '/grants',
     { schema: schemas.listGrants, config: { scope: 'identity:grant:read', on: 'tenant' } },
-    ({ ctx, query }) => grants.list(ctx, query),
+    async ({ ctx, query }, reply) => sendList(reply, await grants.list(ctx, query)),
   )
   http.post(
     '/grants',

@@ -2,6 +2,7 @@ import { authorizeOrNotFound, type Ctx } from '../../../kernel/contract.ts'
 import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { invalidField, NotFound } from '../../../kernel/errors.ts'
+import { rowsOfPage } from '../../../kernel/page-parts.ts'
 import { windowOf } from '../../../kernel/paging.ts'
 import { onTenant } from '../../../kernel/permissions.ts'
 import type { Identity } from '../../contract.ts'
@@ -19,6 +20,8 @@ const viewOf = ({ subjectType, subjectId, ...grant }: store.GrantRow): Grant => 
   subject: { type: subjectType, id: subjectId },
 })
 
+const rowsPerPart = 1000
+
 /** These roles have every scope, so a grant to a creator with such a role would add nothing (store/access.ts). */
 const administrators = ['tenant-admin', 'service', 'platform-admin']
 
@@ -26,7 +29,7 @@ export interface Grants extends Pick<Identity, 'grantCreator' | 'forgetResource'
   list(
     ctx: Ctx,
     query: { subjectType?: SubjectType; subjectId?: string; resource?: string; offset: number; limit: number },
-  ): Promise<{ totalElements: number; content: Grant[] }>
+  ): Promise<{ totalElements: number; items: AsyncIterable<Grant> }>
   create(ctx: Ctx, grant: NewGrant): Promise<Grant>
   delete(ctx: Ctx, id: string): Promise<void>
 }
@@ -38,9 +41,19 @@ export function createGrants({ db, bus, now, newId }: Pick<Kit, 'db' | 'bus' | '
 
   return {
     async list(ctx, { subjectType = null, subjectId = null, resource = null, ...page }) {
-      const filter = { subjectType, subjectId, resource: resource && canonicalResource(resource) }
-      const { count, rows } = await store.findGrants(db.sql, ctx.tenantId, filter, windowOf(page))
-      return { totalElements: count, content: rows.map(viewOf) }
+      const { tenantId } = ctx
+      const filter = { tenantId, subjectType, subjectId, resource: resource && canonicalResource(resource) }
+      // A tenant has a grant for each object that a user has created, so a list of all of them can have a million rows.
+      const rows = rowsOfPage(windowOf(page), {
+        rowsPerPart,
+        rows: (window) => store.findGrants(db.sql, filter, window),
+        ids: (window) => store.findGrantIds(db.sql, filter, window),
+        byIds: (ids) => store.findGrantsById(db.sql, tenantId, ids),
+      })
+      async function* items() {
+        for await (const row of rows) yield viewOf(row)
+      }
+      return { totalElements: await store.countGrants(db.sql, filter), items: items() }
     },
     async create(ctx, newGrant) {
       const resource = canonicalResource(newGrant.resource)

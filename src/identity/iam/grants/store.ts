@@ -11,23 +11,41 @@ export interface GrantRow {
   createdAt: Date
 }
 
-export async function findGrants(
-  sql: Sql,
-  tenantId: string,
-  filter: { subjectType: string | null; subjectId: string | null; resource: string | null },
-  { offset, limit }: Window,
-) {
-  const where = sql`
-    tenant_id = ${tenantId}
-    and (${filter.subjectType}::text is null or subject_type = ${filter.subjectType})
-    and (${filter.subjectId}::text is null or subject_id = ${filter.subjectId})
-    and (${filter.resource}::text is null or resource = ${filter.resource})`
-  const [counted] = await sql`select count(*)::integer as count from identity.grants where ${where}`
-  const rows = await sql<GrantRow[]>`
-    select id, subject_type, subject_id, resource, scopes, created_at from identity.grants where ${where}
-    order by created_at, id offset ${offset} limit ${limit}`
-  return { count: (counted?.count ?? 0) as number, rows }
+export interface GrantFilter {
+  tenantId: string
+  subjectType: string | null
+  subjectId: string | null
+  resource: string | null
 }
+
+const matching = (sql: Sql, { tenantId, subjectType, subjectId, resource }: GrantFilter) => sql`
+  from identity.grants where tenant_id = ${tenantId}
+    and (${subjectType}::text is null or subject_type = ${subjectType})
+    and (${subjectId}::text is null or subject_id = ${subjectId})
+    and (${resource}::text is null or resource = ${resource})`
+
+export async function countGrants(sql: Sql, filter: GrantFilter): Promise<number> {
+  const [counted] = await sql`select count(*)::integer as count ${matching(sql, filter)}`
+  return counted?.count ?? 0
+}
+
+export const findGrants = async (sql: Sql, filter: GrantFilter, { offset, limit }: Window): Promise<GrantRow[]> =>
+  await sql<GrantRow[]>`
+    select id, subject_type, subject_id, resource, scopes, created_at ${matching(sql, filter)}
+    order by created_at, id offset ${offset} limit ${limit}`
+
+export async function findGrantIds(sql: Sql, filter: GrantFilter, { offset, limit }: Window): Promise<string[]> {
+  const rows = await sql<{ id: string }[]>`
+    select id ${matching(sql, filter)} order by created_at, id offset ${offset} limit ${limit}`
+  return rows.map(({ id }) => id)
+}
+
+/** Returns the grants in the order of the ids. */
+export const findGrantsById = async (sql: Sql, tenantId: string, ids: string[]): Promise<GrantRow[]> =>
+  await sql<GrantRow[]>`
+    select g.id, g.subject_type, g.subject_id, g.resource, g.scopes, g.created_at
+    from unnest(${ids}::text[]) with ordinality as given(id, position)
+    join identity.grants g on g.tenant_id = ${tenantId} and g.id = given.id order by given.position`
 
 export async function insertGrant(sql: Sql, tenantId: string, grant: GrantRow) {
   await sql`insert into identity.grants ${sql({ tenantId, ...grant })}`

@@ -14,7 +14,9 @@ export const Issuer = Type.Object(
       }),
     ),
     rolesClaim: Type.Optional(
-      Type.String({ description: 'Path with dots to the claim with the names of roles. Absent: the default.' }),
+      Type.String({
+        description: 'Path with dots to the claim with the names of roles. If it is omitted, the default applies.',
+      }),
     ),
     createdAt: DateTime({ description: 'When the issuer was registered, in UTC.' }),
   },

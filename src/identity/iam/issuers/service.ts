@@ -6,8 +6,7 @@ import { onTenant } from '../../../kernel/permissions.ts'
 import { addressProblem } from '../../../kernel/safe-fetch.ts'
 import { AccessChanged, IssuersChanged } from '../../events.ts'
 import { IssuerTaken } from '../errors.ts'
-import { requirePermissionsOfRoles } from '../escalation.ts'
-import { findRoleNames } from '../roles/store.ts'
+import { requirePermissionsOfAllRoles } from '../escalation.ts'
 import type { Issuer, NewIssuer } from './schemas.ts'
 import * as store from './store.ts'
 
@@ -49,7 +48,7 @@ export function createIssuers(kit: Pick<Kit, 'db' | 'bus' | 'now' | 'newId' | 'b
       }
       await db.tx(async (sql) => {
         // The issuer's tokens can name any role of the tenant, so the caller needs the permissions of all roles.
-        await requirePermissionsOfRoles(ctx, sql, await findRoleNames(sql, ctx.tenantId))
+        await requirePermissionsOfAllRoles(ctx, sql)
         if (!(await store.insertIssuer(sql, ctx.tenantId, row))) throw IssuerTaken(newIssuer)
         await bus.publish(sql, IssuersChanged, { tenantId: ctx.tenantId, issuer: newIssuer.issuer })
       })

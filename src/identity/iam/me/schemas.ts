@@ -60,7 +60,9 @@ const OwnFactor = Type.Object(
     kind: Type.Enum(['totp', 'webauthn'], { description: 'totp: an authenticator app. webauthn: a security key.' }),
     name: Type.String({ description: 'Name that the user sees.' }),
     createdAt: DateTime({ description: 'When the user added it.' }),
-    lastUsedAt: Type.Optional(DateTime({ description: 'When it was last used. Absent: not since it was added.' })),
+    lastUsedAt: Type.Optional(
+      DateTime({ description: 'When it was last used. Omitted if it has not been used since it was added.' }),
+    ),
   },
   { title: 'OwnSecondFactor', description: 'A second factor of the caller. Secrets are never shown.' },
 )
@@ -195,7 +197,7 @@ export const Preferences = Type.Object(
       Type.Record(
         Type.String(),
         Type.Array(Type.String({ maxLength: 200, description: 'Name of a column.' }), { maxItems: 100 }),
-        { description: 'Columns of lists in their order, by the name of the list. Default: those of the list.' },
+        { description: 'Columns of lists in order, by the name of the list. Default: those of the list.' },
       ),
     ),
     views: Type.Optional(Type.Array(View, { maxItems: 200, description: 'Saved views. Default: none.' })),

@@ -20,7 +20,10 @@ export const readRealm = {
 export const updateRealm = {
   name: 'realm.update',
   summary: 'Change the settings for logins of the tenant',
-  description: 'Applies to the next logins. Existing logins continue until they end.',
+  description:
+    'Applies to the next logins. Existing logins continue until they end. A caller that makes the rule for second factors weaker must hold ' +
+    'the permissions of all roles, because it changes how every user logs in.',
   body: RealmSettings,
   response: { 200: RealmSettings },
+  fails: { 403: 'The caller does not hold `identity:realm:update`, or a permission of a role of the tenant.' },
 }

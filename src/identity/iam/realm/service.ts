@@ -2,8 +2,12 @@ import type { Ctx } from '../../../kernel/contract.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { NoSuchRealm } from '../../errors.ts'
 import type { Realms } from '../../realms.ts'
-import { updateSecondFactor } from '../../store/second-factors.ts'
+import { lockSecondFactorMode, updateSecondFactorMode } from '../../store/second-factors.ts'
+import { requirePermissionsOfAllRoles } from '../escalation.ts'
 import type { RealmSettings as Settings } from './schemas.ts'
+
+/** The rules for second factors, the weakest first. */
+const modes: Settings['secondFactor'][] = ['off', 'optional', 'required']
 
 export type RealmSettings = ReturnType<typeof createRealmSettings>
 
@@ -14,9 +18,14 @@ export function createRealmSettings({ db }: Pick<Kit, 'db'>, realms: Realms) {
       if (!realm) throw NoSuchRealm({ tenantId })
       return { secondFactor: realm.secondFactor }
     },
-    async update({ tenantId }: Ctx, { secondFactor }: Settings): Promise<Settings> {
+    async update(ctx: Ctx, { secondFactor }: Settings): Promise<Settings> {
+      const { tenantId } = ctx
       await db.tx(async (sql) => {
-        if (!(await updateSecondFactor(sql, tenantId, secondFactor))) throw NoSuchRealm({ tenantId })
+        const before = await lockSecondFactorMode(sql, tenantId)
+        if (before === undefined) throw NoSuchRealm({ tenantId })
+        // A weaker rule changes how users with more permissions log in.
+        if (modes.indexOf(secondFactor) < modes.indexOf(before)) await requirePermissionsOfAllRoles(ctx, sql)
+        await updateSecondFactorMode(sql, tenantId, secondFactor)
         await realms.changed(sql, tenantId)
       })
       return { secondFactor }

@@ -1,5 +1,6 @@
 import { etagOf } from '../../../kernel/etag.ts'
 import type { Http } from '../../../kernel/http/routes.ts'
+import { sendList } from '../../../kernel/http/send.ts'
 import * as schemas from './schemas.ts'
 import type { Users } from './service.ts'
 
@@ -10,7 +11,7 @@ export function userRoutes(http: Http, users: Users) {
   http.get(
     '/users',
     { schema: schemas.listUsers, config: { scope: 'identity:user:read', on: 'tenant' } },
-    ({ ctx, query }) => users.list(ctx, query),
+    async ({ ctx, query }, reply) => sendList(reply, await users.list(ctx, query)),
   )
   http.post(
     '/users',

@@ -152,7 +152,9 @@ const SecondFactor = Type.Object(
     kind: Type.Enum(['totp', 'webauthn'], { description: 'totp: an authenticator app. webauthn: a security key.' }),
     name: Type.String({ description: 'Name that the user sees.' }),
     createdAt: DateTime({ description: 'When the user added it.' }),
-    lastUsedAt: Type.Optional(DateTime({ description: 'When it was last used. Absent: not since it was added.' })),
+    lastUsedAt: Type.Optional(
+      DateTime({ description: 'When it was last used. Omitted if it has not been used since it was added.' }),
+    ),
   },
   { title: 'SecondFactor', description: 'A second factor of a user. Secrets are never shown.' },
 )

@@ -3,6 +3,7 @@ import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { invalidField, NotFound } from '../../../kernel/errors.ts'
 import { checkIfMatch, etagOf } from '../../../kernel/etag.ts'
+import { rowsOfPage } from '../../../kernel/page-parts.ts'
 import { type Window, windowOf } from '../../../kernel/paging.ts'
 import { onTenant } from '../../../kernel/permissions.ts'
 import type { Accounts } from '../../accounts.ts'
@@ -13,12 +14,22 @@ import { platformTenant } from '../../scopes.ts'
 import type { SecondFactors } from '../../second-factors/factors.ts'
 import type { Sessions } from '../../sessions.ts'
 import { lockRealm } from '../../store/realms.ts'
-import { findTakenName, findUser, lockUser, searchUsers } from '../../store/users.ts'
+import {
+  countUsers,
+  findTakenName,
+  findUser,
+  findUserIds,
+  findUsers,
+  findUsersById,
+  lockUser,
+} from '../../store/users.ts'
 import type { User } from '../../types.ts'
 import { LastAdministrator, NameTaken, UsernameTaken } from '../errors.ts'
 import { requirePermissionsOfRoles, requirePermissionsOfSubject } from '../escalation.ts'
 import type { NewUser, UserChange } from './schemas.ts'
 import * as store from './store.ts'
+
+const rowsPerPart = 1000
 
 const unique = (names: readonly string[]) => [...new Set(names)]
 const administratorRole = (tenantId: string) => (tenantId === platformTenant ? 'platform-admin' : 'tenant-admin')
@@ -47,10 +58,16 @@ export function createUsers(
   const deps: Deps = { db, bus, now, newId, ...parts }
   return {
     async list(ctx: Ctx, { search, ...page }: { search?: string; offset: number; limit: number }) {
-      const window: Window = windowOf(page)
-      const filter = { ...window, ...(search !== undefined && { search }) }
-      const { count, users } = await searchUsers(db.sql, ctx.tenantId, filter)
-      return { totalElements: count, content: users }
+      const { tenantId } = ctx
+      const filterOf = (window: Window) => ({ ...window, ...(search !== undefined && { search }) })
+      const window = windowOf(page)
+      const items = rowsOfPage(window, {
+        rowsPerPart,
+        rows: (part) => findUsers(db.sql, tenantId, filterOf(part)),
+        ids: (part) => findUserIds(db.sql, tenantId, filterOf(part)),
+        byIds: (ids) => findUsersById(db.sql, tenantId, ids),
+      })
+      return { totalElements: await countUsers(db.sql, tenantId, filterOf(window)), items }
     },
     create: (ctx: Ctx, user: NewUser) => createUser(deps, ctx, user),
     async read(ctx: Ctx, id: string) {
