@@ -6,7 +6,7 @@ import { createListAddresses } from './addresses.ts'
 const tenants = { get: async () => undefined }
 const listeners = () => ({ mqttUrl: 'mqtt://localhost:1884', mqttsUrl: 'mqtts://localhost:8884' })
 
-test('devices get the public host with the ports of the listeners, and the requirements of the tenant', async () => {
+test('the list of addresses has the public host, the ports of the listeners, and the credentials that the tenant requires', async () => {
   const { admin, other, mqttUrl, mqttsUrl } = await openGateway()
   const tenants = { default: { config: { transports: { mqtt: { tls: { 'x509-auth': { required: true } } } } } } }
   await admin('PUT /api/v1/tenant-configs', { kpc: { platform: { tenants } } })
@@ -28,7 +28,7 @@ test('devices get the public host with the ports of the listeners, and the requi
   )
 })
 
-test('settings replace the addresses, and a wrong scheme stops the start', async () => {
+test('settings replace addresses, and a setting with a wrong scheme is rejected', async () => {
   const baseUrl = () => 'https://example.com/waypost'
   const settings = { mqttUrl: 'mqtt://devices.example.com', mqttsUrl: undefined }
   const list = createListAddresses({ baseUrl, settings, tenants, listeners })

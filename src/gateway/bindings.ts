@@ -1,6 +1,6 @@
 /**
  * Binds endpoints to the connections that represent them. A PUBLISH moves the endpoint to its connection; a SUBSCRIBE binds only an
- * endpoint that has no connection. Revocation removes the binding, and closes the connection if it represents no other endpoint.
+ * endpoint that has no connection, or waits until that connection closes. Revocation removes the binding, and closes the connection if it represents no other endpoint.
  */
 import type { Kit } from '../kernel/define-service.ts'
 import { EndpointUnregistered, VersionUpdated } from '../services/register/events.ts'
@@ -16,6 +16,7 @@ import {
 } from './connection-state.ts'
 import type { Identified } from './identify.ts'
 import { EndpointsMoved } from './signals.ts'
+import { createWaitingSubscribers, type WaitingSubscriber, type WaitingSubscribers } from './waiting-subscribers.ts'
 
 export interface Bindings {
   find(endpointId: string): Binding | undefined
@@ -28,8 +29,8 @@ export interface Bindings {
    * another connection represents the endpoint, that binding stays.
    */
   reportTransient(connection: DeviceConnection, identified: Identified): Binding
-  /** Removes all bindings of a closed connection. */
-  release(connection: DeviceConnection, why: string): void
+  /** Removes all bindings of a closed connection. Returns the subscribers that can represent its endpoints from now on. */
+  release(connection: DeviceConnection, why: string): WaitingSubscriber[]
   /** Removes the binding because the endpoint lost its permission. */
   revoke(binding: Binding, why: string): void
   /** Sets the number that the database has assigned to the binding. */
@@ -54,6 +55,7 @@ interface State extends Pick<Kit, 'now'> {
   reportedTransients: WeakMap<DeviceConnection, Set<string>>
   /** Contains, by endpoint id, the number of the binding on another node that has replaced the binding of this node. */
   replacedNumbers: Map<string, number>
+  waiting: WaitingSubscribers
 }
 
 export function createBindings(kit: Pick<Kit, 'bus' | 'signals' | 'now'>, observer: BindingObserver): Bindings {
@@ -64,6 +66,7 @@ export function createBindings(kit: Pick<Kit, 'bus' | 'signals' | 'now'>, observ
     bindings,
     reportedTransients: new WeakMap(),
     replacedNumbers: new Map(),
+    waiting: createWaitingSubscribers(),
   }
   subscribeToEvents(kit.bus, state)
   kit.signals.on(EndpointsMoved, ({ endpoints }) => {
@@ -81,9 +84,7 @@ export function createBindings(kit: Pick<Kit, 'bus' | 'signals' | 'now'>, observ
     count: () => bindings.size,
     bind: (connection, identified, replacesOther) => bind(state, connection, identified, replacesOther),
     reportTransient: (connection, identified) => reportTransient(state, connection, identified),
-    release(connection, why) {
-      while (connection.state.endpoints) unbind(state, connection.state.endpoints, why)
-    },
+    release: (connection, why) => release(state, connection, why),
     revoke: (binding, why) => revoke(state, binding, why),
     setNumber(binding, number) {
       if (binding.number >= number) return
@@ -123,15 +124,22 @@ function bind(
   identified: Identified,
   replacesOther: boolean,
 ): Binding | undefined {
-  const { bindings, replacedNumbers } = state
+  const { bindings, replacedNumbers, waiting } = state
   const { endpointId, tenant, versionName, token, endpointTokenId } = identified
   const existing = bindings.get(endpointId)
   if (existing && existing.connection === connection && existing.tenant === tenant) {
     Object.assign(existing, { versionName, token, endpointTokenId })
     return existing
   }
-  if (existing && !replacesOther) return undefined
-  if (existing) unbind(state, existing, 'the endpoint connected again')
+  if (existing && !replacesOther) {
+    waiting.add(connection, endpointId, token)
+    return undefined
+  }
+  waiting.remove(connection, endpointId)
+  if (existing) {
+    if (existing.connection) waiting.add(existing.connection, endpointId, existing.token)
+    unbind(state, existing, 'the endpoint connected again')
+  }
   const follows = Math.max(existing?.number ?? 0, existing?.follows ?? 0, replacedNumbers.get(endpointId) ?? 0)
   const binding: Binding = {
     ...newBinding(identified, connection.claim, follows),
@@ -168,6 +176,21 @@ function unbind({ bindings, observer }: State, binding: Binding, why: string) {
   removeBinding(connection.state, binding)
   if (bindings.get(binding.endpointId) === binding) bindings.delete(binding.endpointId)
   observer.unbound(binding, connection, why)
+}
+
+function release(state: State, connection: DeviceConnection, why: string): WaitingSubscriber[] {
+  const { waiting } = state
+  const subscribers: WaitingSubscriber[] = []
+  waiting.removeAll(connection)
+  while (connection.state.endpoints) {
+    const { endpointId } = connection.state.endpoints
+    unbind(state, connection.state.endpoints, why)
+    const subscriber = waiting.find(endpointId)
+    if (!subscriber) continue
+    waiting.remove(subscriber.connection, endpointId)
+    subscribers.push(subscriber)
+  }
+  return subscribers
 }
 
 function revoke(state: State, binding: Binding, why: string) {

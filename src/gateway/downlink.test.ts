@@ -40,7 +40,7 @@ test('a push needs no subscription, and is delivered once with the QoS that was 
   await eventually(async () => assert.equal(await gateway.send(endpointId, push), 'offline'))
 })
 
-test('a subscription binds an endpoint that has no connection, a message moves it', async () => {
+test('a subscription binds an endpoint only if it has no connection yet; a message moves it to the connection of the sender', async () => {
   const { prefix, endpointId } = await aProvisionedEndpoint()
   const listener = await device()
   await listener.client.subscribeAsync(`${prefix}/command/+/status`)
@@ -64,6 +64,36 @@ test('a subscription binds an endpoint that has no connection, a message moves i
   await eventually(() =>
     assert.deepEqual(statesOf(endpointId), ['connected', 'disconnected', 'connected', 'disconnected']),
   )
+})
+
+test('a subscriber represents the endpoint again when the sender closes, as with mosquitto_sub beside mosquitto_pub', async () => {
+  const { prefix, endpointId } = await aProvisionedEndpoint()
+  const [listener, late] = [await device(), await device()]
+  await listener.client.subscribeAsync(`${prefix}/#`)
+  await eventually(() => assert.ok(gateway.isConnected(endpointId)))
+  for (let n = 1; n <= 2; n++) {
+    const sender = await device()
+    await sender.publish(`${prefix}/json/${n}`, '1')
+    await sender.receives(`${prefix}/json/${n}/status`)
+    await sender.end()
+    await eventually(() => assert.equal(statesOf(endpointId).length, 1 + 4 * n))
+    assert.equal(statesOf(endpointId).at(-1), 'connected')
+    assert.equal(await gateway.send(endpointId, push), 'delivered')
+    await listener.receives(`${prefix}/command/reboot/status`)
+  }
+  // A connection that subscribed while another one represented the endpoint waits too, until it unsubscribes.
+  await late.client.subscribeAsync(`${prefix}/#`)
+  await listener.end()
+  await eventually(() => assert.deepEqual(statesOf(endpointId).slice(9), ['disconnected', 'connected']))
+  assert.equal(await gateway.send(endpointId, push), 'delivered')
+  await late.receives(`${prefix}/command/reboot/status`)
+  const sender = await device()
+  await sender.publish(`${prefix}/json/3`, '1')
+  await sender.receives(`${prefix}/json/3/status`)
+  await late.client.unsubscribeAsync(`${prefix}/#`)
+  await sender.end()
+  await eventually(async () => assert.equal(await gateway.send(endpointId, push), 'offline'))
+  await late.end()
 })
 
 test('pushes of extensions are sent when an endpoint connects', async () => {

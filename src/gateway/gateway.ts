@@ -84,21 +84,21 @@ interface RunningParts {
 const wrongTokensPerPassword = 10
 
 export function createGateway(kit: Kit<GatewaySettings>, services: NeededServices): GatewayService {
-  const live: RunningParts = {
+  const running: RunningParts = {
     extensions: new Map(),
     sessions: undefined,
     sessionStore: undefined,
     addresses: undefined,
   }
-  const admission = createAdmission(kit, services, live)
-  const delivery = createDelivery(kit, services, live, admission)
+  const admission = createAdmission(kit, services, running)
+  const delivery = createDelivery(kit, services, running, admission)
   const dispatch = createDispatch(kit, services.trafficLog, services.register)
   const open = createOpen(
     kit,
     services,
-    live,
+    running,
     admission,
-    createMqttHost(kit, services, live, admission, delivery, dispatch),
+    createMqttHost(kit, services, running, admission, delivery, dispatch),
   )
   deleteRowsOfDeletedOwners(kit)
   const { tenantRate, identify, tokenLockout, metrics, limits, observation } = admission
@@ -125,9 +125,9 @@ export function createGateway(kit: Kit<GatewaySettings>, services: NeededService
       observe: observation.set,
     },
     deviceHttp: { tenantRate, identify, dispatch, tokenLockout, trafficLog: services.trafficLog, metrics },
-    webSockets: { trustProxy: kit.platform.trustProxy, sessions: () => live.sessions, limits },
+    webSockets: { trustProxy: kit.platform.trustProxy, sessions: () => running.sessions, limits },
     listConnections: createConnectionHistory(kit, services.register),
-    listAddresses: createListAddresses({ ...kit, tenants: admission.tenants, listeners: () => live.addresses }),
+    listAddresses: createListAddresses({ ...kit, tenants: admission.tenants, listeners: () => running.addresses }),
     periodic: [
       {
         name: 'gateway.expired-sessions',
@@ -144,7 +144,7 @@ export function createGateway(kit: Kit<GatewaySettings>, services: NeededService
 }
 
 /** Creates the parts that decide which clients may connect and send: limits, lockouts, credentials, tokens. */
-function createAdmission(kit: Kit<GatewaySettings>, services: NeededServices, live: RunningParts) {
+function createAdmission(kit: Kit<GatewaySettings>, services: NeededServices, running: RunningParts) {
   const { bus, settings } = kit
   const { identity, applications, register, tokens, credentials, trafficLog } = services
   const { address, windowSeconds, lockSeconds } = kit.platform.loginLockout
@@ -171,17 +171,29 @@ function createAdmission(kit: Kit<GatewaySettings>, services: NeededServices, li
   const observation = createObservation(kit)
   const tenantRate = trafficRate(settings.messagesPerTenant, settings.bytesPerTenant)
   const tenants = createTenants(bus, identity, applications, tenantRate)
-  const identify = createIdentify({ bus, tokens, register, applications, tenants, extensions: () => live.extensions })
+  const identify = createIdentify({
+    bus,
+    tokens,
+    register,
+    applications,
+    tenants,
+    extensions: () => running.extensions,
+  })
   const clients = createClients({ bus, credentials, tenants, lockout: credentialLockout })
   return { metrics, refused: recordRefusal, limits, tokenLockout, observation, tenantRate, tenants, identify, clients }
 }
 type Admission = ReturnType<typeof createAdmission>
 
 /** Creates the parts that bind endpoints to connections and send pushes. */
-function createDelivery(kit: Kit<GatewaySettings>, services: NeededServices, live: RunningParts, admission: Admission) {
+function createDelivery(
+  kit: Kit<GatewaySettings>,
+  services: NeededServices,
+  running: RunningParts,
+  admission: Admission,
+) {
   const { register, tokens, trafficLog } = services
   const { limits, identify, tenants, metrics, observation } = admission
-  const extensions = () => live.extensions
+  const extensions = () => running.extensions
   const connectivity = createConnectivity(kit, { register, extensions, bindings: () => bindings })
   const bindings: Bindings = createBindings(kit, {
     bound(binding) {
@@ -206,8 +218,8 @@ function createDelivery(kit: Kit<GatewaySettings>, services: NeededServices, liv
     metrics,
     observation,
     extensions,
-    sessions: () => live.sessions,
-    enqueue: async (sql, key, message) => (await live.sessionStore?.enqueueIn(sql, key, message)) ?? 'gone',
+    sessions: () => running.sessions,
+    enqueue: async (sql, key, message) => (await running.sessionStore?.enqueueIn(sql, key, message)) ?? 'gone',
   })
   const { find } = bindings
   const pushOnConnect: PushOnConnect = createPushOnConnect(kit.log, {
@@ -225,7 +237,7 @@ type Delivery = ReturnType<typeof createDelivery>
 function createMqttHost(
   kit: Kit<GatewaySettings>,
   services: NeededServices,
-  live: RunningParts,
+  running: RunningParts,
   admission: Admission,
   { bindings, connectivity }: Delivery,
   dispatch: Dispatch,
@@ -252,7 +264,7 @@ function createMqttHost(
       tokens,
       tenants,
       clients,
-      sessions: () => live.sessions,
+      sessions: () => running.sessions,
     }),
     opened: recheck.opened,
     closed: recheck.closed,
@@ -263,14 +275,14 @@ function createMqttHost(
 function createOpen(
   kit: Kit<GatewaySettings>,
   { credentials }: NeededServices,
-  live: RunningParts,
+  running: RunningParts,
   { limits, refused: recordRefusal }: Admission,
   host: Host<ConnectionState>,
 ): GatewayService['open'] {
   const { settings, log, now } = kit
   if (settings.proxyProtocol && kit.platform.trustProxy === noProxy)
     throw new ConfigurationError('WAYPOST_MQTT_PROXY_PROTOCOL needs WAYPOST_TRUST_PROXY, which names the proxies')
-  const claims = createSessionClaims(kit, () => live.sessions)
+  const claims = createSessionClaims(kit, () => running.sessions)
   const certificate = createServerCertificate(
     {
       settings: 'MQTTS',
@@ -285,15 +297,15 @@ function createOpen(
     credentials,
   )
   return async (extensions) => {
-    for (const extension of extensions) live.extensions.set(extension.name, extension)
+    for (const extension of extensions) running.extensions.set(extension.name, extension)
     const mqttLimits = {
       ...defaultLimits,
       connectTimeoutSeconds: settings.connectTimeoutSeconds,
       queuedMessagesMax: settings.queuedMessagesMax,
     }
-    live.sessionStore = createSessionStore({ ...kit, claims }, mqttLimits)
-    const sessions = createSessions(host, { store: live.sessionStore, log, now, limits: mqttLimits })
-    live.sessions = sessions
+    running.sessionStore = createSessionStore({ ...kit, claims }, mqttLimits)
+    const sessions = createSessions(host, { store: running.sessionStore, log, now, limits: mqttLimits })
+    running.sessions = sessions
     const { descriptors, platform } = kit
     const proxies = createProxyProtocol({
       isOn: settings.proxyProtocol,
@@ -306,12 +318,12 @@ function createOpen(
       await mqtt.close()
       throw error
     })
-    live.addresses = { mqttUrl: mqtt.url, mqttsUrl: mqtts.url }
+    running.addresses = { mqttUrl: mqtt.url, mqttsUrl: mqtts.url }
     return {
-      addresses: live.addresses,
+      addresses: running.addresses,
       async close() {
-        live.sessions = undefined
-        live.addresses = undefined
+        running.sessions = undefined
+        running.addresses = undefined
         await Promise.all([mqtt.close(), mqtts.close()])
         proxies.close()
         await sessions.close()

@@ -8,7 +8,7 @@ import type { HostDeps, HostParts } from './host/parts.ts'
 import { recordRefusal } from './host/refusals.ts'
 import { resolveRoute, runInOrder } from './host/routes.ts'
 import { grantedQos } from './host/subscribed.ts'
-import { bindSubscribedEndpoints, recordSubscriptions } from './host/subscriptions.ts'
+import { bindSubscribedEndpoints, lookUpEndpoints, recordSubscriptions } from './host/subscriptions.ts'
 import type { Host } from './mqtt/host.ts'
 import { countTraffic, trafficRate } from './rate-limits.ts'
 import { endpointOfFilter } from './topic.ts'
@@ -93,7 +93,8 @@ export function createHost(deps: HostDeps): Host<ConnectionState> {
     disconnected(connection, { why, reason }) {
       const { state, client } = connection
       if (packetFaults.has(reason)) recordRefusal(deps, connection, { reason, detail: why, ...onlyEndpointOf(state) })
-      bindings.release(connection, why)
+      for (const { connection: subscriber, topic } of bindings.release(connection, why))
+        lookUpEndpoints(parts, subscriber, [topic])
       if (!state.isIdentified) anonymousTimeout.cancel(connection)
       metrics.countConnection(client.transport, -1)
       parts.closed(connection)

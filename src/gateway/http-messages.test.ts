@@ -3,7 +3,9 @@ import { once } from 'node:events'
 import { METHODS, request } from 'node:http'
 import { connect } from 'node:net'
 import { test } from 'node:test'
+import { gzipSync } from 'node:zlib'
 import { generate } from 'mqtt-packet'
+import { WebSocket } from 'ws'
 import { aDevice } from '../../test/harness/device.ts'
 import { eventually } from '../../test/harness/eventually.ts'
 import { openGateway, recordingExtension } from '../../test/harness/gateway.ts'
@@ -32,7 +34,7 @@ async function post(path: string, body: string | Buffer = '', headers: Record<st
   return { status: response.status, text, json: text ? JSON.parse(text) : undefined, headers: response.headers }
 }
 
-test('POST is a message, whatever its Content-Type says, and the answer is exactly 200', async () => {
+test('a POST is a message, whatever its Content-Type says, and is answered with 200', async () => {
   const { prefix, version, token, endpointId } = await aProvisionedEndpoint()
   for (const root of ['', 'kpc/'])
     for (const contentType of ['application/json', 'application/x-www-form-urlencoded', 'text/plain', 'nonsense', ''])
@@ -51,6 +53,19 @@ test('POST is a message, whatever its Content-Type says, and the answer is exact
   assert.deepEqual((await post(`kp1/${version}/reading/${token}/get/7`)).json, { echo: '', requestId: 7 })
 })
 
+test('a compressed message is answered with 415; other values of Content-Encoding are ignored', async () => {
+  const { prefix } = await aProvisionedEndpoint()
+  const count = extension.messages.length
+  for (const encoding of ['gzip', 'X-GZIP', 'br', 'zstd']) {
+    const { status, json } = await post(`${prefix}/json`, gzipSync('{"a":1}'), { 'content-encoding': encoding })
+    const reasonPhrase = `Content-Encoding ${encoding} is not supported; send the body uncompressed`
+    assert.deepEqual([status, json], [415, { statusCode: 415, reasonPhrase }])
+  }
+  assert.equal(extension.messages.length, count)
+  for (const encoding of ['identity', 'utf-8', ''])
+    assert.equal((await post(`${prefix}/json`, '{"a":1}', { 'content-encoding': encoding })).status, 200, encoding)
+})
+
 test('a message updates the last activity of its endpoint', async () => {
   const { prefix, endpointId } = await aProvisionedEndpoint()
   const before = Date.now()
@@ -62,7 +77,7 @@ test('a message updates the last activity of its endpoint', async () => {
   assert.ok(Date.parse(body.content[0].lastActivity) >= before - 1000)
 })
 
-test('slashes are significant, escapes are not', async () => {
+test('the resource path of a message keeps every slash, and its percent-escapes are decoded', async () => {
   const { prefix } = await aProvisionedEndpoint()
   for (const [rest, path] of [
     ['/json/', '/json/'],
@@ -78,12 +93,12 @@ test('slashes are significant, escapes are not', async () => {
 
 test('errors have their status and a body with statusCode and reasonPhrase', async () => {
   const { prefix, version, token, app } = await aProvisionedEndpoint()
-  const speaks = `kp1/${version}/replying/${token}`
+  const replying = `kp1/${version}/replying/${token}`
   const cases: [string, number][] = [
-    [`${speaks}/fails-400`, 400],
-    [`${speaks}/fails-403`, 403],
-    [`${speaks}/fails-500`, 500],
-    [`${speaks}/fails-503`, 503],
+    [`${replying}/fails-400`, 400],
+    [`${replying}/fails-403`, 403],
+    [`${replying}/fails-500`, 500],
+    [`${replying}/fails-503`, 503],
     [`kp1/${version}/replying`, 400],
     [`${prefix}/a%00b`, 400],
     [`${prefix}/%zz`, 400],
@@ -144,7 +159,7 @@ test('other methods are answered with 405', async () => {
   assert.equal((await ask('elsewhere', 'MKCOL')).status, 404)
 })
 
-test('a version may not use every extension, and an endpoint follows its version', async () => {
+test('a message moves its endpoint to the version in its topic; an extension that the application does not allow gets 404', async () => {
   const { app } = await fixture.anApplication(['v1', 'v2'])
   const { endpointId, token } = await fixture.anEndpoint(`${app}-v1`)
   assert.equal((await post(`kp1/${app}-v2/test/${token}/json`)).status, 200)
@@ -218,6 +233,21 @@ test('MQTT over WebSocket is served at /mqtt and /ws; any other upgrade is answe
   assert.match(await upgrade('/elsewhere', ''), /^HTTP\/1.1 404 /)
   assert.match(await upgrade('/mqtt', ''), /^HTTP\/1.1 101 /)
   assert.match(await upgrade('/ws', 'Sec-WebSocket-Protocol: mqttv3.1\r\n'), /^HTTP\/1.1 101 [\s\S]*Protocol: mqttv3.1/)
+})
+
+test('a WebSocket frame with text closes the connection, because MQTT needs binary frames (MQTT-6.0.0-1)', async () => {
+  const connectPacket = Buffer.from('100e00044d5154540402003c00027731', 'hex')
+  for (const binary of [true, false]) {
+    const socket = new WebSocket(`${fixture.wsUrl}/mqtt`, 'mqtt')
+    await once(socket, 'open')
+    const ended = Promise.race([
+      once(socket, 'message').then(([bytes]) => Buffer.from(bytes).toString('hex', 0, 1)),
+      once(socket, 'close').then(() => 'closed'),
+    ])
+    socket.send(connectPacket, { binary })
+    assert.equal(await ended, binary ? '20' : 'closed')
+    socket.terminate()
+  }
 })
 
 test('WebSocket pings are answered, unless the client does not read', async () => {

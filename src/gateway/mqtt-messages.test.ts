@@ -49,26 +49,26 @@ test('a first message reaches its extension and is answered', async () => {
   })
 })
 
-test('requests with an id, even 0, are answered; others only with errors or by resources that always answer', async () => {
+test('a request with an id, even 0, is answered; one without an id gets only errors, or the answer of a resource that always answers', async () => {
   const { version, token, prefix } = await aProvisionedEndpoint()
   const sensor = await device()
   await sensor.publish(`${prefix}/json/0`, '1')
   await sensor.receives(`${prefix}/json/0/status`)
   await sensor.publish(`${prefix}/json`, '1')
-  const speaks = `kp1/${version}/replying/${token}`
-  await sensor.publish(`${speaks}/other`, 'x')
+  const replying = `kp1/${version}/replying/${token}`
+  await sensor.publish(`${replying}/other`, 'x')
   await sensor.receivesNothing()
-  await sensor.publish(`${speaks}/get`, 'x')
-  assert.deepEqual((await sensor.receives(`${speaks}/get/status`)).json, { echo: 'x' })
-  await sensor.publish(`${speaks}/fails`, 'x')
-  assert.deepEqual((await sensor.receives(`${speaks}/fails/error`)).json, {
+  await sensor.publish(`${replying}/get`, 'x')
+  assert.deepEqual((await sensor.receives(`${replying}/get/status`)).json, { echo: 'x' })
+  await sensor.publish(`${replying}/fails`, 'x')
+  assert.deepEqual((await sensor.receives(`${replying}/fails/error`)).json, {
     statusCode: 400,
     reasonPhrase: 'not like this',
   })
-  await sensor.publish(`${speaks}/fails/7`, 'x')
-  assert.equal((await sensor.receives(`${speaks}/fails/7/error`)).json.statusCode, 400)
-  await sensor.publish(`${speaks}/breaks`, 'x')
-  const { text } = await sensor.receives(`${speaks}/breaks/error`)
+  await sensor.publish(`${replying}/fails/7`, 'x')
+  assert.equal((await sensor.receives(`${replying}/fails/7/error`)).json.statusCode, 400)
+  await sensor.publish(`${replying}/breaks`, 'x')
+  const { text } = await sensor.receives(`${replying}/breaks/error`)
   assert.match(text, /"statusCode":500/)
   assert.doesNotMatch(text, /secret/)
 })
@@ -77,11 +77,11 @@ test('responses and errors of an extension that answers synchronously are sent',
   const { version, token, endpointId } = await aProvisionedEndpoint()
   const sensor = await device({ protocolVersion: 5 })
   for (const name of ['at-once', 'at-once-unrecorded']) {
-    const speaks = `kp1/${version}/${name}/${token}`
-    await sensor.publish(`${speaks}/get/1`, 'x')
-    assert.deepEqual((await sensor.receives(`${speaks}/get/1/status`)).json, { echo: 'x' })
-    await assert.rejects(sensor.publish(`${speaks}/fails/2`, 'x'), { code: 0x99 })
-    assert.equal((await sensor.receives(`${speaks}/fails/2/error`)).json.statusCode, 400)
+    const replying = `kp1/${version}/${name}/${token}`
+    await sensor.publish(`${replying}/get/1`, 'x')
+    assert.deepEqual((await sensor.receives(`${replying}/get/1/status`)).json, { echo: 'x' })
+    await assert.rejects(sensor.publish(`${replying}/fails/2`, 'x'), { code: 0x99 })
+    assert.equal((await sensor.receives(`${replying}/fails/2/error`)).json.statusCode, 400)
   }
   await eventually(async () => {
     const rows = await storedTraffic(waypost.kit.db.sql, { tenantId: 'default', endpointId })

@@ -23,7 +23,7 @@ const rows = async (endpointId: string) =>
   )
 
 suite('pushes that a device has stopped', () => {
-  test('the names of stopped pushes are stored, and unchanged settings are not written', async () => {
+  test('the name of a push that a device stops is stored; a setting that changes nothing is not stored', async () => {
     const endpoint = aDeviceEndpoint({ endpointId: newId() })
     await observation.set(endpoint, 'one', 'default', true)
     await observation.set(endpoint, 'two', everyName, true)
@@ -35,7 +35,7 @@ suite('pushes that a device has stopped', () => {
     assert.equal((await observation.observes(newId(), 'one'))('default'), true)
   })
 
-  test('whether a push is stopped follows the last setting, of its name or of all names', () =>
+  test('the last setting that names a push, or all pushes, decides whether the push is stopped', () =>
     fc.assert(
       fc.asyncProperty(
         fc.array(fc.tuple(fc.constantFrom('a', 'b', everyName), fc.boolean()), { maxLength: 8 }),
@@ -57,7 +57,7 @@ suite('pushes that a device has stopped', () => {
       { numRuns: 40 },
     ))
 
-  test('a change takes effect at once where the setting was read before', async () => {
+  test('a change takes effect at once, although the node has cached the previous setting', async () => {
     const endpoint = aDeviceEndpoint({ endpointId: newId() })
     const { endpointId } = endpoint
     for (const observed of [true, false, true]) {

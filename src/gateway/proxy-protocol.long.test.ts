@@ -148,7 +148,7 @@ suite('behind a proxy', () => {
     })
   })
 
-  test('health checks of the proxy itself have its own address', async () => {
+  test('connections that the proxy opens itself, for health checks, are accepted without the address of a client', async () => {
     for (const bytes of [
       header([], { command: 0x20, family: 0 }),
       header([1, 2, 3], { command: 0x20, family: 0x11 }),
@@ -215,7 +215,7 @@ suite('malformed headers', () => {
   })
 })
 
-test('of more than a thousand connections without a header, the further ones are closed and the others still wait', async () => {
+test('while a thousand connections wait for their header, further ones are closed', async () => {
   const problems: string[] = []
   const { accept, close } = createProxyProtocol({
     isOn: true,
@@ -246,7 +246,7 @@ test('a connection that does not come from a trusted proxy needs no header, and 
   assert.equal(rows.length, 0)
 })
 
-test('the setting without trusted proxies stops the start', async () => {
+test('the platform does not start if the setting is on and no proxy is trusted', async () => {
   await assert.rejects(
     openGateway({ environment: { WAYPOST_MQTT_PROXY_PROTOCOL: 'on' } }),
     /WAYPOST_MQTT_PROXY_PROTOCOL needs WAYPOST_TRUST_PROXY/,

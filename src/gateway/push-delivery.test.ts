@@ -16,7 +16,7 @@ const handedOver: string[] = []
 one.test.handedOver = ({ endpointId }, { resourcePath }) => void handedOver.push(`${endpointId} ${resourcePath}`)
 const push = { extension: 'test', resourcePath: '/command/reboot', payload: [{ id: 1 }] }
 const nodes = [
-  ['its own node', one],
+  ['the node of the device', one],
   ['another node', two],
 ] as const
 
@@ -136,7 +136,7 @@ for (const [where, from] of nodes) {
   })
 }
 
-test('a push to an endpoint without a connection is offline, in a transaction too', async () => {
+test('the result of a push to an endpoint without a connection is "offline", inside and outside of a transaction', async () => {
   const { endpointId } = await one.aProvisionedEndpoint()
   const { db } = one.waypost.kit
   const gateway = one.waypost.ask(Gateway)

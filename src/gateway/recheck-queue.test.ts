@@ -55,7 +55,7 @@ test('a check that always fails does not keep others from being checked', async 
   stop()
 })
 
-test('a newer check of the same subject replaces the waiting one, and one that is added during a check runs after it', async () => {
+test('a new check replaces the waiting check of the same subject; a check that is added while another runs starts after that one', async () => {
   const { add, failures } = aQueue()
   const ran: string[] = []
   add('a', async () => void ran.push('replaced'))
@@ -68,7 +68,7 @@ test('a newer check of the same subject replaces the waiting one, and one that i
   assert.equal(failures.length, 1)
 })
 
-test('a newer check does not start while the current one of the same subject runs', async () => {
+test('a check does not start while another check of the same subject runs', async () => {
   const { add } = aQueue()
   const ran: string[] = []
   const started = Promise.withResolvers<void>()

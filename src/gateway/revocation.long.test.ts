@@ -17,7 +17,7 @@ const {
   setTokenStatus,
   test: extension,
 } = fixture
-const quick = 1000
+const closedWithinMs = 1000
 
 /** A connection that represents two endpoints. */
 async function aHub() {
@@ -68,7 +68,7 @@ test('a connection whose only endpoint is revoked is closed', async () => {
     await sensor.publish(`${prefix}/json`, '1')
     const before = extension.messages.length
     await end(endpointId)
-    await sensor.closed(quick)
+    await sensor.closed(closedWithinMs)
     const again = await device()
     await again.publish(`${prefix}/json`, '1')
     assert.equal((await again.receives(`${prefix}/json/error`)).json.statusCode, 401)
@@ -186,7 +186,7 @@ test('suspended, revoked or deleted credentials end their connections, and only 
     const as = ({ username, password }: typeof ending) => device({ username: `${username}@default`, password })
     const [one, two] = [await as(ending), await as(staying)]
     assert.equal((await end(ending.id)).status, 204)
-    await one.closed(quick)
+    await one.closed(closedWithinMs)
     assert.ok(two.client.connected)
     await assert.rejects(as(ending), { code: 4 })
   }
@@ -207,8 +207,8 @@ test('X.509: a client with a certificate of the platform may connect over TLS un
   assert.ok(alone.client.connected)
 
   await admin(`PATCH /api/v1/x509-credentials/${issued.id}/state`, { state: 'Suspended' })
-  await sensor.closed(quick)
-  await alone.closed(quick)
+  await sensor.closed(closedWithinMs)
+  await alone.closed(closedWithinMs)
   // The refusal is recorded for the tenant that issued the certificate. The attempt is repeated, because refusals within one second share a
   // row.
   await eventually(async () => {
@@ -234,7 +234,7 @@ test('a suspended tenant: connections are closed, CONNECTs refused and messages 
   const otherDevice = await device()
   await otherDevice.publish(`${ours.prefix}/json`, '1')
   await fixture.setTenantStatus('other', 'SUSPENDED')
-  await Promise.all([known.closed(quick), anonymous.closed(quick)])
+  await Promise.all([known.closed(closedWithinMs), anonymous.closed(closedWithinMs)])
   assert.equal(await fixture.gateway.send(endpointId, push), 'offline')
   await assert.rejects(device({ username: `${username}@other`, password }), { code: 4 })
   const again = await device()
@@ -261,15 +261,15 @@ test('a tenant may require authentication for each transport', async () => {
     assert.equal(answer.status, 204, answer.text)
   }
   await require({ mqtt: { tcp: { 'basic-auth': { required: true } } } })
-  await anonymous.closed(quick)
+  await anonymous.closed(closedWithinMs)
   assert.ok(known.client.connected)
 
   const withoutCredentials = await device()
   await withoutCredentials.publish(`${prefix}/json`, '1', { qos: 0 })
-  await withoutCredentials.closed(quick)
+  await withoutCredentials.closed(closedWithinMs)
   const subscriber = await device()
   subscriber.client.subscribe(`${prefix}/#`)
-  await subscriber.closed(quick)
+  await subscriber.closed(closedWithinMs)
   await known.publish(`${prefix}/json/1`, '1')
   await known.receives(`${prefix}/json/1/status`)
   const overWebSocket = await aDevice(`${fixture.wsUrl}/mqtt`)
@@ -279,7 +279,7 @@ test('a tenant may require authentication for each transport', async () => {
   assert.equal(await post(), 200)
 
   await require({ http: { 'basic-auth': { required: true } }, mqtt: { ws: { 'basic-auth': { required: true } } } })
-  await overWebSocket.closed(quick)
+  await overWebSocket.closed(closedWithinMs)
   assert.equal(await post(), 401)
   await require({})
   assert.equal(await post(), 200)
@@ -316,7 +316,7 @@ test('after a reset, all permissions of open connections are checked again', asy
   await db.sql`update tokens.tokens set status = 'Revoked' where endpoint_id = ${lost.endpointId}`
   await db.sql`update credentials.basic set state = 'Revoked' where id = ${id}`
   await resetAllNodes(db.sql)
-  await Promise.all([one.closed(quick), three.closed(quick)])
+  await Promise.all([one.closed(closedWithinMs), three.closed(closedWithinMs)])
   await two.publish(`${kept.prefix}/json/1`, '1')
   await two.receives(`${kept.prefix}/json/1/status`)
 })

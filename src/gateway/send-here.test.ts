@@ -14,7 +14,7 @@ const here = one.waypost.ask(Gateway)
 const there = two.waypost.ask(Gateway)
 const push = { extension: 'test', name: 'reboot', resourcePath: '/command/reboot', payload: [{ id: 1 }] }
 
-test('a push reaches a connection of this node, and the other node can find it', async () => {
+test('sendHere reaches only endpoints that are connected to this node; nodesOf returns the nodes of the others', async () => {
   const { prefix, endpointId } = await one.aProvisionedEndpoint()
   assert.equal(await here.sendHere(endpointId, push), 'not_connected')
   assert.equal(here.connectionOf(endpointId), undefined)
@@ -51,7 +51,7 @@ const sessions = [
   ['that another connection takes over', false],
 ] as const
 for (const [what, cut] of sessions)
-  test(`a push without PUBACK is not in the session ${what}; a push by send is`, async () => {
+  test(`a push by send that has no PUBACK yet is kept in the session ${what}; a push by sendHere is not`, async () => {
     const { prefix, endpointId } = await one.aProvisionedEndpoint()
     const port = Number(new URL(one.mqttUrl).port)
     const client = { clientId: `keeps ${endpointId}`, clean: false }

@@ -53,7 +53,7 @@ test('a push reaches an endpoint that is connected to another node', async () =>
   assert.ok(sensor.client.connected)
 })
 
-test('pushes of any size reach another node in their order', async () => {
+test('pushes of any size reach another node in order', async () => {
   const { prefix, endpointId } = await one.aProvisionedEndpoint()
   const there = await two.device()
   await there.publish(`${prefix}/json`, '1')

@@ -21,7 +21,7 @@ async function fingerprint(): Promise<string> {
 
 const authorities = async () => Number((await sql`select count(*) as number from credentials.authorities`)[0]!.number)
 
-test('a start issues no certificate; a connection is closed if that fails, and the next one tries again', async () => {
+test('the first TLS connection issues the certificate, not the start; if that fails, the next connection tries again', async () => {
   assert.equal(await authorities(), 0)
   await sql`alter table credentials.authorities rename to away`
   await assert.rejects(fingerprint(), { code: 'ECONNRESET' })
@@ -44,7 +44,7 @@ test('a client that disconnects while the certificate is issued does not hinder 
   staying.destroy()
 })
 
-test('the certificate names the public host, the same with mqtt in front, and the hosts of the operator', async () => {
+test('the certificate names the public host, the public host with the prefix "mqtt.", and the hosts of the setting', async () => {
   const named = await openGateway({
     environment: { WAYPOST_BASE_URL: 'https://iot.example.com', WAYPOST_MQTTS_HOSTS: 'devices.example.net, 192.0.2.7' },
   })

@@ -20,20 +20,25 @@ export function recordSubscriptions({ state }: DeviceConnection, subscriptions: 
 }
 
 export function bindSubscribedEndpoints(parts: HostParts, connection: DeviceConnection, subscriptions: Subscription[]) {
-  const state = connection.state
   recordSubscriptions(connection, subscriptions)
   const topics = new Map<string, Topic>()
   for (const { filter } of subscriptions) {
     const topic = endpointOfFilter(filter)
     if (topic) topics.set(`${topic.versionName}/${topic.token}`, topic)
   }
-  for (const topic of topics.values())
+  lookUpEndpoints(parts, connection, [...topics.values()])
+}
+
+/** Identifies the endpoints that subscriptions name, and binds those that no other connection represents. */
+export function lookUpEndpoints(parts: HostParts, connection: DeviceConnection, topics: Topic[]) {
+  const { state } = connection
+  for (const topic of topics)
     runInOrder(connection, () => bindSubscriber(parts, connection, topic))
       .catch((error) => subscriberLookupFailed(parts.log, { err: error, clientId: connection.client.clientId }))
       .finally(() => {
         if (--state.pendingLookups === lookupsMax / 2 && !state.isSlowedDown && connection.open) connection.resume()
       })
-  state.pendingLookups += topics.size
+  state.pendingLookups += topics.length
   if (state.pendingLookups >= lookupsMax) connection.pause()
 }
 

@@ -7,7 +7,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 
 import { monotonicMs } from '../../kernel/clock.ts'
 import type { Extension } from '../../kernel/device.ts'
 import type { ErrorFormat } from '../../kernel/error-formats.ts'
-import { PlatformError, TooManyRequests } from '../../kernel/errors.ts'
+import { PlatformError, TooManyRequests, UnsupportedEncoding } from '../../kernel/errors.ts'
 import { bodyLimitBytes } from '../../kernel/http/body.ts'
 import type { Operation } from '../../kernel/http/routes.ts'
 import { describedAs, Text, Type } from '../../kernel/schema.ts'
@@ -34,6 +34,8 @@ export const deviceRoots = ['/kp1', '/kpc/kp1']
 /** All methods of Node.js but POST; CONNECT is not delivered as a request. */
 const otherMethods = METHODS.filter((method) => method !== 'POST' && method !== 'CONNECT')
 
+const compressions = /\b(?:gzip|deflate|br|zstd|compress)\b/i
+
 export function mountDeviceHttp(app: FastifyInstance, deps: DeviceHttpDeps) {
   const { identify, dispatch, tokenLockout, metrics } = deps
   const { recordRefusal, recordTooLarge } = refusalsOf(deps)
@@ -45,7 +47,11 @@ export function mountDeviceHttp(app: FastifyInstance, deps: DeviceHttpDeps) {
   // Any Content-Type is accepted, even a malformed one, because simple clients send such headers.
   app.addHook('onRequest', (request, _reply, done) => {
     request.headers['content-type'] = 'application/octet-stream'
-    done()
+    const given = request.headers['content-encoding']
+    // Only compression is rejected: simple clients also send names of character sets here.
+    done(
+      given !== undefined && compressions.test(given) ? UnsupportedEncoding({ given: given.slice(0, 100) }) : undefined,
+    )
   })
   app.setErrorHandler((error, request, reply) => {
     const code = (error as { code?: string }).code

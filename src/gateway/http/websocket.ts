@@ -48,6 +48,10 @@ export function acceptWebSockets(server: Server, deps: WebSocketDeps) {
       webSocket.on('ping', (data) => {
         if (webSocket.bufferedAmount < unsentForPongMax) webSocket.pong(data)
       })
+      // MQTT-6.0.0-1: a frame with text closes the connection. The listener runs before that of the stream, so its bytes are not read.
+      webSocket.on('message', (_data, isBinary) => {
+        if (!isBinary) stream.destroy()
+      })
       const stream = createWebSocketStream(webSocket, { allowHalfOpen: false })
       slot.accepted = sessions.accept(stream, slot)
     })

@@ -146,7 +146,7 @@ test('the server refuses extended authentication', async () => {
   assert.equal((await other.next('disconnect')).reasonCode, 0x82)
 })
 
-test('the server encodes the verdict of the host for each version, and passes it the credentials once', async () => {
+test('the server passes the password to the host once and then forgets it; it encodes the verdict of the host for each protocol version', async () => {
   let seen: Client | undefined
   let verdict: Verdict = { accepted: true, owner: 'o' }
   const waypost = await openMqttServer({
@@ -193,7 +193,7 @@ test('the server refuses with "unavailable" if the host fails, and continues', a
   await connected(port)
 })
 
-test('the server handles messages sent right after CONNECT, in their order, once the client is admitted', async () => {
+test('the server handles messages sent right after CONNECT, in order, once the client is admitted', async () => {
   let admit = () => {}
   const { port, published } = await openMqttServer({
     host: {
@@ -248,7 +248,7 @@ test('the server closes connections whose CONNECT does not arrive or stays incom
   await eventually(() => assert.equal(sessions.count(), 0))
 })
 
-test('port checks are not recorded', async () => {
+test('a connection that sends nothing, such as a port check, is not recorded as refused', async () => {
   const { port, refused, sessions } = await openMqttServer()
   const client = await rawClient(port)
   await eventually(() => assert.equal(sessions.count(), 1))
@@ -270,7 +270,7 @@ test('the server ends connections that are silent for one and a half keep-alive 
   )
 })
 
-test('a CONNECT above the size limit is not read', async () => {
+test('a CONNECT above the size limit is refused', async () => {
   const { port, refused } = await openMqttServer({ limits: { connectBytesMax: 1000 } })
   const client = await rawClient(port)
   client.send(connectPacket({ username: 'u', password: Buffer.alloc(2000) }))
@@ -306,7 +306,7 @@ test('at shutdown, the server sends DISCONNECT to all clients after the acknowle
   assert.equal(waypost.sessions.count(), 0)
 })
 
-test('only DISCONNECT with code 0 discards the will', async () => {
+test('only DISCONNECT with code 0 ends a connection gracefully', async () => {
   const { port, disconnected } = await openMqttServer()
   for (const [reasonCode, graceful] of [
     [0, true],

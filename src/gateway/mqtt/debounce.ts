@@ -5,8 +5,8 @@ import type { Layer } from './state.ts'
 const retryMs = 1000
 
 /**
- * Debounces `work`: all calls within `delayMs`, or while `work` runs, lead to one more run. If it fails, the error is logged and it is
- * retried after 1 s.
+ * Debounces `work`: all calls within `delayMs`, or while `work` runs, lead to one more run. If `work` fails, the error is logged, and
+ * `work` runs again after 1 s.
  */
 export function debounce(layer: Layer, logFailure: LogMessage, work: () => Promise<void>, delayMs = 0): () => void {
   let isRequested = false

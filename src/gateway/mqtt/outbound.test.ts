@@ -71,7 +71,7 @@ test('the server sends no more unacknowledged messages than the receive maximum,
   assert.equal((await client.next('publish')).topic, '4')
 })
 
-test('a client may acknowledge in any order; the others are sent again in the order of sending', async () => {
+test('a client may acknowledge messages in any order; messages without an acknowledgement are sent again in the order of sending', async () => {
   const options = { clean: false }
   const { waypost, client, connection } = await withClient(options)
   for (let index = 1; index <= 6; index++) connection.send(message(`${index}`, 1))

@@ -84,7 +84,7 @@ test('a message in a thousand pieces is one message', async () => {
   )
 })
 
-test('the server acknowledges in the order of arrival, each once it is done', async () => {
+test('the server acknowledges messages in the order of arrival, and no message before it is handled', async () => {
   const { pending, host } = hostThatWaits()
   const { port } = await openMqttServer({ host })
   const client = await connected(port, { protocolVersion: 5 })

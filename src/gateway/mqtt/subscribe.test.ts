@@ -21,23 +21,23 @@ test('SUBACK has the result of the host for each filter', async () => {
       },
     },
   })
-  const five = await connected(port, { protocolVersion: 5 })
-  five.send({
+  const version5 = await connected(port, { protocolVersion: 5 })
+  version5.send({
     ...subscribe(1, { topic: 'a/+', qos: 2, nl: true, rap: true, rh: 2 }, { topic: 'no' }, { topic: '$share/g/t' }),
     properties: { subscriptionIdentifier: 5 },
   })
-  assert.deepEqual((await five.next('suback')).granted, [2, 0x87, 0x9e])
+  assert.deepEqual((await version5.next('suback')).granted, [2, 0x87, 0x9e])
   assert.deepEqual(requested, [
     { filter: 'a/+', qos: 2, noLocal: true, retainAsPublished: true, retainHandling: 2, subscriptionIdentifier: 5 },
     { filter: 'no', qos: 0, subscriptionIdentifier: 5 },
   ])
-  five.send({ cmd: 'unsubscribe', messageId: 2, unsubscriptions: ['a/+', 'never'] })
-  assert.deepEqual([...((await five.next('unsuback')).granted as number[])], [0, 0x11])
-  const old = await connected(port, { clientId: 'old' })
-  old.send(subscribe(1, { topic: 'a', qos: 1 }, { topic: 'no' }))
-  assert.deepEqual((await old.next('suback')).granted, [1, 0x80])
-  old.send({ cmd: 'unsubscribe', messageId: 2, unsubscriptions: ['a'] })
-  assert.equal((await old.next('unsuback')).messageId, 2)
+  version5.send({ cmd: 'unsubscribe', messageId: 2, unsubscriptions: ['a/+', 'never'] })
+  assert.deepEqual([...((await version5.next('unsuback')).granted as number[])], [0, 0x11])
+  const version4 = await connected(port, { clientId: 'version4' })
+  version4.send(subscribe(1, { topic: 'a', qos: 1 }, { topic: 'no' }))
+  assert.deepEqual((await version4.next('suback')).granted, [1, 0x80])
+  version4.send({ cmd: 'unsubscribe', messageId: 2, unsubscriptions: ['a'] })
+  assert.equal((await version4.next('unsuback')).messageId, 2)
 })
 
 test('a session has a limited number of subscriptions', async () => {

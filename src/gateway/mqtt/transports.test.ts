@@ -50,3 +50,20 @@ for (const [transport, start] of Object.entries({ tcp: withTcp, websocket: withW
       )
       await eventually(() => assert.equal(waypost.sessions.count(), 0))
     })
+
+test('a client that accepts topic aliases gets every topic, whatever the QoS is', async () => {
+  const { waypost, url } = await withTcp()
+  const properties = { topicAliasMaximum: 5 }
+  const options = { clientId: 'aliases', protocolVersion: 5, reconnectPeriod: 0, properties } as const
+  const client = await mqtt.connectAsync(url, options)
+  const arrived: string[] = []
+  client.on('message', (topic, _payload, { qos }) => arrived.push(`${topic} ${qos}`))
+  await client.subscribeAsync('answers/#', { qos: 2 })
+  const sent = [0, 1, 2].flatMap((qos) => [`answers/${qos} ${qos}`, `answers/${qos} ${qos}`, `answers/all ${qos}`])
+  for (const one of sent) {
+    const [topic = '', qos] = one.split(' ')
+    waypost.connections.get('aliases')!.send({ topic, payload: Buffer.from('yes'), qos: Number(qos) as 0 | 1 | 2 })
+  }
+  await eventually(() => assert.deepEqual(arrived.toSorted(), sent.toSorted()))
+  await client.endAsync()
+})

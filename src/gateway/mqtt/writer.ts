@@ -141,10 +141,11 @@ export function writePublish(
   isDuplicate: boolean,
   properties: MessageProperties | undefined,
 ): boolean {
-  const alias = peer.aliasesOutMax > 0 ? aliasFor(peer, message.topic) : 0
+  const { payload, qos } = message
+  // QoS 2 gets no alias, because MQTT.js (5.16) passes a message of QoS 2 with an alias to its program without the topic.
+  const alias = peer.aliasesOutMax > 0 && qos < 2 ? aliasFor(peer, message.topic) : 0
   const topic = alias < 0 ? '' : message.topic
   const topicBytes = Buffer.byteLength(topic)
-  const { payload, qos } = message
   let encodedProperties: Buffer | undefined
   if (peer.version === 5)
     encodedProperties = propertyBytes(
