@@ -4,7 +4,7 @@ import { changedParts, createCompiledScripts, freeByte } from './compiled-script
 
 const block = 4096
 
-test('blocks that changed are found: in the image, in free memory, filled with zeros, and an incomplete last one', () => {
+test('changed blocks are found inside and outside of the image, even a block of zeros and the last, incomplete block', () => {
   const image = [
     { at: block, bytes: new Uint8Array(2 * block).fill(1) },
     { at: 5 * block, bytes: new Uint8Array(block).fill(2) },
@@ -34,7 +34,7 @@ test('blocks that changed are found: in the image, in free memory, filled with z
   assert.equal(restored[2 * block + 8], 1)
 })
 
-test('a script is repeated from its second run on, and one that needs too much memory is not kept', () => {
+test('a script counts as repeated from its second run on; compiled scripts are kept up to a limit of memory', () => {
   const scripts = createCompiledScripts()
   assert.ok(!scripts.isRepeated('a'))
   assert.ok(scripts.isRepeated('a'))

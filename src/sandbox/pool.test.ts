@@ -77,7 +77,7 @@ test('scripts that wait for host calls do not occupy the threads of other tenant
   assert.equal(calls, 5)
 })
 
-test('scripts that wait for nested scripts of their tenant get them, and leave threads to other tenants', async () => {
+test('scripts that wait for nested scripts of their tenant get the results, and leave threads to other tenants', async () => {
   const sandbox = start({ active: 1, threads: 12, threadsPerTenant: 2, threadsWithNested: 7 })
   const run = (depth: number, isNested: boolean): Promise<Outcome> =>
     sandbox.run({

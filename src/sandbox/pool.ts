@@ -340,7 +340,7 @@ function outcomeOfDeadThread({ job: { limits } }: Unit, reason: 'TIMEOUT' | 'CRA
   return { ok: false, reason, message, log: [], durationMs: reason === 'TIMEOUT' ? limits.timeMs : 0 }
 }
 
-/** Queues units again, in their order, before the other jobs of the tenant. */
+/** Queues units again, in order, before the other jobs of the tenant. */
 function putBack({ queue }: State, units: Unit[]) {
   const jobs = new Set(units.map(({ job }) => job))
   for (const job of [...jobs].reverse()) {

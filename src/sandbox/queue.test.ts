@@ -36,7 +36,7 @@ test('a tenant that may not run is passed over and keeps its place', () => {
   assert.equal(queue.nextTenant(always), 'a')
 })
 
-test('the number and the bytes of the entries of a tenant are limited, those of others are not touched', () => {
+test('the number and the bytes of the entries are limited for each tenant, and the bytes in total', () => {
   const queue = createFairQueue<ReturnType<typeof entry>>(limits)
   for (const id of [1, 2, 3]) assert.equal(queue.add(entry('a', id)), true)
   assert.equal(queue.add(entry('a', 4)), false)

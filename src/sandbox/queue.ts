@@ -13,7 +13,7 @@ export interface QueueLimits {
 export interface FairQueue<T extends Queueable> {
   /** Adds an entry. Returns false if the queue of the tenant, or that of all tenants together, is full. */
   add(entry: T): boolean
-  /** Returns an entry that was taken to the queue. It becomes the next entry of its tenant, and limits do not apply. */
+  /** Puts an entry that `take` returned back into the queue. The entry becomes the next of its tenant, and limits do not apply. */
   putBack(entry: T): void
   /** Returns the first tenant in turn that may run, and moves it to the end. */
   nextTenant(mayRun: (tenantId: string) => boolean): string | undefined

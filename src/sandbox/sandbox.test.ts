@@ -169,7 +169,7 @@ test('members of the context can be returned for the next script', async () => {
   )
 })
 
-test('a second script runs after the first one in the same trip, in a fresh world, unless the result or a call prevents it', async () => {
+test('a second script runs in the same request after the first one, in a fresh world, unless a result or a host call prevents it', async () => {
   const input = '{"a":1,"data":{"n":1}}'
   const then = async (script: string, second: string, options: Options = {}) => {
     const { first, next } = sandbox.runThen({

@@ -38,13 +38,13 @@ interface Run {
   stopped: string | undefined
   /** True for the second script of a job with `next`. */
   isNext: boolean
-  /** True if such a script has called a host function. */
+  /** True if this second script has called a host function. */
   needsCalls: boolean
 }
 
 let run: Run
 
-/** Ends a run from within a host call. Unlike an error of the guest, a script cannot catch it. */
+/** Ends a run from within a host call. A script can catch the errors of the guest, but not this error. */
 class RunStopped extends Error {
   override readonly name = 'RunStopped'
 }

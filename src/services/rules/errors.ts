@@ -51,6 +51,11 @@ export const PartOfAlertSetting = defineError<{ id: string; alertSettingId: stri
   409,
   '{id} belongs to alert setting {alertSettingId}; change or delete the alert setting',
 )
+export const TooManyDefinitions = defineError<{ limit: number }>(
+  'too_many_definitions',
+  400,
+  'The rules, actions and triggers of the tenant have more than {limit} bytes together; delete some, or make their scripts shorter',
+)
 export const ScriptsBusy = defineError(
   'too_many_scripts',
   429,

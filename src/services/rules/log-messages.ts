@@ -6,12 +6,6 @@ export const sandboxFailed = defineLogMessage({
   cause: 'A host function of a script failed, or a thread of the sandbox died.',
   action: 'Report the error with its text; the sandbox replaces the thread itself.',
 })
-export const readingRevisionsFailed = defineLogMessage({
-  level: 'warn',
-  text: 'could not read which rules have changed; retrying in 1 s',
-  cause: 'The database did not answer.',
-  action: 'Check the database. Until then this node may run older versions of rules.',
-})
 export const loadingRulesFailed = defineLogMessage({
   level: 'error',
   text: 'could not read the rules of a tenant; retrying in 1 s',

@@ -20,11 +20,19 @@ export const rulesSettings = defineSettings(
       range: daysOrForEver,
       meaning: 'days that resolved alerts are kept; 0: for ever',
     },
+    RULES_MB_PER_TENANT: {
+      kind: 'integer',
+      default: '64',
+      range: [1, 65_536],
+      meaning:
+        'megabytes of rules, actions and triggers that a tenant may have; every node keeps the definitions of all tenants in memory',
+    },
   },
   (value) => ({
     webhookTimeoutSeconds: value.WEBHOOK_TIMEOUT_SECONDS,
     traceDays: value.TRACE_DAYS,
     alertDays: value.ALERT_DAYS,
+    definitionBytesPerTenant: value.RULES_MB_PER_TENANT * 1024 * 1024,
   }),
 )
 export type RulesSettings = SettingsOf<typeof rulesSettings>

@@ -1,4 +1,4 @@
-/** Tests the actions on endpoints and alerts. The results of their expressions are given. */
+/** Tests the actions on endpoints and alerts. The tests pass the results of expressions, so no scripts run. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { openActions } from '../../../../test/harness/actions.ts'
@@ -21,7 +21,7 @@ const lastOf = async (endpointId: string, applicationName: string) =>
   (await admin(`GET /epts/api/v1/applications/${applicationName}/time-series/last?endpointId=${endpointId}`)).body
 
 suite('metadata-update', () => {
-  test('a metadata-update merges, deletes keys with null, and names the chain', async () => {
+  test('a metadata-update replaces the given keys, deletes keys whose value is null, and continues the chain of its rule', async () => {
     const endpoint = await anEndpointRef({ a: 1, b: { c: 2 }, gone: true })
     const outcome = await run('metadata-update', {
       endpoint,
@@ -77,7 +77,7 @@ suite('metadata-update', () => {
 })
 
 suite('data-sample', () => {
-  test('a data-sample action stores samples on the path of device messages, and names the chain', async () => {
+  test('a data-sample action stores samples as if the device had sent them, and continues the chain of its rule', async () => {
     const endpoint = await anEndpointRef()
     const { endpointId, applicationName } = endpoint
     const outcome = await run('data-sample', {
@@ -91,14 +91,14 @@ suite('data-sample', () => {
     await eventually(() => assert.ok(causes.includes('sample chain-2/2') && causes.includes('point chain-2/2')))
   })
 
-  test('a data-sample action accepts an array or a literal, and stores nothing again if its event runs again', async () => {
+  test('a data-sample action takes samples from a script or a literal, and stores nothing more if its event runs again', async () => {
     const endpoint = await anEndpointRef()
     const received: unknown[][] = []
     bus.subscribe(SamplesReceived, ({ messages }) => {
       for (const { endpointId, samples } of messages) if (endpointId === endpoint.endpointId) received.push(samples)
     })
     const runInput = { endpoint, fields: { dataSampleExpression: '[{"a":1},{"a":2}]' }, id: newId() }
-    for (let times = 0; times < 2; times++) assert.equal((await run('data-sample', runInput)).outcome, 'SUCCESS')
+    for (let n = 0; n < 2; n++) assert.equal((await run('data-sample', runInput)).outcome, 'SUCCESS')
     await run('data-sample', { endpoint, results: { dataSampleExpression: 5 } })
     await eventually(() => assert.deepEqual(received, [[{ a: 1 }, { a: 2 }], [5]]))
   })

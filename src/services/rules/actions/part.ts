@@ -27,7 +27,7 @@ export interface ActionsPartDeps
   kit: Kit<RulesSettings>
   traces: EndedActions
   /** Returns a function that masks the secrets of a tenant. */
-  maskOf?(tenantId: string): Promise<(text: string) => string>
+  maskOf?(tenantId: string): Promise<(text: string) => Promise<string>>
   limits?: Limits
   emailRetries?: Retries
 }

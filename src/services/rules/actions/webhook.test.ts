@@ -76,7 +76,7 @@ suite('a webhook', () => {
     assert.deepEqual([failed.outcome, receiver.requests.length], ['FAILURE', 1])
   })
 
-  test('a webhook is sealed in the database', async () => {
+  test('a webhook that waits is sealed in the database', async () => {
     const receiver = await aReceiver(() => {})
     await start('webhook', {
       fields: { webhookUrl: receiver.url, retryConfig: { maxAttempts: 1 } },
@@ -131,7 +131,7 @@ suite('a webhook of a stored event', () => {
       .filter(({ action }) => action.id === id)
       .map(({ outcome }) => attemptsOf(outcome).map(({ status }) => status))
 
-  test('a webhook of a stored event is sent without a row, and settles when its trace is written', async () => {
+  test('a webhook of a stored event is sent without a row in the database, and is settled when its trace is stored', async () => {
     const receiver = await aReceiver()
     const id = newId()
     const { settled, ended } = await pending(receiver.url, { id })
@@ -144,7 +144,7 @@ suite('a webhook of a stored event', () => {
     assert.equal(receiver.requests.length, 1)
   })
 
-  test('a webhook of a stored event that takes long gets a row, and ends like others', async () => {
+  test('a webhook of a stored event gets a row in the database if it takes long, and loses the row when it ends', async () => {
     const responses: ServerResponse[] = []
     const receiver = await aReceiver((response) => void responses.push(response))
     const id = newId()
@@ -158,7 +158,7 @@ suite('a webhook of a stored event', () => {
     assert.deepEqual([(await rowsOf(id)).length, statusesOf(id), receiver.requests.length], [0, [[204]], 1])
   })
 
-  test('a webhook of a stored event that fails gets a row with its attempts, unless none is left', async () => {
+  test('a webhook of a stored event gets a row with its attempts if it fails and has attempts left', async () => {
     const receiver = await aReceiver((response) => void response.writeHead(500).end())
     const [id, last] = [newId(), newId()]
     const { settled, ended } = await pending(receiver.url, {

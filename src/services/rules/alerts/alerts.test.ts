@@ -53,7 +53,7 @@ suite('an activation', () => {
     )
   })
 
-  test('an activation of an open alert moves lastActiveAt only, and is UPDATED with another severity or message', async () => {
+  test('an activation of an open alert changes only lastActiveAt; with another severity or message the alert is UPDATED', async () => {
     const endpoint = await anEndpoint()
     const first = await activate(endpoint, { severityLevel: 'LOW', message: 'a', metadata: { n: 1 } })
     const before = await get(first.alertId)
@@ -279,7 +279,7 @@ suite('lists', () => {
 })
 
 suite('permissions', () => {
-  test('permissions are those on the endpoint; the alerts of the tenant need them on the tenant', async () => {
+  test('an alert of an endpoint needs a permission on the endpoint or its application; an alert of the tenant is hidden without one on the tenant', async () => {
     const [mine, theirs] = [await anEndpoint(), await anEndpoint()]
     const own = await activate(mine, { alertType: 'MINE', metadata: { mine: 1 } })
     const foreign = await activate(theirs, { alertType: 'THEIRS', metadata: { theirs: 1 } })
@@ -318,9 +318,10 @@ suite('permissions', () => {
 })
 
 suite('deletion of alerts', () => {
-  test('alerts are deleted with their endpoint', async () => {
+  test('alerts are deleted with their endpoint, even if a node whose clock is ahead stored them', async () => {
     const [gone, kept] = [await anEndpoint(), await anEndpoint()]
-    await activate(gone)
+    const { alertId } = await activate(gone)
+    await sql`update rules.alerts set started_at = started_at + interval '1 hour' where id = ${alertId}::uuid`
     const stays = await activate(kept)
     assert.equal((await admin(`DELETE /epr/api/v1/endpoints/${gone.endpointId}`)).status, 204)
     await eventually(async () => assert.equal((await list(`entityIds=${gone.endpointId}`)).totalElements, 0))
@@ -338,12 +339,10 @@ suite('deletion of alerts', () => {
     await sql`update rules.alerts set resolved_at = resolved_at - interval '91 days' where id = ${old.alertId}::uuid`
     await sql`update rules.alerts set started_at = started_at - interval '91 days' where id = ${open.alertId}::uuid`
     const silent = { handle() {} } as never
-    const [task] = createAlertDeletions({
-      ...waypost.kit,
-      bus: silent,
-      jobs: silent,
-      settings: { alertDays: 90 } as never,
-    })
+    const [task] = createAlertDeletions(
+      { ...waypost.kit, bus: silent, jobs: silent, settings: { alertDays: 90 } as never },
+      silent,
+    )
     await waypost.kit.db.tx((transaction) => task!.run(transaction))
     const statuses = await Promise.all(
       [old, recent, open].map(async ({ alertId }) => (await admin(`GET ${root}/alerts/${alertId}`)).status),

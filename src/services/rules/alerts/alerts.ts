@@ -20,7 +20,7 @@ export interface Alerts {
 
 export interface AlertDeps {
   kit: Pick<Kit<RulesSettings>, 'db' | 'bus' | 'live' | 'jobs' | 'now' | 'newId' | 'settings'>
-  register: Pick<Register, 'metadataOf'>
+  register: Pick<Register, 'metadataOf' | 'relation'>
 }
 
 export interface AlertsPart extends Part {
@@ -45,6 +45,6 @@ export function createAlerts(deps: AlertDeps): AlertsPart {
         delete: (ctx, alert) => operations.deleteOne(deps, ctx, alert),
         deleteAll: (ctx, alertIds) => operations.deleteAll(deps, ctx, alertIds),
       }),
-    periodic: createAlertDeletions(kit),
+    periodic: createAlertDeletions(kit, deps.register),
   }
 }

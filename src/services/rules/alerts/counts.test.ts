@@ -39,7 +39,7 @@ async function compare() {
   return row!
 }
 
-test('counts equal the alerts under random changes, before and after they are added up', async () => {
+test('after random changes of alerts the counts equal the rows, before and after the differences are added up', async () => {
   const endpoints = [await anEndpoint({ room: 'a' }), await anEndpoint({ floor: 1, room: 'b' }), await anEndpoint()]
   const alertIds: string[] = []
   for (let n = 0; n < 150; n++) {

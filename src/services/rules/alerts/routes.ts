@@ -1,6 +1,7 @@
 import type { Clock } from '../../../kernel/clock.ts'
 import type { Ctx } from '../../../kernel/contract.ts'
-import type { Http } from '../../../kernel/http/routes.ts'
+import type { Http, Reply } from '../../../kernel/http/routes.ts'
+import { sendList } from '../../../kernel/http/send.ts'
 import { windowOfPage } from '../../../kernel/paging.ts'
 import { criteriaOf, entityTypeOf, type GivenCriteria } from './criteria.ts'
 import type { Acknowledgement, AlertView } from './model.ts'
@@ -20,15 +21,15 @@ export interface AlertOperations extends AlertReading {
 const path = '/alerts/:alertId'
 
 export function alertRoutes(http: Http, now: Clock, alerts: AlertOperations) {
-  const list = (ctx: Ctx, request: GivenCriteria & Parameters<typeof pageOf>[0]) =>
-    alerts.list(ctx, criteriaOf(request, now()), pageOf(request))
-  http.get('/alerts', { schema: schemas.listAlerts, config: { scope: 'alert:read' } }, ({ ctx, query }) =>
-    list(ctx, query),
+  const list = async (ctx: Ctx, request: GivenCriteria & Parameters<typeof pageOf>[0], reply: Reply) =>
+    sendList(reply, await alerts.list(ctx, criteriaOf(request, now()), pageOf(request)))
+  http.get('/alerts', { schema: schemas.listAlerts, config: { scope: 'alert:read' } }, ({ ctx, query }, reply) =>
+    list(ctx, query, reply),
   )
   http.post(
     '/alerts/search',
     { schema: schemas.searchAlerts, config: { scope: 'alert:read', bodyOptional: true } },
-    ({ ctx, body }) => list(ctx, body),
+    ({ ctx, body }, reply) => list(ctx, body, reply),
   )
   http.post('/alerts/delete', { schema: schemas.deleteAlerts, config: { scope: 'alert:delete' } }, ({ ctx, body }) =>
     alerts.deleteAll(ctx, body.alertIds),
@@ -77,13 +78,16 @@ function singleRoutes(http: Http, alerts: AlertOperations) {
   http.get(
     `${path}/lifecycle-events`,
     { schema: schemas.listLifecycleEvents, config: { scope: 'alert:read' } },
-    ({ ctx, params, query }) =>
-      alerts.lifecycleEvents(ctx, refOf(params.alertId, query), {
-        eventType: query.eventType,
-        descending: query.sortOrder === 'desc',
-        ...windowOfPage(query),
-        limit: query.size,
-      }),
+    async ({ ctx, params, query }, reply) =>
+      sendList(
+        reply,
+        await alerts.lifecycleEvents(ctx, refOf(params.alertId, query), {
+          eventType: query.eventType,
+          descending: query.sortOrder === 'desc',
+          ...windowOfPage(query),
+          limit: query.size,
+        }),
+      ),
   )
 }
 

@@ -24,16 +24,16 @@ const Alert = Type.Object(
     tenantId: Type.String({ description: 'Id of the tenant.' }),
     state: Type.Enum([...alertStates], { description: 'OPEN: the alert is active. RESOLVED: it has ended.' }),
     acknowledgement: Type.Enum([...acknowledgements], { description: 'Whether a person has taken note of the alert.' }),
-    message: Type.Optional(Type.String({ description: 'Text of the last activation. Absent: it had none.' })),
+    message: Type.Optional(Type.String({ description: 'Text of the last activation. Omitted if it had none.' })),
     activateReason: Type.Optional(Type.String({ description: 'The same text as `message`.' })),
     resolveReason: Type.Optional(
-      Type.String({ description: 'Why the alert was resolved. Absent: no reason was given.' }),
+      Type.String({ description: 'Why the alert was resolved. Omitted if no reason was given.' }),
     ),
     startedAt: DateTime({ description: 'When the alert was activated first, in UTC.' }),
     lastActiveAt: DateTime({ description: 'When the alert was activated last, in UTC.' }),
-    resolvedAt: Type.Optional(DateTime({ description: 'When the alert was resolved, in UTC. Absent: it is open.' })),
+    resolvedAt: Type.Optional(DateTime({ description: 'When the alert was resolved, in UTC. Omitted if it is open.' })),
     alertSettingId: Type.Optional(
-      Type.String({ description: 'Id of the alert setting that activated it. Absent: a rule did.' }),
+      Type.String({ description: 'Id of the alert setting that activated it. Omitted if a rule did it.' }),
     ),
     metadata: JsonObject({ description: 'Metadata from the action of the last activation.' }),
     entityMetadata: Type.Optional(
@@ -291,7 +291,9 @@ const LifecycleEvent = Type.Object(
       description: 'ACTIVATED: the alert was opened. UPDATED: severity, message or acknowledgement changed.',
     }),
     createdAt: DateTime({ description: 'When it happened, in UTC.' }),
-    userId: Type.Optional(Type.String({ description: 'Id of the caller that made the change. Absent: a rule did.' })),
+    userId: Type.Optional(
+      Type.String({ description: 'Id of the caller that made the change. Omitted if a rule did it.' }),
+    ),
     payload: JsonObject({ description: 'Severity, acknowledgement, texts and comment after the change.' }),
   },
   { title: 'AlertLifecycleEvent', description: 'A change of an alert.' },

@@ -111,7 +111,7 @@ suite('an attribute', () => {
     }
   })
 
-  test('an attribute determines the type of a literal', () => {
+  test('the attribute decides whether a literal is parsed as JSON', () => {
     assert.equal(valueOfLiteral('webhook', 'webhookPayloadExpression', '{"a":1}'), '{"a":1}')
     assert.deepEqual(valueOfLiteral('metadata-update', 'metadataExpression', '{"a":1}'), { a: 1 })
     assert.deepEqual(valueOfLiteral('data-sample', 'dataSampleExpression', '[{"a":1}]'), [{ a: 1 }])
@@ -158,7 +158,7 @@ suite('writing an action', () => {
     await expectStatus(400, `POST ${pathOf('rule-execution')}`, { name: 'n', ruleId: 'nothing' })
   })
 
-  test('writing an action without the scope is answered with 403; the creator of an action holds every scope on it', async () => {
+  test('writing an action without the scope is answered with 403; a caller with a grant on one action lists only that action', async () => {
     await expectStatus(403, `POST ${pathOf('webhook')}`, {}, waypost.as(aCaller()))
     const reader = waypost.as(aCaller({ on: { [`action-${await anAction('webhook')}`]: ['webhook-action:read'] } }))
     assert.equal((await reader(`GET ${pathOf('webhook')}`)).body.totalElements, 1)

@@ -40,7 +40,7 @@ const stateOf = (endpoint: Endpoint, state: string) =>
   )
 
 suite('an alert setting', () => {
-  test('an alert setting opens an alert and resolves it, and announces each once', async () => {
+  test('an alert setting opens and resolves an alert, and sends one notice of each', async () => {
     const endpoint = await aProvisionedEndpoint()
     const id = await make('/alert-settings', {
       ...settingOf(endpoint),

@@ -43,7 +43,5 @@ export function createDefinitions(services: DefinitionsPartDeps): DefinitionsPar
       alertSettingRoutes(http, createAlertSettingOperations(deps))
     },
     periodic: changes.periodic,
-    start: changes.start,
-    stop: changes.stop,
   }
 }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { aCaller } from '../../../../test/harness/builders.ts'
 import { openRules, rulesRoot } from '../../../../test/harness/rules.ts'
-import { loadDefinitions } from './store/load.ts'
+import { loadChanges, loadDefinitions } from './store/load.ts'
 
 const { waypost, admin, other, expectStatus, get, aRule, anAction, aTrigger, anApplication } = await openRules()
 const { app } = await anApplication()
@@ -13,7 +13,7 @@ const actionsPath = (ruleId: string, type = 'webhook') => `${rulesRoot}/rules/${
 const idsOf = (items: { id: string }[]) => items.map(({ id }) => id)
 
 suite('triggers of a rule', () => {
-  test('triggers of a rule are replaced by type; those that stay keep their place, new ones are appended', async () => {
+  test('PUT replaces the triggers of one type of a rule: triggers that stay keep their position, new triggers are appended', async () => {
     const ruleId = await aRule()
     const [a, b, c] = [await cron(), await cron({ name: 'named' }), await cron()]
     const alert = await aTrigger('alert-lifecycle-event', { appName: app })
@@ -66,7 +66,7 @@ suite('triggers of a rule', () => {
     assert.deepEqual(await get(`/rules/${ruleId}/triggers`), [])
   })
 
-  test('triggers of a rule are at most 100', async () => {
+  test('triggers of a rule are limited to 100', async () => {
     const ruleId = await aRule()
     const ids = await Promise.all(Array.from({ length: 101 }, () => cron()))
     await expectStatus(204, `PUT ${triggersPath(ruleId)}`, ids.slice(1))
@@ -75,12 +75,16 @@ suite('triggers of a rule', () => {
     await expectStatus(204, `PUT ${triggersPath(ruleId)}`, ids.slice(0, 100))
   })
 
-  test('triggers of a rule that are deleted are detached, and the rule is loaded again', async () => {
+  test('triggers of a rule that are deleted are detached, and the engine gets the changed rule', async () => {
     const ruleId = await aRule()
     const id = await cron()
     await expectStatus(204, `PUT ${triggersPath(ruleId)}`, [id])
+    const { sql } = waypost.kit.db
+    const { revision } = await loadDefinitions(sql, 'default')
     await expectStatus(204, `DELETE ${rulesRoot}/trigger-types/cron/triggers/${id}`)
     assert.deepEqual(await get(`/rules/${ruleId}/triggers`), [])
+    const changes = await loadChanges(sql, 'default', revision)
+    assert.deepEqual(changes?.rules.find((rule) => rule.id === ruleId)?.triggerIds, [])
   })
 })
 
@@ -101,7 +105,7 @@ suite('actions of a rule', () => {
     assert.equal((await get('/action-types/webhook/actions?ruleId=nothing')).totalElements, 0)
   })
 
-  test('actions of a rule that execute a rule are listed for that rule too', async () => {
+  test('actions of a rule that execute another rule are listed for the executed rule too', async () => {
     const [executed, ruleId] = [await aRule(), await aRule()]
     const id = await anAction('rule-execution', { ruleId: executed })
     await expectStatus(204, `PUT ${actionsPath(ruleId, 'rule-execution')}`, { positiveActionIds: [id] })

@@ -19,24 +19,19 @@ test('a node receives changes of definitions from another node', async () => {
   await eventually(() => assert.ok(changedTenants.includes('default')), { withinMs: 1000 })
 })
 
-test('a node finds a change whose message was lost, also one that commits late', async () => {
+test('a node finds a change whose signal was lost, also if a later change was committed before it', async () => {
   const { sql } = one.waypost.kit.db
   const changedTenants: (string | undefined)[] = []
   const changes = createChanges(two.waypost.kit)
   changes.onChange((tenantId) => void changedTenants.push(tenantId))
-  await changes.start()
-  try {
-    await eventually(() => assert.ok(changedTenants.includes(undefined)), { withinMs: 3000 })
-    await one.waypost.kit.db.tx(async (late) => {
-      await increaseRevision(late, 'late', [])
-      await increaseRevision(sql, 'early', [])
-      await eventually(() => assert.ok(changedTenants.includes('early')), { withinMs: 2500 })
-      assert.ok(!changedTenants.includes('late'))
-    })
-    await eventually(() => assert.ok(changedTenants.includes('late')), { withinMs: 2500 })
-  } finally {
-    await changes.stop()
-  }
+  await eventually(() => assert.ok(changedTenants.includes(undefined)), { withinMs: 3000 })
+  await one.waypost.kit.db.tx(async (late) => {
+    await increaseRevision(late, 'late', [])
+    await increaseRevision(sql, 'early', [])
+    await eventually(() => assert.ok(changedTenants.includes('early')), { withinMs: 2500 })
+    assert.ok(!changedTenants.includes('late'))
+  })
+  await eventually(() => assert.ok(changedTenants.includes('late')), { withinMs: 2500 })
 })
 
 test('a secret that is changed on one node has its new value on the other within a second', async () => {
@@ -49,7 +44,7 @@ test('a secret that is changed on one node has its new value on the other within
   })
 })
 
-test('links that two nodes change at the same time stay within the limit and in order', async () => {
+test('links that two nodes add at the same time are all stored, each at its own position', async () => {
   const ruleId = await one.aRule()
   const ids = await Promise.all(Array.from({ length: 20 }, () => one.aTrigger('cron', { cronExpression: '0 0 * * *' })))
   const path = `${rulesRoot}/rules/${ruleId}/trigger-types/cron/triggers`

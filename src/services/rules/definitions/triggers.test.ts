@@ -45,7 +45,7 @@ suite('a trigger', () => {
     await expectStatus(204, `DELETE ${pathOf('endpoint-data-samples-received', id)}`)
   })
 
-  test('a trigger names exactly one of application, version and endpoints', async () => {
+  test('a trigger names exactly one of application, version and endpoints; only a schedule may name none', async () => {
     const { endpointId } = await anEndpoint(version)
     const type = 'endpoint-metadata-updated'
     await expectStatus(201, `POST ${pathOf(type)}`, { name: 'n', endpointIds: [endpointId, endpointId] })

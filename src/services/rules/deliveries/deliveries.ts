@@ -166,10 +166,10 @@ async function end(state: State, entry: Entry, last: AttemptOutcome) {
 async function masked({ maskOf }: State, tenantId: string, outcome: EndedOutcome): Promise<EndedOutcome> {
   if (!maskOf || outcome.outcome === 'SUCCESS') return outcome
   const mask = await maskOf(tenantId)
-  const attempts = (outcome.metadata!.attempts as Attempt[]).map((attempt) =>
-    attempt.reason === undefined ? attempt : { ...attempt, reason: mask(attempt.reason) },
-  )
-  return { ...outcome, reason: mask(outcome.reason), metadata: { ...outcome.metadata, attempts } }
+  const attempts: Attempt[] = []
+  for (const attempt of outcome.metadata!.attempts as Attempt[])
+    attempts.push(attempt.reason === undefined ? attempt : { ...attempt, reason: await mask(attempt.reason) })
+  return { ...outcome, reason: await mask(outcome.reason), metadata: { ...outcome.metadata, attempts } }
 }
 
 async function waitForNext(state: State, entry: Entry, last: AttemptOutcome) {

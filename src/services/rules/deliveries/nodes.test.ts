@@ -59,7 +59,7 @@ test('a delivery that was under way when its node died is sent once more with th
   await restarted.waypost.close()
 })
 
-test('activations of the same alert at two nodes at once open one', async () => {
+test('simultaneous activations of the same alert at two nodes open one alert', async () => {
   for (let round = 0; round < 5; round++) {
     const endpoint = await one.anEndpointRef()
     const runInput = { endpoint, fields: { alertType: 'HOT' } }

@@ -92,10 +92,10 @@ export function createDeliveryQueue<T extends Queued>(
     remove(matches) {
       const removed: T[] = []
       for (const [key, lane] of lanes) {
-        const gone = lane.waiting.filter(matches)
-        if (gone.length === 0) continue
+        const removedItems = lane.waiting.filter(matches)
+        if (removedItems.length === 0) continue
         lane.waiting = lane.waiting.filter((item) => !matches(item))
-        removed.push(...gone)
+        removed.push(...removedItems)
         if (lane.waiting.length === 0) limitedLanes.delete(lane)
         if (lane.waiting.length === 0 && lane.underWay === 0) lanes.delete(key)
       }

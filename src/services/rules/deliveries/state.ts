@@ -43,7 +43,7 @@ export interface DeliveriesDeps {
   traces: EndedActions
   send: Record<DeliveryType, Send>
   /** Returns a function that masks the secrets of a tenant. */
-  maskOf?(tenantId: string): Promise<(text: string) => string>
+  maskOf?(tenantId: string): Promise<(text: string) => Promise<string>>
   limits?: Limits
 }
 

@@ -1,4 +1,5 @@
 import type { Http } from '../../../kernel/http/routes.ts'
+import { sendList } from '../../../kernel/http/send.ts'
 import * as schemas from './schemas.ts'
 import type { DeadLetters } from './service/dead-letters.ts'
 import type { Executions } from './service/executions.ts'
@@ -27,8 +28,8 @@ export function engineRoutes(http: Http, operations: EngineOperations) {
     async ({ ctx, body }, reply) =>
       reply.type('application/json').send(JSON.stringify(await executions.evaluate(ctx, body))),
   )
-  http.get('/traces', { schema: schemas.listTraces, config: { scope: 'rule:read' } }, ({ ctx, query }) =>
-    traces.list(ctx, query),
+  http.get('/traces', { schema: schemas.listTraces, config: { scope: 'rule:read' } }, async ({ ctx, query }, reply) =>
+    sendList(reply, await traces.list(ctx, query)),
   )
   http.delete(
     '/traces',

@@ -8,6 +8,7 @@ import type { EndpointRef } from '../../register/contract.ts'
 import type { ActionOutcome, ActionRun, EndedOutcome, Evaluated, Executor, RunOfAction } from '../actions/executor.ts'
 import { causeOf } from '../chain.ts'
 import { valueOfLiteral } from '../definitions/action-types.ts'
+import type { Mask } from '../definitions/service/secret-values.ts'
 import type { LinkedRule } from '../definitions/store/load.ts'
 import type { ActionDefinition, ActionType, Stage, Writer } from '../model.ts'
 import type { Chains } from './chains.ts'
@@ -100,7 +101,7 @@ export interface RunnerDeps extends HostDeps {
   /** Returns the time of a trace; see `Ledger`. */
   nextMicros(): number
   /** Returns a function that masks the secrets of a tenant. */
-  maskOf(tenantId: string): Promise<(text: string) => string>
+  maskOf(tenantId: string): Promise<Mask>
   /** Registers the run of a rule-execution action, so that the executed rule finds its context. */
   onAction(run: RunOfAction, ruleRun: RuleRun, state: RunState): void
 }
@@ -138,10 +139,10 @@ export const createRunner =
     const durationMs = monotonicMs() - began
     const mayHaveSecrets = run.mayHaveSecrets === true || host.hasReadSecrets()
     const mask = mayHaveSecrets ? await deps.maskOf(run.rule.tenantId) : undefined
-    const trace = { ...traceOfRule(run, outcome, durationMs, mask), createdMicros: deps.nextMicros() }
+    const trace = { ...(await traceOfRule(run, outcome, durationMs, mask)), createdMicros: deps.nextMicros() }
     if (!outcome.ok) return failedWith(trace)
     const text = returnedText(outcome.json)
-    const returned = mask ? mask(text) : text
+    const returned = mask ? await mask(text) : text
     const result: RunResult = { isSuccess: true, returned, traces: [trace], pending: [], unsettled: [], effects: [] }
     run.onRuleEnded?.(result)
     const dataJson = outcome.kept.data ?? '{}'
@@ -189,12 +190,12 @@ const baseTrace = (run: RuleRun) => ({
   ...(run.event !== undefined && { event: run.event }),
 })
 
-function traceOfRule(run: RuleRun, outcome: Outcome, durationMs: number, mask?: (text: string) => string): NewTrace {
-  const masked = (text: string) => (mask ? mask(text) : text)
+async function traceOfRule(run: RuleRun, outcome: Outcome, durationMs: number, mask?: Mask): Promise<NewTrace> {
+  const masked = async (text: string) => (mask ? await mask(text) : text)
   const metadata = {
     ...metadataOf(run, durationMs),
-    ...(outcome.ok && { returnedValue: cut(masked(returnedText(outcome.json))) }),
-    ...(outcome.log.length > 0 && { log: mask ? outcome.log.map(mask) : outcome.log }),
+    ...(outcome.ok && { returnedValue: cut(await masked(returnedText(outcome.json))) }),
+    ...(outcome.log.length > 0 && { log: mask ? await maskAll(outcome.log, mask) : outcome.log }),
   }
   const base = { ...baseTrace(run), metadata, durationMs }
   if (outcome.ok) return { ...base, outcome: 'SUCCESS' }
@@ -202,7 +203,7 @@ function traceOfRule(run: RuleRun, outcome: Outcome, durationMs: number, mask?: 
     ...base,
     outcome: 'FAILURE',
     stage: stageOf(outcome),
-    reason: masked(reasonIn(run, outcome, run.rule.expression)),
+    reason: await masked(reasonIn(run, outcome, run.rule.expression)),
   }
 }
 
@@ -329,7 +330,7 @@ async function runAction(deps: RunnerDeps, run: RuleRun, action: ActionDefinitio
   const metadata = { ...outcome.metadata, ...(log.length > 0 && { log }) }
   const ended = traceOfAction(pending, { ...outcome, metadata }, monotonicMs() - began)
   const trace = { ...ended, createdMicros: deps.nextMicros() }
-  result.traces.push(state.mayHaveSecrets ? maskTrace(trace, await deps.maskOf(rule.tenantId)) : trace)
+  result.traces.push(state.mayHaveSecrets ? await maskTrace(trace, await deps.maskOf(rule.tenantId)) : trace)
 }
 
 async function execute(deps: RunnerDeps, run: ActionRun): Promise<ActionOutcome> {
@@ -338,15 +339,27 @@ async function execute(deps: RunnerDeps, run: ActionRun): Promise<ActionOutcome>
   return await executor(run)
 }
 
-const maskTrace = (trace: NewTrace, mask: (text: string) => string): NewTrace => ({
+const maskTrace = async (trace: NewTrace, mask: Mask): Promise<NewTrace> => ({
   ...trace,
-  ...(trace.reason !== undefined && { reason: mask(trace.reason) }),
-  metadata: maskValue(trace.metadata, mask) as Record<string, unknown>,
+  ...(trace.reason !== undefined && { reason: await mask(trace.reason) }),
+  metadata: (await maskValue(trace.metadata, mask)) as Record<string, unknown>,
 })
 
-function maskValue(value: unknown, mask: (text: string) => string): unknown {
-  if (typeof value === 'string') return mask(value)
-  if (Array.isArray(value)) return value.map((one) => maskValue(one, mask))
+async function maskAll(texts: string[], mask: Mask): Promise<string[]> {
+  const masked: string[] = []
+  for (const text of texts) masked.push(await mask(text))
+  return masked
+}
+
+async function maskValue(value: unknown, mask: Mask): Promise<unknown> {
+  if (typeof value === 'string') return await mask(value)
+  if (Array.isArray(value)) {
+    const items: unknown[] = []
+    for (const item of value) items.push(await maskValue(item, mask))
+    return items
+  }
   if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, maskValue(one, mask)]))
+  const entries: [string, unknown][] = []
+  for (const [key, one] of Object.entries(value)) entries.push([key, await maskValue(one, mask)])
+  return Object.fromEntries(entries)
 }

@@ -213,7 +213,7 @@ suite('a replay', () => {
     )
   })
 
-  test('a replay that is canceled stops, and keeps its progress', async () => {
+  test('a replay that is canceled has the state CANCELED and keeps its progress', async () => {
     const ruleId = await aRule()
     const path = `${rulesRoot}/rules/${ruleId}/replays`
     // The replay belongs to a node that does not exist. No node changes it, so its state is certain.
@@ -311,7 +311,7 @@ suite('a dead letter', () => {
     await expectStatus(404, `POST ${rulesRoot}/dead-letters/${id}/retry`)
   })
 
-  test('a dead letter is an event for which a part of the platform has failed five times, and runs when this works again', async () => {
+  test('a dead letter is an event for which a part of the platform fails again and again; a retry runs it when that part works again', async () => {
     const endpoint = await aProvisionedEndpoint()
     const { ruleId, traces } = await aTriggeredRule(
       'endpoint-data-samples-received',

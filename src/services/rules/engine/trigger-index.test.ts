@@ -114,7 +114,7 @@ test('an event matches the same triggers as in a plain scan, whatever was change
   )
 })
 
-test('an index without triggers matches no event', () => {
+test('an index wants only events of types for which it has a trigger', () => {
   const index = createTriggerIndex()
   const endpoint = { tenantId: 't', applicationName: 'a', versionName: 'v', endpointId: 'e' }
   index.put({ id: 'x', tenantId: 't', type: 'cron', name: 'x', appName: 'a', fields: {} }, ['r'])

@@ -22,17 +22,17 @@ suite('samples', () => {
     await sensor.publish({ t: 3 })
     await sensor.end()
     const found = await traces(2)
-    const rest = [returned(found)[0][1]]
+    const triggerName = returned(found)[0][1]
     assert.deepEqual(returned(found), [
       [
         [{ t: 1 }, { t: 2 }],
-        rest[0],
+        triggerName,
         'ENDPOINT_DATA_SAMPLES_RECEIVED',
         { floor: 2 },
         endpoint.version,
         endpoint.endpointId,
       ],
-      [[{ t: 3 }], rest[0], 'ENDPOINT_DATA_SAMPLES_RECEIVED', { floor: 2 }, endpoint.version, endpoint.endpointId],
+      [[{ t: 3 }], triggerName, 'ENDPOINT_DATA_SAMPLES_RECEIVED', { floor: 2 }, endpoint.version, endpoint.endpointId],
     ])
     const { metadata, raisedOnEntityType, raisedOnEntityId } = found[0]!
     assert.deepEqual(

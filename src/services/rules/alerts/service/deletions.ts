@@ -2,6 +2,7 @@
 import type { Kit } from '../../../../kernel/define-service.ts'
 import { defineJob } from '../../../../kernel/jobs.ts'
 import type { PeriodicTask } from '../../../../kernel/periodic.ts'
+import type { Register } from '../../../register/contract.ts'
 import { EndpointUnregistered } from '../../../register/events.ts'
 import { TenantDeleted } from '../../../tenants/events.ts'
 import type { RulesSettings } from '../../settings.ts'
@@ -15,16 +16,13 @@ const ForgetEndpoints = defineJob<{ tenantId: string; endpointIds: string[]; unt
 )
 const ForgetTenant = defineJob<{ tenantId: string }>('rules.forget-alerts-of-tenant', { timeoutSeconds: 3600 })
 
-export function createAlertDeletions({
-  db,
-  bus,
-  jobs,
-  settings,
-}: Pick<Kit<RulesSettings>, 'db' | 'bus' | 'jobs' | 'settings'>): PeriodicTask[] {
+export function createAlertDeletions(
+  { db, bus, jobs, settings }: Pick<Kit<RulesSettings>, 'db' | 'bus' | 'jobs' | 'settings'>,
+  register: Pick<Register, 'relation'>,
+): PeriodicTask[] {
   jobs.handle(ForgetEndpoints, async ({ until, ...endpoints }) => {
-    while (
-      (await store.deleteOfEndpoints(db.sql, { ...endpoints, until: new Date(until), limit: batchMax })) === batchMax
-    );
+    const unregistered = { ...endpoints, until: new Date(until), limit: batchMax }
+    while ((await store.deleteOfEndpoints(db.sql, register.relation, unregistered)) === batchMax);
   })
   jobs.handle(ForgetTenant, async ({ tenantId }) => {
     while ((await store.deleteOfTenant(db.sql, tenantId, batchMax)) === batchMax);

@@ -4,6 +4,7 @@
  */
 import type { Ctx } from '../../../../kernel/contract.ts'
 import type { Kit } from '../../../../kernel/define-service.ts'
+import { rowsOfPage } from '../../../../kernel/page-parts.ts'
 import { visibleResources } from '../../../../kernel/permissions.ts'
 import type { AlertView, EntityType, LifecycleEventType } from '../model.ts'
 import { viewOf } from '../store/alerts.ts'
@@ -12,19 +13,21 @@ import { type AlertRef, findAlert } from './access.ts'
 
 export type { Criteria, MetadataCriterion } from '../store/lists.ts'
 
+/** A page of a list. Its items are read in parts while they are sent, because the metadata of alerts can be large. */
+interface Listed<V> {
+  totalElements: number
+  items: AsyncIterable<V>
+}
+
 export interface AlertReading {
-  list(
-    ctx: Ctx,
-    criteria: store.Criteria,
-    page: store.AlertPage,
-  ): Promise<{ totalElements: number; content: AlertView[] }>
+  list(ctx: Ctx, criteria: store.Criteria, page: store.AlertPage): Promise<Listed<AlertView>>
   types(ctx: Ctx, entityType: EntityType | undefined): Promise<string[]>
   metadataKeys(ctx: Ctx, kind: 'ALERT' | 'ENTITY'): Promise<string[]>
   lifecycleEvents(
     ctx: Ctx,
     alert: AlertRef,
     query: { eventType?: LifecycleEventType | undefined; descending: boolean; offset: number; limit: number },
-  ): Promise<{ totalElements: number; content: LifecycleEventView[] }>
+  ): Promise<Listed<LifecycleEventView>>
 }
 
 export interface LifecycleEventView {
@@ -44,23 +47,37 @@ function visibleTo({ caller, tenantId }: Ctx): store.Visible {
   return { tenantId, all: false, applications, endpoints }
 }
 
+async function* viewsOf<R, V>(rows: AsyncIterable<R>, view: (row: R) => V): AsyncGenerator<V> {
+  for await (const row of rows) yield view(row)
+}
+
+const eventView = ({ userId, ...row }: store.LifecycleEventRow): LifecycleEventView => ({
+  ...row,
+  ...(userId !== null && { userId }),
+})
+
 export function createAlertReading({ db: { sql } }: Pick<Kit, 'db'>): AlertReading {
   return {
     async list(ctx, criteria, page) {
       const selection = { ...visibleTo(ctx), ...criteria }
-      const [totalElements, rows] = await Promise.all([
-        store.countAlerts(sql, selection),
-        store.findPage(sql, selection, page),
-      ])
-      return { totalElements, content: rows.map(viewOf) }
+      const rows = rowsOfPage(page, {
+        rows: () => store.findPage(sql, selection, page),
+        ids: () => store.findPageIds(sql, selection, page),
+        byIds: (ids) => store.findAlertsById(sql, ids),
+      })
+      return { totalElements: await store.countAlerts(sql, selection), items: viewsOf(rows, viewOf) }
     },
     types: (ctx, entityType) => store.findTypes(sql, visibleTo(ctx), entityType),
     metadataKeys: (ctx, kind) => store.findMetadataKeys(sql, visibleTo(ctx), kind),
     async lifecycleEvents(ctx, alert, query) {
       const { id } = await findAlert(sql, ctx, alert, scope)
-      const { total, rows } = await store.findEvents(sql, { alertId: id, ...query })
-      const content = rows.map(({ userId, ...row }) => ({ ...row, ...(userId !== null && { userId }) }))
-      return { totalElements: total, content }
+      const page = { alertId: id, ...query }
+      const rows = rowsOfPage(page, {
+        rows: () => store.findEvents(sql, page),
+        ids: () => store.findEventIds(sql, page),
+        byIds: (ids) => store.findEventsById(sql, ids),
+      })
+      return { totalElements: await store.countEvents(sql, page), items: viewsOf(rows, eventView) }
     },
   }
 }

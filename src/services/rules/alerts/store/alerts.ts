@@ -1,5 +1,5 @@
 /** SQL that changes alerts. */
-import type { Sql } from '../../../../kernel/db.ts'
+import type { Fragment, Sql } from '../../../../kernel/db.ts'
 import {
   type AlertKey,
   type AlertState,
@@ -165,16 +165,21 @@ export async function deleteAlerts(sql: Sql, tenantId: string, ids: string[]): P
   return rows.map(({ id }) => id)
 }
 
-/** Deletes some alerts of endpoints that started at or before `until`. Returns how many were deleted. */
+/**
+ * Deletes some alerts of unregistered endpoints. If an endpoint was registered again, its alerts after `until` stay. Otherwise `until` has
+ * no effect, because the clocks of nodes differ. `registered` returns a subquery of all registered endpoints. Returns how many were deleted.
+ */
 export async function deleteOfEndpoints(
   sql: Sql,
+  registered: (sql: Sql) => Fragment,
   endpoints: { tenantId: string; endpointIds: string[]; until: Date; limit: number },
 ): Promise<number> {
   const { count } = await sql`
     delete from rules.alerts where id = any(array(
-      select id from rules.alerts
+      select id from rules.alerts a
       where tenant_id = ${endpoints.tenantId} and entity_type = 'ENDPOINT' and entity_id = any(${endpoints.endpointIds}::text[])
-        and started_at <= ${endpoints.until}
+        and (started_at <= ${endpoints.until}
+          or not exists (select 1 from (${registered(sql)}) as e where e.endpoint_id = a.entity_id))
       limit ${endpoints.limit}))`
   return count
 }

@@ -116,18 +116,31 @@ export async function countAlerts(sql: Sql, selection: Visible & Criteria): Prom
   return row!.count
 }
 
-/** Returns a page. Alerts with equal sort keys are ordered by id. */
-export async function findPage(sql: Sql, selection: Visible & Criteria, page: AlertPage): Promise<AlertRow[]> {
+/** Returns the alerts of a page in order. Alerts with equal sort keys are ordered by id. */
+function pageOf(sql: Sql, selection: Visible & Criteria, page: AlertPage): Fragment {
   const column = {
     startedAt: sql`a.started_at`,
     lastActiveAt: sql`a.last_active_at`,
     severityLevel: sql`a.severity`,
   }[page.sort]
   const order = page.descending ? sql`${column} desc, a.id desc` : sql`${column} asc, a.id asc`
-  return await sql<AlertRow[]>`
-    select ${alertColumns(sql)} from rules.alerts a where ${conditionOf(sql, selection)}
+  return sql`from rules.alerts a where ${conditionOf(sql, selection)}
     order by ${order} offset ${page.offset} limit ${page.limit}`
 }
+
+export const findPage = async (sql: Sql, selection: Visible & Criteria, page: AlertPage): Promise<AlertRow[]> =>
+  await sql<AlertRow[]>`select ${alertColumns(sql)} ${pageOf(sql, selection, page)}`
+
+export async function findPageIds(sql: Sql, selection: Visible & Criteria, page: AlertPage): Promise<string[]> {
+  const rows = await sql<{ id: string }[]>`select a.id ${pageOf(sql, selection, page)}`
+  return rows.map(({ id }) => id)
+}
+
+/** Returns the alerts in the order of the ids. */
+export const findAlertsById = async (sql: Sql, ids: string[]): Promise<AlertRow[]> =>
+  await sql<AlertRow[]>`
+    select ${alertColumns(sql)} from unnest(${ids}::uuid[]) with ordinality as given(id, position)
+    join rules.alerts a on a.id = given.id order by given.position`
 
 /** Returns the types of the visible alerts. It skips from one type to the next in the index. */
 export async function findTypes(sql: Sql, visible: Visible, entityType: EntityType | undefined): Promise<string[]> {
@@ -170,23 +183,41 @@ export interface LifecycleEventRow {
   payload: Record<string, unknown>
 }
 
-export async function findEvents(
-  sql: Sql,
-  query: {
-    alertId: string
-    eventType?: LifecycleEventType | undefined
-    descending: boolean
-    offset: number
-    limit: number
-  },
-): Promise<{ total: number; rows: LifecycleEventRow[] }> {
-  const condition = sql`
-    alert_id = ${query.alertId}::uuid ${query.eventType === undefined ? sql`` : sql`and event_type = ${query.eventType}`}`
-  const order = query.descending ? sql`created_at desc, id desc` : sql`created_at asc, id asc`
-  const [count] = await sql<{ total: number }[]>`
-    select count(*)::integer as total from rules.alert_events where ${condition}`
-  const rows = await sql<LifecycleEventRow[]>`
-    select id, event_type, created_at, user_id, payload from rules.alert_events where ${condition}
-    order by ${order} offset ${query.offset} limit ${query.limit}`
-  return { total: count!.total, rows }
+export interface EventQuery {
+  alertId: string
+  eventType?: LifecycleEventType | undefined
+  descending: boolean
+  offset: number
+  limit: number
 }
+
+const eventCondition = (sql: Sql, { alertId, eventType }: EventQuery) =>
+  sql`alert_id = ${alertId}::uuid ${eventType === undefined ? sql`` : sql`and event_type = ${eventType}`}`
+
+export async function countEvents(sql: Sql, query: EventQuery): Promise<number> {
+  const [count] = await sql<{ total: number }[]>`
+    select count(*)::integer as total from rules.alert_events where ${eventCondition(sql, query)}`
+  return count!.total
+}
+
+function pageOfEvents(sql: Sql, query: EventQuery): Fragment {
+  const order = query.descending ? sql`created_at desc, id desc` : sql`created_at asc, id asc`
+  return sql`from rules.alert_events where ${eventCondition(sql, query)}
+    order by ${order} offset ${query.offset} limit ${query.limit}`
+}
+
+export const findEvents = async (sql: Sql, query: EventQuery): Promise<LifecycleEventRow[]> =>
+  await sql<LifecycleEventRow[]>`
+    select id, event_type, created_at, user_id, payload ${pageOfEvents(sql, query)}`
+
+export async function findEventIds(sql: Sql, query: EventQuery): Promise<string[]> {
+  const rows = await sql<{ id: string }[]>`select id ${pageOfEvents(sql, query)}`
+  return rows.map(({ id }) => id)
+}
+
+/** Returns the events in the order of the ids. */
+export const findEventsById = async (sql: Sql, ids: string[]): Promise<LifecycleEventRow[]> =>
+  await sql<LifecycleEventRow[]>`
+    select e.id, e.event_type, e.created_at, e.user_id, e.payload
+    from unnest(${ids}::uuid[]) with ordinality as given(id, position)
+    join rules.alert_events e on e.id = given.id order by given.position`

@@ -1,4 +1,5 @@
 import type { Http } from '../../../../kernel/http/routes.ts'
+import { sendList } from '../../../../kernel/http/send.ts'
 import { actionTypes } from '../../model.ts'
 import { actionTypeDefinitions } from '../action-types.ts'
 import { actionSchemas } from '../schemas/actions.ts'
@@ -25,8 +26,8 @@ export function actionRoutes(http: Http, actions: ActionOperations) {
         .header('location', http.link(request, `${path}/${id}`))
         .send()
     })
-    http.get(path, { schema: schemas.list, config: { scope: scope('read') } }, ({ ctx, query }) =>
-      actions.list(ctx, type, query),
+    http.get(path, { schema: schemas.list, config: { scope: scope('read') } }, async ({ ctx, query }, reply) =>
+      sendList(reply, await actions.list(ctx, type, query)),
     )
     http.get(`${path}/:actionId`, { schema: schemas.get, config: { scope: scope('read') } }, async (request, reply) =>
       sendWithEtag(request, reply, await actions.read(request.ctx, { type, id: request.params.actionId })),

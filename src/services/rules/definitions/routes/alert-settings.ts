@@ -1,5 +1,6 @@
 import { bodyLimitBytes as bodyBytesMax } from '../../../../kernel/http/body.ts'
 import type { Http } from '../../../../kernel/http/routes.ts'
+import { sendList } from '../../../../kernel/http/send.ts'
 import type { AlertSettingFields } from '../alert-setting-parts.ts'
 import * as schemas from '../schemas/alert-settings.ts'
 import type { AlertSettingOperations } from '../service/alert-settings.ts'
@@ -26,7 +27,7 @@ export function alertSettingRoutes(http: Http, settings: AlertSettingOperations)
   http.get(
     '/alert-settings',
     { schema: schemas.listAlertSettings, config: { scope: scope('read') } },
-    ({ ctx, query }) => settings.list(ctx, query),
+    async ({ ctx, query }, reply) => sendList(reply, await settings.list(ctx, query)),
   )
   http.get(path, { schema: schemas.getAlertSetting, config: { scope: scope('read') } }, async (request, reply) =>
     sendWithEtag(request, reply, await settings.read(request.ctx, request.params.alertSettingId)),

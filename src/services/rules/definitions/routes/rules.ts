@@ -1,5 +1,6 @@
 import { bodyLimitBytes as bodyBytesMax } from '../../../../kernel/http/body.ts'
 import type { Http } from '../../../../kernel/http/routes.ts'
+import { sendList } from '../../../../kernel/http/send.ts'
 import * as schemas from '../schemas/rules.ts'
 import type { RuleOperations } from '../service/rules.ts'
 import { sendWithEtag } from './answers.ts'
@@ -18,8 +19,8 @@ export function ruleRoutes(http: Http, rules: RuleOperations) {
         .send()
     },
   )
-  http.get('/rules', { schema: schemas.listRules, config: { scope: 'rule:read' } }, ({ ctx, query }) =>
-    rules.list(ctx, query),
+  http.get('/rules', { schema: schemas.listRules, config: { scope: 'rule:read' } }, async ({ ctx, query }, reply) =>
+    sendList(reply, await rules.list(ctx, query)),
   )
   http.get(path, { schema: schemas.getRule, config: { scope: 'rule:read' } }, async (request, reply) =>
     sendWithEtag(request, reply, await rules.read(request.ctx, request.params.ruleId)),

@@ -1,4 +1,5 @@
 import type { Http } from '../../../../kernel/http/routes.ts'
+import { sendList } from '../../../../kernel/http/send.ts'
 import * as schemas from '../schemas/secrets.ts'
 import type { SecretOperations } from '../service/secrets.ts'
 
@@ -16,8 +17,10 @@ export function secretRoutes(http: Http, secrets: SecretOperations) {
         .send()
     },
   )
-  http.get('/secrets', { schema: schemas.listSecrets, config: { scope: 'secret:read' } }, ({ ctx, query }) =>
-    secrets.list(ctx, query),
+  http.get(
+    '/secrets',
+    { schema: schemas.listSecrets, config: { scope: 'secret:read' } },
+    async ({ ctx, query }, reply) => sendList(reply, await secrets.list(ctx, query)),
   )
   http.get(path, { schema: schemas.getSecret, config: { scope: 'secret:read' } }, ({ ctx, params }) =>
     secrets.read(ctx, params.secretId),

@@ -1,5 +1,6 @@
 import { bodyLimitBytes as bodyBytesMax } from '../../../../kernel/http/body.ts'
 import type { Http } from '../../../../kernel/http/routes.ts'
+import { sendList } from '../../../../kernel/http/send.ts'
 import * as schemas from '../schemas/snippets.ts'
 import type { SnippetOperations } from '../service/snippets.ts'
 import { sendWithEtag } from './answers.ts'
@@ -18,8 +19,10 @@ export function snippetRoutes(http: Http, snippets: SnippetOperations) {
         .send()
     },
   )
-  http.get('/snippets', { schema: schemas.listSnippets, config: { scope: 'snippet:read' } }, ({ ctx, query }) =>
-    snippets.list(ctx, query),
+  http.get(
+    '/snippets',
+    { schema: schemas.listSnippets, config: { scope: 'snippet:read' } },
+    async ({ ctx, query }, reply) => sendList(reply, await snippets.list(ctx, query)),
   )
   http.get(path, { schema: schemas.getSnippet, config: { scope: 'snippet:read' } }, async (request, reply) =>
     sendWithEtag(request, reply, await snippets.read(request.ctx, request.params.snippetId)),

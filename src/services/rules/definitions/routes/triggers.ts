@@ -1,4 +1,5 @@
 import type { Http } from '../../../../kernel/http/routes.ts'
+import { sendList } from '../../../../kernel/http/send.ts'
 import { type TriggerType, triggerTypes } from '../../model.ts'
 import { triggerSchemas } from '../schemas/triggers.ts'
 import type { TriggerBody, TriggerOperations } from '../service/triggers.ts'
@@ -29,8 +30,8 @@ function routesOf(http: Http, triggers: TriggerOperations, type: TriggerType, se
       .header('location', http.link(request, `/trigger-types/${type}/triggers/${id}`))
       .send()
   })
-  http.get(path, { schema: schemas.list, config: { scope: scope('read') } }, ({ ctx, query }) =>
-    triggers.list(ctx, type, query),
+  http.get(path, { schema: schemas.list, config: { scope: scope('read') } }, async ({ ctx, query }, reply) =>
+    sendList(reply, await triggers.list(ctx, type, query)),
   )
   http.get(`${path}/:triggerId`, { schema: schemas.get, config: { scope: scope('read') } }, async (request, reply) =>
     sendWithEtag(request, reply, await triggers.read(request.ctx, { type, id: request.params.triggerId })),

@@ -47,7 +47,7 @@ export type ActionView = Record<string, unknown>
 
 export interface ActionOperations {
   create(ctx: Ctx, type: ActionType, body: ActionBody): Promise<string>
-  list(ctx: Ctx, type: ActionType, query: library.ListQuery): Promise<{ totalElements: number; content: ActionView[] }>
+  list(ctx: Ctx, type: ActionType, query: library.ListQuery): Promise<library.Listed<ActionView>>
   read(ctx: Ctx, action: { type: ActionType; id: string }): Promise<{ view: ActionView; etag: string }>
   update(
     ctx: Ctx,
@@ -76,14 +76,14 @@ async function create(deps: Deps, ctx: Ctx, type: ActionType, body: ActionBody):
 }
 
 async function list(deps: Deps, ctx: Ctx, type: ActionType, query: library.ListQuery) {
-  if (query.ruleId !== undefined && !library.mayRead(ctx, ruleKind, query.ruleId))
-    return { totalElements: 0, content: [] }
-  const { totalElements, rows } = await library.list<ActionRow>(deps, ctx, actionKind(type), query)
-  const statistics = await findStatistics(
-    deps.kit.db.sql,
-    rows.map(({ id }) => id),
-  )
-  return { totalElements, content: rows.map((row) => viewOf(row, library.statisticsView(statistics.get(row.id)))) }
+  if (query.ruleId !== undefined && !library.mayRead(ctx, ruleKind, query.ruleId)) return library.nothingListed
+  return await library.list(deps, ctx, actionKind(type), query, async (rows: ActionRow[]) => {
+    const statistics = await findStatistics(
+      deps.kit.db.sql,
+      rows.map(({ id }) => id),
+    )
+    return rows.map((row) => viewOf(row, library.statisticsView(statistics.get(row.id))))
+  })
 }
 
 async function read(deps: Deps, ctx: Ctx, { type, id }: { type: ActionType; id: string }) {

@@ -7,9 +7,11 @@ import { NoAlertSetting } from '../../errors.ts'
 import { isHttpUrl } from '../action-types/webhook.ts'
 import { type AlertSettingFields, ruleExpression } from '../alert-setting-parts.ts'
 import { setParts } from '../store/alert-settings.ts'
+import { sizeOfDefinitions } from '../store/sizes.ts'
 import { deletePartsOf, type PartIds, writeParts } from './alert-setting-parts.ts'
 import type { Deps } from './deps.ts'
 import * as library from './library.ts'
+import { requireRoom } from './room.ts'
 import { withoutNulls } from './rules.ts'
 import { checkScript } from './scripts.ts'
 import { checkSelection, type SelectionColumns } from './selection.ts'
@@ -35,7 +37,7 @@ export type AlertSettingView = AlertSettingFields & { id: string; createdAt: Dat
 
 export interface AlertSettingOperations {
   create(ctx: Ctx, fields: AlertSettingFields): Promise<string>
-  list(ctx: Ctx, query: library.ListQuery): Promise<{ totalElements: number; content: AlertSettingView[] }>
+  list(ctx: Ctx, query: library.ListQuery): Promise<library.Listed<AlertSettingView>>
   read(ctx: Ctx, id: string): Promise<{ view: AlertSettingView; etag: string }>
   update(ctx: Ctx, id: string, fields: AlertSettingFields, ifMatch: string | undefined): Promise<void>
   delete(ctx: Ctx, id: string, ifMatch: string | undefined): Promise<void>
@@ -43,10 +45,7 @@ export interface AlertSettingOperations {
 
 export const createAlertSettingOperations = (deps: Deps): AlertSettingOperations => ({
   create: (ctx, fields) => create(deps, ctx, fields),
-  async list(ctx, query) {
-    const { totalElements, rows } = await library.list<SettingRow>(deps, ctx, settingKind, query)
-    return { totalElements, content: rows.map(viewOf) }
-  },
+  list: (ctx, query) => library.list(deps, ctx, settingKind, query, (rows: SettingRow[]) => rows.map(viewOf)),
   async read(ctx, id) {
     const row = await library.requireRow<SettingRow>(deps.kit.db.sql, ctx, settingKind, { id, verb: 'read' })
     return { view: viewOf(row), etag: library.etagOfRow(settingKind, row) }
@@ -95,8 +94,10 @@ async function saveParts(
   ctx: Ctx,
   setting: { id: string; given: AlertSettingFields; selection: SelectionColumns; parts: PartIds },
 ) {
+  const before = await sizeOfDefinitions(sql, ctx.tenantId)
   const parts = await writeParts(deps, sql, ctx, setting)
   await setParts(sql, { tenantId: ctx.tenantId, id: setting.id }, parts)
+  await requireRoom(deps, sql, ctx.tenantId, before)
 }
 
 async function checkFields(deps: Deps, ctx: Ctx, setting: AlertSettingFields) {

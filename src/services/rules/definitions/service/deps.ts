@@ -3,10 +3,11 @@ import type { Kit } from '../../../../kernel/define-service.ts'
 import type { Sandbox } from '../../../../sandbox/sandbox.ts'
 import type { Applications } from '../../../applications/contract.ts'
 import type { Register } from '../../../register/contract.ts'
+import type { RulesSettings } from '../../settings.ts'
 import type { Changes } from '../changes.ts'
 
 export interface DefinitionsPartDeps {
-  kit: Kit
+  kit: Kit<RulesSettings>
   identity: Identity
   applications: Applications
   register: Register

@@ -4,11 +4,14 @@ import { authorizeOrNotFound, type Ctx } from '../../../../kernel/contract.ts'
 import type { Sql } from '../../../../kernel/db.ts'
 import type { PlatformError } from '../../../../kernel/errors.ts'
 import { checkIfMatch, etagOf } from '../../../../kernel/etag.ts'
+import { partsOfPage } from '../../../../kernel/page-parts.ts'
 import { type Window, windowOfPage } from '../../../../kernel/paging.ts'
 import { holds, onResource, visibleResources } from '../../../../kernel/permissions.ts'
 import { PartOfAlertSetting } from '../../errors.ts'
 import * as store from '../store/library.ts'
+import { isSized, sizeOfDefinition } from '../store/sizes.ts'
 import type { Deps } from './deps.ts'
+import { requireRoom } from './room.ts'
 
 /** A kind of object, for example rules, or actions of one type. */
 export interface Kind {
@@ -27,6 +30,8 @@ export interface Kind {
 }
 
 export interface Row extends store.LibraryRow {
+  /** Only rules, actions and triggers have a size. */
+  bytes?: number
   version?: number
   revision?: number
   alertSettingId?: string | null
@@ -77,7 +82,22 @@ export function requireOwn({ id, alertSettingId }: { id: string; alertSettingId?
   if (alertSettingId) throw PartOfAlertSetting({ id, alertSettingId })
 }
 
-export async function list<R extends Row>({ kit: { db } }: Deps, ctx: Ctx, kind: Kind, requested: ListQuery) {
+/** A page of a list. Its items are read in parts while they are sent. */
+export interface Listed<V> {
+  totalElements: number
+  items: AsyncIterable<V>
+}
+
+export const nothingListed: Listed<never> = { totalElements: 0, items: (async function* () {})() }
+
+/** Lists the objects that the caller may read. `viewsOf` returns the views of a part of the page. */
+export async function list<R extends Row, V>(
+  { kit: { db } }: Deps,
+  ctx: Ctx,
+  kind: Kind,
+  requested: ListQuery,
+  viewsOf: (rows: R[]) => V[] | Promise<V[]>,
+): Promise<Listed<V>> {
   const hasParts = kind.table === 'rules' || kind.table === 'actions' || kind.table === 'triggers'
   const query: store.LibraryQuery = {
     tenantId: ctx.tenantId,
@@ -91,12 +111,16 @@ export async function list<R extends Row>({ kit: { db } }: Deps, ctx: Ctx, kind:
     ruleId: requested.ruleId,
     ...(windowOfPage(requested) satisfies Window),
   }
-  if (requested.ruleId !== undefined && !isUuid(requested.ruleId)) return { totalElements: 0, rows: [] as R[] }
-  const [totalElements, rows] = await Promise.all([
-    store.countRows(db.sql, kind.table, query),
-    store.findRows<R>(db.sql, kind.table, query),
-  ])
-  return { totalElements, rows }
+  if (requested.ruleId !== undefined && !isUuid(requested.ruleId)) return nothingListed
+  const parts = partsOfPage<R>(query, {
+    rows: (window) => store.findRows<R>(db.sql, kind.table, { ...query, ...window }),
+    ids: (window) => store.findRowIds(db.sql, kind.table, { ...query, ...window }),
+    byIds: (ids) => store.findRowsById<R>(db.sql, kind.table, ids),
+  })
+  async function* items() {
+    for await (const rows of parts) yield* await viewsOf(rows)
+  }
+  return { totalElements: await store.countRows(db.sql, kind.table, query), items: items() }
 }
 
 /** Inserts an object in an open transaction and grants its creator the permissions on it. Returns its id. */
@@ -114,6 +138,7 @@ export async function insert(deps: Deps, sql: Sql, ctx: Ctx, kind: Kind, columns
     updatedAt: at,
   })
   await identity.grantCreator(sql, ctx, resourceName(kind, id))
+  if (isSized(kind.table)) await requireRoom(deps, sql, tenantId)
   if (kind.isCached) await changes.record(sql, tenantId, [id])
   return id
 }
@@ -123,17 +148,14 @@ export const isSame = (row: Row, columns: object) =>
   Object.entries(columns).every(([name, value]) => isDeepStrictEqual(row[name as keyof Row], value))
 
 /** Changes a locked object. Returns the new value of its change counter, or undefined if the columns already have these values. */
-export async function change(
-  { kit, changes }: Deps,
-  sql: Sql,
-  kind: Kind,
-  row: Row,
-  columns: object,
-): Promise<number | undefined> {
+export async function change(deps: Deps, sql: Sql, kind: Kind, row: Row, columns: object): Promise<number | undefined> {
   if (isSame(row, columns)) return undefined
+  const { kit, changes } = deps
   const counted = row[kind.counter]! + 1
   const key = { tenantId: row.tenantId, id: row.id }
   await store.updateRow(sql, kind.table, key, { ...columns, [kind.counter]: counted, updatedAt: kit.now() })
+  const hasGrown = isSized(kind.table) && (await sizeOfDefinition(sql, kind.table, row.id)) > row.bytes!
+  if (hasGrown) await requireRoom(deps, sql, row.tenantId)
   if (kind.isCached) await changes.record(sql, row.tenantId, [row.id])
   return counted
 }

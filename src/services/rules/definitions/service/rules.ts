@@ -54,7 +54,7 @@ export interface RuleView {
 
 export interface RuleOperations {
   create(ctx: Ctx, fields: RuleFields): Promise<string>
-  list(ctx: Ctx, query: library.ListQuery): Promise<{ totalElements: number; content: RuleView[] }>
+  list(ctx: Ctx, query: library.ListQuery): Promise<library.Listed<RuleView>>
   read(ctx: Ctx, id: string): Promise<{ view: RuleView; etag: string }>
   update(ctx: Ctx, id: string, fields: RuleFields, ifMatch: string | undefined): Promise<void>
   delete(ctx: Ctx, id: string, ifMatch: string | undefined): Promise<void>
@@ -99,12 +99,13 @@ async function create(deps: Deps, ctx: Ctx, fields: RuleFields): Promise<string>
 }
 
 async function list(deps: Deps, ctx: Ctx, query: library.ListQuery) {
-  const { totalElements, rows } = await library.list<RuleRow>(deps, ctx, ruleKind, query)
-  const statistics = await findStatistics(
-    deps.kit.db.sql,
-    rows.map(({ id }) => id),
-  )
-  return { totalElements, content: rows.map((row) => viewOf(row, library.statisticsView(statistics.get(row.id)))) }
+  return await library.list(deps, ctx, ruleKind, query, async (rows: RuleRow[]) => {
+    const statistics = await findStatistics(
+      deps.kit.db.sql,
+      rows.map(({ id }) => id),
+    )
+    return rows.map((row) => viewOf(row, library.statisticsView(statistics.get(row.id))))
+  })
 }
 
 async function read(deps: Deps, ctx: Ctx, id: string) {

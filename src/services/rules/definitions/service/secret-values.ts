@@ -2,6 +2,7 @@
 
 import { createCache } from '../../../../kernel/cache.ts'
 import type { Kit } from '../../../../kernel/define-service.ts'
+import { createPace } from '../../../../kernel/pace.ts'
 import { type Holder, holds, onResource } from '../../../../kernel/permissions.ts'
 import { DefinitionsChanged } from '../../events.ts'
 import { findSealedSecrets } from '../store/secrets.ts'
@@ -13,15 +14,18 @@ export interface SecretValues {
   secretValue(tenantId: string, name: string, reader?: Holder): Promise<string | undefined>
   /** Replaces the values of all the tenant's secrets in a text. */
   maskSecrets(tenantId: string, text: string): Promise<string>
-  /** Returns a function that replaces the values of all the tenant's secrets. It is for masking several texts. */
-  maskOf(tenantId: string): Promise<(text: string) => string>
+  /** Returns a function that replaces the values of all the tenant's secrets. It is for masking several texts, one after the other. */
+  maskOf(tenantId: string): Promise<Mask>
 }
+
+export type Mask = (text: string) => Promise<string>
 
 export const mask = '***'
 
 interface TenantSecrets {
   byName: ReadonlyMap<string, { id: string; value: string }>
-  mask(text: string): string
+  /** The texts to replace, the longest first. */
+  forms: string[]
 }
 
 const tenantsMax = 1000
@@ -33,7 +37,7 @@ export function createSecretValues({ db, bus, secrets }: Pick<Kit, 'db' | 'bus' 
     cache.read(tenantId, async () => {
       const rows = await findSealedSecrets(db.sql, tenantId)
       const opened = rows.map(({ id, name, value }) => [name, { id, value: secrets.open(value) }] as const)
-      return { byName: new Map(opened), mask: createMask(opened.map(([, { value }]) => value)) }
+      return { byName: new Map(opened), forms: formsOf(opened.map(([, { value }]) => value)) }
     })
   return {
     async secretValue(tenantId, name, reader) {
@@ -42,22 +46,37 @@ export function createSecretValues({ db, bus, secrets }: Pick<Kit, 'db' | 'bus' 
       const resource = onResource(tenantId, resourceName(secretKind, secret.id))
       return reader && !holds(reader, 'secret:read', resource) ? undefined : secret.value
     },
-    maskSecrets: async (tenantId, text) => (await read(tenantId))!.mask(text),
-    maskOf: async (tenantId) => (await read(tenantId))!.mask,
+    maskSecrets: async (tenantId, text) => await maskWith((await read(tenantId))!.forms)(text),
+    maskOf: async (tenantId) => maskWith((await read(tenantId))!.forms),
   }
 }
 
 /**
- * Returns a function that masks the values in a text: as they are, inside JSON, and inside URLs. Longer values are replaced first, because
- * they may contain shorter ones.
+ * Returns the texts by which the values are found: as they are, inside JSON, and inside URLs. Longer ones come first, because they may
+ * contain shorter ones.
  */
-export function createMask(values: string[]): (text: string) => string {
+function formsOf(values: string[]): string[] {
   const forms = values.flatMap((value) => [
     value,
     JSON.stringify(value).slice(1, -1),
     encodeURIComponent(value.toWellFormed()),
   ])
-  const distinct = [...new Set(forms)].filter((form) => form !== '').sort((one, other) => other.length - one.length)
-  if (distinct.length === 0) return (text) => text
-  return (text) => distinct.reduce((masked, form) => masked.replaceAll(form, mask), text)
+  return [...new Set(forms)].filter((form) => form !== '').sort((one, other) => other.length - one.length)
 }
+
+/** Searching for a thousand secrets in a long text takes seconds, so other work of the node runs in between. */
+function maskWith(forms: string[]): Mask {
+  if (forms.length === 0) return async (text) => text
+  const pace = createPace()
+  return async (text) => {
+    let masked = text
+    for (const form of forms) {
+      masked = masked.replaceAll(form, mask)
+      const pause = pace()
+      if (pause) await pause
+    }
+    return masked
+  }
+}
+
+export const createMask = (values: string[]): Mask => maskWith(formsOf(values))

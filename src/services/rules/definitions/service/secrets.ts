@@ -39,7 +39,7 @@ export interface SecretView {
 
 export interface SecretOperations {
   create(ctx: Ctx, fields: SecretFields): Promise<string>
-  list(ctx: Ctx, query: library.ListQuery): Promise<{ totalElements: number; content: SecretView[] }>
+  list(ctx: Ctx, query: library.ListQuery): Promise<library.Listed<SecretView>>
   read(ctx: Ctx, id: string): Promise<SecretView>
   update(ctx: Ctx, id: string, fields: Partial<SecretFields>): Promise<void>
   delete(ctx: Ctx, id: string): Promise<void>
@@ -68,10 +68,7 @@ export const createSecretOperations = (deps: Deps): SecretOperations => ({
         return await library.insert(deps, sql, ctx, secretKind, columns)
       }),
     ),
-  async list(ctx, query) {
-    const { totalElements, rows } = await library.list<SecretRow>(deps, ctx, secretKind, query)
-    return { totalElements, content: rows.map(viewOf) }
-  },
+  list: (ctx, query) => library.list(deps, ctx, secretKind, query, (rows: SecretRow[]) => rows.map(viewOf)),
   read: async (ctx, id) =>
     viewOf(await library.requireRow<SecretRow>(deps.kit.db.sql, ctx, secretKind, { id, verb: 'read' })),
   async update(ctx, id, fields) {

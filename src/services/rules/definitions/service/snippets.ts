@@ -27,7 +27,7 @@ export type SnippetView = SnippetFields & { id: string; createdAt: Date; updated
 
 export interface SnippetOperations {
   create(ctx: Ctx, fields: SnippetFields): Promise<string>
-  list(ctx: Ctx, query: library.ListQuery): Promise<{ totalElements: number; content: SnippetView[] }>
+  list(ctx: Ctx, query: library.ListQuery): Promise<library.Listed<SnippetView>>
   read(ctx: Ctx, id: string): Promise<{ view: SnippetView; etag: string }>
   update(ctx: Ctx, id: string, fields: SnippetFields, ifMatch: string | undefined): Promise<void>
   delete(ctx: Ctx, id: string, ifMatch: string | undefined): Promise<void>
@@ -39,10 +39,7 @@ const viewOf = ({ id, name, description, code, createdAt, updatedAt }: SnippetRo
 
 export const createSnippetOperations = (deps: Deps): SnippetOperations => ({
   create: (ctx, fields) => deps.kit.db.tx((sql) => library.insert(deps, sql, ctx, snippetKind, columnsOf(fields))),
-  async list(ctx, query) {
-    const { totalElements, rows } = await library.list<SnippetRow>(deps, ctx, snippetKind, query)
-    return { totalElements, content: rows.map(viewOf) }
-  },
+  list: (ctx, query) => library.list(deps, ctx, snippetKind, query, (rows: SnippetRow[]) => rows.map(viewOf)),
   async read(ctx, id) {
     const row = await library.requireRow<SnippetRow>(deps.kit.db.sql, ctx, snippetKind, { id, verb: 'read' })
     return { view: viewOf(row), etag: library.etagOfRow(snippetKind, row) }

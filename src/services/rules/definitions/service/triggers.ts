@@ -40,11 +40,7 @@ export type TriggerView = Record<string, unknown>
 
 export interface TriggerOperations {
   create(ctx: Ctx, type: TriggerType, body: TriggerBody): Promise<string>
-  list(
-    ctx: Ctx,
-    type: TriggerType,
-    query: library.ListQuery,
-  ): Promise<{ totalElements: number; content: TriggerView[] }>
+  list(ctx: Ctx, type: TriggerType, query: library.ListQuery): Promise<library.Listed<TriggerView>>
   read(ctx: Ctx, trigger: { type: TriggerType; id: string }): Promise<{ view: TriggerView; etag: string }>
   update(
     ctx: Ctx,
@@ -60,10 +56,8 @@ export const createTriggerOperations = (deps: Deps): TriggerOperations => ({
     const columns = await columnsOf(deps, ctx, type, body)
     return await deps.kit.db.tx((sql) => library.insert(deps, sql, ctx, triggerKind(type), columns))
   },
-  async list(ctx, type, query) {
-    const { totalElements, rows } = await library.list<TriggerRow>(deps, ctx, triggerKind(type), query)
-    return { totalElements, content: rows.map(viewOf) }
-  },
+  list: (ctx, type, query) =>
+    library.list(deps, ctx, triggerKind(type), query, (rows: TriggerRow[]) => rows.map(viewOf)),
   async read(ctx, { type, id }) {
     const kind = triggerKind(type)
     const row = await library.requireRow<TriggerRow>(deps.kit.db.sql, ctx, kind, { id, verb: 'read' })

@@ -79,12 +79,26 @@ export async function countRows(sql: Sql, table: Table, query: LibraryQuery): Pr
   return row!.count
 }
 
-export async function findRows<R extends LibraryRow>(sql: Sql, table: Table, query: LibraryQuery): Promise<R[]> {
+/** Returns the page of the matching rows, in order. */
+function pageOf(sql: Sql, table: Table, query: LibraryQuery) {
   const order = query.descending ? sql`desc` : sql`asc`
-  return await sql<R[]>`
-    select t.* ${matching(sql, table, query)} order by ${sortColumn(sql, query.sort)} ${order}, t.id ${order}
+  return sql`${matching(sql, table, query)} order by ${sortColumn(sql, query.sort)} ${order}, t.id ${order}
     offset ${query.offset} limit ${query.limit}`
 }
+
+export const findRows = async <R extends LibraryRow>(sql: Sql, table: Table, query: LibraryQuery): Promise<R[]> =>
+  await sql<R[]>`select t.* ${pageOf(sql, table, query)}`
+
+export async function findRowIds(sql: Sql, table: Table, query: LibraryQuery): Promise<string[]> {
+  const rows = await sql<{ id: string }[]>`select t.id ${pageOf(sql, table, query)}`
+  return rows.map(({ id }) => id)
+}
+
+/** Returns the rows in the order of the ids. */
+export const findRowsById = async <R extends LibraryRow>(sql: Sql, table: Table, ids: string[]): Promise<R[]> =>
+  await sql<R[]>`
+    select t.* from unnest(${ids}::uuid[]) with ordinality as given(id, position)
+    join ${tableName(sql, table)} t using (id) order by given.position`
 
 export async function findRow<R extends LibraryRow>(sql: Sql, table: Table, key: RowKey): Promise<R | undefined> {
   const [row] = await sql<R[]>`select * from ${tableName(sql, table)} where ${isRow(sql, key)}`

@@ -1,5 +1,5 @@
 /** SQL of revisions, which record which definitions of a tenant have changed. */
-import type { Sql } from '../../../../kernel/db.ts'
+import type { Fragment, Sql } from '../../../../kernel/db.ts'
 
 /** Increases the revision of a tenant and stores the ids that changed with it. */
 export async function increaseRevision(sql: Sql, tenantId: string, ids: string[]): Promise<number> {
@@ -21,20 +21,19 @@ export async function findRevision(sql: Sql, tenantId: string): Promise<number> 
   return row?.revision ?? 0
 }
 
-/**
- * Finds the tenants whose definitions changed in transactions that were not complete at `since`. Also returns the value of `since` for the
- * next call. Without `since`, only that value is read.
- */
-export async function findChangedTenants(
-  sql: Sql,
-  since: string | undefined,
-): Promise<{ next: string; tenantIds: string[] }> {
-  const [row] = await sql<{ next: string; tenantIds: string[] }[]>`
-    select pg_snapshot_xmin(pg_current_snapshot())::text as next,
-      ${since === undefined ? sql`'{}'::text[]` : sql`array(select tenant_id from rules.revisions where changed_xid >= ${since}::text::xid8)`}
-      as tenant_ids`
-  return row!
+export interface ChangedTenants {
+  /** The value of `since` for the next call. */
+  next: string
+  tenantIds: string[]
 }
+
+/**
+ * Returns an expression for `ChangedTenants`: the tenants whose definitions changed in transactions that were not complete at `since`.
+ * Without `since`, there are none.
+ */
+export const changedTenants = (sql: Sql, since: string | undefined): Fragment => sql`
+  jsonb_build_object('next', pg_snapshot_xmin(pg_current_snapshot())::text, 'tenantIds',
+    array(select tenant_id from rules.revisions where changed_xid >= ${since ?? null}::text::xid8))`
 
 /** Returns the ids that changed after one revision, up to another. Returns undefined if some of these revisions are no longer stored. */
 export async function findChangedIds(

@@ -2,6 +2,7 @@
 import { withCause } from '../../../../kernel/cause.ts'
 import type { Caller } from '../../../../kernel/contract.ts'
 import type { Kit } from '../../../../kernel/define-service.ts'
+import { ResponseTooLarge, ResponseTooLate } from '../../../../kernel/http/internal-calls.ts'
 import { platformSystem, tenantSystem } from '../../../../kernel/permissions.ts'
 import { RefusedAddress, safeFetch } from '../../../../kernel/safe-fetch.ts'
 import { CallRejected } from '../../../../sandbox/job.ts'
@@ -96,9 +97,9 @@ export function createHttpClient({ internalCalls, platform }: Pick<Kit, 'interna
     if (!holder) return { error: 'the writer of the script has no permissions any more' }
     const caller = withinTenant(holder)
     const { method, url, headers, body } = request
-    const call = () => internalCalls.call(caller, { method, url, headers, ...(body !== undefined && { body }) })
+    const platformRequest = { method, url, headers, ...(body !== undefined && { body }) }
+    const call = () => internalCalls.call(caller, platformRequest, { bytesMax: httpBytes, timeoutMs: httpTimeoutMs })
     const response = await withCause(access.cause, call)
-    if (response.body.length > httpBytes) return { error: `the response has more than ${httpBytes} bytes` }
     return { statusCode: response.status, headers: response.headers, body: parsed(response.body) }
   }
 
@@ -123,7 +124,7 @@ export function createHttpClient({ internalCalls, platform }: Pick<Kit, 'interna
       return { error: 'a test run sends only GET requests with platform: true' }
     try {
       if (!request.isPlatform) return await callOutside(request, signal)
-      return await withTimeout(callPlatform(request, access))
+      return await callPlatform(request, access)
     } catch (error) {
       return { error: problemOf(error) }
     }
@@ -142,23 +143,12 @@ function withinTenant(caller: Caller): Caller {
   return { ...caller, permissions }
 }
 
-const withTimeout = (work: Promise<ScriptResponse>) =>
-  Promise.race([
-    work,
-    new Promise<ScriptResponse>((resolve) => {
-      const timer = setTimeout(() => resolve({ error: timedOut }), httpTimeoutMs)
-      void work.then(
-        () => clearTimeout(timer),
-        () => clearTimeout(timer),
-      )
-    }),
-  ])
-
 const timedOut = `there was no response within ${httpTimeoutMs / 1000} seconds`
 
 /** Returns the reason of a failed request, without details of this machine. */
 function problemOf(error: unknown): string {
-  if (error instanceof RefusedAddress) return error.message
+  if (error instanceof RefusedAddress || error instanceof ResponseTooLarge) return error.message
+  if (error instanceof ResponseTooLate) return timedOut
   const { name, code, message } = error as { name?: string; code?: string; message?: string }
   if (name === 'TimeoutError' || name === 'AbortError') return timedOut
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return 'the name of the host is unknown'

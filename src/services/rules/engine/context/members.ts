@@ -83,7 +83,7 @@ export const contextMembers: Member[] = [
     meaning:
       method === 'get'
         ? 'Sends a request and returns `{statusCode, headers, body}` with parsed JSON, or `{error}`; it never throws for a failed request. ' +
-          'With `platform: true` the address is a path of this platform, and the call has the present permissions of the caller who last wrote the script, within the tenant of the rule.'
+          'With `platform: true` the address is a path of this platform, and the call has the current permissions of the caller who last wrote the script, within the tenant of the rule.'
         : 'The same with another method.',
   })),
   { name: 'ctx.toolbox.base64.encode(text)', meaning: 'The text in UTF-8 as base64.' },

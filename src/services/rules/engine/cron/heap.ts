@@ -4,6 +4,7 @@ export interface TimeHeap<T> {
   /** Removes and returns the first item if its time is not after `until`. */
   popUntil(until: number): { time: number; item: T } | undefined
   readonly first: number | undefined
+  readonly size: number
   clear(): void
 }
 
@@ -48,6 +49,9 @@ export function createTimeHeap<T>(): TimeHeap<T> {
     },
     get first() {
       return nodes[0]?.time
+    },
+    get size() {
+      return nodes.length
     },
     clear() {
       nodes.length = 0

@@ -9,7 +9,7 @@ import type { Recorder } from '../events/recorder.ts'
 import type { EventEndpoint, RuleEvent } from '../events/rule-event.ts'
 import type { Library } from '../library.ts'
 import { findEndpointPage, insertTicks } from '../store/ticks.ts'
-import { createTimeHeap } from './heap.ts'
+import { createSchedule } from './schedule.ts'
 import { nextTick, type TimeZone, timeZone } from './ticks.ts'
 
 export interface Scheduler {
@@ -39,18 +39,14 @@ export function createScheduler(
   deps: { library: Library; register: Pick<Register, 'relation'>; recorder: Recorder },
 ): Scheduler {
   const { db, log, now } = kit
-  const planned = new Map<string, Planned>()
-  const heap = createTimeHeap<Planned>()
+  const planned = createSchedule<Planned>()
   let timer: NodeJS.Timeout | undefined
   let firing: Promise<void> = Promise.resolve()
   let isStarted = false
 
-  function plan(one: Planned, after: number) {
-    const next = nextTick(one.cron, one.zone, after)
-    if (next !== undefined) heap.push(next, one)
-  }
+  const plan = (one: Planned, after: number) => planned.set(one.trigger.id, one, nextTick(one.cron, one.zone, after))
 
-  /** Plans new and changed triggers. Deleted triggers stay in the heap until their time comes. */
+  /** Plans new and changed triggers, and forgets those that were deleted. */
   function update() {
     if (!isStarted) return
     const present = new Set<string>()
@@ -59,27 +55,24 @@ export function createScheduler(
       const { cronExpression, timezone = 'UTC' } = trigger.fields as { cronExpression: string; timezone?: string }
       const known = planned.get(trigger.id)
       if (known?.trigger === trigger) continue
-      const one = { trigger, cron: parseCron(cronExpression), zone: timeZone(timezone) }
-      planned.set(trigger.id, one)
-      plan(one, now().getTime())
+      plan({ trigger, cron: parseCron(cronExpression), zone: timeZone(timezone) }, now().getTime())
     }
-    for (const id of planned.keys()) if (!present.has(id)) planned.delete(id)
+    for (const id of planned.ids()) if (!present.has(id)) planned.delete(id)
     setTimer()
   }
 
   function setTimer() {
     clearTimeout(timer)
-    if (!isStarted || heap.first === undefined) return
-    const wait = Math.min(timerMaxMs, Math.max(0, heap.first - now().getTime()))
+    if (!isStarted || planned.first === undefined) return
+    const wait = Math.min(timerMaxMs, Math.max(0, planned.first - now().getTime()))
     timer = setTimeout(handleDueTicks, wait).unref()
   }
 
   function handleDueTicks() {
     const at = now().getTime()
     const due: Tick[] = []
-    for (let next = heap.popUntil(at); next; next = heap.popUntil(at)) {
+    for (let next = planned.takeDue(at); next; next = planned.takeDue(at)) {
       const { time, item } = next
-      if (planned.get(item.trigger.id) !== item) continue
       if (at - time <= lateMs) due.push({ trigger: item.trigger, plannedAt: new Date(time) })
       plan(item, Math.max(time, at - lateMs))
     }

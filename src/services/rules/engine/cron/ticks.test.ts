@@ -1,4 +1,4 @@
-/** Compares the next tick of schedules with fixed cases, and with a slow reference that tries every second. */
+/** Compares the next tick of schedules with fixed cases, and with a slow reference that tries every minute. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -64,7 +64,7 @@ const zoneNames = [
 
 const hourMs = 3_600_000
 
-/** Returns all ticks in a period by trying every minute or second. A tick is the first occurrence of a local time that matches. */
+/** Returns all ticks in a period by trying a time every `stepMs`. A tick is the first occurrence of a local time that matches. */
 function reference(expression: string, zone: string, from: number, to: number, stepMs: number): number[] {
   const fields = expression.split(' ')
   const withSeconds = fields.length === 6 ? fields : ['0', ...fields]
@@ -143,7 +143,7 @@ const days = fc
   .tuple(fc.integer({ min: 2000, max: 2040 }), fc.constantFrom(0, 1, 2, 3, 8, 9, 10), fc.integer({ min: 1, max: 28 }))
   .map(([year, month, day]) => Date.UTC(year, month, day))
 
-test('ticks are those of a reference that tries every minute, over years and time zones', () => {
+test('ticks are those of a reference that tries every minute, on random days in several time zones', () => {
   fc.assert(
     fc.property(
       fc.constantFrom(...zoneNames),

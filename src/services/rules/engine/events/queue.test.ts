@@ -57,7 +57,7 @@ test('events beyond the limit fail, those below it run, also if they did not fit
   await db.close()
 })
 
-test('events that wait for another node are checked together, and run in their order', async () => {
+test('events that wait for another node are checked together, and run in order', async () => {
   const db = createDb(await migratedDatabase(rulesServices), { max: 2 })
   const log = await createLog({ level: 'error', format: 'json' })
   const ran: number[] = []

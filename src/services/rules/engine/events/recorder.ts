@@ -63,7 +63,7 @@ export function createRecorder(
   }
 
   const wants = (type: TriggerType) => (origin: Parameters<Library['wants']>[1]) => library.wants(type, origin)
-  /** Removes the messages of a batch that no trigger can match. */
+  /** Removes the events that no trigger can match. */
   const eventsWithTriggers = (events: TenantEvents[]) =>
     events
       .map(({ tenantId, events }) => ({

@@ -128,7 +128,7 @@ async function execute(deps: EngineDeps, ctx: Ctx, ruleId: string, body: unknown
 
 /**
  * Returns a function that gets the traces of a run and writes those that it has not written before. Its promise resolves when all traces
- * are durable. Waiting for the last write is enough, because the ledger makes its entries durable in their order.
+ * are durable. Waiting for the last write is enough, because the ledger makes its entries durable in order.
  */
 function createTraceWriter(ledger: Pick<Ledger, 'write'>): (traces: NewTrace[]) => Promise<void> {
   let written = 0

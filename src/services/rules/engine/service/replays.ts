@@ -1,5 +1,5 @@
 /**
- * Replays rules over recorded messages. The result contains the messages for which the rule would now return something else than it did
+ * Replays rules over recorded messages. The result contains the messages for which the rule would now return something other than it did
  * when they arrived.
  */
 import type { Caller, Ctx } from '../../../../kernel/contract.ts'

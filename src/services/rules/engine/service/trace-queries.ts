@@ -1,7 +1,7 @@
 /** Lists and deletes traces. */
+import { Readable } from 'node:stream'
 import type { Ctx } from '../../../../kernel/contract.ts'
 import { invalidField } from '../../../../kernel/errors.ts'
-import { windowOfPage } from '../../../../kernel/paging.ts'
 import { visibleResources } from '../../../../kernel/permissions.ts'
 import { isUuid } from '../../definitions/service/library.ts'
 import * as store from '../store/traces.ts'
@@ -22,9 +22,13 @@ export interface TraceQuery {
 }
 
 export interface TraceQueries {
-  list(ctx: Ctx, query: TraceQuery): Promise<{ totalElements: number; content: TraceView[] }>
+  /** The items are read in parts while they are sent. */
+  list(ctx: Ctx, query: TraceQuery): Promise<{ totalElements: number; items: AsyncIterable<TraceView> }>
   delete(ctx: Ctx, beforeDate: string | undefined): Promise<void>
 }
+
+/** Maximum number of traces in memory at once. A trace can have some hundred kilobytes, because it contains the log of the script. */
+const tracesPerRead = 100
 
 /** Above this number, the traces that match a filter are not counted. */
 const countMax = 100_000
@@ -49,15 +53,24 @@ export function dateOf({ timeSeries }: EngineDeps, field: string, text: string |
 }
 
 async function list(deps: EngineDeps, ctx: Ctx, query: TraceQuery) {
-  const { sql } = deps.kit.db
   const filter = filterOf(deps, ctx, query)
-  if ([query.traceId, query.entityId].some((id) => id !== undefined && !isUuid(id)))
-    return { totalElements: 0, content: [] }
-  const [totalElements, rows] = await Promise.all([
-    count(deps, filter),
-    store.findTraces(sql, filter, windowOfPage(query)),
-  ])
-  return { totalElements, content: rows.map(viewOfRow) }
+  const isEmpty = [query.traceId, query.entityId].some((id) => id !== undefined && !isUuid(id))
+  return {
+    totalElements: isEmpty ? 0 : await count(deps, filter),
+    items: isEmpty ? Readable.from([]) : tracesOf(deps, filter, query),
+  }
+}
+
+async function* tracesOf({ kit }: EngineDeps, filter: store.TraceFilter, { page, size }: TraceQuery) {
+  let after: store.TracePosition | undefined
+  for (let left = size; left > 0; ) {
+    const limit = Math.min(left, tracesPerRead)
+    const rows = await store.findTraces(kit.db.sql, filter, { after, offset: after ? 0 : page * size, limit })
+    for (const row of rows) yield viewOfRow(row)
+    if (rows.length < limit) return
+    after = rows.at(-1)!
+    left -= limit
+  }
 }
 
 function filterOf(deps: EngineDeps, { caller, tenantId }: Ctx, query: TraceQuery): store.TraceFilter {

@@ -1,7 +1,6 @@
 /** SQL of traces. */
 import { copyIn } from '../../../../kernel/copy-in.ts'
 import type { Sql, TransactionSql } from '../../../../kernel/db.ts'
-import type { Window } from '../../../../kernel/paging.ts'
 import { traceColumns } from '../trace-rows.ts'
 
 export interface TraceRow {
@@ -92,11 +91,25 @@ const matching = (sql: Sql, filter: TraceFilter) => sql`
     ${filter.from === undefined ? sql`` : sql`and created_at >= ${filter.from}`}
     ${filter.to === undefined ? sql`` : sql`and created_at < ${filter.to}::timestamptz + interval '1 millisecond'`}`
 
-export const findTraces = (sql: Sql, filter: TraceFilter, { offset, limit }: Window) =>
-  sql<TraceRow[]>`
+/** A trace in the list. Of the traces with the same time, the one with the greater id comes first. */
+export interface TracePosition {
+  id: string
+  /** The time as PostgreSQL writes it. A Date would lose the microseconds. */
+  createdText: string
+}
+
+/** Finds the newest matching traces that come after a position in the list. */
+export const findTraces = (
+  sql: Sql,
+  filter: TraceFilter,
+  { after, offset, limit }: { after: TracePosition | undefined; offset: number; limit: number },
+) =>
+  sql<(TraceRow & TracePosition)[]>`
     select created_at, id, trace_id, entity_id, is_failure, is_on_demand, tenant_id, entity_type, raised_on_id, stage,
-      reason, metadata
-    ${matching(sql, filter)} order by created_at desc, id desc offset ${offset} limit ${limit}`
+      reason, metadata, created_at::text as created_text
+    ${matching(sql, filter)}
+      ${after ? sql`and (created_at, id) < (${after.createdText}::text::timestamptz, ${after.id}::uuid)` : sql``}
+    order by created_at desc, id desc offset ${offset} limit ${limit}`
 
 /** Counts matching traces, up to a limit. */
 export async function countTraces(sql: Sql, filter: TraceFilter, limit: number): Promise<number> {

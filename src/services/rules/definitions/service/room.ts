@@ -1,0 +1,15 @@
+/** Limits the definitions of a tenant, because every node keeps the definitions of all tenants in memory. */
+import type { Sql } from '../../../../kernel/db.ts'
+import { TooManyDefinitions } from '../../errors.ts'
+import { sizeOfDefinitions } from '../store/sizes.ts'
+import type { Deps } from './deps.ts'
+
+/**
+ * Throws 400 if the definitions of the tenant are too large and have more than `before` bytes. Call it after a change, in its transaction.
+ * Changes at the same time can exceed the limit together by a few definitions.
+ */
+export async function requireRoom({ kit }: Pick<Deps, 'kit'>, sql: Sql, tenantId: string, before = 0) {
+  const { definitionBytesPerTenant: limit } = kit.settings
+  const bytes = await sizeOfDefinitions(sql, tenantId)
+  if (bytes > limit && bytes > before) throw TooManyDefinitions({ limit })
+}
