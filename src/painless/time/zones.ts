@@ -10,8 +10,8 @@ export interface Zone {
 
 const utc: Zone = { id: 'Z', fixed: 0 }
 
-/** Cached regions, each with its formatter and last offset. */
-const regions = new Map<string, { format: Intl.DateTimeFormat; hour: number; offset: number }>()
+/** Cached regions, each with its formatter, and the offset in the quarter of an hour that was looked up last. */
+const regions = new Map<string, { format: Intl.DateTimeFormat; quarter: number; offset: number }>()
 const regionsMax = 600
 
 export function offsetText(seconds: number): string {
@@ -68,7 +68,7 @@ function regionOf(id: string) {
       era: 'short',
     })
     if (regions.size >= regionsMax) regions.clear()
-    const region = { format, hour: Number.NaN, offset: 0 }
+    const region = { format, quarter: Number.NaN, offset: 0 }
     regions.set(id, region)
     return region
   } catch {
@@ -86,13 +86,13 @@ export function offsetAt(zone: Zone, epochSeconds: number): number {
   const seconds = Math.max(-secondsMax, Math.min(secondsMax, epochSeconds))
   // Offsets only change at quarters of an hour.
   const quarter = Math.floor(seconds / 900)
-  if (region.hour === quarter) return region.offset
+  if (region.quarter === quarter) return region.offset
   const parts: Record<string, string> = {}
   for (const { type, value } of region.format.formatToParts(quarter * 900_000)) parts[type] = value
   const year = parts.era === 'BC' ? 1 - Number(parts.year) : Number(parts.year)
   const days = daysFromCivil(year, Number(parts.month), Number(parts.day))
   const local = days * 86400 + Number(parts.hour) * 3600 + Number(parts.minute) * 60 + Number(parts.second)
-  region.hour = quarter
+  region.quarter = quarter
   region.offset = local - quarter * 900
   return region.offset
 }

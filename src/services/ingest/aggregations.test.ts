@@ -161,7 +161,7 @@ suite('aggregations', () => {
     assert.deepEqual(two.days.buckets[1].warm, { value: null })
   })
 
-  test('aggregations follow the query', async () => {
+  test('aggregations include only the documents that the query finds', async () => {
     const { count } = await aggregate(
       { count: { value_count: { field: 'endpointId' } } },
       { term: { endpointId: second } },

@@ -5,7 +5,7 @@ import { asf, openIngest } from '../../../test/harness/ingest.ts'
 const { admin, expectOk, aCollectingEndpoint, anApplication, anEndpoint, send, documents, search } = await openIngest()
 
 suite('documents', () => {
-  test('samples of an application with a template are found when the device has its acknowledgement', async () => {
+  test('samples of an application with a template are found as soon as the device has its acknowledgement', async () => {
     const endpoint = await aCollectingEndpoint()
     await send(endpoint, { temperature: 21.5, place: { room: 'lab' } })
     const { hits, timed_out: timedOut } = await search(endpoint.index)
@@ -25,7 +25,7 @@ suite('documents', () => {
     assert.match(_id, /^[0-9a-f-]{36}$/)
   })
 
-  test('each sample of a batch is a document, also one without a number', async () => {
+  test('each sample of a batch becomes a document, even a sample without a number', async () => {
     const endpoint = await aCollectingEndpoint()
     await send(endpoint, [{ a: 1 }, { text: 'x' }, 7, 'word', { 'with "quotes"': null }])
     const found = await documents(endpoint.index)
@@ -77,7 +77,7 @@ suite('documents', () => {
     assert.deepEqual(await documents(endpoint.index), [])
   })
 
-  test('time series have the sample as well', async () => {
+  test('a sample that becomes a document is stored in its time series too', async () => {
     const endpoint = await aCollectingEndpoint()
     await send(endpoint, { a: 1 })
     const { text } = await admin(`GET /epts/api/v1/applications/${endpoint.app}/time-series/last?timeSeriesName=auto~a`)

@@ -29,6 +29,11 @@ export const SearchTooLong = defineError<{ seconds: number }>(
   400,
   'The search takes more than {seconds} s; ask for a shorter range of @timestamp, fewer indices or fewer aggregations',
 )
+export const SearchTooLarge = defineError<{ bytes: number }>(
+  'search_too_large',
+  400,
+  'The documents that were found have more than {bytes} bytes together; ask for fewer documents with size',
+)
 export const PipelinesNotRun = defineError<{ reason: string }>(
   'pipelines_not_run',
   503,

@@ -23,14 +23,14 @@ test('the longest application name is tried first, then shorter names that are f
   assert.deepEqual(namesOf('a-b-app-01'), ['app-01'])
 })
 
-test('other tenants have no index, also if their id begins alike', () => {
+test('an index of another tenant is not found, even if the tenant ids begin alike', () => {
   assert.equal(namesOf('a-app'), undefined)
   assert.equal(namesOf('a-bc-app'), undefined)
   assert.equal(namesOf('A-B-app'), undefined)
   assert.deepEqual(namesOf('a-b-', 'a-b'), [''])
 })
 
-test('dates are years, months and days', () => {
+test('a date in an index name is a year, a month or a day', () => {
   assert.deepEqual(datesOf('t-app-2026'), ['2026-01-01', '2027-01-01'])
   assert.deepEqual(datesOf('t-app-2026.12'), ['2026-12-01', '2027-01-01'])
   assert.deepEqual(datesOf('t-app-2026-02*'), ['2026-02-01', '2026-03-01'])

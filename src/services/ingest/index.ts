@@ -3,6 +3,7 @@ import { defineService } from '../../kernel/define-service.ts'
 import { Applications } from '../applications/contract.ts'
 import { TimeSeries } from '../time-series/contract.ts'
 import { TrafficLog } from '../traffic-log/contract.ts'
+import { clientRoutes } from './client-routes.ts'
 import { Ingest } from './contract.ts'
 import { engineFormat } from './error-format.ts'
 import { registerEventHandlers } from './event-handlers.ts'
@@ -31,6 +32,12 @@ export default defineService({
           roots: ['/asf/api/v1'],
           errorFormat: engineFormat,
           routes: (http) => routes(http, service),
+        },
+        {
+          name: 'ingest',
+          roots: ['/asf/api/v1'],
+          errorFormat: engineFormat,
+          routes: (http) => clientRoutes(http, service),
         },
       ],
       periodic: service.periodic,

@@ -10,7 +10,7 @@ const one = await openIngest(options)
 const two = await openIngest(options)
 const within = { withinMs: 5000 }
 
-test('a template and a pipeline of node one decide about samples at node two', async () => {
+test('a template and a pipeline that node one stores apply to samples that arrive at node two', async () => {
   const { app, version } = await one.anApplication()
   const endpoint = { ...(await one.anEndpoint(version)), version }
   const index = `default-${app}`

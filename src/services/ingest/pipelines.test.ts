@@ -102,7 +102,7 @@ suite('pipelines', () => {
 })
 
 suite('simulation', () => {
-  test('a simulation by id keeps the position of a failing document, and a dropped one is null', async () => {
+  test('a simulation by id returns one outcome for each document, in order: an error if it fails, null if it is dropped', async () => {
     await expectOk(`PUT ${pipelines}/mixed`, {
       processors: [{ drop: { if: 'ctx.skip == true' } }, { script: { source: 'ctx.b = ctx.a * 2' } }],
     })
@@ -196,7 +196,7 @@ suite('simulation', () => {
       assert.match(answer.body.message, problem)
     })
 
-  test('an endless loop costs its own document, not the others and not the event loop', async () => {
+  test('an endless loop fails only its own document, and other requests are answered meanwhile', async () => {
     const pipeline = {
       processors: [{ script: { source: 'if (ctx.loop == true) { while (true) { ctx.a = 1 } } ctx.done = true' } }],
     }
@@ -243,7 +243,7 @@ suite('documents of a pipeline', () => {
     assert.ok(bad.ingestError.type)
   })
 
-  test('a change of the pipeline is in force with the next sample', async () => {
+  test('a change of the pipeline applies to the next sample', async () => {
     await expectOk(`PUT ${pipelines}/changing`, { processors: [{ set: { field: 'v', value: 1 } }] })
     const endpoint = await aCollectingEndpoint({ settings: { index: { default_pipeline: 'changing' } } })
     await send(endpoint, { n: 1 })
@@ -255,7 +255,7 @@ suite('documents of a pipeline', () => {
     )
   })
 
-  test('a pipeline may change the time and the endpoint of documents; permissions follow the real endpoint, searches the changed fields', async () => {
+  test('if a pipeline changes the time and the endpoint of a document, searches use the changed fields and permissions the real endpoint', async () => {
     await expectOk(`PUT ${pipelines}/moves`, {
       processors: [
         { set: { field: '@timestamp', value: '2020-01-02T03:04:05.006Z' } },
@@ -287,7 +287,7 @@ suite('documents of a pipeline', () => {
     assert.match(document.ingestError.reason, /NUL/)
   })
 
-  test('an endless loop delays its own application only, and loses nothing', async () => {
+  test('an endless loop in a pipeline delays only its own application, and no document is lost', async () => {
     await expectOk(`PUT ${pipelines}/endless`, { processors: [{ script: { source: 'while (true) { ctx.a = 1 }' } }] })
     const slow = await aCollectingEndpoint({ settings: { index: { default_pipeline: 'endless' } } })
     const quick = await aCollectingEndpoint()

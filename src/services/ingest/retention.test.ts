@@ -11,24 +11,24 @@ const { waypost, aCollectingEndpoint, send, search } = await openIngest({
 })
 const dayMs = 86_400_000
 
-const renew = () => {
+const runPartitionTask = () => {
   const [task] = waypost.built.get(ingest.name)!.periodic!.filter(({ name }) => name === 'ingest.partitions')
   return waypost.kit.db.tx(task!.run)
 }
 
-test('documents are deleted by whole days, after the time in the template, else after the time in the settings', async () => {
+test('documents are deleted by whole days, after the retention in the template, or else in the settings', async () => {
   const plain = await aCollectingEndpoint()
   const short = await aCollectingEndpoint({ settings: { index: { retention_days: 3 } } })
   const total = async (index: string) => (await search(index)).hits.total.value
   for (const endpoint of [plain, short]) await send(endpoint, { n: 1 })
   today = new Date(today.getTime() + 4 * dayMs)
-  await renew()
+  await runPartitionTask()
   for (const endpoint of [plain, short]) await send(endpoint, { n: 2 })
-  await renew()
+  await runPartitionTask()
   const totals = async () => [await total(plain.index), await total(short.index)]
   await eventually(async () => assert.deepEqual(await totals(), [2, 1]), { withinMs: 15_000 })
   today = new Date(today.getTime() + 7 * dayMs)
-  await renew()
+  await runPartitionTask()
   await eventually(async () => assert.deepEqual(await totals(), [1, 0]), { withinMs: 15_000 })
   const days = await waypost.kit.db.sql`
     select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid where i.inhparent = 'ingest.documents'::regclass`

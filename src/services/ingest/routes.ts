@@ -10,17 +10,17 @@ import * as schemas from './schemas.ts'
 import { deleteScope, readEndpointsScope, readScope, updateScope } from './service/access.ts'
 import type { IngestService } from './service.ts'
 
-const pipelines = '/_ingest/pipeline'
-const index = '/:tenantID-:applicationName'
+export const pipelines = '/_ingest/pipeline'
+export const index = '/:tenantID-:applicationName'
 
 /** Returns the index name from the path. The framework splits the name at its first dash, but services look it up as a whole. */
-const indexOf = ({ tenantID, applicationName }: { tenantID: string; applicationName: string }) =>
+export const indexOf = ({ tenantID, applicationName }: { tenantID: string; applicationName: string }) =>
   `${tenantID}-${applicationName}`
 
 const jsonType = /^application\/(?:[\w.+-]+\+)?(?:json|x-ndjson)\b/i
 
 /** Checks a body and returns its text. In the text, integers still have all their digits. */
-function textOf(body: unknown, contentType: string | undefined, ...shapes: TSchema[]): string {
+export function textOf(body: unknown, contentType: string | undefined, ...shapes: TSchema[]): string {
   const bytes = body as Buffer
   if (bytes.length > 0 && !jsonType.test(contentType ?? ''))
     throw UnsupportedMediaType({ given: (contentType ?? 'none').slice(0, 100), accepted: 'application/json' })
@@ -30,19 +30,43 @@ function textOf(body: unknown, contentType: string | undefined, ...shapes: TSche
   return bytes.toString('utf8')
 }
 
-const limitsOf = ({ verbose }: { verbose?: boolean | undefined }) => (verbose ? [schemas.FewDocuments] : [])
+export const limitsOf = ({ verbose }: { verbose?: boolean | undefined }) => (verbose ? [schemas.FewDocuments] : [])
 
 const acknowledged = { acknowledged: true }
-const rawJson = { rawBody: true, anyJson: true } as const
+export const rawJson = { rawBody: true, anyJson: true } as const
 
 /** Sends JSON text without a response schema, because a schema would round integers. */
-const sendJson = (reply: Reply, text: string) =>
+export const sendJson = (reply: Reply, text: string) =>
   sendText(
     reply.serializer((value: string) => value),
     text,
   )
 
-export function routes(http: Http, service: IngestService) {
+/**
+ * Adds the header by which clients of Elasticsearch recognize their server. They read no response without it, although they understand the
+ * responses of this platform.
+ */
+export function withProductHeader(http: Http): Http {
+  const adding =
+    (define: Http['get']): Http['get'] =>
+    (path, options, handler) =>
+      define(path, options, (request, reply) => {
+        reply.header('x-elastic-product', 'Elasticsearch')
+        return handler(request, reply)
+      })
+  const { get, post, put, patch, delete: remove } = http
+  return {
+    ...http,
+    get: adding(get),
+    post: adding(post),
+    put: adding(put),
+    patch: adding(patch),
+    delete: adding(remove),
+  }
+}
+
+export function routes(plain: Http, service: IngestService) {
+  const http = withProductHeader(plain)
   pipelineRoutes(http, service)
   templateRoutes(http, service)
   searchRoutes(http, service)
@@ -127,20 +151,25 @@ function templateRoutes(http: Http, { templates, mappings }: IngestService) {
   )
 }
 
+/** The permission to search, and the limits of searches. */
+export const searching = { scope: [readScope, readEndpointsScope], deadlineSeconds: 60, ...rawJson }
+
+/** Returns the text of a search. A search without a body finds all documents. */
+export const searchTextOf = (body: Buffer, contentType: string | undefined) =>
+  body.length === 0 ? '{}' : textOf(body, contentType, schemas.SearchBody)
+
 function searchRoutes(http: Http, { searches }: IngestService) {
-  const access = { scope: [readScope, readEndpointsScope], deadlineSeconds: 60, ...rawJson }
   http.post(
     `${index}/_search`,
-    { schema: schemas.search, config: { ...access, bodyOptional: true } },
+    { schema: schemas.search, config: { ...searching, bodyOptional: true } },
     async ({ ctx, params, query, body, headers }, reply) => {
-      const isEmpty = (body as unknown as Buffer).length === 0
-      const text = isEmpty ? '{}' : textOf(body, headers['content-type'], schemas.SearchBody)
+      const text = searchTextOf(body as unknown as Buffer, headers['content-type'])
       return sendJson(reply, await searches.search(ctx, indexOf(params), text, query))
     },
   )
   http.post(
     `${index}/_msearch`,
-    { schema: schemas.multiSearch, config: { ...access, readOnly: true } },
+    { schema: schemas.multiSearch, config: { ...searching, readOnly: true } },
     async (request, reply) => {
       const { ctx, params, body, headers } = request
       const requests = searchesIn(body as Buffer, headers['content-type'])
@@ -152,7 +181,7 @@ function searchRoutes(http: Http, { searches }: IngestService) {
 const searchesMax = 100
 
 /** Parses alternating headers and bodies: lines of JSON, an array, or a single body. */
-function searchesIn(body: Buffer, contentType: string | undefined): { index?: string; text: string }[] {
+export function searchesIn(body: Buffer, contentType: string | undefined): { index?: string; text: string }[] {
   if (body.length === 0) throw InvalidRequest({ problem: 'body: expected headers and bodies of searches in turn' })
   if (!jsonType.test(contentType ?? ''))
     throw UnsupportedMediaType({ given: (contentType ?? 'none').slice(0, 100), accepted: 'application/x-ndjson' })

@@ -1,4 +1,4 @@
-import { AnyJson, Empty, ifMatchFails, JsonObject, Name, Text, Type } from '../../kernel/schema.ts'
+import { AnyJson, Empty, ifMatchFails, JsonObject, Name, Text, TextList, Type } from '../../kernel/schema.ts'
 
 const pipelineID = Name({
   pattern: '^[A-Za-z0-9_.-]+$',
@@ -237,7 +237,7 @@ export const SearchBody = Type.Unsafe<Record<string, unknown>>({
     '`cardinality`). Other fields of the search engine that choose hits, such as `search_after`, are refused; the rest is ignored.',
   examples: [{ query: { term: { endpointId: 'sensor-1' } }, sort: [{ '@timestamp': 'desc' }], size: 10 }],
 })
-const searchQuery = Type.Object({
+export const searchQuery = Type.Object({
   from: Type.Optional(
     Type.Integer({ minimum: 0, maximum: 10_000, description: 'Number of hits to skip. Default: 0.' }),
   ),
@@ -246,6 +246,12 @@ const searchQuery = Type.Object({
   ),
   sort: Type.Optional(Text({ maxLength: 4096, description: 'Fields to sort by, such as `@timestamp:desc`.' })),
   _source: Type.Optional(Text({ maxLength: 4096, description: 'Fields of documents to return; `false`: none.' })),
+  _source_includes: Type.Optional(
+    TextList({ description: 'Only these fields of documents are returned; replaces `_source`.' }),
+  ),
+  _source_excludes: Type.Optional(
+    TextList({ description: 'These fields of documents are left out; replaces `_source`.' }),
+  ),
   track_total_hits: Type.Optional(
     Text({ maxLength: 20, description: 'Counts exactly up to this number; `true`: always. Default: 10000.' }),
   ),

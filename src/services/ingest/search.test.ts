@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { before, suite, test } from 'node:test'
 import { asf, openIngest, searchedSamples as samples } from '../../../test/harness/ingest.ts'
 
-const { admin, aCollectingEndpoint, anEndpoint, send, search } = await openIngest()
+const { waypost, admin, aCollectingEndpoint, anEndpoint, send, search } = await openIngest()
 
 let [index, first, second] = ['', '', '']
 before(async () => {
@@ -123,14 +123,14 @@ suite('queries', () => {
     ['a wrong order', { sort: [{ a: 'up' }] }, /sort\[0\]\.a/],
     ['a term of an object', { query: { term: { a: { value: {} } } } }, /query\.term\.a/],
     ['a wrong time zone', { query: { range: { a: { gte: 1, time_zone: 'Mars/Base' } } } }, /time_zone/],
-    ['an interval of nothing', { aggs: { a: { histogram: { field: 'x', interval: 0 } } } }, /interval/],
+    ['an interval of 0', { aggs: { a: { histogram: { field: 'x', interval: 0 } } } }, /interval/],
     [
       'an unknown interval',
       { aggs: { a: { date_histogram: { field: 'x', calendar_interval: '2d' } } } },
       /calendar_interval/,
     ],
     ['a _source of a number', { _source: 5 }, /_source/],
-    ['terms of nothing at all', { query: { terms: { a: 'x' } } }, /query\.terms\.a/],
+    ['terms that are not a list', { query: { terms: { a: 'x' } } }, /query\.terms\.a/],
   ]
   for (const [what, body, problem] of wrong)
     test(`a search rejects ${what}`, async () => {
@@ -154,14 +154,14 @@ suite('queries', () => {
     assert.match(nested.body.message, /20 levels/)
   })
 
-  test('a thousand clauses are answered', async () => {
+  test('a search with a thousand clauses is answered', async () => {
     const should = Array.from({ length: 1000 }, (_, n) => ({ term: { 'dataSample.n': n + 3 } }))
     assert.deepEqual(numbersOf(await search(index, { query: { bool: { should } } })), [3, 4, 5])
   })
 })
 
 suite('pages, order and parts', () => {
-  test('from and size cut the hits, not the total', async () => {
+  test('from and size limit the hits, but not the total', async () => {
     const answer = await search(index, { from: 1, size: 2, sort: [{ 'dataSample.n': 'desc' }] })
     assert.deepEqual(numbersOf(answer), [4, 3])
     assert.equal(answer.hits.total.value, 5)
@@ -172,7 +172,7 @@ suite('pages, order and parts', () => {
     assert.equal((await search(index, { size: 1, track_total_hits: false })).hits.total, undefined)
   })
 
-  test('missing values are last, or first where the search says so', async () => {
+  test('missing values are last, or first if the search asks for it', async () => {
     const by = (options: object) => search(index, { sort: [{ 'dataSample.on': options }, { 'dataSample.n': 'asc' }] })
     assert.deepEqual(numbersOf(await by({ order: 'desc' })), [1, 3, 2, 4, 5])
     assert.deepEqual(numbersOf(await by({ order: 'asc', missing: '_first' })), [4, 5, 2, 1, 3])
@@ -206,7 +206,7 @@ suite('pages, order and parts', () => {
     ])
   })
 
-  test('parameters of the address win over the body', async () => {
+  test('parameters of the URL take precedence over the body', async () => {
     const { body } = await admin(`POST ${asf}/${index}/_search?size=1&sort=dataSample.n:desc&_source=dataSample.n`, {
       size: 3,
     })
@@ -255,4 +255,23 @@ suite('several searches', () => {
     assert.equal(answer.status, 400)
     assert.match(answer.body.message, /the last one has no body/)
   })
+})
+
+test('searches whose documents do not fit into the memory of a node are rejected', async () => {
+  const endpoint = await aCollectingEndpoint()
+  await send(endpoint, { text: 'x'.repeat(900_000) })
+  await waypost.kit.db.sql`
+    insert into ingest.documents (arrived_at, ts, index_no, id, endpoint_id, version_name, doc)
+    select arrived_at, ts, index_no, gen_random_uuid(), endpoint_id, version_name, doc
+    from ingest.documents, generate_series(1, 79) where endpoint_id = ${endpoint.endpointId}`
+  const ask = (body: object) => admin(`POST ${asf}/${endpoint.index}/_search`, body)
+  const refused = await ask({ size: 1000 })
+  assert.equal(refused.status, 400)
+  assert.match(refused.text, /have more than 67108864 bytes together; ask for fewer documents/)
+  const searches = Array.from({ length: 8 }, () => [{}, { size: 10 }]).flat()
+  const many = await admin(`POST ${asf}/${endpoint.index}/_msearch`, searches)
+  assert.deepEqual([many.status, many.headers['x-waypost-error']], [400, 'search_too_large'])
+  assert.equal((await search(endpoint.index, { size: 10 })).hits.hits.length, 10)
+  const { hits } = await search(endpoint.index, { size: 1000, _source: false })
+  assert.deepEqual([hits.hits.length, hits.total.value], [80, 80])
 })

@@ -8,7 +8,7 @@ const { waypost, admin, expectOk, anApplication, aCollectingEndpoint, send } = a
 const pipelines = `${asf}/_ingest/pipeline`
 
 suite('templates', () => {
-  test('templates are stored, shown under their key, replaced and deleted; dates in the name change nothing', async () => {
+  test('templates are stored, shown under their key, replaced and deleted; a date in the index name has no effect', async () => {
     const { app } = await anApplication()
     const index = `default-${app}`
     const mappings = { properties: { dataSample: { properties: { celsius: { type: 'double' } } } }, dynamic: true }
@@ -89,7 +89,7 @@ suite('templates', () => {
 })
 
 suite('mappings', () => {
-  test('mappings are those of the template with the fields that documents had', async () => {
+  test('mappings contain the fields of the template and the fields that documents had', async () => {
     const properties = { dataSample: { properties: { celsius: { type: 'double' } } }, declared: { type: 'keyword' } }
     const endpoint = await aCollectingEndpoint({ mappings: { properties } })
     await send(endpoint, [

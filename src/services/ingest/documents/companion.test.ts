@@ -15,7 +15,7 @@ const companion = createCompanion({
   queue: { run: async () => [] },
 })
 
-async function prepared(samples: unknown[]) {
+async function aPreparedGroup(samples: unknown[]) {
   const { app, version, endpointId, index } = await aCollectingEndpoint()
   const endpoint = { tenantId: 'default', applicationName: app, versionName: version, endpointId }
   const rows = await companion.prepare(messageOf(endpoint), samples)
@@ -25,14 +25,14 @@ const store = (rows: Parameters<typeof companion.store>[1], isRepeated: boolean)
   kit.db.tx((sql) => companion.store(sql, rows, isRepeated))
 
 test('a group that is written again has each document once', async () => {
-  const { index, rows } = await prepared([{ n: 1 }, { n: 2 }])
+  const { index, rows } = await aPreparedGroup([{ n: 1 }, { n: 2 }])
   await store([rows], false)
   await store([rows], true)
   assert.equal((await documents(index)).length, 2)
 })
 
 test('a document that PostgreSQL does not accept is replaced by its error, and the others are stored', async () => {
-  const { index, rows } = await prepared([{ n: 1 }, { n: 2 }])
+  const { index, rows } = await aPreparedGroup([{ n: 1 }, { n: 2 }])
   rows.rows[0]!.doc = '{"text":"\\u0000"}'
   await assert.rejects(store([rows], false), { message: /one by one/ })
   await store([rows], true)

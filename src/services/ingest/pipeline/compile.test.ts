@@ -10,7 +10,7 @@ function mistakes(definition: unknown): Mistake[] {
   return 'mistakes' in result ? result.mistakes : []
 }
 
-const one = (processor: unknown): string => {
+const mistakeOf = (processor: unknown): string => {
   const found = mistakes({ processors: [processor] })
   assert.equal(found.length, 1, JSON.stringify(processor))
   const { position, type, reason, causedBy } = found[0]!
@@ -41,43 +41,46 @@ test('every mistake of a definition is reported with its position', () => {
   )
 })
 
-test('wrong options are refused with the words of the search engine', () => {
-  assert.equal(one({ set: { field: 'a' } }), 'processors[0].set parse_exception: [value] required property is missing')
+test('wrong options are refused with the messages of the search engine', () => {
   assert.equal(
-    one({ set: { field: 1, value: 1 } }),
+    mistakeOf({ set: { field: 'a' } }),
+    'processors[0].set parse_exception: [value] required property is missing',
+  )
+  assert.equal(
+    mistakeOf({ set: { field: 1, value: 1 } }),
     "processors[0].set parse_exception: [field] property isn't a string, but of type [java.lang.Integer]",
   )
   assert.equal(
-    one({ nonsense: {} }),
+    mistakeOf({ nonsense: {} }),
     'processors[0].nonsense parse_exception: No processor type exists with name [nonsense]',
   )
   assert.match(
-    one({ set: { field: 'a', value: 1, x: 1 } }),
+    mistakeOf({ set: { field: 'a', value: 1, x: 1 } }),
     /doesn't support one or more provided configuration parameters \[x\]/,
   )
   assert.match(
-    one({ convert: { field: 'a', type: 'date' } }),
+    mistakeOf({ convert: { field: 'a', type: 'date' } }),
     /\[type\] type \[date\] not supported, cannot convert field\./,
   )
-  assert.match(one({ set: { field: 'a..b', value: 1 } }), /path \[a\.\.b\] is not valid/)
-  assert.match(one({ set: { field: 'a', value: '{{#x}}' } }), /does not close the section \[x\]/)
-  assert.match(one({ date: { field: 'a', formats: ['foo'] } }), /Invalid format/)
-  assert.match(one({ date: { field: 'a', formats: ['UNIX'], timezone: 'Mars/Base' } }), /Mars\/Base/)
+  assert.match(mistakeOf({ set: { field: 'a..b', value: 1 } }), /path \[a\.\.b\] is not valid/)
+  assert.match(mistakeOf({ set: { field: 'a', value: '{{#x}}' } }), /does not close the section \[x\]/)
+  assert.match(mistakeOf({ date: { field: 'a', formats: ['foo'] } }), /Invalid format/)
+  assert.match(mistakeOf({ date: { field: 'a', formats: ['UNIX'], timezone: 'Mars/Base' } }), /Mars\/Base/)
   assert.match(
-    one({ set: { field: 'a', value: 1, if: 'ctx.a + ' } }),
+    mistakeOf({ set: { field: 'a', value: 1, if: 'ctx.a + ' } }),
     /script_exception: compile error \(illegal_argument_exception: unexpected end/,
   )
-  assert.match(one({ set: { field: 'a', value: 1, if: '1' } }), /class_cast_exception/)
-  assert.match(one('set'), /a processor must be an object/)
-  assert.match(one({ set: {}, drop: {} }), /a processor must be an object with one field/)
-  assert.match(one({ constructor: {} }), /No processor type exists/)
-  assert.match(one({ __proto__x: {} }), /No processor type exists/)
+  assert.match(mistakeOf({ set: { field: 'a', value: 1, if: '1' } }), /class_cast_exception/)
+  assert.match(mistakeOf('set'), /a processor must be an object/)
+  assert.match(mistakeOf({ set: {}, drop: {} }), /a processor must be an object with one field/)
+  assert.match(mistakeOf({ constructor: {} }), /No processor type exists/)
+  assert.match(mistakeOf({ __proto__x: {} }), /No processor type exists/)
 })
 
 test('stored scripts and other languages are refused', () => {
-  assert.match(one({ script: { id: 'stored' } }), /\[id\] stored scripts are not supported/)
-  assert.match(one({ script: { source: '1', lang: 'groovy' } }), /script_lang not supported \[groovy\]/)
-  assert.match(one({ script: {} }), /must specify either \[source\]/)
+  assert.match(mistakeOf({ script: { id: 'stored' } }), /\[id\] stored scripts are not supported/)
+  assert.match(mistakeOf({ script: { source: '1', lang: 'groovy' } }), /script_lang not supported \[groovy\]/)
+  assert.match(mistakeOf({ script: {} }), /must specify either \[source\]/)
 })
 
 test('a script that does not compile shows line, column and excerpt', () => {

@@ -6,7 +6,7 @@ const timestamp = '2026-02-03T04:05:06.789Z'
 
 const simulate = (file: unknown) => simulateFile(typeof file === 'string' ? file : JSON.stringify(file), timestamp)
 
-test('a file is simulated as the API does it: results, dropped and failed documents in their order', () => {
+test('a file is simulated as the API does it: results, dropped and failed documents in order', () => {
   const result = simulate(
     `{"pipeline":{"processors":[{"drop":{"if":"ctx.n == 0"}},{"script":{"source":"ctx.n = ctx.n + 1"}},{"pipeline":{"name":"more"}}]},
       "pipelines":{"more":{"processors":[{"set":{"field":"more","value":"{{_id}}"}}]}},

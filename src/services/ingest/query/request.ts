@@ -37,10 +37,10 @@ const sourcePatternsMax = 100
 const countMaxDefault = 10_000
 
 /**
- * Fields of the search engine that change which documents are found. They are rejected rather than ignored, because a client that pages
- * with `search_after`, for example, would never reach an end.
+ * Fields and parameters of the search engine that change which documents are found. They are rejected rather than ignored, because a client
+ * that pages with `search_after`, for example, would never reach an end.
  */
-const refusedFields = ['search_after', 'pit', 'slice', 'collapse', 'rescore', 'knn']
+const refusedFields = ['search_after', 'pit', 'slice', 'collapse', 'rescore', 'knn', 'q', 'scroll', 'min_score']
 
 /** Parses a body and the query parameters. The query parameters take precedence. */
 export function readSearch(body: unknown, parameters: Body, now: number): SearchRequest {
@@ -62,7 +62,7 @@ export function readSearch(body: unknown, parameters: Body, now: number): Search
     from,
     size,
     sort: readSort(request.sort),
-    source: readSource(request._source),
+    source: readSources(request),
     countMax: readCountMax(request.track_total_hits),
     aggregations: readAggregations(request.aggregations ?? request.aggs, now),
     totalAsNumber: String(request.rest_total_hits_as_int) === 'true',
@@ -115,6 +115,20 @@ function sortKey(field: string, order: unknown, missing: unknown, at: string): S
   if (missing !== undefined && missing !== '_last' && missing !== '_first')
     throw invalid(`${at}.missing: expected _last or _first`)
   return { field, descending: direction === 'desc', missingFirst: missing === '_first' }
+}
+
+/** Parses the fields to return. The parameters `_source_includes` and `_source_excludes` replace `_source`. */
+function readSources({
+  _source,
+  _source_includes: includes,
+  _source_excludes: excludes,
+}: Body): boolean | SourceFilter {
+  if (includes === undefined && excludes === undefined) return readSource(_source)
+  const namesIn = (value: unknown) => (value === undefined ? [] : String(value).split(','))
+  return {
+    includes: patterns(namesIn(includes), '_source_includes'),
+    excludes: patterns(namesIn(excludes), '_source_excludes'),
+  }
 }
 
 function readSource(source: unknown): boolean | SourceFilter {

@@ -3,13 +3,14 @@ import { createConcurrencyLimit } from '../../../kernel/concurrency-limit.ts'
 import type { Ctx } from '../../../kernel/contract.ts'
 import { type Db, isStatementCanceled, type Sql } from '../../../kernel/db.ts'
 import { PlatformError } from '../../../kernel/errors.ts'
+import { createPace } from '../../../kernel/pace.ts'
 import { engineFormat } from '../error-format.ts'
-import { SearchTooLong } from '../errors.ts'
+import { SearchTooLarge, SearchTooLong } from '../errors.ts'
 import { parseExact, stringifyExact } from '../exact-json.ts'
 import type { Clause } from '../query/clauses.ts'
 import { readSearch, type SearchRequest } from '../query/request.ts'
 import type { Scope } from '../query/scope.ts'
-import { findPage, type Hit, inSnapshot, type Relation } from '../store/search/documents.ts'
+import { docBytesMax, findPage, type Hit, inSnapshot, type Relation } from '../store/search/documents.ts'
 import { searchTarget, type Target } from './access.ts'
 import { aggregate } from './aggregate.ts'
 import type { Deps } from './deps.ts'
@@ -49,7 +50,7 @@ export function createSearchOperations(deps: Deps, parts: SearchParts): SearchOp
     const source = await parts.sourceOf(ctx, target, request)
     if (parts.forward && !('statistics' in target)) return await parts.forward(ctx, source.scope, request)
     const found = await limit.run(ctx.tenantId, () => run(db, source, request), ctx)
-    return answer(request, found, kit.now().getTime() - startedAt)
+    return await answer(request, found, () => kit.now().getTime() - startedAt)
   }
 
   return {
@@ -59,9 +60,13 @@ export function createSearchOperations(deps: Deps, parts: SearchParts): SearchOp
       // The index in the URL must exist, even if the headers name other indices.
       await searchTarget(applications, ctx, index)
       const responses: string[] = []
+      let length = 0
       for (const { index: other = index, text } of searches) {
         ctx.signal.throwIfAborted()
-        responses.push(await search(ctx, other, text, {}).then(withStatus, failureText))
+        const response = await search(ctx, other, text, {}).then(withStatus, failureText)
+        length += response.length
+        if (length > docBytesMax) throw SearchTooLarge({ bytes: docBytesMax })
+        responses.push(response)
       }
       return `{"took":${kit.now().getTime() - startedAt},"responses":[${responses.join()}]}`
     },
@@ -108,15 +113,27 @@ async function run(db: Db, { relation, scope }: Source, request: SearchRequest):
   }
 }
 
-function answer(request: SearchRequest, { hits, total, aggregations }: Found, took: number): string {
+async function answer(
+  request: SearchRequest,
+  { hits, total, aggregations }: Found,
+  took: () => number,
+): Promise<string> {
   const { source, sort, countMax, totalAsNumber } = request
   const filter = typeof source === 'object' ? createSourceFilter(source) : undefined
-  const texts = hits.map(({ id, index, doc, sort: values }) => {
+  const textOf = ({ id, index, doc, sort: values }: Hit) => {
+    if (doc === null) throw SearchTooLarge({ bytes: docBytesMax })
     const shown = source === false ? '' : `,"_source":${filter ? stringifyExact(filter(parseExact(doc))) : doc}`
     const sorted = values ? `,"sort":[${values.map((value) => value ?? 'null').join()}]` : ''
     const score = sort.length === 0 ? '1.0' : 'null'
     return `{"_index":${JSON.stringify(index)},"_type":"_doc","_id":"${id}","_score":${score}${shown}${sorted}}`
-  })
+  }
+  const pace = createPace()
+  const texts: string[] = []
+  for (const hit of hits) {
+    texts.push(textOf(hit))
+    // The filter of a page with large documents takes seconds.
+    await pace()
+  }
   const value = Math.min(total, countMax)
   const shownTotal = totalAsNumber
     ? `"total":${total},`
@@ -126,7 +143,7 @@ function answer(request: SearchRequest, { hits, total, aggregations }: Found, to
   const maxScore = hits.length > 0 && sort.length === 0 ? '1.0' : 'null'
   const computed = aggregations ? `,"aggregations":${stringifyExact(aggregations)}` : ''
   return (
-    `{"took":${took},"timed_out":false,"_shards":{"total":1,"successful":1,"skipped":0,"failed":0},` +
+    `{"took":${took()},"timed_out":false,"_shards":{"total":1,"successful":1,"skipped":0,"failed":0},` +
     `"hits":{${shownTotal}"max_score":${maxScore},"hits":[${texts.join()}]}${computed}}`
   )
 }

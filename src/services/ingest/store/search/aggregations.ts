@@ -177,7 +177,7 @@ export async function findGroups(
     const source = sourceOf(sql, scope, field)
     if (source.kind !== 'values') {
       const plain = source.kind === 'value' ? plainValue(sql, source, '').value : source.column
-      // Numbers are checked by their own type. A second check would read the field again.
+      // `numbersOf` checks the type of the value itself. With the check of `plainValue` as well, the field would be read twice.
       const direct = source.kind === 'value' ? source.value : source.column
       return metricOf(sql, metric, { numbers: numbersOf(sql, source, direct), values: plain })
     }

@@ -13,8 +13,8 @@ export const documentsRelation: Relation = (sql) => sql`ingest.documents`
 export interface Hit {
   id: string
   index: string
-  /** JSON text. */
-  doc: string
+  /** JSON text. Null if it and the documents before it have more than `docBytesMax` bytes together. */
+  doc: string | null
   /** JSON text of each sort value. */
   sort: string[] | null
 }
@@ -94,6 +94,9 @@ function sortExpression(sql: Sql, scope: Scope, { field, descending, missingFirs
 /** Returns a time as the JSON text of its milliseconds. */
 const millis = (sql: Sql, time: Fragment) => sql`(extract(epoch from ${time}) * 1000)::bigint::text`
 
+/** Maximum size of the documents of a page in memory. 10,000 documents could have 10 GB together. */
+export const docBytesMax = 64 * 1024 * 1024
+
 interface Page {
   hits: Hit[]
   /** The number of hits, counted up to `countMax` and one more; undefined if it is not known. */
@@ -120,15 +123,20 @@ export async function findPage(
   const order = keys.map(({ expression, order: direction }) => sql`${expression} ${direction},`)
   const shown = keys.map((key) => key.shown)
   const where = visibleCondition(sql, scope, query)
+  // The expressions of the outer select are computed only for the hits of the page, not for every document that is sorted. Without
+  // `offset 0`, PostgreSQL would merge it into the statement around it, which uses `doc` twice.
   const page = sql`
     select d.id::text as id, ${indexColumn(sql, scope)} as index, ${request.source === false ? sql`'{}'` : sql`d.doc::text`} as doc,
       ${shown.length === 0 ? sql`null::text[]` : sql`array[${joined(sql, shown, ',')}]`} as sort
-    from ${relation(sql)} d where ${where}
-    order by ${order.length === 0 ? sql`${byTime},` : order} d.id ${descends ? sql`desc` : sql``}
-    limit ${size} offset ${from}`
+    from (
+      select d.* from ${relation(sql)} d where ${where}
+      order by ${order.length === 0 ? sql`${byTime},` : order} d.id ${descends ? sql`desc` : sql``}
+      limit ${size} offset ${from}) d offset 0`
   const total = countMax === 0 ? sql`select null::float8 as total` : countStatement(sql, relation, where, countMax)
   const rows = await sql<(Hit & { total: number | null })[]>`
-    select page.*, counted.total from (${page}) page cross join (${total}) counted`.unprepared()
+    select page.id, page.index, page.sort, counted.total,
+      case when sum(octet_length(page.doc)) over (rows unbounded preceding) <= ${docBytesMax} then page.doc end as doc
+    from (${page}) page cross join (${total}) counted`.unprepared()
   if (rows.length > 0) return { hits: rows, total: rows[0]!.total ?? undefined }
   const isKnown = from === 0 || countMax === 0
   return { hits: [], total: isKnown ? 0 : await countHits(sql, relation, scope, query, countMax) }

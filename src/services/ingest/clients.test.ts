@@ -1,0 +1,150 @@
+/**
+ * Requests as the clients of Elasticsearch (6 to 9) and OpenSearch send them: their paths, methods and types. The clients themselves need
+ * nothing else.
+ */
+import assert from 'node:assert/strict'
+import { before, suite, test } from 'node:test'
+import { aCaller, aTenantAdmin } from '../../../test/harness/builders.ts'
+import { asf, openIngest } from '../../../test/harness/ingest.ts'
+
+const { waypost, admin, expectOk, aCollectingEndpoint, send } = await openIngest()
+
+let index = ''
+before(async () => {
+  const endpoint = await aCollectingEndpoint()
+  index = endpoint.index
+  for (const n of [1, 2, 3]) await send(endpoint, { n, room: `room ${n}` })
+})
+
+interface Options {
+  body?: string
+  type?: string
+}
+
+async function ask(operation: string, { body, type = 'application/json' }: Options = {}) {
+  const [method, path = ''] = operation.split(' ')
+  const { headers, ...answer } = await admin(
+    `${method} ${asf}${path}`,
+    body,
+    body === undefined ? {} : { 'content-type': type },
+  )
+  return { ...answer, product: (headers as unknown as Record<string, string>)['x-elastic-product'] }
+}
+
+async function found(operation: string, options?: Options) {
+  const { status, product, text, body } = await ask(operation, options)
+  assert.equal(status, 200, `${operation}: ${text}`)
+  assert.equal(product, 'Elasticsearch', `${operation}: clients ignore responses without this header`)
+  return body
+}
+
+const one = JSON.stringify({ query: { term: { 'dataSample.n': 2 } } })
+
+test('a client reads the version of the server before its first request', async () => {
+  for (const path of ['', '/']) {
+    const { version, tagline } = await found(`GET ${path}`)
+    assert.deepEqual([version.number, version.build_flavor, tagline], ['7.17.0', 'default', 'You Know, for Search'])
+  }
+  const { status, product } = await ask('HEAD /')
+  assert.deepEqual([status, product], [200, 'Elasticsearch'])
+  assert.equal((await waypost.as(undefined)(`GET ${asf}/`)).status, 401)
+})
+
+suite('searches', () => {
+  test('a search without a body is a GET, and a GET may have a body', async () => {
+    assert.equal((await found(`GET /${index}/_search`)).hits.total.value, 3)
+    assert.equal((await found(`GET /${index}/_search`, { body: one })).hits.total.value, 1)
+    assert.equal((await found(`GET /${index}/_search?size=1`)).hits.hits.length, 1)
+    assert.equal((await ask(`GET /${index}/_search`, { body: '{"query"' })).status, 400)
+    assert.equal((await ask(`GET /${index}/_search`, { body: one, type: 'text/plain' })).status, 415)
+    const large = JSON.stringify({ query: { match: { x: 'x'.repeat(1024 * 1024) } } })
+    assert.equal((await ask(`GET /${index}/_search`, { body: large })).status, 413)
+  })
+
+  test('the types of the clients of versions 8 and 9 are JSON', async () => {
+    const type = 'application/vnd.elasticsearch+json; compatible-with=9'
+    assert.equal((await found(`POST /${index}/_search`, { body: one, type })).hits.total.value, 1)
+  })
+
+  test('a search without an index searches all applications that the caller may read', async () => {
+    const names = (body: { hits: { hits: { _index: string }[] } }) => body.hits.hits.map(({ _index }) => _index)
+    const query = JSON.stringify({ query: { term: { appName: index.replace('default-', '') } } })
+    for (const method of ['GET', 'POST']) {
+      const indices = names(await found(`${method} /_search`, { body: query }))
+      assert.equal(indices.length, 3)
+      assert.ok(indices.every((name) => name.startsWith(`${index}-`)))
+    }
+    const lines = [{ index }, JSON.parse(one), {}, JSON.parse(query)]
+      .map((line) => `${JSON.stringify(line)}\n`)
+      .join('')
+    const type = 'application/vnd.elasticsearch+x-ndjson; compatible-with=8'
+    const { responses } = await found('POST /_msearch', { body: lines, type })
+    assert.deepEqual(
+      responses.map(({ hits }: { hits: { total: { value: number } } }) => hits.total.value),
+      [1, 3],
+    )
+  })
+
+  test('a count is exact, with a query and without', async () => {
+    const counts: [operation: string, body: string | undefined, count: number][] = [
+      [`GET /${index}/_count`, undefined, 3],
+      [`GET /${index}/_count`, one, 1],
+      [`POST /${index}/_count`, one, 1],
+      ['POST /_count', JSON.stringify({ query: { match_none: {} } }), 0],
+    ]
+    for (const [operation, body, count] of counts) {
+      const answer = await found(operation, body === undefined ? {} : { body })
+      assert.deepEqual(answer, { count, _shards: { total: 1, successful: 1, skipped: 0, failed: 0 } }, operation)
+    }
+  })
+
+  test('the fields of documents are chosen by parameters too', async () => {
+    const shown = async (parameters: string) =>
+      (await found(`GET /${index}/_search?sort=dataSample.n&size=1&${parameters}`)).hits.hits[0]._source
+    assert.deepEqual(await shown('_source_includes=dataSample&_source_excludes=dataSample.room'), {
+      dataSample: { n: 1 },
+    })
+    assert.deepEqual(Object.keys(await shown('_source_includes=appName&_source_includes=tenantId')).sort(), [
+      'appName',
+      'tenantId',
+    ])
+    assert.equal('dataSample' in (await shown('_source_excludes=dataSample,appName')), false)
+  })
+
+  test('parameters that choose documents and are not supported are refused instead of ignored', async () => {
+    for (const parameter of ['q=room', 'scroll=1m', 'min_score=2'])
+      assert.equal((await ask(`GET /${index}/_search?${parameter}`)).status, 400, parameter)
+  })
+})
+
+test('pipelines are simulated at the path of the search engine', async () => {
+  const set = { processors: [{ set: { field: 'a', value: 1 } }] }
+  const docs = [{ _source: { x: 1 } }]
+  const body = JSON.stringify({ pipeline: set, docs })
+  const inline = await found('POST /_ingest/pipeline/_simulate', { body })
+  assert.deepEqual(inline.docs[0].doc._source, { x: 1, a: 1 })
+  await expectOk(`PUT ${asf}/_ingest/pipeline/of-client`, set)
+  const stored = await found('POST /_ingest/pipeline/of-client/_simulate?verbose=true', {
+    body: JSON.stringify({ docs }),
+  })
+  assert.equal(stored.docs[0].processor_results[0].doc._source.a, 1)
+})
+
+test('HEAD tells whether an index exists', async () => {
+  assert.equal((await ask(`HEAD /${index}`)).status, 200)
+  assert.equal((await ask('HEAD /default-missing')).status, 404)
+  assert.deepEqual(Object.keys(await found(`GET /${index}`)), [index])
+})
+
+test('callers of another tenant and callers without permission find nothing at these paths', async () => {
+  for (const caller of [aTenantAdmin('other'), aCaller()]) {
+    const as = waypost.as(caller)
+    for (const operation of [`GET ${asf}/${index}`, `GET ${asf}/${index}/_search`, `GET ${asf}/${index}/_count`])
+      assert.equal((await as(operation)).status, 404, operation)
+    const everywhere = await as(`GET ${asf}/_count`)
+    assert.deepEqual([everywhere.status, everywhere.body.count], [200, 0], everywhere.text)
+  }
+  const reader = waypost.as(aCaller({ on: { 'tenant-system': ['application:read'] } }))
+  assert.equal((await reader(`POST ${asf}/_ingest/pipeline/_simulate`, { docs: [] })).status, 403)
+  assert.equal((await admin(`GET ${asf}/_search`)).status, 200)
+})
