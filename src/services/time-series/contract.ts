@@ -75,8 +75,8 @@ export interface CompanionRows {
 /** A service that stores rows of its own in the commit of samples. */
 export interface SampleCompanion {
   /**
-   * Prepares rows for the samples of a message, or returns undefined if there are none, which must take hardly any time. The message waits
-   * for the promise, and its samples are not stored before. For messages of one endpoint, the promises resolve in order.
+   * Prepares rows for the samples of a message. Returns undefined if there are no rows, and must then take hardly any time. The samples of
+   * the message are stored only after the promise has resolved. For messages of one endpoint, the promises resolve in order.
    */
   prepare(message: DeviceMessage, samples: unknown[]): Promise<CompanionRows | undefined> | undefined
   /** Stores the rows of several messages. If `isRepeated` is true, an earlier attempt may already have stored them. */

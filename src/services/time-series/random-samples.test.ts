@@ -21,7 +21,7 @@ function aSample(random: (below: number) => number, today: number) {
   return sample
 }
 
-const usual = { points: 120_000, sampleValues: 120_000 }
+const usualLimits = { points: 120_000, sampleValues: 120_000 }
 
 /** Returns the points between two times. */
 function pointsBetweenTimes(
@@ -79,7 +79,7 @@ test('random samples in random order: the last write wins, before and after pack
         .sort(([a], [b]) => (a < b ? -1 : 1))
       assert.deepEqual(await points(endpointId), Object.fromEntries(expected), `round ${round}, ${endpointId}`)
     }
-    const limits = round % 8 === 3 ? usual : { points: 1 + random(60), sampleValues: 1 + random(40) }
+    const limits = round % 8 === 3 ? usualLimits : { points: 1 + random(60), sampleValues: 1 + random(40) }
     for (const descending of [false, true]) {
       const [from, to] = [today - random(45) * dayMs - random(10), today + random(300) * 1000]
       const query = { endpoints: endpoints.slice(0, 2), from, to, descending, limits }

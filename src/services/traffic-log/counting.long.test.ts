@@ -34,7 +34,7 @@ suite('pages and totals', () => {
       seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0
       return seed % below
     }
-    const some = (number: number, within: number) =>
+    const randomRecords = (number: number, within: number) =>
       Array.from({ length: number }, (_, n) => ({
         correlationId: `${within}-${n}`,
         createdAt: new Date(hoursAgo + random(within)),
@@ -43,11 +43,11 @@ suite('pages and totals', () => {
         extension: ['dcx', 'cex'][random(2)]!,
         endpointId: `ep-${random(5)}`,
       }))
-    await record(some(4000, 21_000_000))
+    await record(randomRecords(4000, 21_000_000))
     await pack()
-    await record(some(500, 20_400_000)) // These records are late, so their blocks overlap others.
+    await record(randomRecords(500, 20_400_000)) // These records are late, so their blocks overlap others.
     await pack()
-    await record(some(500, 20_800_000)) // These records are not packed.
+    await record(randomRecords(500, 20_800_000)) // These records are not packed.
     const all = (await stored('default'))
       .map((one) => ({
         id: one.correlationId,

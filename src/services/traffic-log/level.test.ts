@@ -119,12 +119,12 @@ suite('the level of an application', () => {
 
   test('messages that wait for their response at level errors are limited in number', async () => {
     const version = { applicationName: 'errors', versionName: 'errors-v1' }
-    const responses = (correlationId: string) =>
+    const recordResponse = (correlationId: string) =>
       log.record(aRecord({ ...version, correlationId, direction: 'OUTBOUND', additionalMetadata: { statusCode: 500 } }))
     for (let n = 0; n < 2001; n++) await log.record(aRecord({ ...version, correlationId: `waiting ${n}` }))
-    const earlier = (await found('errors-v1')).length
-    await responses('waiting 0')
-    await responses('waiting 2000')
-    assert.equal((await found('errors-v1')).length, earlier + 3)
+    const countBefore = (await found('errors-v1')).length
+    await recordResponse('waiting 0')
+    await recordResponse('waiting 2000')
+    assert.equal((await found('errors-v1')).length, countBefore + 3)
   })
 })

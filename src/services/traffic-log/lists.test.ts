@@ -59,7 +59,7 @@ for (const isPacked of [false, true])
       ['appVersionName=&payload=&resourcePath=&endpointIds=', ['d', 'd', 'c', 'b', 'a']],
     ]
     for (const [query, expected] of cases)
-      test(query || 'everything', async () => {
+      test(`the query "${query}" finds the expected records`, async () => {
         for (const prefix of [root, '/al/api/v1']) {
           const answer = await admin(`GET ${prefix}/endpoint-traffic?${query}`)
           assert.equal(answer.status, 200, answer.text)
@@ -92,7 +92,7 @@ suite('the response', () => {
     ])
   })
 
-  test('the response lists a response after its message', async () => {
+  test('the list shows the response to a message after the message', async () => {
     const { body } = await admin(`${url}?sortOrder=asc&endpointIds=three`)
     assert.deepEqual(
       body.content.map(({ direction }: { direction: string }) => direction),

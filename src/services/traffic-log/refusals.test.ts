@@ -50,7 +50,7 @@ suite('refusals', () => {
     )
   })
 
-  test('refusals are visible with the scope, for each tenant its own', async () => {
+  test('refusals are visible only with the scope, and only those of the tenant of the caller', async () => {
     assert.equal((await waypost.as(undefined)(url)).status, 401)
     assert.equal((await waypost.as(aCaller())(url)).status, 403)
     assert.equal((await waypost.as(aCaller({ on: { 'tenant-system': ['endpoint:read'] } }))(url)).status, 403)
@@ -92,13 +92,13 @@ suite('refusals', () => {
 })
 
 suite('a flood of refusals', () => {
-  const quiet = createLog({ level: 'silent', format: 'json' })
-  const collected = async (write: (rows: CountedRefusal[]) => Promise<void>) =>
-    createRefusals({ now: () => new Date(), log: await quiet, write })
+  const silentLog = createLog({ level: 'silent', format: 'json' })
+  const refusalsWrittenBy = async (write: (rows: CountedRefusal[]) => Promise<void>) =>
+    createRefusals({ now: () => new Date(), log: await silentLog, write })
 
   test('a flood of refusals takes a bounded number of rows, loses no count, and does not displace those of other tenants', async () => {
     const rows: CountedRefusal[] = []
-    const refusals = await collected(async (given) => void rows.push(...given))
+    const refusals = await refusalsWrittenBy(async (given) => void rows.push(...given))
     for (let n = 0; n < 100_000; n++)
       refusals.add({ ...refusal, tenantId: 'loud', address: `10.0.${n >> 8}.${n & 255}` })
     for (let n = 0; n < 3; n++) refusals.add({ ...refusal, tenantId: 'quiet', address: `10.1.0.${n}` })
@@ -114,7 +114,7 @@ suite('a flood of refusals', () => {
 
   test('texts from unauthenticated clients are truncated, and NUL and lone surrogates replaced', async () => {
     const rows: CountedRefusal[] = []
-    const refusals = await collected(async (given) => void rows.push(...given))
+    const refusals = await refusalsWrittenBy(async (given) => void rows.push(...given))
     refusals.add({ ...refusal, clientId: `\0\ud800${'x'.repeat(70_000)}`, username: 'y'.repeat(70_000) })
     await refusals.flush()
     assert.equal(rows[0]?.clientId, `\ufffd\ufffd${'x'.repeat(253)}`)
@@ -124,7 +124,7 @@ suite('a flood of refusals', () => {
   test('a failed write is retried', async () => {
     const written: CountedRefusal[] = []
     let isUnreachable = true
-    const refusals = await collected(async (rows) => {
+    const refusals = await refusalsWrittenBy(async (rows) => {
       if (isUnreachable) throw new Error('unreachable')
       written.push(...rows)
     })
@@ -143,7 +143,7 @@ suite('a flood of refusals', () => {
   test('after the stop, refusals are ignored, nothing is retried and no timer is left', async (context) => {
     context.mock.timers.enable({ apis: ['setTimeout'] })
     let writes = 0
-    const refusals = await collected(async () => {
+    const refusals = await refusalsWrittenBy(async () => {
       writes++
       throw new Error('unreachable')
     })

@@ -75,7 +75,7 @@ suite('retention', () => {
   })
 })
 
-/** Opens a traffic log for tests. Each test uses its own tenants. */
+/** The traffic log of the following tests. Each of them uses its own tenants. */
 const { waypost, record, log, pack, stored } = await openTrafficLog()
 const { db, now } = waypost.kit
 const { sql } = db

@@ -33,7 +33,9 @@ const TrafficRecord = Type.Object(
       description: 'Part of the topic or path after the token, without the request id, such as `/json`.',
     }),
     requestId: Type.Optional(
-      Type.Integer({ description: 'Request id that the device put at the end of the topic. Absent: there was none.' }),
+      Type.Integer({
+        description: 'Request id that the device put at the end of the topic. Omitted if there was none.',
+      }),
     ),
     payload: Type.String({
       description:
@@ -100,7 +102,7 @@ const Refusal = Type.Object(
     count: Type.Integer({
       description: 'Number of refusals with the same reason and origin within about one second.',
     }),
-    tenantId: Type.Optional(Type.String({ description: 'Id of the tenant. Absent: the tenant is not known.' })),
+    tenantId: Type.Optional(Type.String({ description: 'Id of the tenant. Omitted if the tenant is not known.' })),
     reason: Type.String({ description: 'Code of the reason, such as `token_unknown` or `too_many_messages`.' }),
     detail: Type.Optional(Type.String({ description: 'More about the reason, in words.' })),
     transport: Type.String({ description: 'How the client connected: `mqtt`, `mqtts`, `websocket` or `http`.' }),

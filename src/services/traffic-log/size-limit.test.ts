@@ -5,7 +5,7 @@ import { openTrafficLog, root } from '../../../test/harness/traffic-log.ts'
 const hourMs = 3_600_000
 const hour = (ago: number) => new Date((Math.floor(Date.now() / hourMs) - ago) * hourMs + 1000)
 
-test('beyond the limit in bytes the oldest hour is deleted, of all tenants, with its counts', async () => {
+test('beyond the limit in bytes, the oldest hours of all tenants are deleted', async () => {
   const { waypost, record, pack, run, admin } = await openTrafficLog({
     environment: { WAYPOST_TRAFFIC_LOG_BYTES: '4000' },
   })

@@ -66,7 +66,7 @@ suite('group commit', () => {
     await recorded
   })
 
-  test('a write is retried while the database is unreachable, and the retry is marked as one', async () => {
+  test('a write is retried while the database is unreachable, and is marked as a retry', async () => {
     const attempts: [isRetry: boolean, batchId: string][] = []
     const writer = aWriter({
       async write(batches, isRetry) {
@@ -128,7 +128,7 @@ suite('group commit', () => {
     await Promise.allSettled(outcomes)
   })
 
-  test('a stop waits for all pending records', async () => {
+  test('drained resolves when all pending records are written', async () => {
     let written = 0
     const writer = aWriter({
       async write(rows) {

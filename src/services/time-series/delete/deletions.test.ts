@@ -67,6 +67,27 @@ suite('deletion', () => {
     assert.deepEqual(await points(old.endpointId), remaining)
   })
 
+  test('the points of an endpoint that is registered again belong to its new application, not to the former one', async () => {
+    const former = await registerEndpoint(await unregisteredEndpoint())
+    await collect(former, [{ timestamp: 1, a: 1 }])
+    await waypost.kit.bus.stop()
+    await unregister(former)
+    const anew = await registerEndpoint(await unregisteredEndpoint(), former.endpointId)
+    assert.notEqual(anew.applicationName, former.applicationName)
+    await collect(anew, [{ timestamp: 2, a: 2 }])
+    await waypost.kit.bus.start({ workers: true })
+    await waypost.kit.bus.settled()
+    await collect(anew, [{ timestamp: 3, a: 3 }])
+    const { endpointId } = anew
+    const last = async ({ applicationName }: { applicationName: string }) =>
+      (await admin(`GET /epts/api/v1/applications/${applicationName}/time-series/last?limit=9`)).body[endpointId]
+    assert.deepEqual(
+      (await last(anew))['auto~a'].map(({ values }: { values: { value: number } }) => values.value),
+      [3, 2],
+    )
+    assert.equal(await last(former), undefined)
+  })
+
   test('deletion of an application deletes its series, and a new one of the same name starts empty', async () => {
     const endpoint = await registerEndpoint(await unregisteredEndpoint())
     await collect(endpoint, [{ timestamp: 1, a: 1 }])

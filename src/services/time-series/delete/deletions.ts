@@ -66,15 +66,17 @@ export function createDeletions(deps: Deps): Deletions {
 }
 
 async function deleteEndpoints(deps: Deps, sql: Sql, unregistered: Unregistered) {
-  const { tenantId, applicationName, endpointIds, unregisteredDate } = unregistered
+  const { tenantId, endpointIds, unregisteredDate } = unregistered
   const numbers = await findEndpointNumbers(sql, endpointIds)
   if (numbers.length === 0) return
   const registered = await deps.register.findAll(numbers.map(({ endpointId }) => endpointId))
   const cutoff = await numberAt(deps, new Date(unregisteredDate))
   await store.moveToDeleted(sql, endpointIds, cutoff, deps.now())
   for (const { endpointId, endpointNo } of numbers) {
-    if (!registered.has(endpointId)) continue
-    const [numbered] = await numberEndpoints(sql, [{ tenantId, applicationName, endpointId }])
+    // Another application, even of another tenant, may have registered the id again. The event names the former one.
+    const owner = registered.get(endpointId)
+    if (!owner) continue
+    const [numbered] = await numberEndpoints(sql, [owner])
     await store.copyUnderNewNumber(sql, { endpointNo, endpointId, cutoff }, numbered!.endpointNo)
   }
   const deleted = numbers.map(({ endpointId }) => endpointId)

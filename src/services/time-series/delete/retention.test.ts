@@ -102,7 +102,7 @@ suite('retention', () => {
     assert.deepEqual(latest.map(({ value }) => value).sort(), [1, 10])
   })
 
-  test('an invalid retention deletes nothing and is reported', () => {
+  test('the invalid parts of a configured retention are left out and reported', () => {
     const read = (retention: unknown) => readConfiguration(timeSeriesInstance, 'application', { retention })
     for (const nonsense of [0, -1, 1.5, '30', 1e9]) {
       const { config, problems } = read({ days: nonsense, series: { a: nonsense, b: 7 } })

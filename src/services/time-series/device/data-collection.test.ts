@@ -17,9 +17,9 @@ import { createEnrichment } from './enrichment.ts'
 
 type Collector = Pick<TimeSeries, 'collect'>
 const { waypost, admin, anApplication, anEndpoint } = await openRegister()
-let later = 0
-const clock = { bus: waypost.kit.bus, now: () => new Date(Date.now() + later) }
-const whole = {
+let clockAheadMs = 0
+const clock = { bus: waypost.kit.bus, now: () => new Date(Date.now() + clockAheadMs) }
+const deps = {
   enriched: createEnrichment(clock, waypost.ask(Register), waypost.ask(Applications)),
   bus: waypost.kit.bus,
   connectivityChanged: async () => {},
@@ -28,22 +28,22 @@ const whole = {
 function receiver(outcome: () => Promise<void> = async () => {}) {
   const collected: unknown[] = []
   const messages: DeviceMessage[] = []
-  const behind: Collector = {
+  const timeSeries: Collector = {
     async collect(message, samples) {
       messages.push(message)
       await outcome()
       collected.push(...samples)
     },
   }
-  return { behind, collected, messages }
+  return { timeSeries, collected, messages }
 }
 
 const busWithoutSubscribers = { isWanted: () => false }
 const unchangedSamples = async (_endpoint: unknown, samples: unknown[]) => samples
 
 function aDevice(own = receiver()) {
-  const parts = { ...whole, enriched: unchangedSamples, bus: busWithoutSubscribers }
-  return { ...own, sendMessage: sendTo(dataCollection({ ...parts, timeSeries: own.behind })) }
+  const parts = { ...deps, enriched: unchangedSamples, bus: busWithoutSubscribers }
+  return { ...own, sendMessage: sendTo(dataCollection({ ...parts, timeSeries: own.timeSeries })) }
 }
 
 suite('/json', () => {
@@ -212,7 +212,7 @@ suite('a message', () => {
 
 suite('enrichment', () => {
   const recorder = receiver()
-  const extension = dataCollection({ ...whole, timeSeries: recorder.behind })
+  const extension = dataCollection({ ...deps, timeSeries: recorder.timeSeries })
 
   async function configure(app: string, config: object, version?: string) {
     const own = { 'metadata-enrichment': config }
@@ -288,7 +288,7 @@ suite('enrichment', () => {
     await waypost.kit.db
       .sql`update register.endpoints set metadata = '{"city": "Lviv"}' where endpoint_id = ${endpointId}`
     assert.deepEqual(await send({ t: 2 }), [{ t: 2, '~ep-metadata': { city: 'Kyiv' } }])
-    later += 30_000
+    clockAheadMs += 30_000
     assert.deepEqual(await send({ t: 3 }), [{ t: 3, '~ep-metadata': { city: 'Lviv' } }])
   })
 
@@ -311,7 +311,7 @@ suite('a service that handles samples', () => {
     if (samples.includes('bad')) throw DatabaseUnavailable()
     if (received) await publish(received)
   }
-  const extension = dataCollection({ ...whole, timeSeries: { collect } })
+  const extension = dataCollection({ ...deps, timeSeries: { collect } })
   const listen = () =>
     waypost.kit.bus.handle('test.samples', SamplesReceived, async (_, event) => {
       publishedSamples.push(event)

@@ -18,7 +18,7 @@ interface CachedMetadata {
   readAt: number
 }
 
-/** Other nodes do not signal metadata changes by connects, so cached metadata expires after this time. */
+/** A connect changes metadata, and other nodes do not signal this change, so cached metadata expires after this time. */
 const maxAgeMs = 30_000
 
 const mebibyte = 1024 * 1024

@@ -32,7 +32,7 @@ const iso = (ms: number) => new Date(ms).toISOString()
 const point = (timestamp: number, value: unknown) => ({ timestamp: iso(timestamp), values: { value } })
 
 /** Returns the points of some events by series. */
-function together(events: SentEvent[]) {
+function pointsBySeries(events: SentEvent[]) {
   const all: Record<string, Record<string, unknown[]>> = {}
   for (const { data } of events)
     for (const [endpointId, series] of Object.entries(data as (typeof all)[string]))
@@ -50,7 +50,9 @@ suite('a live stream', () => {
     const receivedAt = new Date()
     await Promise.all(Array.from({ length: 30 }, (_, t) => live.api.collect(messageOf(endpoint, receivedAt), [{ t }])))
     const expected = Array.from({ length: 30 }, (_, t) => point(receivedAt.getTime() + t, t))
-    await eventually(() => assert.deepEqual(together(source.events), { [endpoint.endpointId]: { 'auto~t': expected } }))
+    await eventually(() =>
+      assert.deepEqual(pointsBySeries(source.events), { [endpoint.endpointId]: { 'auto~t': expected } }),
+    )
     assert.deepEqual(
       (await live.points(endpoint.endpointId))['auto~t/value'],
       expected.map(({ timestamp }, t) => [Date.parse(timestamp), t]),
@@ -88,7 +90,7 @@ suite('a live stream', () => {
     const count = () => source.events.reduce((sum, { data }) => sum + data[endpoint.endpointId]['auto~a'].length, 0)
     await eventually(() => assert.equal(count(), 2000))
     assert.ok(source.events.length < 60, `${source.events.length} events`)
-    const times = together(source.events)[endpoint.endpointId]!['auto~a']!.map((p) =>
+    const times = pointsBySeries(source.events)[endpoint.endpointId]!['auto~a']!.map((p) =>
       Date.parse((p as { timestamp: string }).timestamp),
     )
     assert.deepEqual(
@@ -110,9 +112,9 @@ suite('a live stream', () => {
       `?endpointId=${first.endpointId},${second.endpointId}&timeSeriesName=auto~a&timeSeriesName=auto~b`,
     )
     for (const each of [first, second, third, other]) await collect(each, [{ timestamp: 1, a: 1, b: 2, c: 3 }])
-    await eventually(() => assert.equal(Object.keys(together(some.events)).length, 2))
+    await eventually(() => assert.equal(Object.keys(pointsBySeries(some.events)).length, 2))
     const expected = { 'auto~a': [point(1, 1)], 'auto~b': [point(1, 2)] }
-    assert.deepEqual(together(some.events), { [first.endpointId]: expected, [second.endpointId]: expected })
+    assert.deepEqual(pointsBySeries(some.events), { [first.endpointId]: expected, [second.endpointId]: expected })
     const later = await registerEndpoint(app)
     const all = await watch(app, `?endpointId=`)
     await collect(later, [{ timestamp: 1, c: 3 }])
@@ -156,19 +158,19 @@ suite('permission to watch', () => {
     replaceWith(aCaller({ on: { [`endpoint-${second.endpointId}`]: scopes } }))
     await eventually(async () => {
       await collect(second, [{ timestamp: 3, a: 3 }])
-      assert.ok(second.endpointId in together(source.events))
+      assert.ok(second.endpointId in pointsBySeries(source.events))
     })
     source.events.splice(0)
     await collect(first, [{ timestamp: 4, a: 4 }])
     await collect(second, [{ timestamp: 5, a: 5 }])
     await eventually(() =>
       assert.ok(
-        together(source.events)[second.endpointId]?.['auto~a']?.some(
+        pointsBySeries(source.events)[second.endpointId]?.['auto~a']?.some(
           (p) => (p as { timestamp: string }).timestamp === iso(5),
         ),
       ),
     )
-    assert.deepEqual(Object.keys(together(source.events)), [second.endpointId])
+    assert.deepEqual(Object.keys(pointsBySeries(source.events)), [second.endpointId])
 
     replaceWith(aCaller({ on: { [`endpoint-${second.endpointId}`]: ['endpoint:read'] } }))
     assert.equal(await source.endReason(), 'forbidden')
@@ -238,21 +240,21 @@ suite('permission to watch', () => {
 
   test('further streams get 429 at the limit of the tenant and of the node', async () => {
     const endpoint = await unregisteredEndpoint()
-    const enter = (tenantId = 'default', watched = endpoint) =>
+    const openStream = (tenantId = 'default', watched = endpoint) =>
       open(watched, aReplaceableCaller(aTenantAdmin(tenantId)).headers)
     // Streams of earlier tests close within a moment.
     live.closeAll()
     await eventually(async () => assert.match(await waypost.kit.metrics.text(), /_live_subscriptions 0$/m))
-    const openStreams = await Promise.all(Array.from({ length: 10 }, () => enter()))
+    const openStreams = await Promise.all(Array.from({ length: 10 }, () => openStream()))
     assert.deepEqual(new Set(openStreams.map(({ status }) => status)), new Set([200]))
-    const more = await enter()
+    const more = await openStream()
     assert.deepEqual([more.status, more.headers['retry-after']], [429, '10'])
     assert.match(await more.text(), /already has 10 live streams open/)
     const name = `app-${newId().slice(0, 8)}`
     assert.equal((await waypost.as(aTenantAdmin('other'))('POST /api/v1/applications', { name })).status, 201)
     const others = []
     for (let n = 0; n < 3; n++)
-      others.push(await enter('other', { ...endpoint, tenantId: 'other', applicationName: name }))
+      others.push(await openStream('other', { ...endpoint, tenantId: 'other', applicationName: name }))
     assert.deepEqual(
       others.map(({ status }) => status),
       [200, 200, 429],
@@ -260,7 +262,7 @@ suite('permission to watch', () => {
     assert.match(await others[2]!.text(), /already serves 12 live streams/)
     live.closeAll()
     await eventually(async () => {
-      const reopened = await enter()
+      const reopened = await openStream()
       reopened.close()
       assert.equal(reopened.status, 200)
     })
@@ -297,7 +299,7 @@ suite('replay', () => {
     await collect(endpoint, [{ timestamp: 2, a: 2 }])
     await collect(endpoint, [{ timestamp: 3, a: 'no number', b: 3 }])
     const second = await watch(endpoint, '', { 'last-event-id': id! })
-    const missed = together([await second.next('points')])[endpoint.endpointId]!
+    const missed = pointsBySeries([await second.next('points')])[endpoint.endpointId]!
     assert.deepEqual(missed['auto~a']!.at(-1), point(2, 2))
     assert.deepEqual(missed['auto~b'], [point(3, 3)])
     for (const invalidId of ['1', 'nonsense', String((Date.now() - 3_600_000) * 1000)]) {
@@ -331,7 +333,7 @@ suite('a slow reader', () => {
     const got = () => quick.events.reduce((sum, { data }) => sum + data[endpoint.endpointId].s.length, 0)
     await eventually(() => assert.equal(got(), sent))
     // Before the end of the stream, no point is missing.
-    const times = together(slow.events.filter(({ event }) => event === 'points'))[endpoint.endpointId]!.s!
+    const times = pointsBySeries(slow.events.filter(({ event }) => event === 'points'))[endpoint.endpointId]!.s!
     assert.deepEqual(
       times.map((p) => Date.parse((p as { timestamp: string }).timestamp)),
       times.map((_, index) => index),

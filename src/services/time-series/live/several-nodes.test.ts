@@ -76,7 +76,7 @@ test('a stream misses no point that another node stores right after the stream o
   const app = await unregisteredEndpoint()
   const all = await Promise.all(Array.from({ length: 12 }, () => registerEndpoint(app)))
   // Some streams open one after the other, some concurrently.
-  const once = async (endpoint: (typeof all)[number], n: number) => {
+  const watchOnce = async (endpoint: (typeof all)[number], n: number) => {
     const source = await watches.watch(app, `?endpointId=${endpoint.endpointId}`)
     await collect(endpoint, [{ timestamp: n, a: n }])
     const { data } = await source.next('points')
@@ -84,8 +84,8 @@ test('a stream misses no point that another node stores right after the stream o
     assert.ok(source.events.every(({ event }) => event !== 'gap'))
     source.close()
   }
-  for (const [n, endpoint] of all.slice(0, 4).entries()) await once(endpoint, n)
-  await Promise.all(all.slice(4).map(once))
+  for (const [n, endpoint] of all.slice(0, 4).entries()) await watchOnce(endpoint, n)
+  await Promise.all(all.slice(4).map(watchOnce))
 })
 
 test('a stream begins with a gap if a node does not respond; later streams do not wait for that node', async () => {
@@ -104,10 +104,10 @@ test('a stream begins with a gap if a node does not respond; later streams do no
 })
 
 test('a stream opens only after all other nodes have acknowledged its interest', async (t) => {
-  const isSlow = Promise.withResolvers<void>()
+  const sendGate = Promise.withResolvers<void>()
   let isHeld = false
   // A node cannot stop while its requests are held, so they are released even if the test fails.
-  t.after(() => isSlow.resolve())
+  t.after(() => sendGate.resolve())
   const database = await kernelDatabase(t)
   const storing = await aNode(database)
   const asking = await aNode(database, {
@@ -116,34 +116,34 @@ test('a stream opens only after all other nodes have acknowledged its interest',
       return {
         ...real,
         async send(messages, rowIds) {
-          if (isHeld) await isSlow.promise
+          if (isHeld) await sendGate.promise
           await real.send(messages, rowIds)
         },
       }
     },
   })
   const application = { tenantId: 'default', applicationName: 'somewhere' }
-  const knows = createInterests({ ...storing, ownInterests: () => [], onUnacknowledged() {} })
+  const storingNodeInterests = createInterests({ ...storing, ownInterests: () => [], onUnacknowledged() {} })
   const interests = createInterests({ ...asking, ownInterests: () => [], onUnacknowledged() {}, timeoutMs: 30_000 })
   await storing.start()
   await asking.start()
   isHeld = true
-  let isKnown: boolean | undefined
+  let isAcknowledged: boolean | undefined
   const known = interests
     .announce(() => application)
-    .then((everybody) => {
-      isKnown = everybody
+    .then((byAllNodes) => {
+      isAcknowledged = byAllNodes
     })
   await sleep(100)
-  assert.equal(isKnown, undefined)
-  assert.ok(knows.isEmpty())
-  isSlow.resolve()
+  assert.equal(isAcknowledged, undefined)
+  assert.ok(storingNodeInterests.isEmpty())
+  sendGate.resolve()
   await known
-  assert.equal(isKnown, true)
-  assert.deepEqual(knows.nodesFor({ ...application, endpointId: 'any' }), [asking.nodeId])
+  assert.equal(isAcknowledged, true)
+  assert.deepEqual(storingNodeInterests.nodesFor({ ...application, endpointId: 'any' }), [asking.nodeId])
   // When a node stops, the other nodes delete its interests.
   await asking.stop()
-  await eventually(() => assert.ok(knows.isEmpty()))
+  await eventually(() => assert.ok(storingNodeInterests.isEmpty()))
 })
 
 test('a node that was considered dead receives points again, after its streams got a gap', async () => {

@@ -6,7 +6,7 @@ import type { LivePoint } from './live-point.ts'
 export interface Interest {
   tenantId: string
   applicationName: string
-  /** The endpoints that the node watches. Empty: it no longer watches the application. Absent: it watches all endpoints. */
+  /** The endpoints that the node watches: all if it is omitted. If it is empty, the node no longer watches the application. */
   endpointIds?: string[]
 }
 

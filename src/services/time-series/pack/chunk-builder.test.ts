@@ -40,7 +40,7 @@ test('a chunk has points of one series and one day; of equal times the later val
   ])
 })
 
-test('days before 1970 work, and a busy day has several parts', () => {
+test('a busy day has several parts, also before 1970', () => {
   const busy = Array.from({ length: 20_000 }, (_, index): [number, number, Value] => [1, index * 1000 - dayMs, index])
   const chunks = build(busy)
   assert.deepEqual(
@@ -53,7 +53,7 @@ test('days before 1970 work, and a busy day has several parts', () => {
   )
 })
 
-test('long texts result in small chunks, and flushed days continue in further parts', () => {
+test('chunks with long texts have few points, and a day continues in a further part after a flush', () => {
   const chunks: Chunk[] = []
   const builder = createBuilder(7, (chunk) => void chunks.push(chunk))
   for (let index = 0; index < 40; index++) builder.add(1, index, 'x'.repeat(65_536))

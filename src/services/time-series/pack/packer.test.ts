@@ -37,8 +37,8 @@ suite('packing', () => {
         [today + 3000, 33],
       ],
     })
-    const [hot] = await sql`select count(*)::int as count from time_series.samples`
-    assert.equal(hot!.count, 0)
+    const [unpacked] = await sql`select count(*)::int as count from time_series.samples`
+    assert.equal(unpacked!.count, 0)
   })
 
   test('long texts are packed in small chunks, and texts that arrive late in further chunks', async () => {
@@ -79,7 +79,7 @@ suite('packing', () => {
     assert.deepEqual(await points(endpoint.endpointId), { 'auto~a/value': [[today, 1]] })
   })
 
-  test('a busy day has several parts, and many small late chunks are merged', async () => {
+  test('a busy day has several parts, and points that arrive late are merged into the last part', async () => {
     const endpoint = await unregisteredEndpoint()
     const busy = (from: number, count: number) =>
       Array.from({ length: count }, (_, index) => ({ timestamp: today + (from + index) * 2000, a: from + index }))
@@ -106,7 +106,7 @@ suite('packing', () => {
     assert.equal((await points(endpoint.endpointId))['auto~a/value']!.length, 9011)
   })
 
-  test('each month has a partition; days far away share one until their month gets its own', async () => {
+  test('a month has a partition; months long before or after today share one until they get their own', async () => {
     const endpoint = await unregisteredEndpoint()
     const far = Date.UTC(2093, 5, 5)
     await collect(endpoint, [

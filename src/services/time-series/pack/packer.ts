@@ -63,6 +63,7 @@ export function createPacker({
     'Number of samples packed into chunks.',
   )
   let stopping = false
+  const createUpcomingMonths = upcomingMonthsOf(db, now)
   let running: Promise<void> | undefined
   let timer: NodeJS.Timeout | undefined
 
@@ -107,7 +108,7 @@ export function createPacker({
   }
 
   async function round() {
-    await createMonths(db, monthsFor([], now()))
+    await createUpcomingMonths()
     await slots.rotate()
     const slotRows = await store.findSlots(db.sql)
     // Slots are packed in order, because values of later slots replace those of earlier ones.
@@ -115,7 +116,9 @@ export function createPacker({
       check()
       if (!(await pack(slot))) break
     }
-    for (const { slot } of (await store.findSlots(db.sql)).filter(({ state }) => state === 'packed')) {
+    const hasPacked = slotRows.some(({ state }) => state === 'closed' || state === 'packed')
+    const packed = hasPacked ? (await store.findSlots(db.sql)).filter(({ state }) => state === 'packed') : []
+    for (const { slot } of packed) {
       check()
       await db.tx((sql) => store.dropSlot(sql, slot))
     }
@@ -147,6 +150,18 @@ export function createPacker({
       if (running) await Promise.race([running, sleep(700)])
       await db.sql.end({ timeout: 0 })
     },
+  }
+}
+
+/** Returns a function that creates the partitions that will soon be needed, once per month. Packing creates those that are still missing. */
+function upcomingMonthsOf(db: PackerOptions['db'], now: PackerOptions['now']) {
+  let created: string | undefined
+  return async () => {
+    const months = monthsFor([], now())
+    const names = months.map(({ name }) => name).join()
+    if (names === created) return
+    await createMonths(db, months)
+    created = names
   }
 }
 

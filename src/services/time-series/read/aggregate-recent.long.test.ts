@@ -75,15 +75,15 @@ async function expectedOf(endpoints: DeviceEndpoint[], aggregate: Aggregate, int
         ([time, own]) => {
           const numbers = own.map(([, value]) => value).filter((value) => typeof value === 'number')
           const sum = numbers.reduce((before, number) => before + number, 0)
-          const some = numbers.length > 0
-          const byName: Partial<Record<Aggregate, Value>> = {
+          const hasNumbers = numbers.length > 0
+          const byAggregate: Partial<Record<Aggregate, Value>> = {
             count: own.filter(([, value]) => value !== null).length,
-            sum: some ? sum : null,
-            avg: some ? sum / numbers.length : null,
-            min: some ? Math.min(...numbers) : null,
-            max: some ? Math.max(...numbers) : null,
+            sum: hasNumbers ? sum : null,
+            avg: hasNumbers ? sum / numbers.length : null,
+            min: hasNumbers ? Math.min(...numbers) : null,
+            max: hasNumbers ? Math.max(...numbers) : null,
           }
-          return [time, byName[aggregate]!]
+          return [time, byAggregate[aggregate]!]
         },
       )
   return result
@@ -140,7 +140,7 @@ suite('aggregation of samples that are not packed', () => {
     assert.deepEqual(result[`${huge.endpointId} x`], [[begin, 1.7e308]])
   })
 
-  test('aggregation of samples that are not packed counts no point twice whose slot is packed, and lets late samples replace packed points', async () => {
+  test('aggregation of samples that are not packed is right for endpoints that also have packed samples, and late samples replace packed points', async () => {
     const endpoint = await unregisteredEndpoint(configuration)
     const late = await registerEndpoint(endpoint)
     for (const target of [endpoint, late]) await collect(target, samplesFrom(begin, 30))

@@ -88,7 +88,7 @@ suite('historical points', () => {
     }
   })
 
-  test('historical points include the dates that includeTime names, to the millisecond and finer', async () => {
+  test('historical points include points at fromDate and toDate only if includeTime says so, even for dates finer than a millisecond', async () => {
     const endpoint = await unregisteredEndpoint()
     await collect(
       endpoint,
@@ -114,7 +114,7 @@ suite('historical points', () => {
     assert.deepEqual(await seen({ fromDate: '2026-01-01T02:00:01+02:00', toDate: '2026-01-01T00:00:03' }), [2])
   })
 
-  test('historical points accept dates relative to now', async () => {
+  test('historical points can be requested with dates relative to now', async () => {
     const endpoint = await unregisteredEndpoint()
     const ago = (minutes: number) => ({ timestamp: Date.now() - minutes * 60_000, x: minutes })
     await collect(endpoint, [ago(1), ago(10), ago(60 * 25)])
@@ -151,7 +151,7 @@ suite('historical points', () => {
     assert.deepEqual((await read(endpoint, { timeSeriesName: 'no-such' })).body, [])
   })
 
-  test('historical points are rejected with the name of the invalid field', async () => {
+  test('an invalid request for historical points is rejected with the name of the field', async () => {
     const endpoint = await unregisteredEndpoint()
     const cases: [Record<string, string>, string][] = [
       [{}, 'timeSeriesName'],
@@ -299,7 +299,7 @@ suite('a response over a socket', () => {
   }
 
   for (const accept of ['application/json', 'text/csv'])
-    test(`a database error in the middle closes the connection, so that no client accepts a partial response (${accept})`, async () => {
+    test(`a database error during a response closes the connection, so that no client accepts a partial response (${accept})`, async () => {
       large ??= aLargeSeries()
       const endpoint = await large
       const { port } = await listening()
@@ -333,7 +333,7 @@ suite('a response over a socket', () => {
       assert.equal(whole(after)[endpoint.endpointId]!['auto~x']!.length, 60_001)
     })
 
-  test('a client that disconnects in the middle releases all connections and limits', async () => {
+  test('a client that disconnects during its request leaves no database connection and no limit in use', async () => {
     large ??= aLargeSeries()
     const endpoint = await large
     const readers = () => sql`

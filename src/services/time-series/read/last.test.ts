@@ -65,7 +65,7 @@ suite('the last points', () => {
     assert.deepEqual(await read(endpoint, { limit: '1', offset: '2' }), { [endpoint.endpointId]: { s: [older[1]] } })
   })
 
-  test('the last points accept a body, an empty body and no body', async () => {
+  test('the last points can be requested with a body, an empty body and no body', async () => {
     const endpoint = await unregisteredEndpoint()
     await collect(endpoint, [
       { timestamp: today, x: 1 },
@@ -160,7 +160,7 @@ suite('the last points', () => {
     }
   })
 
-  test('the last points exclude those beyond the retention, whether packed, deleted or just stored', async () => {
+  test('points beyond the retention are not among the last points, whether they are packed, deleted or just stored', async () => {
     const endpoint = await unregisteredEndpoint()
     const ago = (days: number) => today - days * dayMs
     await collect(endpoint, [
@@ -172,7 +172,7 @@ suite('the last points', () => {
     assert.deepEqual((await read(endpoint))[endpoint.endpointId], all)
     await configure(endpoint.applicationName, { retention: { days: 30, series: { 'auto~y': 7, 'auto~z': 50 } } })
     const { 'auto~y': gone, ...kept } = all
-    const look = async () => {
+    const assertKept = async () => {
       assert.deepEqual((await read(endpoint))[endpoint.endpointId], kept)
       assert.deepEqual((await read(endpoint, { limit: '5' }))[endpoint.endpointId], kept)
       assert.deepEqual(await read(endpoint, { timeSeriesName: 'auto~y' }), {})
@@ -180,19 +180,19 @@ suite('the last points', () => {
       assert.deepEqual(await read(endpoint, { timeSeriesName: 'auto~x', beforeDate: iso(ago(40)) }), {})
       assert.deepEqual(await read(endpoint, { timeSeriesName: 'auto~x', offset: '1' }), {})
     }
-    await look()
+    await assertKept()
     await service.latest.flush(true)
     await pack()
     await retention().run(() => {})
-    await look()
+    await assertKept()
     await collect(endpoint, [{ timestamp: ago(8), y: 8 }])
-    await look()
+    await assertKept()
     await collect(endpoint, [{ timestamp: ago(7), y: 7 }])
     for (const limit of ['1', '5'])
       assert.deepEqual((await read(endpoint, { limit }))[endpoint.endpointId]['auto~y'], [point(ago(7), 7)])
   })
 
-  test('the last points are rejected with the name of the invalid field', async () => {
+  test('an invalid request for the last points is rejected with the name of the field', async () => {
     const endpoint = await unregisteredEndpoint()
     for (const [query, field] of [
       ['limit=0', 'limit'],

@@ -100,8 +100,25 @@ export function createSampleLoader(db: Db, limits: SampleLimits) {
     }
   }
 
+  /** Loads the two halves of the endpoints at the same time, on two connections. */
+  async function loadHalves(task: Task, format: SampleFormat, order: LoadOrder): Promise<LoadedSamples> {
+    const middle = task.endpointNos.length >> 1
+    const [first, second] = [task.endpointNos.slice(0, middle), task.endpointNos.slice(middle)].map((endpointNos) => ({
+      ...task,
+      endpointNos,
+    })) as [Task, Task]
+    const [ofFirst, ofSecond] = await Promise.all([load(first, format, order), load(second, format, order)])
+    if (isComplete(ofFirst) && isComplete(ofSecond))
+      return { loaded: task, points: new Map([...ofFirst.points, ...ofSecond.points]), remaining: [] }
+    if (isComplete(ofFirst)) return { ...ofFirst, loaded: first, remaining: tasksFor(second, ofSecond) }
+    return { points: new Map(), remaining: [...tasksFor(first, ofFirst), ...tasksFor(second, ofSecond)] }
+  }
+
   return {
-    load: (task: Task, format: SampleFormat, order: LoadOrder) => load(task, format, order),
+    load: (task: Task, format: SampleFormat, order: LoadOrder) =>
+      order.isReducing && task.endpointNos.length >= halvedMin
+        ? loadHalves(task, format, order)
+        : load(task, format, order),
     /**
      * Returns how many endpoints fit into one statement. The number is estimated from some of the endpoints. Returns undefined if the task
      * has too few endpoints for an estimate.
@@ -126,6 +143,14 @@ export function createSampleLoader(db: Db, limits: SampleLimits) {
 const estimatedEndpoints = 8
 /** This factor leaves room for endpoints with more samples than estimated. */
 const estimateMargin = 0.9
+
+/** Tasks of a reduction with this many endpoints are loaded in two halves. For fewer, a second statement costs more than it saves. */
+const halvedMin = 16
+
+const isComplete = ({ loaded, remaining }: LoadedSamples) => loaded !== undefined && remaining.length === 0
+
+/** Returns the tasks that load a half later. If a part of the half was loaded, all of it is loaded again, because its points are not returned now. */
+const tasksFor = (half: Task, { loaded, remaining }: LoadedSamples) => (loaded ? [half] : remaining)
 
 /** Splits a task with long texts. Returns undefined if the task must be split by time. */
 function splitTexts(task: Task, { seriesFirst }: LoadOrder): Task[] | undefined {

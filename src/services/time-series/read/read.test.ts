@@ -64,7 +64,7 @@ test('orderOf sorts late times, and returns undefined if a time occurs twice', (
   fc.assert(property, { numRuns: 500, seed: 9 })
 })
 
-test('the operator "between" includes both times', () => {
+test('between includes both times', () => {
   const property = fc.property(
     list,
     fc.integer({ min: -5, max: 65 }),

@@ -11,12 +11,12 @@ const { collect, unregisteredEndpoint, waypost, pack, points, registerEndpoint }
 const { db } = waypost.kit
 const today = Math.floor(Date.now() / dayMs) * dayMs
 
-/** Compares the reader with the reference reader, in both directions. */
-async function assertSameAsReference(query: Parameters<typeof collect>[0], limits: ReaderLimits) {
-  const expected = { [query.endpointId]: await points(query.endpointId) }
+/** Compares the reader with the reference reader, in both directions. Returns the number of parts in which it has read. */
+async function assertSameAsReference(endpoint: Parameters<typeof collect>[0], limits: ReaderLimits) {
+  const expected = { [endpoint.endpointId]: await points(endpoint.endpointId) }
   let parts = 0
   for (const descending of [false, true]) {
-    const read = await readSeries(db, { endpoints: [query], descending, limits })
+    const read = await readSeries(db, { endpoints: [endpoint], descending, limits })
     assert.deepEqual(read.points, expected)
     parts = read.parts
   }
@@ -24,7 +24,7 @@ async function assertSameAsReference(query: Parameters<typeof collect>[0], limit
 }
 
 suite('reading in parts', () => {
-  test('of many samples with the same time, the last of each set wins', async () => {
+  test('if many samples have the same time, each series has its value in the last sample that contains it', async () => {
     const endpoint = await unregisteredEndpoint()
     await collect(endpoint, [{ timestamp: today - 1, x: -1 }])
     for (let round = 0; round < 12; round++)
@@ -66,7 +66,7 @@ suite('reading in parts', () => {
     await assertSameAsReference(endpoint, { ...limits, points: 50 })
   })
 
-  test('of samples with the same time in two slots, the later write wins', async () => {
+  test('if samples in two slots have the same time, the later write wins', async () => {
     const endpoint = await unregisteredEndpoint()
     await collect(endpoint, [
       { timestamp: today + 5, x: 1 },
@@ -122,11 +122,17 @@ suite('reading in parts', () => {
       return read.parts
     }
     assert.equal(await check({ points: 10_000, sampleValues: 10_000 }), 1)
-    const samples = await check({ points: 10_000, sampleValues: 100 })
-    assert.ok(samples > 5 && samples < 12, `${samples} parts`)
+    const unpackedParts = await check({ points: 10_000, sampleValues: 100 })
+    assert.ok(unpackedParts > 5 && unpackedParts < 12, `${unpackedParts} parts`)
+    // Reductions load two halves of the endpoints at the same time. The large endpoint is in the first half, then in the second.
+    for (const endpoints of [others, others.toReversed()])
+      for (const sampleValues of [10, 50, 400, 10_000]) {
+        const read = await readSeries(db, { endpoints, limits: { points: 10_000, sampleValues }, reducing: 'points' })
+        for (const { endpointId } of others) assert.deepEqual(read.points[endpointId], await points(endpointId))
+      }
     await pack()
-    const packed = await check({ points: 100, sampleValues: 100 })
-    assert.ok(packed <= 4, `${packed} parts`)
+    const packedParts = await check({ points: 100, sampleValues: 100 })
+    assert.ok(packedParts <= 4, `${packedParts} parts`)
   })
 })
 

@@ -142,17 +142,17 @@ function expectedOf(list: [number, Value][], { startOf }: Interval, kind: Aggreg
     const all = own.map(([, value]) => value)
     const numbers = all.filter((value) => typeof value === 'number')
     const sum = numbers.reduce((before, number) => before + number, 0)
-    const some = numbers.length > 0
-    const byName: Record<Aggregate, Value> = {
+    const hasNumbers = numbers.length > 0
+    const byAggregate: Record<Aggregate, Value> = {
       first: all[0]!,
       last: all.at(-1)!,
       count: all.filter((value) => value !== null).length,
-      sum: some ? sum : null,
-      avg: some ? sum / numbers.length : null,
-      min: some ? Math.min(...numbers) : null,
-      max: some ? Math.max(...numbers) : null,
+      sum: hasNumbers ? sum : null,
+      avg: hasNumbers ? sum / numbers.length : null,
+      min: hasNumbers ? Math.min(...numbers) : null,
+      max: hasNumbers ? Math.max(...numbers) : null,
     }
-    return [time, byName[kind]]
+    return [time, byAggregate[kind]]
   })
 }
 

@@ -31,8 +31,8 @@ interface SelectedOfSet {
   length: number
 }
 
-/** If a set has at most this many values, whole records are read. */
-const wideMin = 16
+/** A record has many values if its set has more values than this. If no set has more, whole records are read. */
+const fewValuesMax = 16
 /** Up to these limits, only the selected values are read from records with many values. */
 const narrowValuesMax = 8
 const narrowSetsMax = 32
@@ -40,7 +40,7 @@ const narrowSetsMax = 32
 export function sampleFormat(all: SeriesSet[], selectedSeries: number[]): SampleFormat {
   const sets = all.filter(({ seriesIds }) => selectedSeries.some((seriesId) => seriesIds.includes(seriesId)))
   const isNarrow =
-    sets.some(({ seriesIds }) => seriesIds.length > wideMin) &&
+    sets.some(({ seriesIds }) => seriesIds.length > fewValuesMax) &&
     selectedSeries.length <= narrowValuesMax &&
     sets.length <= narrowSetsMax
   const bySet = new Map<number, SelectedOfSet>()
@@ -206,8 +206,13 @@ function pointsOfEndpoint(
   if (!setIds || rows.every((row) => setIds[row] === setIds[rows[0]!])) {
     const ordered = orderRows(samples, all)
     if (!ordered) return undefined
+    const sums = samples.others ? undefined : columnSums(samples, ordered, first.positions)
     for (const [index, column] of first.selectedIndexes.entries())
-      points.set(selectedSeries[column]!, recentPoints(samples, ordered, others, locationOf(first, index)))
+      points.set(selectedSeries[column]!, {
+        times: ordered.times,
+        points: () => pointsOf(samples, ordered, others, locationOf(first, index)),
+        sums: sums && ((interval) => sums(interval, index)),
+      })
     return points
   }
   for (const [column, seriesId] of selectedSeries.entries()) {
@@ -216,7 +221,11 @@ function pointsOfEndpoint(
     const ordered = orderRows(samples, { rows: having, times: Float64Array.from(having, timeIn(samples)) })
     if (!ordered) return undefined
     const location = (row: number) => locationOf(setOf(row), setOf(row).selectedIndexes.indexOf(column))
-    points.set(seriesId, recentPoints(samples, ordered, others, location))
+    points.set(seriesId, {
+      times: ordered.times,
+      points: () => pointsOf(samples, ordered, others, location),
+      sums: undefined,
+    })
   }
   return points
 }
@@ -252,20 +261,6 @@ const locationOf = ({ positions, valueIndexes }: SelectedOfSet, index: number): 
   valueIndex: valueIndexes[index]!,
 })
 
-const recentPoints = (
-  samples: Samples,
-  rows: TimedRows,
-  others: OthersByRow,
-  location: Location | ((row: number) => Location),
-): RecentPoints => ({
-  times: rows.times,
-  points: () => pointsOf(samples, rows, others, location),
-  sums:
-    samples.others || typeof location === 'function'
-      ? undefined
-      : (interval) => sumsOf(samples, rows, location.position, interval),
-})
-
 function pointsOf(
   { records, offsets }: Samples,
   { rows, times }: TimedRows,
@@ -286,27 +281,59 @@ function pointsOf(
   return { count: rows.length, times, numbers, ...(others && { others }) }
 }
 
-/** Sums records directly. Creating points first would allocate an array for each series. */
+/** Returns the sums of several values of the same rows. They are computed together when they are first needed. */
+function columnSums(samples: Samples, rows: TimedRows, positions: number[]) {
+  let computed: { interval: Interval; sums: Sum[][] } | undefined
+  return (interval: Interval, column: number): Sum[] => {
+    if (computed?.interval !== interval) computed = { interval, sums: sumsOf(samples, rows, positions, interval) }
+    return computed.sums[column]!
+  }
+}
+
+/**
+ * Sums the values at these positions of the records, without making points. All positions are summed in one pass, because the records of an
+ * endpoint are far apart in memory.
+ */
 function sumsOf(
   { records, offsets }: Samples,
   { rows, times }: TimedRows,
-  position: number,
+  positions: number[],
   interval: Interval,
-): Sum[] {
-  const sums: Sum[] = []
+): Sum[][] {
+  const width = positions.length
+  const sums = positions.map((): Sum[] => [])
+  const places = Uint32Array.from(positions)
+  const totals = new Float64Array(width)
+  const counts = new Float64Array(width)
+  const minima = new Float64Array(width)
+  const maxima = new Float64Array(width)
   for (let index = 0; index < rows.length; ) {
     const start = interval.startOf(times[index]!)
     const end = interval.nextOf(start)
-    let [sum, count, min, max] = [0, 0, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
+    totals.fill(0)
+    counts.fill(0)
+    minima.fill(Number.POSITIVE_INFINITY)
+    maxima.fill(Number.NEGATIVE_INFINITY)
     for (; index < rows.length && times[index]! < end; index++) {
-      const number = records[offsets[rows[index]!]! + position]!
-      if (Number.isNaN(number)) continue
-      sum += number
-      count++
-      if (number < min) min = number
-      if (number > max) max = number
+      const offset = offsets[rows[index]!]!
+      for (let column = 0; column < width; column++) {
+        const number = records[offset + places[column]!]!
+        if (Number.isNaN(number)) continue
+        totals[column]! += number
+        counts[column]!++
+        if (number < minima[column]!) minima[column] = number
+        if (number > maxima[column]!) maxima[column] = number
+      }
     }
-    sums.push({ start, count, sum, min, max, others: 0 })
+    for (let column = 0; column < width; column++)
+      sums[column]!.push({
+        start,
+        count: counts[column]!,
+        sum: totals[column]!,
+        min: minima[column]!,
+        max: maxima[column]!,
+        others: 0,
+      })
   }
   return sums
 }

@@ -6,7 +6,7 @@ import { openTimeSeries } from '../../../../test/harness/time-series.ts'
 const { sql } = await openTimeSeries()
 
 /** Small tables that would be replicated to every server. */
-const everywhere = ['slots', 'latest_marks']
+const replicatedTables = ['slots', 'latest_marks']
 const distributedColumns = ['endpoint_no', 'endpoint_id', 'tenant_id']
 
 test('every key contains the distribution column', async () => {
@@ -18,7 +18,7 @@ test('every key contains the distribution column', async () => {
   assert.ok(keys.length >= 8, `${keys.length} keys`)
   for (const { name, columns } of keys)
     assert.ok(
-      everywhere.includes(name) || columns.some((column) => distributedColumns.includes(column)),
+      replicatedTables.includes(name) || columns.some((column) => distributedColumns.includes(column)),
       `${name} (${columns.join(', ')})`,
     )
 })

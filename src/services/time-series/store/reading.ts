@@ -87,8 +87,8 @@ export async function findPacked(sql: Sql, part: Part): Promise<PackedOfSeries[]
 }
 
 /**
- * Reads the sums of whole chunks. It reads the points of a chunk that exceeds the range, overlaps another chunk, shares a day with samples,
- * or has values that are not numbers.
+ * Reads the sums of whole chunks. It reads the points instead if a chunk exceeds the range, overlaps another chunk, shares a day with
+ * samples, or has values that are not numbers.
  */
 export async function findPackedSums(sql: Sql, part: Part, sampledDays: number[]): Promise<PackedOfSeries[]> {
   const rows = await sql<(Omit<PackedOfSeries, 'sums'> & { sums: Buffer | null })[]>`
@@ -114,4 +114,13 @@ export function floatsIn(bytes: Buffer): Float64Array {
   const copy = new Uint8Array(bytes)
   Buffer.from(copy.buffer).swap64()
   return new Float64Array(copy.buffer)
+}
+
+/** Does the same as `floatsIn`, without new memory. It overwrites the given bytes and up to seven bytes before them. */
+export function floatsInPlace(bytes: Buffer): Float64Array {
+  const start = bytes.byteOffset - (bytes.byteOffset % 8)
+  const aligned = Buffer.from(bytes.buffer, start, bytes.length)
+  bytes.copy(aligned)
+  aligned.swap64()
+  return new Float64Array(bytes.buffer, start, bytes.length / 8)
 }

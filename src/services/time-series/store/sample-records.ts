@@ -5,13 +5,13 @@
 import type { Db, Sql } from '../../../kernel/db.ts'
 import { numberBytes, recordHeadBytes } from '../record.ts'
 import type { SeriesSet } from './numbers.ts'
-import { floatsIn, type Part, type Size } from './reading.ts'
+import { floatsIn, floatsInPlace, type Part, type Size } from './reading.ts'
 
 /** Selects samples: endpoints, sets, series and a time range. */
 export interface SamplePart extends Omit<Part, 'seriesIds'> {
   sets: SeriesSet[]
   selectedSeries: number[]
-  /** True if records contain only the values of the selected series, in their order. */
+  /** True if records contain only the values of the selected series, in order. */
   isNarrow: boolean
 }
 
@@ -141,10 +141,11 @@ async function readRows(
     const bytes = byName.get(name)
     return bytes ? floatsIn(bytes) : undefined
   }
-  const records = floats('records')
+  const records = byName.get('records')
   if (!records) return undefined
   return {
-    records,
+    // The column is the first one, so that only the head of the row is before it.
+    records: floatsInPlace(records),
     setIds: floats('setIds'),
     slots: floats('slots'),
     writtens: floats('writtens'),

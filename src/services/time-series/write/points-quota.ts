@@ -2,7 +2,7 @@
 import type { DailyQuota } from '../../../kernel/daily-quota.ts'
 import type { NewPoint, TimeSeries } from '../contract.ts'
 
-/** Bytes that a time counts, and also a value that is not a text. */
+/** Number of bytes that are counted for the time of a point, and for each value that is not a text. */
 const numberBytes = 8
 
 const bytesOf = ({ values }: NewPoint) => {

@@ -99,7 +99,7 @@ suite('writing points', () => {
 suite('permission to write points', () => {
   const all = ['endpoint:read', 'endpoint:update', 'time-series:update']
 
-  test('permission to write points needs both scopes on the endpoint', async () => {
+  test('permission to write points needs endpoint:update and time-series:update on the endpoint', async () => {
     const endpoint = await registerEndpoint(await unregisteredEndpoint())
     const body = { [endpoint.endpointId]: { a: [at(1)] } }
     const as = (scopes: string[]) => waypost.as(aCaller({ on: { [`endpoint-${endpoint.endpointId}`]: scopes } }))

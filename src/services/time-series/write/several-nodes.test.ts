@@ -136,10 +136,10 @@ test('the latest value includes what any node has acknowledged, also before it i
   const newest = async ({ service }: typeof first) =>
     ((await service.latest.read([endpointNo])).get(endpointNo) ?? []).map(({ timestamp, value }) => [timestamp, value])
   for (let turn = 0; turn < 4; turn++) {
-    const [writes, asks] = turn % 2 === 0 ? [first, second] : [second, first]
-    await writes.collect(endpoint, [{ timestamp: 1000 + turn, v: turn }])
-    assert.deepEqual(await newest(asks), [[1000 + turn, turn]])
-    if (turn === 1) await writes.service.latest.flush(true)
+    const [writer, reader] = turn % 2 === 0 ? [first, second] : [second, first]
+    await writer.collect(endpoint, [{ timestamp: 1000 + turn, v: turn }])
+    assert.deepEqual(await newest(reader), [[1000 + turn, turn]])
+    if (turn === 1) await writer.service.latest.flush(true)
   }
   // The first sample repeats a time, and the second has an older time and changes nothing.
   await first.collect(endpoint, [{ timestamp: 1003, v: 7 }])
@@ -162,6 +162,6 @@ test('a node that packs stops within a second, and another node continues', asyn
   assert.equal(await read(), 20_000)
   await second.service.packer.round()
   assert.equal(await read(), 20_000)
-  const [hot] = await second.sql`select count(*)::int as count from time_series.samples`
-  assert.equal(hot!.count, 0)
+  const [unpacked] = await second.sql`select count(*)::int as count from time_series.samples`
+  assert.equal(unpacked!.count, 0)
 })

@@ -23,11 +23,11 @@ suite('slots', () => {
       assert.equal(row!.count, 1)
     })
     const closing = service.slots.rotate(true)
-    const early = await Promise.race([
+    const firstResult = await Promise.race([
       closing.then(() => 'closed'),
       new Promise((done) => setTimeout(done, 200, 'waits')),
     ])
-    assert.equal(early, 'waits')
+    assert.equal(firstResult, 'waits')
     writeGate.resolve()
     await writing
     await closing

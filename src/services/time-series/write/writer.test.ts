@@ -26,8 +26,8 @@ const aWriter = (options: Partial<WriterOptions>) =>
     ...options,
   })
 
-/** Creates an endpoint with a number and a function that writes one of its values. */
-async function ready(writer: ReturnType<typeof aWriter>) {
+/** Returns an endpoint that has a number in the database, and a function that writes one of its values. */
+async function anEndpointToWrite(writer: ReturnType<typeof aWriter>) {
   const endpoint = await unregisteredEndpoint()
   await collect(endpoint, [{ timestamp: 1, a: 0 }])
   const endpointNo = await service.numbers.endpointNo(endpoint)
@@ -42,7 +42,7 @@ async function ready(writer: ReturnType<typeof aWriter>) {
   }
 }
 
-test('a later write still wins over a delayed one that got into a later slot', async () => {
+test('of two writes of the same time the later one wins, even if the earlier one is delayed and stored in a later slot', async () => {
   let [isHeld, attempts] = [true, 0]
   const isFirst = (rows: Rows) => rows.values[0]![0] === 1
   const writer = aWriter({
@@ -55,7 +55,7 @@ test('a later write still wins over a delayed one that got into a later slot', a
       },
     },
   })
-  const { endpoint, write } = await ready(writer)
+  const { endpoint, write } = await anEndpointToWrite(writer)
   const first = write(1)
   await eventually(() => assert.ok(attempts > 0), { everyMs: 1 })
   await write(2)
@@ -82,7 +82,7 @@ test('a write with an unknown outcome is repeated without effect', async () => {
       },
     },
   })
-  const { endpoint, write } = await ready(writer)
+  const { endpoint, write } = await anEndpointToWrite(writer)
   await write(7)
   assert.equal(failures, -1)
   // A stamped sample is not moved to another time because of its own earlier attempt.
@@ -104,7 +104,7 @@ test('a write with an unknown outcome is repeated without effect', async () => {
 
 test('a time that is used in an older slot is detected', async () => {
   const [first, second] = [aWriter({}), aWriter({})]
-  const prepared = await ready(first)
+  const prepared = await anEndpointToWrite(first)
   const endpointNo = await service.numbers.endpointNo(prepared.endpoint)
   const [set] = await service.numbers.setsOf(prepared.endpoint, ['auto~a\nvalue'])
   await prepared.write(1, 5000)
@@ -131,7 +131,7 @@ test('callers get an error while the database is unavailable, and later ones are
       },
     },
   })
-  const { endpoint, write } = await ready(writer)
+  const { endpoint, write } = await anEndpointToWrite(writer)
   await assert.rejects(write(5), { status: 503 })
   isUnreachable = false
   await eventually(() => write(6))
@@ -159,7 +159,7 @@ function aCollect(writer: ReturnType<typeof aWriter>) {
   }
 }
 
-test('endpoints do not wait for the failing or hanging event of another endpoint, whose own messages keep their order', async () => {
+test('a failing or hanging event of one endpoint does not delay other endpoints, and the messages of that endpoint keep their order', async () => {
   const [published, attempts]: [unknown[], number[]] = [[], []]
   let isBroken = true
   const hanging = Promise.withResolvers<void>()
@@ -173,35 +173,39 @@ test('endpoints do not wait for the failing or hanging event of another endpoint
     },
   })
   const send = aCollect(writer)
-  const [failing, slow, withRules, without] = await Promise.all([0, 1, 2, 3].map(() => unregisteredEndpoint()))
-  for (const endpoint of [failing, slow, withRules, without]) await collect(endpoint!, [{ timestamp: 1, a: 0 }])
+  const [failing, slow, third, fourth] = await Promise.all([0, 1, 2, 3].map(() => unregisteredEndpoint()))
+  for (const endpoint of [failing, slow, third, fourth]) await collect(endpoint!, [{ timestamp: 1, a: 0 }])
   const sample = (a: number) => [{ timestamp: 1, a }]
   const first = send(failing!, sample(1), true)
   await eventually(() => assert.ok(attempts.includes(1)), { everyMs: 1 })
   const second = send(slow!, sample(2), true)
   await eventually(() => assert.ok(attempts.includes(2)), { everyMs: 1 })
-  // These samples are no longer published, but they are stored after the published one.
-  const later = [send(failing!, sample(11), true), send(failing!, sample(12), true), send(slow!, sample(21), false)]
-  await send(without!, sample(3), false)
-  await send(withRules!, sample(4), true)
-  await send(without!, sample(5), true)
+  // These samples wait for the earlier samples of their endpoint, whether they are published (11, 12) or not (21).
+  const laterSends = [
+    send(failing!, sample(11), true),
+    send(failing!, sample(12), true),
+    send(slow!, sample(21), false),
+  ]
+  await send(fourth!, sample(3), false)
+  await send(third!, sample(4), true)
+  await send(fourth!, sample(5), true)
   assert.deepEqual(published, [4, 5])
   assert.ok(!attempts.includes(11))
   isBroken = false
   hanging.resolve()
-  await Promise.all([first, second, ...later])
+  await Promise.all([first, second, ...laterSends])
   assert.deepEqual(
     published.filter((a) => a === 1 || a === 11 || a === 12),
     [1, 11, 12],
   )
-  const stored = await Promise.all([failing, slow, withRules, without].map((one) => points(one!.endpointId)))
+  const stored = await Promise.all([failing, slow, third, fourth].map((one) => points(one!.endpointId)))
   assert.deepEqual(
     stored.map((series) => series['auto~a/value']),
     [[[1, 12]], [[1, 21]], [[1, 4]], [[1, 5]]],
   )
 })
 
-test('the last of many samples with the same time counts, whether they are published or not, also in another slot', async () => {
+test('of many samples with the same time the last one is kept, whether samples are published or not, also across slots', async () => {
   const published = new Map<string, number[]>()
   let failures = 0
   const writer = aWriter({

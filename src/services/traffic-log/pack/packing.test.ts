@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
 import { openTrafficLog, root } from '../../../../test/harness/traffic-log.ts'
 import { decodeColumns, encodeColumns } from '../codec/block-codec.ts'
 import { createColumns, recordAt, type StoredRecord } from '../codec/columns.ts'
+import { numbersOf } from '../store/blocks.ts'
 import { packRecords } from './pack-records.ts'
 import { createPackThread } from './pack-thread.ts'
 
@@ -171,6 +173,39 @@ suite('blocks', () => {
     assert.deepEqual({ ...counted }, { hours: 5, minutes: 5 })
     const [size] = await sql`select sum(records)::int as records from traffic_log.stored where tenant_id = 'slow'`
     assert.equal(size?.records, 5)
+  })
+
+  test('the small columns of a block are compressed and stay in its row', async () => {
+    const records = Array.from({ length: 150 }, (_, n) => ({
+      tenantId: 'compressed',
+      correlationId: `c-${n}`,
+      endpointId: `ep-${n % 3}`,
+      createdAt: new Date(base / 1000 + n),
+      payload: randomBytes(60),
+    }))
+    await record(records)
+    await pack()
+    const [block] = await sql`
+      select n, pg_column_size(endpoints) as bytes, pg_column_compression(endpoints) as compression
+      from traffic_log.blocks where tenant_id = 'compressed'`
+    assert.equal(block?.n, 150)
+    assert.ok(block.compression, 'the endpoints are not compressed')
+    assert.ok(block.bytes < 150, `${block.bytes} bytes`)
+    assert.equal((await stored('compressed')).length, 150)
+  })
+
+  test('the number of an endpoint is written once for eight days, and not deleted while a block has it', async () => {
+    const first = 8 * 4000
+    const rowAfterUseOn = async (day: number) => {
+      await sql.begin((inner) => numbersOf(inner, 'numbered', ['ep'], day))
+      const [row] =
+        await sql`select ctid::text as ctid, used_day from traffic_log.endpoints where tenant_id = 'numbered'`
+      assert.ok(row?.usedDay >= day)
+      return row?.ctid
+    }
+    const written = await rowAfterUseOn(first)
+    for (let day = first + 1; day < first + 8; day++) assert.equal(await rowAfterUseOn(day), written)
+    assert.notEqual(await rowAfterUseOn(first + 8), written)
   })
 
   test('the periodic task packs batches that are old or have many records, and leaves the rest', async () => {

@@ -54,6 +54,8 @@ export async function preventPacking(sql: Sql) {
 
 /** Maximum number of endpoints in one statement. Processing the answer for ten thousand would block the thread for tens of milliseconds. */
 const endpointsPerStatement = 1000
+/** The last day of a number is rounded up to a multiple of this. Otherwise every number would be updated every day, and the table would grow. */
+const daysPerUpdate = 8
 
 /** Returns the numbers of endpoints; new endpoints get a number. Must be called in a transaction that holds the packing lock. */
 export async function numbersOf(
@@ -63,8 +65,9 @@ export async function numbersOf(
   day: number,
 ): Promise<Map<string, number>> {
   const numbers = new Map<string, number>()
+  const usedDay = day - (day % daysPerUpdate) + daysPerUpdate - 1
   for (let at = 0; at < endpointIds.length; at += endpointsPerStatement)
-    await addNumbers(numbers, sql, tenantId, endpointIds.slice(at, at + endpointsPerStatement), day)
+    await addNumbers(numbers, sql, tenantId, endpointIds.slice(at, at + endpointsPerStatement), usedDay)
   return numbers
 }
 
@@ -73,7 +76,7 @@ async function addNumbers(
   sql: Sql,
   tenantId: string,
   endpointIds: string[],
-  day: number,
+  until: number,
 ) {
   const rows = await sql<{ endpointId: string; endpointNo: number; usedDay: number }[]>`
     select endpoint_id, endpoint_no, used_day from traffic_log.endpoints
@@ -81,12 +84,12 @@ async function addNumbers(
   for (const { endpointId, endpointNo } of rows) numbers.set(endpointId, endpointNo)
   const changed = [
     ...endpointIds.filter((id) => !numbers.has(id)),
-    ...rows.filter(({ usedDay }) => usedDay < day).map(({ endpointId }) => endpointId),
+    ...rows.filter(({ usedDay }) => usedDay < until).map(({ endpointId }) => endpointId),
   ]
   if (changed.length === 0) return
   const written = await sql<{ endpointId: string; endpointNo: number }[]>`
     insert into traffic_log.endpoints as known (tenant_id, endpoint_id, used_day)
-    select ${tenantId}, id, ${day} from unnest(${changed}::text[]) as id
+    select ${tenantId}, id, ${until} from unnest(${changed}::text[]) as id
     on conflict (tenant_id, endpoint_id) do update set used_day = greatest(known.used_day, excluded.used_day)
     returning endpoint_id, endpoint_no`
   for (const { endpointId, endpointNo } of written) numbers.set(endpointId, endpointNo)

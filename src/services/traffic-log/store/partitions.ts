@@ -52,8 +52,23 @@ export async function createPartitionsOfDays(sql: Sql, days: number[]) {
       if (existing?.yes) continue
       await sql.unsafe(`create table ${name} (like traffic_log.${table} including defaults including storage)`)
       await sql.unsafe(`alter table traffic_log.${table} attach partition ${name} for values ${tables[table](day)}`)
-      if (table === 'blocks') await limitStatistics(sql, name)
+      if (table === 'blocks') await configureBlocks(sql, name)
     }
+}
+
+/** PostgreSQL compresses columns of rows of more than 2 KB until a row has this many bytes. No block is that short, so all are compressed. */
+const rowBytes = 128
+/** Size of the list of endpoints that are not in the index yet. Its pages remain in the index, even after they are empty. */
+const pendingKilobytes = 128
+
+async function configureBlocks(sql: Sql, name: string) {
+  await sql.unsafe(`alter table ${name} set (toast_tuple_target = ${rowBytes})`)
+  const [index] = await sql<{ name: string }[]>`
+    select i.indexrelid::regclass::text as name
+    from pg_index i join pg_class c on c.oid = i.indexrelid join pg_am a on a.oid = c.relam
+    where i.indrelid = ${name}::text::regclass and a.amname = 'gin'`
+  await sql.unsafe(`alter index ${index!.name} set (gin_pending_list_limit = ${pendingKilobytes})`)
+  await limitStatistics(sql, name)
 }
 
 /** Reduces the statistics of PostgreSQL. Statistics of packed records improve no query plan, and ANALYZE would read all of them. */

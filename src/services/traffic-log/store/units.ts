@@ -1,5 +1,6 @@
 /**
- * SQL that finds units for a search. A unit is a batch or a block. It must run in one snapshot, so that each record is in exactly one unit.
+ * SQL that finds units for a search. A unit is a batch or a block. The search must run in one snapshot, so that each record is in exactly
+ * one unit.
  */
 import type { Fragment, Sql } from '../../../kernel/db.ts'
 import { type Group, hashOfEndpoint } from '../codec/groups.ts'
