@@ -137,7 +137,7 @@ suite('any document', () => {
     )
   })
 
-  test('# returns the number of elements, and # with a key their values', () => {
+  test('# returns the number of elements, and # with a key returns the values of this key in all elements', () => {
     fc.assert(
       fc.property(fc.array(fc.dictionary(fc.constantFrom('a', 'b'), json)), (array) => {
         assert.equal(select({ array }, 'array.#'), array.length)

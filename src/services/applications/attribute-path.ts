@@ -44,7 +44,8 @@ export function select(data: unknown, path: string): unknown {
   }
 
   /**
-   * Returns the number of elements. If the path continues, returns the values at the rest of the path, from those elements that have them.
+   * Returns the number of elements if the path ends here. Otherwise evaluates the rest of the path in each element, and returns the values
+   * that it finds.
    */
   const ofEachElement = (array: unknown[], depth: number) =>
     depth === steps.length
@@ -110,7 +111,7 @@ function rejectUnsupported(stepSoFar: string, character: string) {
   if (stepSoFar === '' && unsupportedStarts[character]) throw unsupported(unsupportedStarts[character])
 }
 
-/** Matches wildcards. Backtracking to the last `*` is sufficient. */
+/** Returns whether the text matches. After a mismatch only the last `*` takes one more character; retrying an earlier one cannot help. */
 function matches(pattern: PatternUnit[], text: string[], spend: (comparisons: number) => void): boolean {
   let [patternIndex, textIndex, lastStar, retryFrom] = [0, 0, -1, 0]
   let comparisons = 0

@@ -1,6 +1,6 @@
 /**
- * Caches of the service. Its own events invalidate them: on the writing node after the commit and before the response, on other nodes when
- * the event arrives.
+ * Caches of the service. The events of the service invalidate the caches: on the writing node after the commit and before the response, on
+ * other nodes when the event arrives.
  */
 import type { Bus } from '../../kernel/bus.ts'
 import { type Cache, createCache } from '../../kernel/cache.ts'

@@ -1,13 +1,14 @@
-import { defineInstance, forApplicationAndVersion } from '../../kernel/configuration.ts'
-import { Type } from '../../kernel/schema.ts'
+import { defineInstance } from '../../kernel/configuration.ts'
+import { AnyJson, Type } from '../../kernel/schema.ts'
 
-/** The attribute dictionary accepts any JSON object. */
+/** The attribute dictionary accepts any JSON object, and any JSON for a version (document 3, 2.8). */
 export const attributesInstance = defineInstance({
   name: 'adx',
   group: 'Configuration management',
   description: 'Attribute dictionary extension',
   urlPrefix: '/adx',
-  schemas: forApplicationAndVersion(Type.Object({}, { additionalProperties: true })),
+  schemas: { application: Type.Object({}, { additionalProperties: true }), version: AnyJson() },
+  anyJsonOfVersions: true,
 })
 
 export const applicationsInstances = [

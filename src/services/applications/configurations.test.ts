@@ -233,7 +233,7 @@ suite('a patch', () => {
     assert.deepEqual((await admin(`GET ${pathOf(name, version)}`)).body, ofVersion('adx', name, version, merged))
   })
 
-  test('a patch by concurrent requests loses no change', async () => {
+  test('a patch that is sent at the same time as others loses no change', async () => {
     const name = await anApplication()
     const keys = Array.from({ length: 10 }, (_, index) => `k${index}`)
     await Promise.all(keys.map((key) => admin(`PATCH ${pathOf(name)}?serviceInstanceName=adx`, { [key]: 1 })))
@@ -334,7 +334,7 @@ suite('the configuration of a tenant', () => {
 })
 
 suite('the effective configuration', () => {
-  test("the effective configuration is the application's with top-level keys of the version's over it", async () => {
+  test('the effective configuration is that of the application, with its top-level keys replaced by those of the version', async () => {
     const name = await anApplication()
     const version = `${name}-v1`
     await admin(`PUT ${pathOf(name)}`, enveloped('adx', name, { a: { x: 1, y: 1 }, b: 1 }))
@@ -366,7 +366,7 @@ suite('the effective configuration', () => {
     assert.throws(() => Object.assign(config.deep as object, { own: false }))
   })
 
-  test('the effective configuration is empty after the deletion of its version or application', async () => {
+  test('the effective configuration of a version that was deleted and created again has nothing of the deleted version or application', async () => {
     const name = await anApplication()
     const version = `${name}-v1`
     const query = { tenantId: 'default', instance: attributesInstance, applicationName: name, versionName: version }
@@ -489,11 +489,29 @@ suite('the API of the attribute dictionary', () => {
     assert.deepEqual((await admin(`GET ${path}`)).body, { q: 1 })
   })
 
-  test('the API of the attribute dictionary rejects bodies that are not an object, callers without permission and unknown versions', async () => {
+  test('the attributes of a version may be any JSON, and a value that is not an object replaces those of the application', async () => {
+    const name = await anApplication()
+    const version = `${name}-v1`
+    const path = attributesPath(name, version)
+    await admin(`PUT ${pathOf(name)}`, enveloped('adx', name, { a: 1 }))
+    const query = { tenantId: 'default', instance: attributesInstance, applicationName: name, versionName: version }
+    for (const body of ['[{"b":1},2]', '"x"', '7', 'false', 'null']) {
+      assert.equal((await admin(`PUT ${path}`, body)).status, 204, body)
+      assert.equal((await admin(`GET ${path}`)).text, body)
+      assert.deepEqual((await ask.configuration(query)).config, JSON.parse(body))
+      const envelope = await admin(`GET ${pathOf(name, version)}`)
+      assert.deepEqual(envelope.body, ofVersion('adx', name, version, JSON.parse(body)))
+      assert.equal((await admin(`PUT ${pathOf(name, version)}`, envelope.body)).status, 204, body)
+    }
+    assert.equal((await admin(`PATCH ${pathOf(name, version)}?serviceInstanceName=adx`, { c: 1 })).status, 204)
+    assert.deepEqual((await ask.configuration(query)).config, { a: 1, c: 1 })
+    assert.equal((await admin(`PUT ${pathOf(name)}`, enveloped('adx', name, [] as never))).status, 400)
+  })
+
+  test('the API of the attribute dictionary rejects malformed bodies, callers without permission and unknown versions', async () => {
     const name = await anApplication()
     const path = attributesPath(name, `${name}-v1`)
-    for (const body of ['[]', '1', '"x"', 'null', '', '{'])
-      assert.equal((await admin(`PUT ${path}`, body)).status, 400, body)
+    for (const body of ['', '{']) assert.equal((await admin(`PUT ${path}`, body)).status, 400, body)
     for (const unknown of [attributesPath(name, `${name}-v9`), attributesPath('nothing', 'nothing-v1')])
       for (const operation of [`GET ${unknown}`, `PUT ${unknown}`])
         assert.equal((await admin(operation, operation.startsWith('PUT') ? {} : undefined)).status, 404, operation)

@@ -11,8 +11,8 @@ export interface ApplicationVersionRef {
 
 export interface Applications {
   /**
-   * Returns whether the tenant of the context has this application. Inside a transaction, pass `sql`, here and below. The result then comes
-   * from the database instead of the cache, and no second connection is needed.
+   * Returns whether the tenant of the context has this application. Inside a transaction, callers pass `sql` to this function and to
+   * `findVersion`. The result then comes from the database instead of the cache, and no second connection is needed.
    */
   exists(ctx: Ctx, application: { name: string }, sql?: Sql): Promise<boolean>
   /** Returns the names of the application's versions, sorted. Returns undefined if the tenant of the context has no such application. */
@@ -20,8 +20,8 @@ export interface Applications {
   /** Finds a version by its name. The name is unique on the platform, because a device sends it before its tenant is known. */
   findVersion(versionName: string, sql?: Sql): Promise<ApplicationVersionRef | undefined>
   /**
-   * Returns the effective configuration of a service instance: that of the application, in which the version can override keys. Here and
-   * below, the instance's schema adds defaults and removes invalid parts.
+   * Returns the effective configuration of a service instance: the keys of the version take precedence over those of the application. The
+   * schema of the instance adds defaults and removes invalid parts, also in the next two functions.
    */
   configuration<C>(query: {
     tenantId: string
@@ -31,15 +31,15 @@ export interface Applications {
   }): Promise<ReadConfiguration<C>>
   /**
    * Returns a function that returns `read(configuration)` for a version. The results are cached until the configuration changes, and a
-   * cached result is returned without a promise. It is fast enough to be called for every message.
+   * cached result is returned without a promise. The returned function is fast enough to be called for every message.
    */
   derivedConfiguration<C, T>(
     instance: ConfigurationInstance<C>,
     read: (config: C, version: ApplicationVersionRef) => T,
   ): (version: ApplicationVersionRef) => T | Promise<T>
   /**
-   * Returns a page of a tenant's applications: all, or those with these `names`, ordered by name. Each has the configurations of the
-   * instance for the application and its versions.
+   * Returns a page of a tenant's applications: all, or those with these `names`, ordered by name. Each application has its configuration of
+   * the instance, and those of its versions.
    */
   configurationPage<C>(query: {
     tenantId: string

@@ -1,3 +1,4 @@
+import { invalidField } from '../../kernel/errors.ts'
 import type { Http } from '../../kernel/http/routes.ts'
 import { sendDocument, sendText } from '../../kernel/http/send.ts'
 import { listOf, narrowingListOf } from '../../kernel/schema.ts'
@@ -244,10 +245,15 @@ export function attributeRoutes(http: Http, { configurations }: ApplicationsServ
     versionName: appVersionName,
   })
 
-  http.put(path, { schema: schemas.replaceAttributes, config: configure }, async ({ ctx, params, body }, reply) => {
-    await configurations.replaceOne(ctx, namesOf(params), body)
-    return reply.code(204).send()
-  })
+  http.put(
+    path,
+    { schema: schemas.replaceAttributes, config: configure },
+    async ({ ctx, params, body, raw }, reply) => {
+      if (raw.emptyBody) throw invalidField('body', 'expected a JSON value')
+      await configurations.replaceOne(ctx, namesOf(params), body)
+      return reply.code(204).send()
+    },
+  )
 
   http.get(path, { schema: schemas.readAttributes, config: read }, async (request, reply) =>
     sendDocument(request, reply, await configurations.readOne(request.ctx, namesOf(request.params))),

@@ -322,9 +322,11 @@ export const versionConfigurations = configurationsOf(
   noVersion,
 )
 
-const Attributes = JsonObject({
+const Attributes = AnyJson({
   title: 'Attributes',
-  description: 'Attributes that devices of the version look up with the extension `adx`: any JSON object.',
+  description:
+    'Attributes that devices of the version look up with the extension `adx`: any JSON. The keys of an object take precedence over ' +
+    'those of the application. Any other value replaces the attributes of the application.',
 })
 export const replaceAttributes = {
   name: 'applications.versions.attributes.update',

@@ -49,7 +49,7 @@ suite('an asset', () => {
     await expect(404, `PATCH ${assetPath}`, [])
   })
 
-  test('an asset conforms to the schema of its type, also to a changed one at its next write', async () => {
+  test('an asset must conform to the schema of its type; a changed schema applies to the next write of the asset', async () => {
     const assetTypeId = await aType({ definitionJsonSchema: roomSchema })
     const bad = { assetTypeId, definition: '{"name":"lower","floor":"one"}' }
     const refused = await expect(400, `POST ${assets}`, bad)
@@ -100,7 +100,7 @@ suite('an asset', () => {
     assert.match(unknown.body.message, /none/)
   })
 
-  test('a schema that takes too long for a definition costs its own request only', async () => {
+  test('a schema that takes too long for a definition delays only the request with this definition', async () => {
     // Each of the 40 levels doubles the work, and none finds a violation.
     const levels = Array.from({ length: 40 }, (_, n) => [
       `l${n}`,
@@ -189,7 +189,7 @@ suite('a JSON Patch of an asset', () => {
     )
   })
 
-  test('a hostile JSON Patch of an asset costs little and changes no prototype', async () => {
+  test('a hostile JSON Patch of an asset changes no prototype and is applied or refused within ten seconds', async () => {
     const proto = JSON.parse(
       '[{"op":"add","path":"/__proto__","value":{"polluted":1}},{"op":"add","path":"/a/__proto__","value":{}}]',
     )

@@ -14,7 +14,7 @@ export const NoAsset = defineError<{ assetId: string }>(
 export const NoEntity = defineError<{ entityType: string; entityId: string }>(
   'no_such_entity',
   404,
-  'There is no {entityType} {entityId}, or the caller may not read it; nothing was changed',
+  'There is no {entityType} {entityId}, or the caller may not read it',
 )
 export const AssetTypeTaken = defineError<{ type: string }>(
   'asset_type_taken',

@@ -22,7 +22,7 @@ const keyOf = ({ type, from, to }: Edge) => `${type} ${from} ${to}`
 const isOfRegister = ({ type, from, to }: Edge) =>
   type === 'CONTAINS' && from.startsWith('ENDPOINT') && to.startsWith('ENDPOINT')
 
-/** The model is a list of relations, and how many times each existed. */
+/** The model consists of the relations that exist, and counts how often each relation was created. */
 function aModel() {
   const edges = new Map<string, Edge>()
   const started = new Map<string, number>()

@@ -247,7 +247,7 @@ suite('sessions of relations', () => {
 })
 
 suite('permissions on relations', () => {
-  test('each asset needs asset:update and each endpoint endpoint:update', async () => {
+  test('a change of relations needs asset:update on each asset and endpoint:update on each endpoint', async () => {
     const [asset, gateway] = [await anAsset(), await anEndpointEntity()]
     const [assetName, gatewayName] = [`asset-${entity(asset).entityId}`, `endpoint-${entity(gateway).entityId}`]
     const relationBody = relation('CONTAINS', asset, gateway)

@@ -62,7 +62,7 @@ test('a change is recorded with the caller, address, request, object and names o
   assert.deepEqual([patched.record.resource, patched.record.fields], ['/api/v1/applications/audited', ['displayName']])
 })
 
-test('users, keys, roles, grants, tokens and credentials are recorded, and no record has a secret', async () => {
+test('changes of users, their roles, API keys, tokens and credentials are recorded, and no record has a secret', async () => {
   const secrets = ['a-Secret-passw0rd', 'another-Secret-passw0rd']
   const user = await recordOf('POST /iam/api/v1/users', { username: 'eve', password: secrets[0] }, 201)
   const userId = user.answer.body.id
@@ -87,7 +87,7 @@ test('users, keys, roles, grants, tokens and credentials are recorded, and no re
   for (const secret of secrets) assert.ok(!rows.includes(secret), `a record contains ${secret}`)
 })
 
-test('reading, searching and samples are not recorded; a missing permission is', async () => {
+test('reads, searches and samples are not recorded; a refusal for lack of permission is', async () => {
   const { version } = await anApplication()
   const { endpointId } = await anEndpoint(version)
   const search = await ask('POST /am/api/v1/assets/list', {})
@@ -108,7 +108,7 @@ test('reading, searching and samples are not recorded; a missing permission is',
   assert.deepEqual(await recordsOf({ correlationId: invalid.headers.get('x-correlation-id')! }), [])
 })
 
-test('a change whose record cannot be written is not made, or gets no successful response', async () => {
+test('if the record of a change cannot be written, the change is not made or gets no successful response', async () => {
   await sql.unsafe(
     `alter table kernel.audit_log add constraint none check (operation not in ('applications.create', 'applications.patch')) not valid`,
   )
@@ -202,7 +202,7 @@ test('records can be filtered, paged and exported as CSV and lines of JSON', asy
     assert.equal((await ask(`GET ${records}?${bad}`)).status, 400, bad)
 })
 
-test('other tenants and callers without the scope see nothing; deletion and age remove records', async () => {
+test('records are hidden from other tenants and from callers without the scope, and deleted with their tenant and by age', async () => {
   const { id, secret } = bootstrap.platform.backendClient
   const grant = { grant_type: 'client_credentials', client_id: id, client_secret: secret }
   const platform = client(baseUrl, bearer(await tokenOf(baseUrl, 'platform', grant)))

@@ -22,14 +22,15 @@ export const auditFields = {
   resource: text('Path of the object that was created, changed or deleted. Secrets in it are shown as `***`.'),
   status: Type.Optional(
     Type.Integer({
-      description: 'HTTP status of the response: a success, 403, or an error of the platform. Absent: no response.',
+      description:
+        'HTTP status of the response: a success, 403, or an error of the platform. Omitted if there was no response.',
     }),
   ),
   actorType: text('Kind of the caller: `user`, `client`, `api-key` or `system`.'),
-  actorId: text('Id of the caller. Absent: unknown, as for a login with an unknown name.'),
+  actorId: text('Id of the caller. Omitted if the caller is unknown, as for a login with an unknown name.'),
   actorName: text('User name of the caller at that time.'),
   actorTenantId: text('Id of the tenant of the caller, where it is not the tenant of the record.'),
-  address: text('IP address that the request came from. Absent: a rule sent the request.'),
+  address: text('IP address that the request came from. Omitted if a rule sent the request.'),
   correlationId: text(
     'Correlation id of the request, as in the header `X-Correlation-Id` of its response and in the log.',
   ),

@@ -21,9 +21,9 @@ import binaryData from './index.ts'
 
 let fixture: Awaited<ReturnType<typeof openBinaryData>>
 let app: string
-let later = 0
+let clockAheadMs = 0
 const masterKey = 'the master key of the tests of endings'
-const now = () => new Date(Date.now() + later)
+const now = () => new Date(Date.now() + clockAheadMs)
 before(async () => {
   const environment = { WAYPOST_UPLOAD_TOKEN_TTL_SECONDS: '600', WAYPOST_MASTER_KEY: masterKey }
   fixture = await openBinaryData({ now, environment })
@@ -60,16 +60,16 @@ const tryUpload = async (token: string, where = '/files/x') =>
 
 test('an upload token expires after the configured time', async () => {
   const token = await fixture.aToken(await fixture.anEndpoint(app))
-  later = 599_000
+  clockAheadMs = 599_000
   assert.equal(await tryUpload(token), 204)
-  later = 601_000
+  clockAheadMs = 601_000
   assert.equal(await tryUpload(token), 403)
   await periodic('binary-data.sweep')
   assert.equal(await count('upload_tokens'), 0)
-  later = 0
+  clockAheadMs = 0
 })
 
-test('tokens are random, valid only in their tenant, and not stored in plain text', async () => {
+test('upload tokens are random and not stored in plain text', async () => {
   const endpoint = await fixture.anEndpoint(app)
   const [token, otherToken] = [await fixture.aToken(endpoint), await fixture.aToken(endpoint)]
   assert.notEqual(token, otherToken)
@@ -80,7 +80,7 @@ test('tokens are random, valid only in their tenant, and not stored in plain tex
   assert.equal(await tryUpload(otherToken), 204)
 })
 
-test('an endpoint whose tokens are suspended or revoked cannot upload', async () => {
+test('an endpoint whose only token is revoked cannot upload until it gets another token', async () => {
   const endpoint = await fixture.anEndpoint(app)
   const token = await fixture.aToken(endpoint)
   const tokens = `/api/v1/endpoints/${endpoint.endpointId}/tokens`
@@ -94,7 +94,7 @@ test('an endpoint whose tokens are suspended or revoked cannot upload', async ()
   assert.equal(await tryUpload(token), 204)
 })
 
-test('endpoints of a tenant that may not connect cannot upload', async () => {
+test('endpoints of a suspended tenant cannot upload', async () => {
   const other = await fixture.anApplication('other')
   const token = await fixture.aToken(await fixture.anEndpoint(other, { tenantId: 'other' }))
   const set = (status: 'SUSPENDED' | 'AVAILABLE') =>
@@ -129,7 +129,7 @@ test('an endpoint that is registered again with the same id has only what it sto
   await fixture.upload(endpoint, '/files/old', 'old')
   const old = await fixture.aToken(endpoint)
   assert.equal((await fixture.admin(`DELETE /epr/api/v1/endpoints/${endpoint.endpointId}`)).status, 204)
-  later += 5
+  clockAheadMs += 5
   const reregistered = await fixture.anEndpoint(app, { endpointId: endpoint.endpointId })
   await fixture.upload(reregistered, '/files/new', 'new')
   await eventually(async () =>
@@ -138,6 +138,35 @@ test('an endpoint that is registered again with the same id has only what it sto
   assert.equal(await tryUpload(old), 403)
   await settled()
   assert.equal((await fixture.admin(`GET ${root}${reregistered.path}/files/new`)).text, 'new')
+})
+
+test('an upload removes the file of a former owner of the endpoint id, and the usage of that tenant is corrected', async () => {
+  const otherApp = await fixture.anApplication('other')
+  const former = await fixture.anEndpoint(otherApp, { tenantId: 'other' })
+  await fixture.upload(former, '/files/x', 'former')
+  const endpoint = await fixture.anEndpoint(app)
+  const { endpointId, path } = endpoint
+  // The files of an unregistered endpoint remain until a job has deleted them.
+  await sql()`update binary_data.items set endpoint_id = ${endpointId} where endpoint_id = ${former.endpointId}`
+  await fixture.upload(endpoint, '/files/x', 'mine')
+  assert.equal((await fixture.admin(`GET ${root}${path}/files/x`)).text, 'mine')
+  const formerPath = `${root}/applications/${otherApp}/endpoints/${endpointId}/files/x`
+  assert.equal((await fixture.adminOf('other')(`GET ${formerPath}`)).status, 404)
+  const { kept, summed } = await fixture.usage('other')
+  assert.equal(kept, summed)
+  await settled()
+})
+
+test('a clock that is behind keeps neither files nor upload tokens of an unregistered endpoint', async () => {
+  clockAheadMs += 3_600_000
+  const endpoint = await fixture.anEndpoint(app)
+  await fixture.upload(endpoint, '/files/x', 'x')
+  const token = await fixture.aToken(endpoint)
+  clockAheadMs -= 3_600_000
+  assert.equal((await fixture.admin(`DELETE /epr/api/v1/endpoints/${endpoint.endpointId}`)).status, 204)
+  await eventually(async () => assert.equal((await fixture.admin(`GET ${root}${endpoint.path}/files/x`)).status, 404))
+  assert.equal(await tryUpload(token), 403)
+  await settled()
 })
 
 /** Starts an upload and sends half of its body. */
@@ -177,7 +206,7 @@ test('an upload that a crash interrupted is removed after an hour, and not befor
     values (${key}, 'ep', 'default', ${now()}, ${now()})`
   await periodic('binary-data.sweep')
   assert.ok(existsSync(draft))
-  later += 3_601_000
+  clockAheadMs += 3_601_000
   await periodic('binary-data.sweep')
   await settled()
   assert.ok(!existsSync(draft))
@@ -208,7 +237,7 @@ async function comparisons(): Promise<{ completed: number; unfinished: number }>
   return { completed, unfinished: states.length - completed }
 }
 
-test('restoring a backup brings contents back while the platform runs, and removes contents that it does not have', async () => {
+test('restoring a backup while the platform runs restores its contents, and removes contents that the backup does not have', async () => {
   const endpoint = await fixture.anEndpoint(app)
   await fixture.upload(endpoint, '/files/kept', 'kept')
   await fixture.upload(endpoint, '/files/changed', 'before')
@@ -248,7 +277,7 @@ test('the daily comparison removes orphans, and keeps new contents and those wit
     utimesSync(file, hours, hours)
     return file
   }
-  later = 0
+  clockAheadMs = 0
   const [orphan, draftKey, fresh] = [newBlobKey(), newBlobKey(), newBlobKey()]
   const oldFiles = [aged(orphan), aged(draftKey, `unfinished/${draftKey}`)]
   const stays = join(directory(), pathOfKey(fresh))

@@ -82,6 +82,17 @@ test('a request with the current ETag in If-None-Match gets 304 without content'
     assert.equal((await fixture.admin(`GET ${file}`, undefined, { 'if-none-match': condition })).status, 200)
 })
 
+test('If-Modified-Since, as wget -N and curl -z send it, gets 304 unless the content is newer', async () => {
+  const modified = (await fixture.admin(`GET ${file}`)).headers['last-modified']!
+  const statusOf = async (headers: Record<string, string>) =>
+    (await fixture.admin(`GET ${file}`, undefined, headers)).status
+  assert.equal(await statusOf({ 'if-modified-since': modified }), 304)
+  assert.equal(await statusOf({ 'if-modified-since': 'Fri, 01 Jan 2100 00:00:00 GMT' }), 304)
+  for (const date of [new Date(Date.parse(modified) - 1000).toUTCString(), 'yesterday', ''])
+    assert.equal(await statusOf({ 'if-modified-since': date }), 200, date)
+  assert.equal(await statusOf({ 'if-modified-since': modified, 'if-none-match': '"old"' }), 200)
+})
+
 test('data/last is the newest blob, even among uploads of the same millisecond', async () => {
   const newEndpoint = await fixture.anEndpoint(app)
   const last = `${root}${newEndpoint.path}/binary-data/data/last`
@@ -178,7 +189,7 @@ test('over a socket, GET returns the exact bytes and HEAD none', async () => {
   assert.deepEqual([head.status, head.headers['content-length'], head.bytes.length], [200, '3000000', 0])
 })
 
-test('a slow reader gets everything, and a disconnected one leaves no file open', async () => {
+test('a download keeps its content open after a deletion, and closes the content when the reader disconnects', async () => {
   await fixture.upload(endpoint, '/files/huge', bytesOf(30_000_000))
   const socket = connect(fixture.port, '127.0.0.1')
   socket.write(
@@ -186,7 +197,6 @@ test('a slow reader gets everything, and a disconnected one leaves no file open'
   )
   socket.once('data', () => socket.pause())
   await eventually(() => assert.equal(openContents(), 1))
-  // The file is deleted meanwhile; the reader still gets the old content.
   assert.equal((await fixture.admin(`DELETE ${root}${endpoint.path}/files/huge`)).status, 204)
   assert.equal(openContents(), 1)
   socket.destroy()

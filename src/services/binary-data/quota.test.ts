@@ -22,7 +22,7 @@ const put = (name: string, body: Uint8Array | AsyncIterable<Uint8Array>) =>
 const remove = async (name: string) =>
   assert.equal((await fixture.admin(`DELETE ${root}${endpoint.path}/files/${name}`)).status, 204)
 
-test('an upload above the quota is answered with 413: at once if its length is announced, otherwise while it arrives', async () => {
+test('an upload above the quota is answered with 413 and stores nothing, whether its length is announced or not', async () => {
   for (const body of [bytesOf(2 * megabyte + 1), pieces(3 * megabyte), pieces(40 * megabyte)]) {
     const answer = await put('much', body)
     assert.equal(answer.status, 413, answer.text)
@@ -66,7 +66,7 @@ test('each tenant has its own quota', async () => {
   assert.equal((await fixture.upload(ofOtherTenant, '/files/a', bytesOf(2 * megabyte))).status, 204)
 })
 
-test('the quota of a tenant package overrides the setting, and a change applies at once to its tenants only', async () => {
+test('the quota of a tenant package overrides the setting, and a change of it applies at once to tenants of this package only', async () => {
   const platform = fixture.waypost.as(aPlatformAdmin())
   const created = await platform('POST /tenant-manager/api/v1/packages-types', { name: 'small', disk_size: 1000 })
   assert.equal(created.status, 201, created.text)

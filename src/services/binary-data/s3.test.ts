@@ -34,7 +34,7 @@ test('after uploads, overwrites, range reads and deletions the bucket contains e
   await eventually(() => assert.equal(s3.objects.size, 0))
 })
 
-test('a large upload is sent in parts, and an interrupted one leaves none', async () => {
+test('a large upload is sent in parts, and an interrupted upload leaves no part in the store', async () => {
   async function* pieces() {
     for (let n = 0; n < 12; n++) yield bytesOf(1024 * 1024, n)
   }

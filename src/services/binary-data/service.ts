@@ -41,7 +41,7 @@ export function createBinaryData(
     uploads: createUploadOperations(kit, { ...shared, tokens }),
     items: createItemOperations(kit, { blobs, orphans }),
     lists: createListOperations(kit, services),
-    deletions: createDeletions(kit, orphans),
+    deletions: createDeletions(kit, orphans, services.register),
     orphans,
     start: () => claimBlobStore(kit, blobs),
     api: { issueUploadToken: tokens.issue, contents: createServiceContents({ kit, ...shared }) },

@@ -35,7 +35,7 @@ test('a blob is stored and its Location is the full link', async () => {
   assert.match(body.createdDate, /^\d{4}-.*Z$/)
 })
 
-test('a caller who may update the endpoint gets an upload token for it; nobody else does', async () => {
+test('only a caller who may update the endpoint gets an upload token for it', async () => {
   const path = `POST ${root}${endpoint.path}/upload-tokens`
   const { status, body } = await fixture.admin(path)
   assert.equal(status, 201)
@@ -274,7 +274,7 @@ test('a client that continues to send still receives the rejection', async () =>
   assert.equal(answer.status, 403)
 })
 
-test('of concurrent uploads of one name, one is stored completely', async () => {
+test('of concurrent uploads with the same name, one is stored completely', async () => {
   const token = await fixture.aToken(endpoint)
   const bodies = Array.from({ length: 10 }, (_, n) => String(n).repeat(200_000 + n))
   const sums = new Set(bodies.map(sha256))

@@ -171,7 +171,7 @@ suite('a job over endpoints', () => {
     )
   })
 
-  test('each item of a canceled job is done or untouched, and its state says which', async () => {
+  test('a job that is canceled has deleted exactly the endpoints whose items are not pending', async () => {
     const { app, ids } = await fleet(1)
     const version = `${app}-v1`
     await kit.db.sql`
@@ -198,7 +198,7 @@ suite('a job over endpoints', () => {
     assert.equal(again.status, 409, again.text)
   })
 
-  test('a job takes the conditions of the directory, so that it has the endpoints that the directory lists', async () => {
+  test('a job selects the same endpoints as a list of the directory with the same conditions', async () => {
     const { app, ids } = await fleet(5, (n) => ({
       name: n < 4 ? `Pump ${n}` : 'Valve',
       city: n === 3 ? 'Lviv' : 'Kyiv',

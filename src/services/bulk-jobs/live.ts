@@ -16,7 +16,7 @@ const endedSecondsMin = 30
 const jobsMax = 2000
 
 export function defineTopic({ live, bulk, db, log, now }: Pick<Kit, 'live' | 'bulk' | 'db' | 'log' | 'now'>) {
-  /** The text of each job that was published last. */
+  /** By job: the text that was last published. */
   let published = new Map<string, string>()
   let readAt: number | undefined
   const poll = createPoll({ topic: 'jobs', everyMs, read, log })
@@ -57,8 +57,8 @@ export function defineTopic({ live, bulk, db, log, now }: Pick<Kit, 'live' | 'bu
   }
 
   /**
-   * Returns how far back ended jobs are read. This reaches back before the last successful read, so that the end of a job is not missed
-   * while the database is unreachable.
+   * Returns for how many seconds after their end jobs are read. The period begins before the last successful read, so that no end of a job
+   * is missed while the database is unreachable.
    */
   const endedSecondsOf = (at: number) => endedSecondsMin + (readAt === undefined ? 0 : (at - readAt) / 1000)
 }

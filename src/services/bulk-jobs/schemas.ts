@@ -25,7 +25,9 @@ const jobFields = {
     {
       type: Type.String({ description: 'Kind of the caller: `user`, `client`, `api-key` or `system`.' }),
       id: Type.String({ description: 'Id of the caller.' }),
-      name: Type.Optional(Type.String({ description: 'User name of the caller at that time. Absent: it has none.' })),
+      name: Type.Optional(
+        Type.String({ description: 'User name of the caller at that time. Omitted if it has none.' }),
+      ),
     },
     {
       title: 'JobOwner',
@@ -33,22 +35,24 @@ const jobFields = {
     },
   ),
   applicationName: Type.Optional(
-    Type.String({ description: 'Application of all items. Absent: they are of several applications, or of none.' }),
+    Type.String({
+      description: 'Application of all items. Omitted if they belong to several applications, or to none.',
+    }),
   ),
   counts: Type.Object(
     {
-      total: Type.Optional(count('Number of all items: succeeded + failed + pending. Absent: not known yet.')),
+      total: Type.Optional(count('Number of all items: succeeded + failed + pending. Omitted if it is not known yet.')),
       succeeded: count('Number of items that are done.'),
       failed: count('Number of items that were refused or could not be done; each has a reason.'),
-      pending: Type.Optional(count('Number of items that are not done. Absent: not known yet.')),
+      pending: Type.Optional(count('Number of items that are not done. Omitted if it is not known yet.')),
     },
     { title: 'JobCounts', description: 'The progress of a job. The numbers add up at any time.' },
   ),
   problem: Type.Optional(
-    Type.String({ description: 'Why the last attempt failed; it is repeated. Absent: there is no problem.' }),
+    Type.String({ description: 'Why the last attempt failed; it is repeated. Omitted if there is no problem.' }),
   ),
   createdDate: DateTime({ description: 'When the job was created, in UTC.' }),
-  finishedDate: Type.Optional(DateTime({ description: 'When the job ended, in UTC. Absent: it has not ended.' })),
+  finishedDate: Type.Optional(DateTime({ description: 'When the job ended, in UTC. Omitted if it has not ended.' })),
   cancelable: Type.Boolean({ description: 'True if the job can be canceled now.' }),
   hasItems: Type.Boolean({ description: 'True if the job has a list of items with results.' }),
 }
@@ -68,7 +72,7 @@ const detailFields = {
       {
         title: 'ExportFile',
         description:
-          'The file of a finished export. Absent: the job is not an export, has not finished, or its file has expired.',
+          'The file of a finished export. Omitted if the job is not an export or has not finished, or if its file has expired.',
       },
     ),
   ),
@@ -290,10 +294,12 @@ export const listItems = {
             description:
               'succeeded: done. failed: not done, see `reason`. pending: not done yet, or never after a cancellation.',
           }),
-          endpointId: Type.Optional(Type.String({ description: 'Id of the endpoint. Absent: it has none yet.' })),
-          reason: Type.Optional(Type.String({ description: 'Why the item failed. Absent: it has not failed.' })),
+          endpointId: Type.Optional(Type.String({ description: 'Id of the endpoint. Omitted if it has none yet.' })),
+          reason: Type.Optional(Type.String({ description: 'Why the item failed. Omitted if it has not failed.' })),
           commandId: Type.Optional(
-            Type.Integer({ description: 'Id of the command that was made for the endpoint. Absent: none was made.' }),
+            Type.Integer({
+              description: 'Id of the command that was made for the endpoint. Omitted if none was created.',
+            }),
           ),
         },
         { title: 'JobItem', description: 'An item of a job, with its result.' },

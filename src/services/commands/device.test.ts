@@ -299,7 +299,7 @@ suite('pushes', () => {
     assert.equal(String(payload), '[{"id":2,"payload":{"on":true}},{"id":3,"payload":null},{"id":2}]')
   })
 
-  test('commands are pushed on connect, and again when other nodes know of the connection', async () => {
+  test('outstanding commands are pushed when the device connects, and again when its connection was reported to other nodes', async () => {
     const { extension, endpoint, caughtUp } = aDevice(light)
     assert.deepEqual(await extension.connected!(endpoint), [])
     const other = { ...endpoint, endpointId: 'other' }

@@ -49,11 +49,11 @@ test('a command whose result is stored after it was read for a push is not pushe
     ['[{"id":1},{"id":2},{"id":3}]'],
     'a result of another type must not count for the command',
   )
-  // The results above counted only during their own push. No result is stored in this test, so all commands are pushed again.
+  // A result that is only reported removes a command from the current push, not from later ones. No result is stored in this test.
   assert.deepEqual(await pushedWith([]), ['[{"id":1},{"id":2},{"id":3}]'])
 })
 
-test('a repeated result of a command counts as its answer, although it changes nothing', async () => {
+test('a repeated result of a command counts as its answer, although the repetition changes nothing', async () => {
   const { endpointId } = await aProvisionedEndpoint()
   assert.equal((await admin(`POST /cex/api/v1/endpoints/${endpointId}/commands/blink?awaitTimeout=0`)).status, 202)
   const reportedResults: unknown[] = []

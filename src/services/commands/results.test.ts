@@ -61,7 +61,7 @@ test('each of several messages in a batch gets its own response', async () => {
   await sensor.receives(`${topic}/result/other/4/error`)
 })
 
-test('the first hand-over and the result of a command are published once, with their content', async () => {
+test('the first push of a command and its result are each published once, with their content', async () => {
   const dispatched: unknown[] = []
   const received: unknown[] = []
   waypost.kit.bus.subscribe(CommandDispatched, (payload) => void dispatched.push(payload))

@@ -30,10 +30,12 @@ export const Command = Type.Object(
       description:
         'PENDING: no result yet. EXECUTED: the device sent a result. EXPIRED: no result came within `commandTtl`; later ones are ignored.',
     }),
-    statusCode: Type.Optional(Type.Integer({ description: 'HTTP status of the result. Absent: not executed.' })),
-    reasonPhrase: Type.Optional(Type.String({ description: 'Text of the result. Absent: the device sent none.' })),
-    requestPayload: Type.Optional(AnyJson({ description: 'Payload of the command. Absent: it has none.' })),
-    responsePayload: Type.Optional(AnyJson({ description: 'Payload of the result. Absent: it has none.' })),
+    statusCode: Type.Optional(
+      Type.Integer({ description: 'HTTP status of the result. Omitted if it was not executed.' }),
+    ),
+    reasonPhrase: Type.Optional(Type.String({ description: 'Text of the result. Omitted if the device sent none.' })),
+    requestPayload: Type.Optional(AnyJson({ description: 'Payload of the command. Omitted if it has none.' })),
+    responsePayload: Type.Optional(AnyJson({ description: 'Payload of the result. Omitted if it has none.' })),
     createdAt: DateTime({ description: 'When the command was invoked, in UTC.' }),
     updatedAt: DateTime({ description: 'When the command got its present status, in UTC.' }),
   },
@@ -134,7 +136,7 @@ const CommandsOfEndpoint = Type.Object(
     truncated: Type.Optional(
       Type.Literal(true, {
         description:
-          'Older commands are missing: there are more than 1,000, or their payloads are too large. Absent: all.',
+          'Older commands are missing: there are more than 1,000, or their payloads are too large. Omitted if none are missing.',
       }),
     ),
   },
@@ -296,7 +298,7 @@ export const batchByEndpoints = {
   query: Type.Object({ commandTtl }),
   body: Type.Object(
     {
-      payload: Type.Optional(AnyJson({ description: 'Payload of the commands. Absent: they have none.' })),
+      payload: Type.Optional(AnyJson({ description: 'Payload of the commands. Omitted if they have none.' })),
       payloadContentType: Type.Optional(
         Type.Enum(['application/json', 'text/plain'], {
           description: 'Type of the payload; with text/plain it must be text. If absent: application/json.',
@@ -326,10 +328,10 @@ const Task = Type.Object(
   {
     taskId: Type.String({ description: 'Id of the batch.' }),
     filterId: Type.Optional(
-      Type.String({ description: 'Id of its filter. Absent: it was made for a list of endpoints.' }),
+      Type.String({ description: 'Id of its filter. Omitted if it was made for a list of endpoints.' }),
     ),
     commandType: Type.String({ description: 'Type of its commands.' }),
-    requestPayload: Type.Optional(AnyJson({ description: 'Payload of its commands. Absent: they have none.' })),
+    requestPayload: Type.Optional(AnyJson({ description: 'Payload of its commands. Omitted if they have none.' })),
     createdAt: DateTime({ description: 'When the batch was accepted, in UTC.' }),
     pendingCount: count('Number of endpoints of the application whose command is not made yet or has no result.'),
     executedCount: count('Number of endpoints of the application that sent a result.'),
@@ -368,7 +370,7 @@ const entries = (description: string) =>
     Type.Object(
       {
         endpointId: Type.String({ description: 'Id of the endpoint.' }),
-        commandId: Type.Optional(Type.Integer({ description: 'Id of the command. Absent: it is not made yet.' })),
+        commandId: Type.Optional(Type.Integer({ description: 'Id of the command. Omitted if it does not exist yet.' })),
       },
       { title: 'CommandTaskEntry', description: 'An endpoint of a batch.' },
     ),

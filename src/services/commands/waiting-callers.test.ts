@@ -48,7 +48,7 @@ test('a change of permissions that does not affect the endpoint does not end the
   assert.deepEqual([status, body], [200, 'done'])
 })
 
-test('a result is not given to a caller whose permission was revoked unnoticed', async () => {
+test('a caller gets no result if its permission was revoked, even if this node got no event of the revocation', async () => {
   const { topic, path, caller, waiting } = await aWaitingCaller()
   revoke(caller)
   const sensor = await device()

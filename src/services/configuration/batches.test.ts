@@ -130,7 +130,7 @@ suite('a batch', () => {
       assert.match(answer.body.message, problem)
     })
 
-  test('a batch of thousands of endpoints is written in one transaction, and replaces what was sent', async () => {
+  test('a batch for a thousand endpoints replaces their configurations; those that were sent before keep their statuses', async () => {
     const { version } = await anApplication()
     const created = await admin('POST /epr/api/v1/endpoints/batch', {
       appVersion: { name: version },

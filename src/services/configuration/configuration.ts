@@ -19,7 +19,7 @@ export const endpointConfigurationsInstance = defineInstance({
     }),
   ),
   async checkNew({ endpointConfigurationSchema: schema }, tenantId) {
-    // A patch may contain any value here. Its type is checked when it is stored.
+    // A patch may contain a value of any type here. The type is checked when the patched configuration is stored.
     if (typeof schema !== 'string' || schema.length > schemaLengthMax) return undefined
     const problems = await schemaProblems(tenantId, schema)
     if (!problems) return undefined

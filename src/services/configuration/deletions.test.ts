@@ -28,6 +28,15 @@ test('configurations are deleted with their endpoint, but not those of an endpoi
   await post('/config/json')
   await put(2)
   assert.equal((await system(`endpoints/${endpointId}`)).status, 201)
+  // The clock of the node that wrote the configurations may be ahead.
+  for (const [table, column, date] of [
+    ['endpoint_configs', 'endpoint_id', 'updated_date'],
+    ['sent_configs', 'endpoint_id', 'dispatched_date'],
+    ['system_configs', 'entity_id', 'updated_date'],
+  ])
+    await sql.unsafe(`update configuration.${table} set ${date} = ${date} + interval '1 hour' where ${column} = $1`, [
+      endpointId,
+    ])
   assert.equal((await admin(`DELETE /epr/api/v1/endpoints/${endpointId}`)).status, 204)
   await eventually(async () => {
     for (const table of ['endpoint_configs', 'sent_configs'] as const)
@@ -42,6 +51,26 @@ test('configurations are deleted with their endpoint, but not those of an endpoi
   await endpoint.put(3)
   await waypost.kit.bus.settled()
   assert.equal((await ok(`GET ${endpoint.path}`)).config, '3')
+})
+
+test('when an endpoint or a version is deleted, its configurations are deleted before the response', async () => {
+  const { endpointId, app, version, put, path } = await aTestEndpoint()
+  const remove = async (target: string) => assert.equal((await admin(`DELETE ${target}`)).status, 204)
+  const register = () => admin('POST /epr/api/v1/endpoints', { appVersion: { name: version }, endpointId })
+  await put(1)
+  await remove(`/epr/api/v1/endpoints/${endpointId}`)
+  assert.equal((await ok(`GET ${ecr}/statuses?endpointId=${endpointId}`)).totalElements, 0)
+  assert.equal((await register()).status, 201)
+  assert.equal((await admin(`GET ${path}`)).status, 404)
+  await put(2)
+  const { deleted } = await ok('POST /epr/api/v1/endpoints/delete', { endpointIds: [endpointId] })
+  assert.deepEqual(deleted, [endpointId])
+  assert.equal((await register()).status, 201)
+  assert.equal((await admin(`GET ${path}`)).status, 404)
+  await remove(`/epr/api/v1/endpoints/${endpointId}`)
+  await ok(`PUT ${ecr}/app-versions/${version}`, 3)
+  await remove(`/api/v1/applications/${app}/app-versions/${version}`)
+  assert.equal(await countIn('defaults', 'version_name', version), 0)
 })
 
 test('configurations are deleted with the version and the application', async () => {

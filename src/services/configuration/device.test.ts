@@ -163,7 +163,7 @@ suite('a connected device gets a push', () => {
 
   test('a connected device that got a configuration while it connected does not get the same again as the push on connect', async () => {
     const { app, version } = await anApplication()
-    // Eight endpoints occupy all slots for pushes on connect. The push of the write therefore comes before that of the ninth endpoint.
+    // Eight endpoints occupy all slots for pushes on connect. The ninth endpoint therefore gets the push of the write before its push on connect.
     const endpoints = await Promise.all(Array.from({ length: 9 }, () => anEndpoint(version)))
     const last = testEndpoint({ app, version, ...endpoints.at(-1)! })
     const isBlocked = Promise.withResolvers<never[]>()
@@ -263,7 +263,7 @@ suite('statuses', () => {
     )
   })
 
-  test('a report on an unknown configuration is answered with 404, over MQTT only if it has a request id', async () => {
+  test('a report on a configuration that the endpoint never had is ignored without a request id, and gets 404 with one', async () => {
     const { topic, post, put, endpointId } = await aTestEndpoint()
     const otherEndpoint = await aTestEndpoint()
     const theirs = await otherEndpoint.put({ theirs: true })

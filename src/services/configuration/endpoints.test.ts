@@ -120,7 +120,7 @@ suite('the configuration of an endpoint', () => {
     }
   })
 
-  test('of concurrent first writers of a configuration with If-Match one succeeds', async () => {
+  test('concurrent first writers of the same value get the same configuration', async () => {
     const { path } = await aTestEndpoint()
     const racing = await Promise.all([1, 1, 1, 1].map((value) => admin(`PUT ${path}`, value)))
     assert.equal(new Set(racing.map(({ body }) => body.configId)).size, 1)
@@ -215,7 +215,7 @@ suite('permissions', () => {
     assert.equal((await as(['endpoint:delete'])(`DELETE ${path}`)).status, 204)
   })
 
-  test('defaults need the scope on the application: 404 without the right to read it, else 403', async () => {
+  test('without the scope on the application, defaults are answered with 404, or with 403 if the caller may read the application', async () => {
     const { app, version, defaults } = await aTestEndpoint()
     const resource = `application-${app}`
     await ok(`PUT ${defaults}`, ['secret'])
@@ -237,7 +237,7 @@ suite('permissions', () => {
     }
   })
 
-  test('the platform writes for the tenant of the endpoint', async () => {
+  test('a configuration that an administrator of the platform writes belongs to the tenant of the endpoint', async () => {
     const { path } = await aTestEndpoint()
     const written = await waypost.as(aPlatformAdmin())(`PUT ${path}`, 1)
     assert.equal(written.status, 200, written.text)

@@ -78,7 +78,7 @@ suite('a system configuration', () => {
       assert.equal((await admin(`GET ${endpoint.path}?${query}`)).status, 400)
   })
 
-  test('current searches the levels upwards from its own level, unless a parameter skips levels', async () => {
+  test('the resource /current searches its own level and then the levels above, unless a parameter skips those', async () => {
     const levels = await ownersByLevel()
     const name = `walk-${Math.floor(Math.random() * 1e9)}`
     const current = (at: { path: string }, more = '') => admin(`GET ${at.path}/current?name=${name}${more}`)

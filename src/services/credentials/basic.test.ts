@@ -170,10 +170,10 @@ suite('the state of basic credentials', () => {
         const { id, username } = await inState(from)
         const before = (await admin(`GET ${root}/basic-credentials/${id}`)).body
         publishedEvents.length = 0
-        const good = from === to || isAllowed(from, to, 'caller')
-        const answer = await setState('basic-credentials', id, to, good ? 204 : 400)
+        const isAccepted = from === to || isAllowed(from, to, 'caller')
+        const answer = await setState('basic-credentials', id, to, isAccepted ? 204 : 400)
         const after = (await admin(`GET ${root}/basic-credentials/${id}`)).body
-        if (good && from !== to) {
+        if (isAccepted && from !== to) {
           assert.equal(after.state, to)
           assert.ok(after.updatedDate >= before.updatedDate)
           const payload = { tenantId: 'default', credentialId: id, kind: 'basic', username, from, to }
@@ -181,7 +181,7 @@ suite('the state of basic credentials', () => {
         } else {
           assert.deepEqual(after, before, `${from} → ${to}`)
           assert.deepEqual(publishedEvents, [])
-          if (!good)
+          if (!isAccepted)
             assert.deepEqual(answer.body, {
               message: `state: the credentials are ${from} and cannot become ${to}: ${
                 from === 'Revoked' ? 'Revoked is final' : 'they can become Active by their first use or Revoked'

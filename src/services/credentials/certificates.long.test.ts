@@ -175,9 +175,9 @@ suite('issuing a certificate', () => {
   })
 
   test('issuing a certificate by two nodes concurrently for a new tenant creates one authority', async () => {
-    const sides = [firstNode, otherNode, firstNode, otherNode]
+    const nodes = [firstNode, otherNode, firstNode, otherNode]
     const issued = await Promise.all(
-      sides.map(({ waypost, aCertificate }) => aCertificate({}, waypost.as(aTenantAdmin('contested')))),
+      nodes.map(({ waypost, aCertificate }) => aCertificate({}, waypost.as(aTenantAdmin('contested')))),
     )
     assert.equal(new Set(issued.map(({ issuingCa }) => issuingCa)).size, 1)
     assert.equal(new Set(issued.map(({ caChain }) => caChain[1])).size, 1)
@@ -330,10 +330,10 @@ suite('the state of certificates', () => {
       for (const to of targetStates) {
         const { id, serialNumber } = await inState(from)
         publishedEvents.length = 0
-        const good = from === to || isAllowed(from, to, 'caller')
-        await setState('x509-credentials', id, to, good ? 204 : 400)
+        const isAccepted = from === to || isAllowed(from, to, 'caller')
+        await setState('x509-credentials', id, to, isAccepted ? 204 : 400)
         const after = (await admin(`GET ${root}/x509-credentials/${id}`)).body
-        const changed = good && from !== to
+        const changed = isAccepted && from !== to
         assert.equal(after.state, changed ? to : from, `${from} → ${to}`)
         const payload = { tenantId: 'default', credentialId: id, kind: 'x509', serialNumber, from, to }
         assert.deepEqual(publishedEvents, changed ? [{ event: 'credentials.credential.state-changed', payload }] : [])
@@ -387,7 +387,7 @@ suite('a client with a certificate', () => {
     assert.ok(body.lastUseDate)
   })
 
-  test('a client with a certificate is rejected if suspended, revoked, expired, of an unknown or forged issuer, or an authority', async () => {
+  test('a client with a certificate is rejected if the certificate is suspended, revoked or expired, has an unknown or forged issuer, or is that of an authority', async () => {
     const issued = await aCertificate({ ttl: 3600 })
     const leaf = new X509Certificate(issued.certificate)
     assert.ok(await api.verifyCertificate(leaf))

@@ -33,7 +33,7 @@ const dates = {
   lastUseDate: Type.Optional(
     DateTime({
       description:
-        'Last successful authentication, in UTC, exact to the minute. Absent: the credentials were never used.',
+        'Last successful authentication, in UTC, exact to the minute. Omitted if the credentials were never used.',
     }),
   ),
 }

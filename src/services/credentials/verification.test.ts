@@ -168,7 +168,7 @@ suite('lockout after wrong passwords', () => {
     assert.equal(await checksDuring(() => guess(200)), 1)
   })
 
-  test('wrong passwords from one address do not lock out others; from very many addresses they do', async () => {
+  test('wrong passwords from one address lock a username for this address only, and from very many addresses for all addresses', async () => {
     const created = await aBasicCredential({ username: 'besieged' })
     const guess = (n: number, address: string) => logIn({ username: 'besieged', password: `guess ${n}` }, { address })
     for (let n = 0; n < 8; n++) await guess(n, '198.51.100.7')

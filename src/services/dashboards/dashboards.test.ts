@@ -64,7 +64,7 @@ describe('dashboards', () => {
     assert.equal((await admin(`GET ${pathOf(created)}`)).status, 404)
   })
 
-  test('a dashboard keeps its versions, and one can be restored as a new version', async () => {
+  test('a dashboard keeps its former versions, and a former version can be restored as a new version', async () => {
     const created = await make({ name: 'first' })
     for (const name of ['second', 'third'])
       assert.equal((await admin(`PUT ${pathOf(created)}`, { name, definition: { widgets: [] } })).status, 200)
@@ -97,7 +97,7 @@ describe('dashboards', () => {
     assert.deepEqual(statuses.toSorted(), [200, 412, 412])
   })
 
-  test('of a writer, one who restores and one who deletes, with the same ETag, one succeeds, and the others change nothing', async () => {
+  test('of a change, a restore and a deletion with the same ETag, one succeeds and the others change nothing', async () => {
     const created = await make({ name: 'contested' })
     const condition = { 'if-match': created.etag }
     const answers = await Promise.all([

@@ -70,7 +70,7 @@ async function aTenant(name: string): Promise<Ask> {
 }
 
 suite('a link', () => {
-  test('a link downloads its file without a header, whole and in ranges, as an attachment that browsers do not run', async () => {
+  test('a link downloads its file without credentials, whole and in ranges, as an attachment that browsers do not run', async () => {
     const content = Buffer.from('<script>alert(1)</script>'.repeat(40_000))
     const { path } = await aFile('r\u202eeport "x".html', content)
     const url = await aLink(path)
@@ -123,7 +123,7 @@ suite('a link', () => {
     assert.equal((await get(`${baseUrl}${links}/content`)).status, 400)
   })
 
-  test('a link ends with the permissions of its creator, its account and its resource', async () => {
+  test('a link ends when its creator loses the permission or is deleted, and when its file is deleted', async () => {
     const { path } = await aFile('b.bin', Buffer.from('b'))
     const eve = await aUser('eve', ['endpoint-reader'])
     const mallory = await aUser('mallory', ['endpoint-reader'])
@@ -137,7 +137,7 @@ suite('a link', () => {
     assert.equal((await get(own)).status, 404)
   })
 
-  test('a link is only for downloads that the caller may read', async () => {
+  test('a link can be created only for a download that the caller may read', async () => {
     const { path, endpointId } = await aFile('c.bin', Buffer.from('c'))
     for (const bad of [
       '/api/v1/applications',
@@ -167,7 +167,7 @@ suite('a link', () => {
     assert.equal((await (await aTenant('elsewhere'))(`POST ${links}`, { path })).status, 404)
   })
 
-  test('a link to the file of an export works after its end', async () => {
+  test('a link to the file of an export works after the export has ended', async () => {
     const { app } = await anApplication()
     const { body } = await ask('POST /jobs/api/v1/jobs/endpoint-exports', {
       select: { applicationName: app },

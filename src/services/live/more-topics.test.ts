@@ -110,7 +110,7 @@ suite('jobs', () => {
   const states = (items: Record<string, unknown>[], jobId: string) =>
     items.filter((item) => item.jobId === jobId).map(({ state }) => state)
 
-  test('a stream begins with open jobs and has their progress; only of jobs that the caller may read', async () => {
+  test('a stream begins with the open jobs that the caller may read, and then has the progress of jobs', async () => {
     const [{ app }, foreign] = [await live.aProvisionedEndpoint(), await live.aProvisionedEndpoint(other)]
     const prepared = await create(app, { preview: true })
     const creator = aCaller({ id: 'ada', on: { [`application-${app}`]: ['endpoint:read', 'endpoint:update'] } })

@@ -91,7 +91,7 @@ test('a stream misses nothing that another node stores right after a subscriptio
   source.close()
 })
 
-test('any node changes the subscriptions of a stream, for the same caller only', async () => {
+test('the subscriptions of a stream can be changed at any node, but only by the caller of the stream', async () => {
   const endpoint = await writes.aProvisionedEndpoint()
   const here = streams.aReplaceableCaller()
   const source = await streams.stream([], here.headers)

@@ -259,7 +259,7 @@ async function setCaller(state: State, caller: Caller) {
     }
   const { caller: before } = state.ctx
   state.ctx = ctx
-  // If it is the same caller object, it cannot be compared with its earlier state, because its list of permissions grows in place.
+  // The list of permissions of a caller object can grow in place. If the object is the same, its earlier permissions are therefore unknown.
   if (caller === before || !samePermissions(caller.permissions, before.permissions))
     state.outlet.send('permissions', JSON.stringify({ at: deps.now() }))
   for (const entry of restart) {

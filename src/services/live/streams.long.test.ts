@@ -128,7 +128,7 @@ suite('topics', () => {
     assert.deepEqual([head.status, await head.text()], [200, ''])
   })
 
-  test('subscriptions of an open stream change; those that stay are not interrupted', async () => {
+  test('subscriptions of an open stream can be changed; those that stay are not interrupted', async () => {
     const [first, second] = [await anEndpoint(), await anEndpoint()]
     const { headers } = aReplaceableCaller()
     const source = await stream([], headers)
@@ -252,7 +252,7 @@ suite('permissions', () => {
     source.close()
   })
 
-  test('a tenant gets nothing of another tenant; refusals without a tenant are for the platform', async () => {
+  test('a tenant gets nothing of another tenant; refusals without a tenant are sent to administrators of the platform', async () => {
     const foreign = await anEndpoint(other)
     const own = await stream([
       { id: 'all', topic: 'traffic' },
@@ -339,7 +339,7 @@ suite('permissions', () => {
 })
 
 suite('real credentials', () => {
-  test('a stream ends with its token or API key, and a subscription with a grant', async () => {
+  test('a stream ends with its token or API key; a subscription ends when the grant that permits it is deleted', async () => {
     const tenantId = `t${newId().slice(0, 8)}`
     const identity = waypost.ask(Identity)
     const scopes = ['application:read', 'identity:api-key:create']
@@ -402,7 +402,7 @@ suite('real credentials', () => {
 })
 
 suite('resuming', () => {
-  test('a stream that resumes gets what was stored meanwhile, and the ids show what it had before', async () => {
+  test('a stream that resumes gets the events that were stored meanwhile; an event that is sent again has the same id', async () => {
     const endpoint = await anEndpoint()
     const subscriptions = [
       { id: 'traffic', topic: 'traffic', endpointIds: [endpoint.endpointId], directions: ['INBOUND'] },
@@ -457,7 +457,7 @@ suite('resuming', () => {
     }
   })
 
-  test('a stream without events has positions too', async () => {
+  test('a stream without events gets positions too', async () => {
     const source = await stream([{ id: 'all', topic: 'traffic' }])
     await source.active('all')
     const { id, data } = await eventually(
@@ -469,7 +469,7 @@ suite('resuming', () => {
 })
 
 suite('a slow reader', () => {
-  test('a reader that falls behind gets a gap, the memory stays bounded, and the stream continues', async () => {
+  test('a reader that falls behind gets a gap instead of some events, and the stream continues', async () => {
     const endpoint = await anEndpoint()
     const subscriptions = [{ id: 'all', topic: 'traffic', endpointIds: [endpoint.endpointId] }]
     const [slow, quick] = [await stream(subscriptions), await stream(subscriptions)]

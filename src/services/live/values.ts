@@ -26,6 +26,16 @@ interface Value {
 /** A value whose read takes long is read less often. A node spends at most this fraction of the time on reading it. */
 const shareOfTime = 1 / 20
 
+/**
+ * Copies the permissions of the caller. The list of a caller grows in place when the caller creates an object, and the other callers that
+ * share the value may not read that object.
+ */
+const withoutLaterPermissions = (ctx: Ctx): Ctx => ({
+  ...ctx,
+  signal: ctx.signal,
+  caller: { ...ctx.caller, permissions: [...ctx.caller.permissions] },
+})
+
 export function createValues(log: Log): Values {
   const values = new Map<string, Value>()
   const opening = new Map<string, Promise<Value>>()
@@ -54,7 +64,8 @@ export function createValues(log: Log): Values {
   }
 
   return {
-    async open(topic, ctx, query) {
+    async open(topic, given, query) {
+      const ctx = withoutLaterPermissions(given)
       const key = `${topic.name}\n${topic.value!.keyOf(ctx, query)}`
       let value = values.get(key)
       if (!value) {

@@ -79,7 +79,7 @@ suite('creating an application integration', () => {
       assert.match(body.message, new RegExp(`\\b${field}\\b`))
     })
 
-  test('creating an application integration answers 409 for a second integration of the application or the user name, within the tenant', async () => {
+  test('creating an application integration answers 409 if the tenant already uses the application, or the user name on the same identity server', async () => {
     const first = await anIntegration({ netIdentityServerHost: 'https://EU1.example.com' })
     const again = await expectStatus(409, `POST ${root}`, { ...aConnection(), appName: first.app })
     assert.match(again.body.message, /appName/)
@@ -147,7 +147,7 @@ suite('reading and changing', () => {
     )
   })
 
-  test('other tenants get 404, readers 403 for changes', async () => {
+  test('a caller of another tenant gets 404, and a caller who may only read gets 403 for changes', async () => {
     const { path, app } = await anIntegration()
     for (const operation of [`GET ${path}`, `DELETE ${path}`, `GET ${path}/net-devices`, `GET ${path}/devices`])
       assert.equal((await other(operation)).status, 404, operation)
@@ -184,7 +184,7 @@ suite('reading and changing', () => {
     for (const body of [{ status: 'OFF' }, {}, { status: null }]) await expectStatus(400, `PUT ${path}/status`, body)
   })
 
-  test('the platform is DISCONNECTED while the tenant is not available', async () => {
+  test('the connection state of the platform is DISCONNECTED while the tenant is not available', async () => {
     const { path } = await anIntegration()
     await setTenantStatus('default', 'SUSPENDED')
     const { body } = await expectStatus(200, `GET ${path}`)
@@ -194,7 +194,7 @@ suite('reading and changing', () => {
     assert.equal((await expectStatus(200, `GET ${path}`)).body.platformConnectionState, 'CONNECTED')
   })
 
-  test('an integration is deleted only without devices, and with its application', async () => {
+  test('an integration with devices cannot be deleted; an integration is deleted together with its application', async () => {
     const used = await anIntegration()
     await used.map([{ netDeviceId: 'a' }])
     assert.match((await expectStatus(409, `DELETE ${used.path}`)).body.message, /device integrations/)

@@ -249,7 +249,7 @@ suite('formatters', () => {
     assert.match(error, /line 1.*missing is not defined/)
   })
 
-  test('the time of the uplink is a date; no state is kept from one uplink to the next', async () => {
+  test('a formatter gets the time of the uplink as a Date, and keeps no state from one uplink to the next', async () => {
     const formatter = `var count = 0; globalThis.kept = (globalThis.kept || 0) + 1
       function decodeUplink(input) { return { data: { time: input.recvTime.toISOString(), count: ++count, kept: globalThis.kept } } } // end`
     for (let n = 0; n < 2; n++)

@@ -86,8 +86,8 @@ export function createCodecs(onError: (error: unknown) => void): Codecs {
     sandbox().run({ tenantId, world: 'lorawan', input, script, limits })
 
   /**
-   * Calls a function of the formatter. The usual name is called directly, because the text that looks for other names would be compiled in
-   * each run.
+   * Calls a function of the formatter. A function with the usual name is called directly. Otherwise the script gets an additional part that
+   * looks for other names, which has to be compiled in each run.
    */
   async function callOf(entry: Entry, tenantId: string, formatter: string, input: string): Promise<Outcome> {
     if (!declared[entry].test(formatter)) return await run(tenantId, formatter + searching[entry], input)

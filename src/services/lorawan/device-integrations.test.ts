@@ -43,7 +43,7 @@ suite('creating device integrations', () => {
     assert.deepEqual(single.devices, [{ id, endpointId, ...shown, status: 'ACTIVE' }])
   })
 
-  test('a device that is mapped or named twice fails alone', async () => {
+  test('a device that has an integration already, or occurs twice in the request, fails without failing the others', async () => {
     const { path, version, map } = await anIntegration()
     await map([{ netDeviceId: 'a' }])
     const devices = ['a', 'b', 'c', 'b'].map((netDeviceId) => ({ netDeviceId, name: netDeviceId }))
@@ -198,20 +198,26 @@ suite('reading, changing and deleting', () => {
     assert.notEqual((await expectStatus(200, `GET ${path}`)).headers.etag, before)
   })
 
-  test('deleting leaves the endpoint, unless it is to be deleted too', async () => {
+  test('deleting a device integration leaves its endpoint, unless the request asks to delete the endpoint too', async () => {
     const { path, map } = await anIntegration()
     const [a, b] = await map([{ netDeviceId: 'a' }, { netDeviceId: 'b' }])
     await expectStatus(204, `DELETE ${path}/devices/${a.id}`)
     await expectStatus(404, `DELETE ${path}/devices/${a.id}`)
     assert.equal((await admin(`GET ${endpoints}/${a.endpointId}`)).status, 200)
     await expectStatus(204, `DELETE ${path}/devices/${b.id}?deleteEndpoint=true`)
+    const waiting = await waypost.kit.db.sql`
+      select from kernel.outbox where event = 'register.endpoint.unregistered' and payload->'endpointIds' ? ${b.endpointId}::text`
+    assert.equal(waiting.length, 0, 'the other services have deleted their data before the response')
     assert.equal((await admin(`GET ${endpoints}/${b.endpointId}`)).status, 404)
     await expectStatus(204, `DELETE ${path}`)
   })
 
-  test('a device integration is deleted with its endpoint, and follows it to another version', async () => {
+  test('a device integration is deleted with its endpoint, and follows its endpoint to another version', async () => {
     const { path, app, map } = await anIntegration()
     const [a, b] = await map([{ netDeviceId: 'a' }, { netDeviceId: 'b' }])
+    // A node whose clock is ahead may have created the device integration.
+    await waypost.kit.db.sql`
+      update lorawan.device_integrations set created_at = created_at + interval '1 hour' where endpoint_id = ${a.endpointId}`
     await expectStatus(204, `DELETE ${endpoints}/${a.endpointId}`)
     await eventually(async () => assert.equal((await admin(`GET ${path}/devices/${a.id}`)).status, 404))
     await expectStatus(201, `POST /api/v1/applications/${app}/app-versions`, { nameSuffix: 'v2' })

@@ -26,6 +26,14 @@ async function anAccount(fields: object = {}, ask = admin) {
 const idsOf = (gateways: { netGatewayId: string }[]) => gateways.map(({ netGatewayId }) => netGatewayId)
 
 suite('account integrations', () => {
+  test('account integrations keep the MQTT fields without using them, so the MQTT URL is optional', async () => {
+    const { netMqttIntegrationEnabled: _, ...connection } = aConnection()
+    const created = (await expectStatus(201, `POST ${root}`, connection)).body
+    assert.deepEqual([created.netMqttIntegrationEnabled, created.netPlainMqttServerUrl], [true, undefined])
+    await expectStatus(200, `GET ${root}/${created.id}`)
+    await expectStatus(400, `POST ${root}`, { ...aConnection(), netPlainMqttServerUrl: 'ftp://x' })
+  })
+
   test('account integrations can be created, read, changed, suspended and deleted, and other tenants cannot see them', async () => {
     const { path, account } = await anAccount({ description: 'd' })
     assert.deepEqual([account.status, account.description, 'netApiKeyId' in account], ['ACTIVE', 'd', false])
@@ -91,6 +99,9 @@ suite('gateway integrations', () => {
     assert.equal((await expectStatus(200, `GET ${path}/gateways?status=SUSPENDED&name=new`)).body.totalElements, 1)
     assert.match((await expectStatus(409, `DELETE ${path}`)).body.message, /gateway/)
     await expectStatus(204, `DELETE ${gatewayPath}?deleteEndpoint=true`)
+    const waiting = await waypost.kit.db.sql`
+      select from kernel.outbox where event = 'register.endpoint.unregistered' and payload->'endpointIds' ? ${endpointId}::text`
+    assert.equal(waiting.length, 0, 'the other services have deleted their data before the response')
     await expectStatus(404, `GET ${endpoints}/${endpointId}`)
   })
 
@@ -147,7 +158,7 @@ suite('gateway integrations', () => {
     assert.equal(request.body.gateway.schedule_anytime_delay, '0.53s')
   })
 
-  test('gateway integrations of an unreachable network fail with the reason, without waiting for each', async () => {
+  test('gateway integrations of an unreachable network fail with the reason, without an attempt for each gateway', async () => {
     const { link } = await anAccount({ netIdentityServerHost: 'http://127.0.0.1:1' })
     const gateways = Array.from({ length: 50 }, (_, n) => ({ netGatewayId: `g${n}`, name: 'g', netGatewayInfo: info }))
     const { createdCount, failed } = await link(gateways, { registerGatewaysOnNet: true })

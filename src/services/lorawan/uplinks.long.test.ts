@@ -67,7 +67,7 @@ suite('an uplink becomes a sample', () => {
     assert.deepEqual(last, [21.5, 5, 2026])
   })
 
-  test('an uplink becomes a sample with its own time, where the sample has one', async () => {
+  test('an uplink becomes a sample with the timestamp of its payload, if the payload has one', async () => {
     const { send, values, counts } = await connected()
     await send({ f_cnt: 1, decoded_payload: { t: 1, timestamp: '2026-04-04T04:04:04Z' } })
     await counts({ received: 1, stored: 1 })
@@ -269,7 +269,7 @@ suite('uplinks without a device integration', () => {
     )
   })
 
-  test('a flood of one integration does not delay the others', async () => {
+  test('a flood of one integration delays an uplink of another by less than ten seconds', async () => {
     const [noisy, quiet] = [await connected(), await connected()]
     const flood = Promise.all(
       Array.from({ length: 3000 }, (_, n) =>

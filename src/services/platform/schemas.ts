@@ -20,7 +20,9 @@ export const readPlatform = {
         nodes: integer('Number of nodes that are alive.'),
         versions: Type.Array(text('A version.'), { description: 'Versions of all nodes; several during an upgrade.' }),
         diskLow: flag('true: changes are refused, because a disk of the node that answers has too little space.'),
-        lastBackupAt: optional(DateTime({ description: 'End of the last successful backup. Absent: none is known.' })),
+        lastBackupAt: optional(
+          DateTime({ description: 'End of the last successful backup. Omitted if none is known.' }),
+        ),
       },
       { title: 'PlatformSummary', description: 'The platform at a glance.' },
     ),
@@ -141,7 +143,9 @@ export const listQueues = {
               delayed: integer('Jobs that wait for their time.'),
               active: integer('Jobs that run.'),
               failed: integer('Jobs that failed after all retries, within the last week.'),
-              countedAt: optional(DateTime({ description: 'When they were counted. Absent: not yet.' })),
+              countedAt: optional(
+                DateTime({ description: 'When they were counted. Omitted if they have not been counted yet.' }),
+              ),
             },
             { title: 'JobQueue', description: 'Jobs of one type.' },
           ),
@@ -191,7 +195,7 @@ const Run = Type.Object(
     rows: optional(number('Number of rows.')),
     bytes: optional(number('Size of the file.')),
     sha256: optional(text('SHA-256 of the backup.')),
-    problem: optional(text('Why it failed. Absent: it succeeded.')),
+    problem: optional(text('Why it failed. Omitted if it succeeded.')),
   },
   { title: 'BackupRun', description: 'A backup or restore that ran.' },
 )
@@ -206,8 +210,8 @@ const Setting = Type.Object(
   {
     name: text('Name of the environment variable.'),
     owner: text('Service that it belongs to, or `platform`.'),
-    value: optional(text('Value in effect; `********` if it is a secret. Absent: not set.')),
-    default: optional(text('Default value. Absent: none.')),
+    value: optional(text('Value in effect; `********` if it is a secret. Omitted if it is not set.')),
+    default: optional(text('Default value. Omitted if there is none.')),
     origin: Type.Enum(['default', 'environment', 'file'], { description: 'Where the value comes from.' }),
     secret: flag('true: the value is never shown.'),
     meaning: text('Description of the setting.'),

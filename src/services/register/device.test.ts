@@ -27,7 +27,7 @@ before(async () => {
 async function aDevice(metadata: object = {}, { app, version } = open) {
   const endpointId = await anEndpoint(version, { metadata })
   const send = sendTo(epmx!, aDeviceEndpoint({ endpointId, applicationName: app, versionName: version }))
-  return { endpointId, send, known: () => register.metadataOf(endpointId) }
+  return { endpointId, send, stored: () => register.metadataOf(endpointId) }
 }
 const changedAt = new Date('2026-01-01T00:00:00.000Z')
 const connectivity = { connected: true, connectivity_ts: changedAt.toISOString() }
@@ -69,33 +69,33 @@ suite('epmx reads', () => {
 
 suite('epmx writes', () => {
   test('/update replaces all keys except the reserved ones', async () => {
-    const { send, known, endpointId } = await aDevice({ city: 'Kyiv', floor: 3 })
+    const { send, stored, endpointId } = await aDevice({ city: 'Kyiv', floor: 3 })
     await connect(endpointId)
     assert.deepEqual(await send('/update', { room: null, floor: 4 }), {})
-    assert.deepEqual(await known(), { room: null, floor: 4, ...connectivity })
+    assert.deepEqual(await stored(), { room: null, floor: 4, ...connectivity })
     assert.deepEqual(await send('/update', { floor: 5, connected: false, connectivity_ts: 'x' }), {})
-    assert.deepEqual(await known(), { floor: 5, ...connectivity })
+    assert.deepEqual(await stored(), { floor: 5, ...connectivity })
   })
 
   test('/update/keys merges by key', async () => {
-    const { send, known } = await aDevice({ city: 'Kyiv', place: { lat: 50, lon: 30 } })
+    const { send, stored } = await aDevice({ city: 'Kyiv', place: { lat: 50, lon: 30 } })
     assert.deepEqual(await send('/update/keys', { place: { lat: 51 }, floor: [1] }), {})
-    assert.deepEqual(await known(), { city: 'Kyiv', place: { lat: 51 }, floor: [1] })
+    assert.deepEqual(await stored(), { city: 'Kyiv', place: { lat: 51 }, floor: [1] })
   })
 
   test('/delete/keys removes the given keys that exist', async () => {
-    const { send, known } = await aDevice({ city: 'Kyiv', floor: 3 })
+    const { send, stored } = await aDevice({ city: 'Kyiv', floor: 3 })
     assert.deepEqual(await send('/delete/keys', ['floor', 'missing']), {})
-    assert.deepEqual(await known(), { city: 'Kyiv' })
+    assert.deepEqual(await stored(), { city: 'Kyiv' })
   })
 
   test('__proto__ is a key like any other', async () => {
-    const { send, known } = await aDevice({ city: 'Kyiv' })
+    const { send, stored } = await aDevice({ city: 'Kyiv' })
     await send('/update/keys', '{"__proto__": {"polluted": true}}')
-    assert.deepEqual(Object.keys((await known())!), ['city', '__proto__'])
-    assert.equal(((await known()) as { polluted?: true }).polluted, undefined)
+    assert.deepEqual(Object.keys((await stored())!), ['city', '__proto__'])
+    assert.equal(((await stored()) as { polluted?: true }).polluted, undefined)
     await send('/delete/keys', ['__proto__'])
-    assert.deepEqual(await known(), { city: 'Kyiv' })
+    assert.deepEqual(await stored(), { city: 'Kyiv' })
   })
 
   test('writes publish an event', async () => {
@@ -109,7 +109,7 @@ suite('epmx writes', () => {
   })
 
   test('writes of one endpoint are processed in order, and reads see the previous writes', async () => {
-    const { send, known } = await aDevice({})
+    const { send, stored } = await aDevice({})
     const answers = await Promise.all(
       Array.from({ length: 30 }, (_, n) => [send('/update/keys', { n }), send('/get', { keys: ['n'] })]).flat(),
     )
@@ -118,21 +118,21 @@ suite('epmx writes', () => {
       read,
       Array.from({ length: 30 }, (_, n) => n),
     )
-    assert.deepEqual(await known(), { n: 29 })
+    assert.deepEqual(await stored(), { n: 29 })
   })
 
   test('writes continue after one that failed', async () => {
-    const { send, known } = await aDevice({})
+    const { send, stored } = await aDevice({})
     const outcomes = await Promise.allSettled([send('/update/keys', { connected: 1 }), send('/update/keys', { a: 1 })])
     assert.deepEqual(
       outcomes.map(({ status }) => status),
       ['rejected', 'fulfilled'],
     )
-    assert.deepEqual(await known(), { a: 1 })
+    assert.deepEqual(await stored(), { a: 1 })
   })
 
   test('any JSON value is read back unchanged through HTTP', async () => {
-    const { send, known } = await aDevice({})
+    const { send, stored } = await aDevice({})
     const key = fc.stringMatching(/^[a-zA-Z0-9_]{1,20}$/)
     await fc.assert(
       fc.asyncProperty(
@@ -141,7 +141,7 @@ suite('epmx writes', () => {
           const text = JSON.stringify(metadata)
           if (text.includes('\\u')) return
           await send('/update', text)
-          assert.deepEqual(await known(), JSON.parse(text))
+          assert.deepEqual(await stored(), JSON.parse(text))
         },
       ),
       { numRuns: 30 },
@@ -180,20 +180,20 @@ suite('epmx rejects', () => {
   ]
   for (const [path, payload, problem] of bad)
     test(`epmx rejects ${path} ${JSON.stringify(payload).slice(0, 40)}`, async () => {
-      const { send, known } = await aDevice({ city: 'Kyiv' })
+      const { send, stored } = await aDevice({ city: 'Kyiv' })
       const error = await rejectsWith(send(path, payload, { requestId: 1 }), 400)
       assert.match(error.message, problem)
-      assert.deepEqual(await known(), { city: 'Kyiv' })
+      assert.deepEqual(await stored(), { city: 'Kyiv' })
     })
 
   test('epmx rejects reserved keys', async () => {
-    const { send, known, endpointId } = await aDevice({})
+    const { send, stored, endpointId } = await aDevice({})
     await connect(endpointId)
     for (const key of ['connected', 'connectivity_ts']) {
       await rejectsWith(send('/update/keys', { [key]: 1 }), 403)
       await rejectsWith(send('/delete/keys', [key]), 403)
     }
-    assert.deepEqual(await known(), connectivity)
+    assert.deepEqual(await stored(), connectivity)
   })
 
   test('epmx rejects unknown resources', async () => {
@@ -203,10 +203,10 @@ suite('epmx rejects', () => {
   })
 })
 
-suite('a white list', () => {
+suite('an allow list', () => {
   const all = { serial: 's-1', city: 'Kyiv', secret: 'x' }
 
-  test('a white list hides other keys in responses with all metadata, and rejects requests for them', async () => {
+  test('an allow list hides other keys in responses with all metadata, and rejects requests for them', async () => {
     const { send, endpointId } = await aDevice(all, listed)
     await connect(endpointId)
     assert.deepEqual((await send('/get'))?.payload, { serial: 's-1', city: 'Kyiv', connected: true })
@@ -219,29 +219,29 @@ suite('a white list', () => {
     await rejectsWith(send('/get', { keys: ['toString'] }), 403)
   })
 
-  test('a white list rejects writes of keys that are read-only or not on it', async () => {
-    const { send, known } = await aDevice(all, listed)
+  test('an allow list rejects writes of keys that are read-only or not on it', async () => {
+    const { send, stored } = await aDevice(all, listed)
     for (const key of ['serial', 'secret', 'other', 'connected', '__proto__']) {
       const error = await rejectsWith(send('/update/keys', `{"city": "Lviv", "${key}": 1}`), 403)
       assert.match(error.message, new RegExp(`${key} cannot be written`))
       await rejectsWith(send('/delete/keys', ['city', key]), 403)
       if (key !== 'connected') await rejectsWith(send('/update', `{"city": "Lviv", "${key}": 1}`), 403)
     }
-    assert.deepEqual(await known(), all)
+    assert.deepEqual(await stored(), all)
   })
 
-  test('a white list keeps the keys that the device may not write when it replaces all metadata', async () => {
-    const { send, known, endpointId } = await aDevice(all, listed)
+  test('an allow list keeps the keys that the device may not write when it replaces all metadata', async () => {
+    const { send, stored, endpointId } = await aDevice(all, listed)
     await connect(endpointId)
     assert.deepEqual(await send('/update', { floor: 2, connected: false }), {})
-    assert.deepEqual(await known(), { serial: 's-1', secret: 'x', floor: 2, ...connectivity })
+    assert.deepEqual(await stored(), { serial: 's-1', secret: 'x', floor: 2, ...connectivity })
     assert.deepEqual(await send('/update/keys', { city: 'Lviv' }), {})
     assert.deepEqual(await send('/delete/keys', ['floor']), {})
-    assert.deepEqual(await known(), { serial: 's-1', secret: 'x', city: 'Lviv', ...connectivity })
+    assert.deepEqual(await stored(), { serial: 's-1', secret: 'x', city: 'Lviv', ...connectivity })
   })
 
-  test('a white list keeps keys that users write while the device replaces all metadata', async () => {
-    const { endpointId, known } = await aDevice(all, listed)
+  test('an allow list keeps keys that users write while the device replaces all metadata', async () => {
+    const { endpointId, stored } = await aDevice(all, listed)
     const interrupted: typeof register = {
       ...register,
       async updateMetadata(id, change) {
@@ -255,6 +255,6 @@ suite('a white list', () => {
       aDeviceEndpoint({ endpointId, applicationName, versionName }),
     )
     assert.deepEqual(await send('/update', { floor: 2 }), {})
-    assert.deepEqual(await known(), { serial: 's-1', secret: 'x', provisioned: true, floor: 2 })
+    assert.deepEqual(await stored(), { serial: 's-1', secret: 'x', provisioned: true, floor: 2 })
   })
 })

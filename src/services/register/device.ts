@@ -32,10 +32,10 @@ const readGet = jsonPayload(
 const readUpdate = jsonPayload(Type.Unsafe<Metadata>({ type: 'object', minProperties: 1 }), { bytesMax: bodyBytesMax })
 const readKeys = jsonPayload(Type.Array(Type.String(), { minItems: 1, ...keyList }), { bytesMax: bodyBytesMax })
 
-type WhiteList = Record<string, { 'write-enabled': boolean }>
+type AllowList = Record<string, { 'write-enabled': boolean }>
 
 /** Returns which keys this device may read and write. */
-function keyAccessOf(list: WhiteList | undefined, isReserved: IsReserved) {
+function keyAccessOf(list: AllowList | undefined, isReserved: IsReserved) {
   const readable = (key: string) => list === undefined || Object.hasOwn(list, key)
   /** Undefined if there is no allow list; the device may then write all keys. */
   const writable = list && Object.keys(list).filter((key) => list[key]?.['write-enabled'])
@@ -61,9 +61,9 @@ export function endpointMetadata(
   connectivityKeys: ConnectivityKeysOf,
 ): Extension {
   const runInOrder = createKeyedMutex().run
-  const whiteListOf = applications.derivedConfiguration(
+  const allowListOf = applications.derivedConfiguration(
     metadataInstance,
-    (config): WhiteList | undefined => config['metadata-keys'],
+    (config): AllowList | undefined => config['metadata-keys'],
   )
 
   async function metadataOf(endpointId: string): Promise<Metadata> {
@@ -86,7 +86,7 @@ export function endpointMetadata(
     async ({ endpoint, payload }: DeviceMessage) => {
       const request = read(payload)
       return await runInOrder(endpoint.endpointId, async () => {
-        const list = await whiteListOf(endpoint)
+        const list = await allowListOf(endpoint)
         const isReserved = reservedKeys(await connectivityKeys(endpoint))
         return await use(endpoint, keyAccessOf(list, isReserved), request)
       })

@@ -44,7 +44,7 @@ suite('a device that polls', () => {
     assert.deepEqual([after.attempts[0].statusCode, after.attempts[0].reasonPhrase], [200, 'flashed'])
   })
 
-  test('a device that polls may name the version that it runs; that counts for this answer only', async () => {
+  test('a device that polls may name the version that it runs, which is used for this answer and not stored', async () => {
     const { anEndpoint, read, release } = await aSimpleFleet()
     const { topic, endpointId } = await anEndpoint()
     assert.equal(await requestVersion(topic, '1.0.0'), '2.0.0')
@@ -175,7 +175,7 @@ suite('a connected device', () => {
   test('a device that is pushed a version while it connects does not get it again on connect', async () => {
     const { anEndpoint, release, version } = await aFleet()
     await release('1.0.0')
-    // Eight endpoints occupy all slots for pushes on connect. The push of the change therefore comes before that of the ninth endpoint.
+    // Eight endpoints occupy all slots for pushes on connect. The ninth endpoint therefore gets the push of the change before its push on connect.
     const endpoints = await Promise.all(Array.from({ length: 9 }, () => anEndpoint()))
     const { topic, endpointId: last } = endpoints.at(-1)!
     await report(topic, '1.0.0')
@@ -435,12 +435,17 @@ suite('a rollout', () => {
   })
 })
 
-test('the software state of an endpoint is deleted with it', async () => {
+test('the software state of an endpoint is deleted with it, even if a node whose clock is ahead stored it', async () => {
   const { anEndpoint, read } = await aSimpleFleet()
   const { topic, endpointId } = await anEndpoint()
   await report(topic, '1.0.0')
   await requestVersion(topic)
   assert.equal((await read('/endpoints')).length, 1)
+  const dates = { endpoints: 'updated_date', attempts: 'offered_date', reports: 'reported_date' }
+  for (const [table, date] of Object.entries(dates))
+    await sql`
+      update ${sql.unsafe(`software.${table}`)} set ${sql.unsafe(date)} = ${sql.unsafe(date)} + interval '1 hour'
+      where endpoint_id = ${endpointId}`
   assert.equal((await admin(`DELETE /epr/api/v1/endpoints/${endpointId}`)).status, 204)
   await eventually(async () => {
     for (const table of ['endpoints', 'attempts', 'reports'])

@@ -8,18 +8,18 @@ import { TenantDeleted } from '../tenants/events.ts'
 import { verifyLink } from './links.ts'
 
 const authorization = 'Bearer admin'
-let now = 0
+let clockOffsetMs = 0
 const at = await openSoftware({
   authenticate: () => async (headers) =>
     headers.authorization === authorization
       ? aTenantAdmin()
       : headers.authorization === 'Bearer other'
         ? aTenantAdmin('other')
-        : headers.authorization === 'Bearer powerless'
+        : headers.authorization === 'Bearer without-permissions'
           ? aCaller()
           : undefined,
   environment: { WAYPOST_BLOB_QUOTA_MB: '3', WAYPOST_SOFTWARE_LINK_TTL_SECONDS: '60' },
-  now: () => new Date(Date.now() + now),
+  now: () => new Date(Date.now() + clockOffsetMs),
 })
 const { admin, device, waypost, httpUrl, aFleet, sendAsDevice, report, requestVersion } = at
 const { sql } = waypost.kit.db
@@ -87,10 +87,10 @@ suite('a software file', () => {
     assert.deepEqual(Buffer.from(await rest.arrayBuffer()), content.subarray(299_990))
     assert.equal((await get(pathOf(config.link), { range: 'bytes=300000-' })).status, 416)
     assert.equal((await get(pathOf(config.link), { 'if-none-match': etag })).status, 304)
-    const read1 = await get(file, { authorization })
-    assert.deepEqual([read1.status, sha256(Buffer.from(await read1.arrayBuffer()))], [200, checksum])
+    const withoutLink = await get(file, { authorization })
+    assert.deepEqual([withoutLink.status, sha256(Buffer.from(await withoutLink.arrayBuffer()))], [200, checksum])
     assert.equal((await get(file)).status, 401)
-    for (const who of ['Bearer other', 'Bearer powerless'])
+    for (const who of ['Bearer other', 'Bearer without-permissions'])
       assert.equal((await get(file, { authorization: who })).status, 404)
     assert.equal((await get(`${software}/1.0.0/file`, { authorization })).status, 404)
   })
@@ -119,11 +119,11 @@ suite('a software file', () => {
     const secret = waypost.kit.secrets.seal('something else\nthat was\nsealed')
     const version = { applicationName: 'a', version: '1.0.0' }
     assert.equal(verifyLink(waypost.kit.secrets, version, { expires: '0', signature: secret }, 0), undefined)
-    now = 61_000
+    clockOffsetMs = 61_000
     try {
       assert.equal((await get(link)).status, 403)
     } finally {
-      now = 0
+      clockOffsetMs = 0
     }
     assert.equal(await (await get(link)).text(), 'first')
     assert.equal((await put(`${file}?filename=b`, Buffer.from('second'))).status, 204)
@@ -163,7 +163,7 @@ suite('a software file', () => {
       assert.equal(answer.status, status, path)
       if (problem) assert.match(await answer.text(), problem)
     }
-    for (const who of ['Bearer other', 'Bearer powerless'])
+    for (const who of ['Bearer other', 'Bearer without-permissions'])
       assert.equal((await put(`${software}/3.0.0/file?filename=a`, bytes, { authorization: who })).status, 404)
     for (const version of ['1.0.0', '2.0.0', '3.0.0']) assert.equal((await read(`/${version}`)).fileSize, undefined)
     assert.equal((await put(`${software}/1.0.0/file`, bytes)).status, 204)

@@ -196,6 +196,8 @@ suite('software versions', () => {
     await report(topic, '1.0.0', { statusCode: 500 })
     assert.equal((await admin(`DELETE ${software}/1.0.0`)).status, 409)
     assert.equal((await admin(`DELETE ${software}/9.0.0`)).status, 404)
+    assert.equal((await admin(`DELETE /epr/api/v1/endpoints/${endpointId}`)).status, 204)
+    assert.equal((await admin(`DELETE ${software}/1.0.0`)).status, 204)
   })
 
   test('the API warns of cycles and of versions that no starting point leads to', async () => {
@@ -233,7 +235,7 @@ suite('software versions', () => {
     assert.equal((await reader(`PUT ${software}/1.0.0`, body)).status, 204)
   })
 
-  test('missing permission and other tenants get the 404 of a missing version', async () => {
+  test('a caller without the permission, or of another tenant, gets the 404 of a missing version', async () => {
     const { app, software, release } = await aFleet()
     await release('1.0.0')
     const reader = waypost.as(aCaller({ on: { [`application-${app}`]: ['application:software:read'] } }))

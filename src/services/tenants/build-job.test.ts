@@ -86,9 +86,9 @@ describe('building a realm', { concurrency: true }, () => {
   })
 
   test('a tenant whose build has stopped is found and built', async () => {
-    const { waypost, waitForStatus, createAvailable: register } = fixture
+    const { waypost, waitForStatus, createAvailable } = fixture
     const tenantId = aTenantId('stuck')
-    await register(tenantId)
+    await createAvailable(tenantId)
     const { sql } = waypost.kit.db
     await sql`update tenants.tenants set status = 'UPDATING', modified = now() - interval '1 hour'
       where tenant_id = ${tenantId}`
@@ -98,9 +98,9 @@ describe('building a realm', { concurrency: true }, () => {
   })
 
   test('the sealed password is deleted once the administrator is created', async () => {
-    const { waypost, createAvailable: register } = fixture
+    const { waypost, createAvailable } = fixture
     const tenantId = aTenantId('forgets')
-    await register(tenantId, { user: 1 })
+    await createAvailable(tenantId, { user: 1 })
     const [row] = await waypost.kit.db.sql`
       select admin_password_sealed from tenants.tenants where tenant_id = ${tenantId}`
     assert.equal(row?.adminPasswordSealed, null)

@@ -150,6 +150,8 @@ describe('the catalogues of v1', () => {
       const body = { tenant_id, subscription_type: 'TRIAL', starts_at: date, ends_at: date }
       const answer = await admin('POST /api/v1/tenants-subscriptions', body)
       assert.equal(answer.status, 201, answer.text)
+      assert.match(answer.body.starts_at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/)
+      assert.equal(Date.parse(answer.body.ends_at), Date.parse(date))
     }
   })
 

@@ -11,7 +11,7 @@ import { seedsOf } from './defaults.ts'
 const defaultScopes = scopesOf(catalogue)
 const tenantScopes = [...defaultScopes].filter(([, holders]) => holders.length > 0).map(([scope]) => scope)
 
-test('role service has every scope of a tenant, platform-admin every scope, readers only read scopes', () => {
+test('the roles service and tenant-admin have every scope of a tenant, platform-admin has every scope, and readers have only scopes to read', () => {
   const scopesOfRole = (role: string) =>
     seedsOf(defaultScopes)
       .roleScopes.filter((mapping) => mapping.role === role)

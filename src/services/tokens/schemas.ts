@@ -15,7 +15,9 @@ const described = {
   status: Status,
   createdDate,
   applicationName,
-  updatedDate: Type.Optional(DateTime({ description: 'When the status last changed, in UTC. Absent: it never did.' })),
+  updatedDate: Type.Optional(
+    DateTime({ description: 'When the status last changed, in UTC. Omitted if it never changed.' }),
+  ),
 }
 const Token = Type.Object(described, {
   title: 'EndpointToken',

@@ -40,7 +40,7 @@ suite('provisioning a token', () => {
     assert.equal(new Set(provisioned.map(({ token }) => token)).size, 5)
   })
 
-  test('provisioning a token rejects a token of another endpoint of the application without naming it; another application may have it', async () => {
+  test('provisioning a token rejects a token that another endpoint of the application has, but not one that another application has', async () => {
     const { app } = await anApplication()
     const otherApplication = await anApplication()
     const { token } = await anEndpoint(app)

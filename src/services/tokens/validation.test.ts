@@ -47,7 +47,7 @@ suite('validating a token', () => {
     assert.deepEqual([from, to], ['Inactive', 'Active'])
   })
 
-  test('any version of the application is accepted, and no other', async () => {
+  test('a token is accepted with every version of its application, and with no other version', async () => {
     const { app, token, endpointId } = await anEndpointWithToken()
     const otherApplication = await anApplication()
     const added = await admin(`POST /api/v1/applications/${app}/app-versions`, { nameSuffix: 'v2' })
@@ -97,7 +97,7 @@ suite('validating a token', () => {
     assert.equal(changes().length, 1)
   })
 
-  test('concurrent first uses of many tokens share transactions; each succeeds with one event', async () => {
+  test('concurrent first uses of many tokens all succeed, with one event for each token', async () => {
     const { app, version } = await anApplication()
     const tokens = await Promise.all(Array.from({ length: 30 }, async () => (await anEndpoint(app)).token))
     publishedEvents.length = 0
@@ -146,9 +146,9 @@ suite('validating a token', () => {
 })
 
 suite('changes invalidate caches', () => {
-  const moves = { Suspended: 'PUT', Revoked: 'PUT', deleted: 'DELETE' } as const
+  const methodByChange = { Suspended: 'PUT', Revoked: 'PUT', deleted: 'DELETE' } as const
 
-  for (const [what, method] of Object.entries(moves))
+  for (const [what, method] of Object.entries(methodByChange))
     test(`the change to ${what} takes effect at once on this node, within a second on another`, async () => {
       const { app, version, endpointId } = await anEndpointWithToken()
       const { url, token } = await aTokenWithStatus('Active', { endpointId, app, version })
@@ -164,7 +164,7 @@ suite('changes invalidate caches', () => {
       await eventually(async () => assert.ok(await otherNode.api.validate(presented)), { withinMs: 1000 })
     })
 
-  test('tokens of a deleted endpoint are rejected on all nodes and can be used again', async () => {
+  test('tokens of a deleted endpoint are rejected on all nodes, and a new endpoint can get them', async () => {
     const { app, version } = await anApplication()
     const endpoints = await Promise.all(Array.from({ length: 150 }, () => anEndpoint(app)))
     const presented = { token: endpoints[149]!.token, versionName: version }
@@ -184,14 +184,14 @@ suite('changes invalidate caches', () => {
     assert.equal((await api.validate({ token: anew.token, versionName: version }))?.endpointId, ids[0])
   })
 
-  test('a token is rejected with a deleted version', async () => {
+  test('a token is rejected if it is presented with a deleted version', async () => {
     const { app, version, token } = await anEndpointWithToken()
     assert.ok(await api.validate({ token, versionName: version }))
     assert.equal((await admin(`DELETE /api/v1/applications/${app}/app-versions/${version}`)).status, 204)
     assert.equal(await api.validate({ token, versionName: version }), undefined)
   })
 
-  test('a reset clears the cache and reloads the lookup key', async () => {
+  test('a reset clears the cache, and new tokens are still found afterwards', async () => {
     const { app, version, token, endpointId } = await anEndpointWithToken()
     for (let i = 0; i < 2; i++) assert.ok(await otherNode.api.validate({ token, versionName: version }))
     // The rows change without an event, and only a reset is signalled. A restore has the same effect.

@@ -42,9 +42,11 @@ export const VpnClient = Type.Object(
     id: Type.String({ description: 'Id of the client, a UUID; the common name of its certificate.' }),
     name: Type.String({ description: 'Name of the client; not unique.' }),
     endpointId: Type.Optional(
-      Type.String({ description: 'Endpoint that the client belongs to. Absent: none, or it was unregistered.' }),
+      Type.String({
+        description: 'Endpoint that the client belongs to. Omitted if there is none, or if it was unregistered.',
+      }),
     ),
-    application: Type.Optional(Type.String({ description: 'Application of the endpoint. Absent: there is none.' })),
+    application: Type.Optional(Type.String({ description: 'Application of the endpoint. Omitted if there is none.' })),
     description: Type.String({ description: 'Description for people; empty if there is none.' }),
     state: Type.Enum(['active', 'revoked'], {
       description: 'active: the client can connect. revoked: its certificate is on the revocation list, for ever.',
@@ -55,14 +57,14 @@ export const VpnClient = Type.Object(
         'Fixed IPv4 address in the VPN. That of a revoked client is free again and may be given to another client.',
     }),
     subnet: Type.String({ description: 'Range of addresses of the clients of this type in the tenant, in CIDR.' }),
-    username: Type.Optional(Type.String({ description: 'User name on the gateway. Absent: there is none.' })),
+    username: Type.Optional(Type.String({ description: 'User name on the gateway. Omitted if there is none.' })),
     sshKey: Type.Boolean({ description: 'Whether a public key for SSH is stored.' }),
     protocol,
     created: DateTime({ description: 'When the client was created, in UTC.' }),
     lastConnected: Type.Optional(
       DateTime({
         description:
-          'When the client was last connected to the VPN, in UTC, exact to the minute while it is connected. Absent: never.',
+          'When the client was last connected to the VPN, in UTC, exact to the minute while it is connected. Omitted if it was never connected.',
       }),
     ),
   },
@@ -102,7 +104,7 @@ const ClientPage = Type.Object(
       {
         running: Type.Boolean({ description: 'Whether clients can connect now.' }),
         problem: Type.Optional(
-          Type.String({ description: 'What is missing for the server, in words. Absent: nothing is missing.' }),
+          Type.String({ description: 'Explains why the server cannot run. Omitted if there is no problem.' }),
         ),
       },
       { title: 'VpnServerState', description: 'State of the VPN server of the platform.' },

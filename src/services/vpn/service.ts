@@ -32,7 +32,7 @@ export function createVpn(
   return {
     clients: createClientOperations({ kit, identity, register, authorities }),
     async forgetEndpoints(sql, { tenantId, ...endpoints }) {
-      const ids = await findClientsOfEndpoints(sql, { tenantId, ...endpoints })
+      const ids = await findClientsOfEndpoints(sql, register.relation, { tenantId, ...endpoints })
       if (ids.length > 0) await unlink(sql, { tenantId, ids, at: kit.now() })
     },
     setAvailable,

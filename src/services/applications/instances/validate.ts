@@ -22,17 +22,18 @@ export function validateConfiguration(
   config: unknown,
 ): asserts config is Record<string, unknown> {
   const instance = requireInstance(instances, target.instance, target.instance)
-  if (!isObject(config)) throw invalidField(target.path, 'expected an object')
+  const acceptsAnyJson = instance.anyJsonOfVersions === true && target.level === 'version' && config !== undefined
+  if (!isObject(config) && !acceptsAnyJson) throw invalidField(target.path, 'expected an object')
   if (Buffer.byteLength(JSON.stringify(config)) > configurationBytesMax)
     throw invalidField(target.path, `expected at most ${configurationBytesMax} bytes of JSON`)
-  const violation = configurationProblem(instance, target.level, config)
+  const violation = configurationProblem(instance, target.level, config as Record<string, unknown>)
   if (violation) throw problemAt(target.path, violation)
 }
 
 const problemAt = (path: string, violation: ConfigurationProblem) =>
   invalidField([path, ...violation.path].filter((part) => part !== '').join('.') || 'body', violation.problem)
 
-/** Throws 400 if a check of the instance that takes long rejects a new configuration. Must be called outside of a transaction. */
+/** Runs `checkNew` of the instance, which may take long. Throws 400 if it rejects the configuration. Must be called outside of a transaction. */
 export async function runSlowCheck(
   instances: Instances,
   target: { tenantId: string; instance: string; path: string },

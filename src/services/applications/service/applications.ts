@@ -116,6 +116,7 @@ export function createApplicationOperations(
         await identity.forgetResource(sql, application.tenantId, resourceName(name))
         await bus.publish(sql, ApplicationDeleted, deleted)
       })
+      await Promise.all([VersionDeleted, ApplicationDeleted].map((event) => bus.delivered(event, name)))
     },
 
     async deleteTenantData(sql, tenantId) {
@@ -133,7 +134,7 @@ export function createApplicationOperations(
   }
 }
 
-/** Yields documents page by page, so that a slow client holds no connection. */
+/** Yields documents page by page, so that a slow client occupies no database connection. */
 export async function* streamDocuments(sql: Sql, selection: { tenantId?: string; names?: string[] | undefined }) {
   let after: string | undefined
   for (;;) {

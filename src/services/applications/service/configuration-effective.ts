@@ -4,6 +4,7 @@ import { type ReadConfiguration, readConfiguration } from '../../../kernel/confi
 import type { Kit } from '../../../kernel/define-service.ts'
 import { type Caches, type LevelConfigurations, levelKey } from '../cache.ts'
 import { invalidConfigurationIgnored } from '../log-messages.ts'
+import { isObject } from '../merge-patch.ts'
 import * as store from '../store.ts'
 
 type Config = Record<string, unknown>
@@ -22,7 +23,7 @@ interface Request<C> {
 
 const emptyConfiguration: Config = Object.freeze({})
 
-/** Returns the effective configuration of a version, or of the application without a version. */
+/** Returns the effective configuration of a version, or of the application if no version is given. */
 export async function effectiveConfiguration<C>(
   deps: Deps,
   { tenantId, instance, applicationName, versionName }: Request<C>,
@@ -32,6 +33,8 @@ export async function effectiveConfiguration<C>(
     versionName === undefined
       ? undefined
       : (await configurationsOfLevel(deps, { tenantId, applicationName, versionName })).get(instance.name)
+  // Only an instance with `anyJsonOfVersions` stores a value that is not an object.
+  if (ofVersion !== undefined && !isObject(ofVersion)) return { config: ofVersion as C, problems: [] }
   const stored =
     ofApplication && ofVersion ? { ...ofApplication, ...ofVersion } : (ofVersion ?? ofApplication ?? emptyConfiguration)
   return readConfiguration(instance, 'application', stored) as ReadConfiguration<C>

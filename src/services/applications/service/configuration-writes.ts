@@ -82,7 +82,7 @@ export async function merge(
   })
 }
 
-/** Replaces the configuration of one instance. It is given without the envelope. */
+/** Replaces the configuration of one instance. The caller passes the new configuration without the envelope. */
 export async function replaceOne(
   deps: Deps,
   ctx: Ctx,

@@ -79,7 +79,7 @@ async function readOne(
   await requireVersion(db.sql, { applicationName, versionName })
   const selection = { tenantId, applicationName, versionName, instances: [instance] }
   const [stored] = await store.findConfigurations(db.sql, selection)
-  return documentOf(JSON.stringify(stored?.config ?? {}))
+  return documentOf(JSON.stringify(stored ? stored.config : {}))
 }
 
 async function readForTenant(

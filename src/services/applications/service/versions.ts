@@ -88,6 +88,7 @@ export function createVersionOperations(
         await store.writeDocument(sql, applicationName)
         await bus.publish(sql, VersionDeleted, { tenantId, applicationName, versionName })
       })
+      await bus.delivered(VersionDeleted, applicationName)
     },
 
     findOwner: (versionName, sql) =>

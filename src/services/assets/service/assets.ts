@@ -7,6 +7,7 @@ import { TooManyRequests } from '../../../kernel/errors.ts'
 import { checkIfMatch, etagOf } from '../../../kernel/etag.ts'
 import { applyJsonPatchInTurns } from '../../../kernel/json-patch.ts'
 import { createKeyedMutex } from '../../../kernel/keyed-mutex.ts'
+import { rowsOfIds, rowsOfPage } from '../../../kernel/page-parts.ts'
 import type { Window } from '../../../kernel/paging.ts'
 import { assetResourceName } from '../contract.ts'
 import * as store from '../store/assets.ts'
@@ -14,7 +15,6 @@ import { endRelationsOf } from '../store/relations.ts'
 import { findType, type Order } from '../store/types.ts'
 import { assetScopes, assetTypeScopes, grantCreator, requireAsset, requireAssetType, visibleAssets } from './access.ts'
 import { checkDefinition, type Definition, derivedOf, patchedDefinition, searchOf } from './definitions.ts'
-import { rowsOfIds, rowsOfPage } from './pages.ts'
 
 export interface AssetInput {
   definition: Definition

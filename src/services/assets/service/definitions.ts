@@ -65,7 +65,7 @@ function collectTexts(value: unknown, texts: string[]) {
     for (const inner of Object.values(value)) collectTexts(inner, texts)
 }
 
-/** Separates the values in the search text. A searched text never contains it, so a match cannot extend over two values. */
+/** Separates the values in `search_text`. The text that a caller searches for never contains it, so a match cannot extend over two values. */
 const separator = '\u0001'
 const replacement = '\ufffd'
 

@@ -4,13 +4,13 @@ import type { Ctx } from '../../../kernel/contract.ts'
 import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { checkIfMatch, etagOf } from '../../../kernel/etag.ts'
+import { rowsOfPage } from '../../../kernel/page-parts.ts'
 import type { Window } from '../../../kernel/paging.ts'
 import { assetTypeResourceName } from '../contract.ts'
 import { AssetTypeInUse, AssetTypeTaken, NoAssetType } from '../errors.ts'
 import * as store from '../store/types.ts'
 import { assetTypeScopes, grantCreator, requireAssetType, visibleAssetTypes } from './access.ts'
 import { checkSchema } from './definitions.ts'
-import { rowsOfPage } from './pages.ts'
 
 export interface AssetTypeInput {
   type?: string | undefined

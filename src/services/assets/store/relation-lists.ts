@@ -30,8 +30,8 @@ export interface RelationSelection {
 }
 
 /**
- * Returns all relations of the source as rows with their own end and their other end. The register contains only relations between
- * endpoints.
+ * Returns all relations of the source as rows. The columns `own_…` are the end that a list is requested for, `other_…` the opposite end. The
+ * register contains only relations between endpoints.
  */
 function ends(
   sql: Sql,

@@ -24,10 +24,7 @@ interface Level {
   limit: number
 }
 
-/**
- * Finds the readable children of these entities, in the order of their parents. `offset 0` makes PostgreSQL look up each row by its key;
- * without statistics it would join the whole tables.
- */
+/** Finds the children of the requested parents that the caller may read, in the order of the parents. */
 export async function findChildren(sql: Sql, register: RegisterRelations, level: Level): Promise<TreeEdge[]> {
   const arms = [
     ...(['ASSET', 'ENDPOINT'] as const)
@@ -47,17 +44,26 @@ const parentsOf = (sql: Sql, { parents }: Level, type: EntityType) => {
 }
 
 /**
- * Returns a limit, so that a parent with a million children is not read completely. This is possible only if no child is hidden from the
- * caller afterwards.
+ * Returns a limit, so that a parent with a million children is not read completely. If some children may be hidden from the caller, all
+ * children are read, because the hidden ones are removed later.
  */
 const limited = (sql: Sql, { visibility: { assetIds, endpoints }, limit }: Level) =>
   assetIds === 'all' && endpoints === 'all' ? sql`limit ${limit}` : sql`offset 0`
 
-const endpoint = (sql: Sql, register: RegisterRelations, { tenantId, visibility }: Level, condition: Fragment) => sql`
+/**
+ * Selects the endpoint of a relation `r` if the caller may see it. `offset 0` makes PostgreSQL look up each endpoint by its key; without
+ * statistics it would join the whole tables. The same holds for assets in `childrenOf`.
+ */
+const visibleEndpoint = (
+  sql: Sql,
+  register: RegisterRelations,
+  { tenantId, visibility }: Level,
+  condition: Fragment,
+) => sql`
   select e.name, true as found from (${register.endpoints(sql)}) as e
   where ${condition} and e.endpoint_id = r.to_id and e.tenant_id = ${tenantId} and ${isVisibleEndpoint(sql, visibility)} offset 0`
 
-/** Selects children by relations of this service. */
+/** Selects children by the relations that this service stores. */
 const childrenOf = (sql: Sql, register: RegisterRelations, level: Level, type: EntityType) => sql`
   select g.parent, r.type as relation_type, r.to_type as entity_type, r.to_id as entity_id, coalesce(a.name, e.name) as name
   from ${parentsOf(sql, level, type)}
@@ -69,17 +75,17 @@ const childrenOf = (sql: Sql, register: RegisterRelations, level: Level, type: E
     select a.name, true as found from assets.assets a
     where r.to_type = 'ASSET' and a.asset_id = r.to_id and ${isVisibleAsset(sql, sql`r.to_id`, level.visibility)}
     offset 0) as a on true
-  left join lateral (${endpoint(sql, register, level, sql`r.to_type = 'ENDPOINT'`)}) as e on true
+  left join lateral (${visibleEndpoint(sql, register, level, sql`r.to_type = 'ENDPOINT'`)}) as e on true
   where a.found or e.found`
 
-/** Selects children by relations of the register. */
+/** Selects children by the relations between endpoints that the register stores. */
 const endpointsOf = (sql: Sql, register: RegisterRelations, level: Level) => sql`
   select g.parent, 'CONTAINS', 'ENDPOINT', r.to_id, e.name
   from ${parentsOf(sql, level, 'ENDPOINT')}
   cross join lateral (
     select c.to_id from (${register.current(sql)}) as c where c.from_id = g.id and c.tenant_id = ${level.tenantId}
     order by c.to_id ${limited(sql, level)}) as r
-  cross join lateral (${endpoint(sql, register, level, sql`true`)}) as e`
+  cross join lateral (${visibleEndpoint(sql, register, level, sql`true`)}) as e`
 
 /** Returns the name of an entity; null if it has none. */
 export async function findName(

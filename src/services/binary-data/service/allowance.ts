@@ -33,7 +33,7 @@ export async function allowanceOf(
   const quota = (await tenants.storageQuota(tenantId)) || quotaBytes || Number.POSITIVE_INFINITY
   if (quota === Number.POSITIVE_INFINITY) return { quota, remaining: quota }
   const [used, replacedBytes] = await Promise.all([items.findUsage(db.sql, tenantId), replaced()])
-  // A tenant that exceeds the quota of a smaller package may still replace a file with a smaller one.
+  // After a change to a smaller package, a tenant can use more than its quota. It may still replace a file with a smaller one.
   return { quota, remaining: Math.max(0, quota - used) + replacedBytes }
 }
 
@@ -61,7 +61,7 @@ const touchMs = 60_000
 interface MeasureOptions {
   tenantId: string
   allowance: Allowance
-  /** Bytes of the tenant's uploads that are not stored as items yet. */
+  /** By tenant: the bytes of uploads that are not stored as items yet. */
   bytesByTenant: Tally
   received(bytes: number): void
   /** Called about every minute while content arrives. */

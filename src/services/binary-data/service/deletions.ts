@@ -2,6 +2,7 @@
 import type { Sql } from '../../../kernel/db.ts'
 import type { Kit } from '../../../kernel/define-service.ts'
 import { defineJob } from '../../../kernel/jobs.ts'
+import type { Register } from '../../register/contract.ts'
 import * as items from '../store/items.ts'
 import { deleteServiceContentsOfTenant } from '../store/service-contents.ts'
 import { rejectUploadsOfEndpoints, rejectUploadsOfTenant } from '../store/uploads.ts'
@@ -20,7 +21,12 @@ const DeleteOfEndpoints = defineJob<{ tenantId: string; endpointIds: string[]; u
 )
 const DeleteOfTenant = defineJob<{ tenantId: string }>('binary-data.forget-tenant', { timeoutSeconds: 3600 })
 
-export function createDeletions({ db, jobs }: Kit, orphans: OrphanContents): Deletions {
+export function createDeletions(
+  { db, jobs }: Kit,
+  orphans: OrphanContents,
+  register: Pick<Register, 'relation'>,
+): Deletions {
+  const registered = register.relation
   /** Deletes in parts, each in a transaction, because an endpoint can have a million blobs. */
   async function deleteInParts(tenantId: string, deletePart: (sql: Sql) => Promise<items.DeletedContent[]>) {
     for (let more = true; more; )
@@ -38,7 +44,10 @@ export function createDeletions({ db, jobs }: Kit, orphans: OrphanContents): Del
 
   jobs.handle(DeleteOfEndpoints, ({ tenantId, endpointIds, until }) =>
     deleteInParts(tenantId, (sql) =>
-      items.deleteOfEndpoints(sql, { tenantId, endpointIds, until: new Date(until), limit: rowsPerTransaction }),
+      items.deleteOfEndpoints(sql, {
+        ...{ tenantId, endpointIds, until: new Date(until), registered },
+        limit: rowsPerTransaction,
+      }),
     ),
   )
   jobs.handle(DeleteOfTenant, async ({ tenantId }) => {
@@ -49,7 +58,7 @@ export function createDeletions({ db, jobs }: Kit, orphans: OrphanContents): Del
 
   return {
     async deleteOfEndpoints(sql, { tenantId, endpointIds, until }) {
-      await rejectUploadsOfEndpoints(sql, { endpointIds, until })
+      await rejectUploadsOfEndpoints(sql, { endpointIds, until, registered })
       if (await items.hasItems(sql, endpointIds))
         await jobs.send(sql, DeleteOfEndpoints, { tenantId, endpointIds, until: until.toISOString() })
     },

@@ -91,9 +91,10 @@ async function receive(deps: Deps, upload: Upload): Promise<items.Item> {
   const token = await tokens.requireValid(upload.token)
   const { tenantId, endpointId } = token
   const { quotaBytes } = kit.settings
-  const allowance = await allowanceOf({ db: kit.db, tenants, quotaBytes }, tenantId, async () =>
-    kind === 'file' ? ((await items.findFile(kit.db.sql, endpointId, name!))?.size ?? 0) : 0,
-  )
+  const allowance = await allowanceOf({ db: kit.db, tenants, quotaBytes }, tenantId, async () => {
+    const old = kind === 'file' ? await items.findFile(kit.db.sql, endpointId, name!) : undefined
+    return old?.tenantId === tenantId ? old.size : 0
+  })
   if ((upload.length ?? 0) + bytesByTenant.get(tenantId) > allowance.remaining) throw quotaExceeded(allowance)
   if (uploadsByEndpoint.get(endpointId) >= perEndpointMax)
     throw TooManyRequests({ seconds: retrySeconds }, { headers: { 'retry-after': String(retrySeconds) } })
@@ -134,6 +135,13 @@ async function writeItem(deps: Deps, upload: Upload, token: store.TokenRow, allo
   }
 }
 
+/**
+ * Returns whether both items belong to the same application. A file of a former owner remains for a moment when its endpoint was
+ * unregistered and another tenant registers the same id; that owner must not be able to read what is uploaded now.
+ */
+const isOfSameOwner = (a: items.Item, b: items.Item) =>
+  a.tenantId === b.tenantId && a.applicationName === b.applicationName
+
 /** Stores the upload as an item. Returns undefined if the endpoint was deleted or the upload was given up. */
 async function storeItem(
   { orphans }: Deps,
@@ -147,12 +155,15 @@ async function storeItem(
   if (newItem.kind === 'file') {
     await items.lockFileName(sql, newItem.endpointId, newItem.name)
     const old = await items.findFile(sql, newItem.endpointId, newItem.name)
-    if (old) {
+    if (old && isOfSameOwner(old, newItem)) {
       const { contentKey, size, checksum, updatedDate } = newItem
       item = { ...old, contentKey, size, checksum, updatedDate }
       addedBytes -= old.size
       await items.replaceContent(sql, old, { contentKey, size, checksum, updatedDate })
       await orphans.record(sql, [old.contentKey])
+    } else if (old && (await items.deleteItem(sql, old))) {
+      await orphans.record(sql, [old.contentKey])
+      await items.addUsage(sql, old.tenantId, -old.size)
     }
   }
   if (item === newItem) await items.insertItem(sql, newItem)

@@ -1,5 +1,5 @@
 /** Stores the descriptors of files and blobs, and the usage of tenants. */
-import { likePart, type Sql } from '../../../kernel/db.ts'
+import { type Fragment, likePart, type Sql } from '../../../kernel/db.ts'
 import type { Window } from '../../../kernel/paging.ts'
 
 export type Kind = 'blob' | 'file'
@@ -131,15 +131,23 @@ export async function deleteItem(sql: Sql, { endpointId, id }: Item): Promise<It
 
 export type DeletedContent = Pick<Item, 'contentKey' | 'size'>
 
-/** Deletes up to `limit` items that these endpoints stored at or before `until`. */
-export async function deleteOfEndpoints(
-  sql: Sql,
-  endpoints: { tenantId: string; endpointIds: string[]; until: Date; limit: number },
-) {
+export interface Unregistered {
+  endpointIds: string[]
+  /** If an endpoint was registered again, its later rows stay. Otherwise this date has no effect, because the clocks of nodes differ. */
+  until: Date
+  /** Returns a subquery of all registered endpoints. */
+  registered: (sql: Sql) => Fragment
+}
+
+/** Deletes up to `limit` items of unregistered endpoints. */
+export async function deleteOfEndpoints(sql: Sql, endpoints: Unregistered & { tenantId: string; limit: number }) {
+  const { tenantId, endpointIds, until, registered, limit } = endpoints
+  const isPast = sql`(updated_date <= ${until}
+    or not exists (select 1 from (${registered(sql)}) as e where e.endpoint_id = items.endpoint_id))`
   return await sql<DeletedContent[]>`
-    delete from binary_data.items where updated_date <= ${endpoints.until} and (endpoint_id, id) in (
-      select endpoint_id, id from binary_data.items where endpoint_id = any(${endpoints.endpointIds}::text[])
-      and tenant_id = ${endpoints.tenantId} and updated_date <= ${endpoints.until} limit ${endpoints.limit})
+    delete from binary_data.items where ${isPast} and (endpoint_id, id) in (
+      select endpoint_id, id from binary_data.items
+      where endpoint_id = any(${endpointIds}::text[]) and tenant_id = ${tenantId} and ${isPast} limit ${limit})
     returning content_key, size`
 }
 

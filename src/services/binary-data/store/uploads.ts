@@ -1,5 +1,6 @@
 /** Stores upload tokens, running uploads and orphans. */
 import type { Sql } from '../../../kernel/db.ts'
+import type { Unregistered } from './items.ts'
 
 export interface TokenRow {
   tokenHash: string
@@ -68,13 +69,14 @@ export async function dropUpload(sql: Sql, contentKey: string): Promise<boolean>
  * Deletes tokens first (see `beginUpload`), then rejects running uploads, which remove the contents that they wrote. `until` protects an
  * endpoint that was registered again with the same id.
  */
-export async function rejectUploadsOfEndpoints(sql: Sql, endpoints: { endpointIds: string[]; until: Date }) {
+export async function rejectUploadsOfEndpoints(sql: Sql, { endpointIds, until, registered }: Unregistered) {
+  const again = sql`(select endpoint_id from (${registered(sql)}) as e where endpoint_id = any(${endpointIds}::text[]))`
   await sql`
     delete from binary_data.upload_tokens
-    where endpoint_id = any(${endpoints.endpointIds}::text[]) and issued_at <= ${endpoints.until}`
+    where endpoint_id = any(${endpointIds}::text[]) and (issued_at <= ${until} or endpoint_id not in ${again})`
   await sql`
     update binary_data.uploads set refused = true
-    where endpoint_id = any(${endpoints.endpointIds}::text[]) and token_issued_at <= ${endpoints.until}`
+    where endpoint_id = any(${endpointIds}::text[]) and (token_issued_at <= ${until} or endpoint_id not in ${again})`
 }
 
 export async function rejectUploadsOfTenant(sql: Sql, tenantId: string) {
@@ -82,7 +84,7 @@ export async function rejectUploadsOfTenant(sql: Sql, tenantId: string) {
   await sql`update binary_data.uploads set refused = true where tenant_id = ${tenantId}`
 }
 
-/** Deletes uploads that were not touched since then, because their node has died. Records their contents as orphans. */
+/** Deletes uploads that were not touched since `untouchedSince`, because their node has died. Records their contents as orphans. */
 export async function giveUpUploads(sql: Sql, { untouchedSince, at }: { untouchedSince: Date; at: Date }) {
   await sql`
     with deleted as (delete from binary_data.uploads where touched_at < ${untouchedSince} returning content_key)

@@ -62,7 +62,7 @@ async function aUser(username: string, roles: string[], by: Ask = ask) {
 }
 
 suite('an export of endpoints', () => {
-  test('an export of endpoints has a line for each endpoint, with formulas defused and numbers as numbers', async () => {
+  test('an export of endpoints has a line for each endpoint, in which numbers stay numbers and no text is a formula', async () => {
     const { app, version } = await anApplication()
     const register = async (endpointId: string, metadata: object) => {
       const answer = await ask('POST /epr/api/v1/endpoints', { appVersion: { name: version }, endpointId, metadata })

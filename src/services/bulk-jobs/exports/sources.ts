@@ -10,9 +10,9 @@ export type ExportFormat = 'csv' | 'ndjson'
 
 export interface ExportPartContent {
   content: AsyncIterable<Uint8Array>
-  /** Number of lines. It is known when the content was read. */
+  /** Returns the number of lines. Must be called after the content was read completely. */
   rows(): number
-  /** The start of the next part; undefined after the last part. It is known when the content was read. */
+  /** Returns the start of the next part; undefined after the last part. Must be called after the content was read completely. */
   next(): object | undefined
 }
 

@@ -4,6 +4,7 @@ import type { Kit } from '../../../kernel/define-service.ts'
 import { defineJob } from '../../../kernel/jobs.ts'
 import type { PeriodicTask } from '../../../kernel/periodic.ts'
 import type { RowWaits } from '../../../kernel/wait.ts'
+import type { Register } from '../../register/contract.ts'
 import type { CommandsSettings } from '../settings.ts'
 import * as store from '../store/deletions.ts'
 import { type CommandState, stateKey } from './invocation.ts'
@@ -28,9 +29,10 @@ const ForgetTenant = defineJob<{ tenantId: string }>('commands.forget-tenant', {
 export function createDeletions(
   { db, jobs, bulk, settings }: Pick<Kit<CommandsSettings>, 'db' | 'jobs' | 'bulk' | 'settings'>,
   states: RowWaits<CommandState>,
+  register: Pick<Register, 'relation'>,
 ): Deletions {
   jobs.handle(ForgetEndpoints, async ({ tenantId, endpointIds, until: text }) => {
-    const endpoints = { tenantId, endpointIds, until: new Date(text) }
+    const endpoints = { tenantId, endpointIds, until: new Date(text), registered: register.relation }
     for (let more = true; more; )
       more = await db.tx(async (sql) => {
         const gone = await store.deleteOfEndpoints(sql, { ...endpoints, limit: batchMax })

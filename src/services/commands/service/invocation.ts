@@ -150,7 +150,7 @@ async function invokeAndWait(
       async () => {
         const { commandId, status } = await start(deps, insert, endpoint, invocation)
         key.commandId = commandId
-        // One millisecond is added, so that the final read finds a command expired that expires at this moment.
+        // The wait ends one millisecond after the command expires, so that the final read returns EXPIRED.
         const limitMs = ttlMs === 0 ? awaitMs : Math.min(awaitMs, ttlMs + 1)
         return { id: stateKey(key), state: { status, result: null }, limitMs }
       },

@@ -60,11 +60,11 @@ export const SendBatch = defineWalk<{ taskId: string }>('commands.batch', {
   title: 'Send commands',
   // A task cannot be canceled, because endpoints without a command would then stay in the task for ever.
   cancelable: false,
-  first: 100,
-  least: 20,
-  most: 500,
+  firstItems: 100,
+  itemsMin: 20,
+  itemsMax: 500,
   // Steps are short, because a step locks its endpoints and thereby blocks other commands.
-  milliseconds: 50,
+  stepMs: 50,
 })
 
 /** Maximum size of a payload that is copied into each command. A larger payload is stored once, with the task. */
@@ -154,7 +154,7 @@ async function start(
       if (rejected[0]) refuse(rejected[0])
       const foreign = endpoints.find((endpoint) => endpoint.tenantId !== tenantId)
       if (foreign) refuse(foreign)
-      if (endpoints.length > 0) await store.insertTaskEndpoints(sql, { tenantId, taskId, from: total }, endpoints)
+      if (endpoints.length > 0) await store.insertTaskEndpoints(sql, { tenantId, taskId, after: total }, endpoints)
       total += endpoints.length
     }
     await kit.bulk.startWalk(sql, SendBatch, { tenantId, createdBy: creatorOf(ctx.caller), data: { taskId } }, total)

@@ -1,5 +1,5 @@
 /** SQL that deletes commands of unregistered endpoints and of deleted applications and tenants, and commands that are too old. */
-import type { Sql } from '../../../kernel/db.ts'
+import type { Fragment, Sql } from '../../../kernel/db.ts'
 
 interface Deleted {
   tenantId: string
@@ -8,31 +8,44 @@ interface Deleted {
   waitingNode: string | null
 }
 
-/** Deletes some commands that were created at or before `until`. Returns those for which callers may be waiting. */
-export async function deleteOfEndpoints(
-  sql: Sql,
-  endpoints: { tenantId: string; endpointIds: string[]; until: Date; limit: number },
-): Promise<Deleted[]> {
+interface Unregistered {
+  tenantId: string
+  endpointIds: string[]
+  /**
+   * If an endpoint was registered again, its later rows are kept. Otherwise this date has no effect: the clocks of nodes differ, and a
+   * concurrent request may store a command when its endpoint has just been unregistered.
+   */
+  until: Date
+  /** Returns a subquery of all registered endpoints. */
+  registered: (sql: Sql) => Fragment
+}
+
+const isRegistered = (sql: Sql, { registered }: Unregistered, endpointId: Fragment) =>
+  sql`exists (select 1 from (${registered(sql)}) as e where e.endpoint_id = ${endpointId})`
+
+/** Deletes some commands of unregistered endpoints. Returns those for which callers may be waiting. */
+export async function deleteOfEndpoints(sql: Sql, endpoints: Unregistered & { limit: number }): Promise<Deleted[]> {
   return await sql<Deleted[]>`
     delete from commands.commands where ctid = any(array(
-      select ctid from commands.commands
-      where tenant_id = ${endpoints.tenantId} and endpoint_id = any(${endpoints.endpointIds}::text[]) and created_at <= ${endpoints.until}
+      select ctid from commands.commands c
+      where tenant_id = ${endpoints.tenantId} and endpoint_id = any(${endpoints.endpointIds}::text[])
+        and (created_at <= ${endpoints.until} or not ${isRegistered(sql, endpoints, sql`c.endpoint_id`)})
       limit ${endpoints.limit}))
     returning tenant_id, endpoint_id, command_id, waiting_node`
 }
 
 /** Deletes the other rows of endpoints. If an endpoint was registered again meanwhile, its numbering of commands continues. */
-export async function deleteEndpoints(
-  sql: Sql,
-  { tenantId, endpointIds, until }: { tenantId: string; endpointIds: string[]; until: Date },
-): Promise<void> {
+export async function deleteEndpoints(sql: Sql, endpoints: Unregistered): Promise<void> {
+  const { tenantId, endpointIds, until } = endpoints
   await sql`
     delete from commands.task_endpoints w using commands.tasks t
     where w.tenant_id = ${tenantId} and w.endpoint_id = any(${endpointIds}::text[])
-      and t.tenant_id = w.tenant_id and t.task_id = w.task_id and t.created_at <= ${until}`
+      and t.tenant_id = w.tenant_id and t.task_id = w.task_id
+      and (t.created_at <= ${until} or not ${isRegistered(sql, endpoints, sql`w.endpoint_id`)})`
   await sql`
-    delete from commands.endpoints
-    where tenant_id = ${tenantId} and endpoint_id = any(${endpointIds}::text[]) and last_at <= ${until}`
+    delete from commands.endpoints c
+    where tenant_id = ${tenantId} and endpoint_id = any(${endpointIds}::text[])
+      and (last_at <= ${until} or not ${isRegistered(sql, endpoints, sql`c.endpoint_id`)})`
 }
 
 export async function hasEndpoints(sql: Sql, tenantId: string, endpointIds: string[]): Promise<boolean> {

@@ -2,17 +2,18 @@
 import type { Sql } from '../../../kernel/db.ts'
 import type { Window } from '../../../kernel/paging.ts'
 
-export interface NewTask {
+export interface Task {
   tenantId: string
   taskId: string
   commandType: string
   payload: string | null
+  /** Approximate bytes of each command of the task. */
   size: number
   ttlMs: number
   filterId: string | null
 }
 
-export async function insertTask(sql: Sql, task: NewTask): Promise<void> {
+export async function insertTask(sql: Sql, task: Task): Promise<void> {
   await sql`
     insert into commands.tasks (tenant_id, task_id, command_type, payload, size, ttl_ms, filter_id, created_at)
     values (${task.tenantId}, ${task.taskId}, ${task.commandType}, ${task.payload}, ${task.size},
@@ -29,9 +30,10 @@ export async function insertTaskApplication(
     where tenant_id = ${tenantId} and task_id = ${taskId}`
 }
 
+/** Inserts endpoints. The first gets the position after `after`. */
 export async function insertTaskEndpoints(
   sql: Sql,
-  { tenantId, taskId, from }: { tenantId: string; taskId: string; from: number },
+  { tenantId, taskId, after }: { tenantId: string; taskId: string; after: number },
   endpoints: { endpointId: string; applicationName: string }[],
 ): Promise<void> {
   await sql`
@@ -45,11 +47,11 @@ export async function insertTaskEndpoints(
         select created_at from commands.tasks where tenant_id = ${tenantId} and task_id = ${taskId})
       from given on conflict do nothing)
     insert into commands.task_endpoints (tenant_id, task_id, position, application_name, endpoint_id)
-    select ${tenantId}, ${taskId}, ${from} + ordinal, application_name, endpoint_id from given`
+    select ${tenantId}, ${taskId}, ${after} + ordinal, application_name, endpoint_id from given`
 }
 
-export async function findTask(sql: Sql, tenantId: string, taskId: string): Promise<NewTask | undefined> {
-  const [row] = await sql<NewTask[]>`
+export async function findTask(sql: Sql, tenantId: string, taskId: string): Promise<Task | undefined> {
+  const [row] = await sql<Task[]>`
     select tenant_id, task_id, command_type, payload, size, ttl_ms::double precision as ttl_ms, filter_id
     from commands.tasks where tenant_id = ${tenantId} and task_id = ${taskId}`
   return row
@@ -143,7 +145,7 @@ export interface TaskEntry {
   status: 'pending' | 'executed' | 'expired'
 }
 
-/** Returns the applications whose endpoints the task contains. */
+/** Returns the applications of the task: those of its endpoints, and the application of its filter. */
 export async function findTaskApplications(
   sql: Sql,
   { tenantId, taskId }: { tenantId: string; taskId: string },
@@ -153,7 +155,7 @@ export async function findTaskApplications(
   return rows.map(({ applicationName }) => applicationName)
 }
 
-/** Finds the entries of a task. Returns undefined if the applications have no such task. */
+/** Finds the entries of a task in these applications. Returns undefined if none of them is an application of the task. */
 export async function findTaskEntries(
   sql: Sql,
   { tenantId, applicationNames, taskId }: { tenantId: string; applicationNames: string[]; taskId: string },

@@ -45,7 +45,7 @@ export function createDeletionOperations(
     while (await db.tx((sql) => bulk.deleteTenantTasks(sql, tenantId, [WriteConfigurations])));
   })
   return {
-    forgetEndpoints: (sql, endpoints) => store.deleteOfEndpoints(sql, endpoints, now()),
+    forgetEndpoints: (sql, endpoints) => store.deleteOfEndpoints(sql, register.relation, endpoints, now()),
     async forgetVersion(sql, version) {
       const until = now()
       await store.deleteDefaultsOfVersion(sql, { ...version, until }, until)

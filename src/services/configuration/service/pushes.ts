@@ -249,7 +249,7 @@ interface Sent {
 const sendInOrder = (parts: Parts, endpoint: store.DeviceRef, configuration: Sent) =>
   parts.ordered(endpoint.endpointId, () => send(parts, endpoint, configuration))
 
-/** Sends a configuration, unless it was the last one on this connection. Must be called in the order of the endpoint. */
+/** Sends a configuration, unless it was the last one on this connection. Calls for one endpoint must run one after the other. */
 async function send(
   { gateway, contents, pushed }: Parts,
   { tenantId, endpointId }: store.DeviceRef,
@@ -258,7 +258,7 @@ async function send(
   const connection = gateway.connectionOf(endpointId)
   if (connection && pushed.get(connection)?.get(name) === configId) return
   const content = await contents.find(tenantId, configId)
-  // If the content was deleted meanwhile, another push follows anyway.
+  // The content of a replaced configuration may have been deleted meanwhile. The write that replaced it causes another push.
   if (content)
     await gateway.sendHere(endpointId, configurationPush(extensionName, { name, configId, config: content.value }))
 }

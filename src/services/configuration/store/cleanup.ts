@@ -54,26 +54,33 @@ export async function sweepContents(sql: Sql, before: Date, limit: number): Prom
   return row?.count ?? 0
 }
 
-/** Deletes rows of unregistered endpoints. Rows of an endpoint that was registered later with the same id are kept. */
+/**
+ * Deletes rows of unregistered endpoints. If an endpoint was registered again, its rows after `until` are kept. Otherwise `until` has no
+ * effect, because the clocks of nodes differ. `registered` returns a subquery of all registered endpoints.
+ */
 export async function deleteOfEndpoints(
   sql: Sql,
+  registered: (sql: Sql) => Fragment,
   { tenantId, endpointIds, until }: { tenantId: string; endpointIds: string[]; until: Date },
   at: Date,
 ) {
   await sql`
-    with own as (
+    with again as materialized (
+      select endpoint_id from (${registered(sql)}) as e where endpoint_id = any(${endpointIds}::text[])),
+    own as (
       delete from configuration.endpoint_configs
-      where tenant_id = ${tenantId} and endpoint_id = any(${endpointIds}::text[]) and updated_date <= ${until}
+      where tenant_id = ${tenantId} and endpoint_id = any(${endpointIds}::text[])
+        and (updated_date <= ${until} or endpoint_id not in (select endpoint_id from again))
       returning config_id),
     sent as (
       delete from configuration.sent_configs
       where tenant_id = ${tenantId} and endpoint_id = any(${endpointIds}::text[])
-        and coalesce(dispatched_date, confirmed_date) <= ${until}
+        and (coalesce(dispatched_date, confirmed_date) <= ${until} or endpoint_id not in (select endpoint_id from again))
       returning config_id),
     system as (
       delete from configuration.system_configs
       where tenant_id = ${tenantId} and level = 'ENDPOINT' and entity_id = any(${endpointIds}::text[])
-        and updated_date <= ${until})
+        and (updated_date <= ${until} or entity_id not in (select endpoint_id from again)))
     insert into configuration.released_contents (tenant_id, config_id, released_date)
     select ${tenantId}, config_id, ${at}::timestamptz from (select * from own union select * from sent) as gone`
 }

@@ -52,7 +52,8 @@ export function createVerification(
       const credential = { tenantId, credentialId, kind: 'basic', username } as const
       await bus.publish(sql, CredentialStateChanged, { ...credential, from: 'Inactive', to: 'Active' })
     })
-    caches.logins.drop(cacheKeyOf(tenantId, username)) // Another node may have activated it, while its event has not arrived here yet.
+    // Another node may have activated the credential, and the event may not have arrived here yet.
+    caches.logins.drop(cacheKeyOf(tenantId, username))
   }
 
   async function activateX509(tenantId: string, credentialId: string, serialNumber: string) {

@@ -72,7 +72,7 @@ export async function findList(sql: Sql, tenantId: string): Promise<StoredList |
   return row
 }
 
-/** Saves a list, unless another node has saved one. Its revision is the one from before its entries were read. */
+/** Saves a list, unless another node has saved one. `revision` is the revision that was read before the entries of the list. */
 export async function saveList(
   sql: Sql,
   tenantId: string,

@@ -68,7 +68,12 @@ const shown = (row: IntegrationRow): Shown => ({ etag: etagFor(row), view: conne
 async function create(deps: Deps, ctx: Ctx, connection: NewConnection): Promise<Shown> {
   const { kit } = deps
   const { tenantId } = ctx
-  const row = { ...connectionOf(kit, connection), tenantId, status: 'ACTIVE' as const, createdAt: kit.now() }
+  const row = {
+    ...connectionOf(kit, connection, { usesMqtt: false }),
+    tenantId,
+    status: 'ACTIVE' as const,
+    createdAt: kit.now(),
+  }
   try {
     const id = await kit.db.tx(async (sql) => {
       const created = await store.insertAccount(sql, row)

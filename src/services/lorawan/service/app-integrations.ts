@@ -84,7 +84,7 @@ export const createAppIntegrationOperations = (deps: Deps): AppIntegrationOperat
 async function create(deps: Deps, ctx: Ctx, input: NewConnection & { appName: string }) {
   const { kit } = deps
   const { appName } = input
-  const connection = connectionOf(kit, input)
+  const connection = connectionOf(kit, input, { usesMqtt: true })
   await requireApplication(deps, ctx, appName)
   const { tenantId } = ctx
   const clientId = `waypost-${newId().replaceAll('-', '').slice(0, 15)}`

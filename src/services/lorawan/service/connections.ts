@@ -32,8 +32,15 @@ const hostFields = [
   'netApplicationServerHost',
 ] as const
 
-/** Checks the fields of a new integration and returns its columns. */
-export function connectionOf({ secrets, platform }: Kit, connection: NewConnection): ConnectionFields {
+/**
+ * Checks the fields of a new integration and returns its columns. Account integrations do not use MQTT (`usesMqtt`): their MQTT URL is
+ * required only if the caller enables MQTT explicitly, not by default.
+ */
+export function connectionOf(
+  { secrets, platform }: Kit,
+  connection: NewConnection,
+  { usesMqtt }: { usesMqtt: boolean },
+): ConnectionFields {
   const allowed = { allowPrivate: platform.allowPrivateAddresses }
   let identityServer = ''
   for (const field of hostFields) {
@@ -44,7 +51,8 @@ export function connectionOf({ secrets, platform }: Kit, connection: NewConnecti
     if (field === 'netIdentityServerHost') identityServer = parsed.origin
   }
   const { netPlainMqttServerUrl: mqttUrl = null, netMqttIntegrationEnabled: isEnabled = true } = connection
-  if (isEnabled && mqttUrl === null)
+  const requiresUrl = usesMqtt ? isEnabled : connection.netMqttIntegrationEnabled === true
+  if (requiresUrl && mqttUrl === null)
     throw invalidField('netPlainMqttServerUrl', 'is required while netMqttIntegrationEnabled is true')
   const parsed = mqttUrl === null ? undefined : parseMqttUrl(mqttUrl, allowed)
   if (parsed && 'problem' in parsed) throw invalidField('netPlainMqttServerUrl', parsed.problem)

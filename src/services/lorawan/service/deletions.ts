@@ -17,7 +17,7 @@ export interface Deletions {
 const ForgetTenant = defineJob<{ tenantId: string }>('lorawan.forget-tenant', { timeoutSeconds: 3600 })
 const batchMax = 1000
 
-export function createDeletions({ kit, identity }: Pick<Deps, 'kit' | 'identity'>): Deletions {
+export function createDeletions({ kit, identity, register }: Pick<Deps, 'kit' | 'identity' | 'register'>): Deletions {
   const { bus, db, jobs } = kit
   const publishApps = (sql: Sql, tenantId: string, ids: number[]) =>
     bus.publishAll(
@@ -31,7 +31,8 @@ export function createDeletions({ kit, identity }: Pick<Deps, 'kit' | 'identity'
   })
   return {
     async forgetEndpoints(sql, { tenantId, endpointIds, until }) {
-      const devices = await deleteDevicesOfEndpoints(sql, endpointIds, until)
+      const unregistered = { endpointIds, until, registered: register.relation }
+      const devices = await deleteDevicesOfEndpoints(sql, unregistered)
       for (const { id } of devices) await identity.forgetResource(sql, tenantId, deviceResourceName(id))
       for (const [appIntegrationId, ofApp] of Map.groupBy(devices, (device) => device.appIntegrationId))
         await bus.publish(sql, DeviceIntegrationsChanged, {
@@ -40,7 +41,7 @@ export function createDeletions({ kit, identity }: Pick<Deps, 'kit' | 'identity'
           netDeviceIds: ofApp.map(({ netDeviceId }) => netDeviceId),
           endpointIds,
         })
-      for (const id of await store.deleteGatewaysOfEndpoints(sql, endpointIds, until))
+      for (const id of await store.deleteGatewaysOfEndpoints(sql, unregistered))
         await identity.forgetResource(sql, tenantId, gatewayResourceName(id))
     },
     async forgetApplication(sql, application) {

@@ -5,6 +5,7 @@ import { invalidField } from '../../../kernel/errors.ts'
 import { checkIfMatch, etagOf } from '../../../kernel/etag.ts'
 import { windowOf } from '../../../kernel/paging.ts'
 import { type EndpointToRegister, endpointResource } from '../../register/contract.ts'
+import { EndpointUnregistered } from '../../register/events.ts'
 import type { CodecFunctions } from '../codecs.ts'
 import { NoAppIntegration } from '../errors.ts'
 import { DeviceIntegrationsChanged } from '../events.ts'
@@ -311,7 +312,8 @@ async function change(deps: Deps, ctx: Ctx, path: DevicePath, patch: DevicePatch
 }
 
 async function remove(deps: Deps, ctx: Ctx, path: DevicePath, deleteEndpoint: boolean, ifMatch: string | undefined) {
-  await deps.kit.db.tx(async (sql) => {
+  const { db, bus } = deps.kit
+  const { appName } = await db.tx(async (sql) => {
     const row = await lockFor(sql, ctx, path, deviceScopes.delete, ifMatch)
     const { tenantId, endpointId, appName: applicationName } = row
     if (deleteEndpoint) authorize(ctx, 'endpoint:delete', endpointResource({ tenantId, applicationName, endpointId }))
@@ -319,7 +321,9 @@ async function remove(deps: Deps, ctx: Ctx, path: DevicePath, deleteEndpoint: bo
     await deps.identity.forgetResource(sql, tenantId, deviceResourceName(row.id))
     if (deleteEndpoint) await deps.register.unregisterAll(sql, [endpointId])
     await publishOne(deps, sql, row)
+    return row
   })
+  if (deleteEndpoint) await bus.delivered(EndpointUnregistered, appName)
 }
 
 async function setStatus(deps: Deps, ctx: Ctx, path: DevicePath, status: Status) {

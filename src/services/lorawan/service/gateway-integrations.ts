@@ -7,6 +7,7 @@ import { invalidField } from '../../../kernel/errors.ts'
 import { checkIfMatch, etagOf } from '../../../kernel/etag.ts'
 import { windowOf } from '../../../kernel/paging.ts'
 import { type EndpointToRegister, endpointResource } from '../../register/contract.ts'
+import { EndpointUnregistered } from '../../register/events.ts'
 import { NetworkFailed, NoAccountIntegration } from '../errors.ts'
 import { findAccount } from '../store/account-integrations.ts'
 import type { IntegrationRow } from '../store/app-integrations.ts'
@@ -321,11 +322,13 @@ async function remove(
       throw error instanceof NetworkProblem ? NetworkFailed({ problem: error.message }) : error
     })
   }
-  await kit.db.tx(async (sql) => {
+  const { appName } = await kit.db.tx(async (sql) => {
     const row = await lockFor(sql, ctx, path, gatewayScopes.delete, ifMatch)
     mayDelete(row)
     await deleteIntegration(sql, 'gateway', row.id)
     await deps.identity.forgetResource(sql, row.tenantId, gatewayResourceName(row.id))
     if (deleteEndpoint) await deps.register.unregisterAll(sql, [row.endpointId])
+    return row
   })
+  if (deleteEndpoint) await kit.bus.delivered(EndpointUnregistered, appName)
 }

@@ -48,7 +48,8 @@ interface Parts extends SessionDeps {
   isClaimWanted: boolean
 }
 
-const claimMs = 2000
+/** The interval at which a node that is alone looks for sessions that no node has. */
+const claimAloneMs = 1900
 const refreshMs = 10_000
 const sessionsPerClaim = 100
 const concurrentConnects = 50
@@ -88,6 +89,12 @@ export function createSessions(deps: SessionDeps): Sessions {
     refresh(parts, [...parts.held.keys()])
     claim(parts)
   })
+  signals.declareCheck({
+    name: 'free LoRaWAN sessions',
+    expression: store.existsFreeSession,
+    handle: (isFree) => isFree === true && claim(parts),
+    aloneMs: claimAloneMs,
+  })
   members.declareOwnedRows({
     name: 'lorawan.sessions',
     owners: store.findNodesWithSessions,
@@ -101,10 +108,7 @@ export function createSessions(deps: SessionDeps): Sessions {
     start() {
       parts.isStopped = false
       claim(parts)
-      timers.push(
-        setInterval(() => claim(parts), claimMs).unref(),
-        setInterval(() => refresh(parts, [...parts.held.keys()]), refreshMs).unref(),
-      )
+      timers.push(setInterval(() => refresh(parts, [...parts.held.keys()]), refreshMs).unref())
     },
     async stop() {
       for (const timer of timers.splice(0)) clearInterval(timer)
@@ -133,7 +137,7 @@ async function claimAll(parts: Parts) {
     const available = await availableTenants(parts, rows)
     for (const row of rows)
       change(parts, row.appIntegrationId, async () => {
-        // If this node already had the row, a sweep has freed it. The old session is ended.
+        // A sweep may have freed a row whose session this node still has. That session is ended before a new one is opened.
         await parts.held.get(row.appIntegrationId)?.session?.stop()
         open(parts, row, available.has(row.tenantId))
       })

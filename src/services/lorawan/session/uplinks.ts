@@ -104,7 +104,7 @@ async function sampleOf(
       try {
         return await codecs.decode({ tenantId, formatter, bytes, fPort, recvTime })
       } catch (error) {
-        // While its messages wait here, the session reads no further messages.
+        // The queue of the sandbox is full, so the uplink waits and is tried again. The session reads no further messages meanwhile.
         if (!(error instanceof SandboxBusy)) throw error
         await sleep(busyMs)
       }

@@ -1,5 +1,5 @@
 /** SQL that deletes the data of deleted applications and tenants. */
-import type { Sql } from '../../../kernel/db.ts'
+import type { Fragment, Sql } from '../../../kernel/db.ts'
 
 /** Deletes the integration of a deleted application. Its endpoints and devices were deleted before. */
 export async function deleteOfApplication(
@@ -35,10 +35,22 @@ export async function deleteIntegrationsOfTenant(sql: Sql, tenantId: string): Pr
   return rows.map(({ id }) => id)
 }
 
-export async function deleteGatewaysOfEndpoints(sql: Sql, endpointIds: string[], until: Date): Promise<number[]> {
+export interface Unregistered {
+  endpointIds: string[]
+  /** If an endpoint was registered again, its later rows stay. Otherwise this date has no effect, because the clocks of nodes differ. */
+  until: Date
+  /** Returns a subquery of all registered endpoints. */
+  registered: (sql: Sql) => Fragment
+}
+
+/** Returns the condition for the integrations `i` of unregistered endpoints. */
+export const isOfUnregistered = (sql: Sql, { endpointIds, until, registered }: Unregistered): Fragment => sql`
+  i.endpoint_id = any(${endpointIds}::text[]) and (i.created_at <= ${until}
+    or not exists (select 1 from (${registered(sql)}) as e where e.endpoint_id = i.endpoint_id))`
+
+export async function deleteGatewaysOfEndpoints(sql: Sql, unregistered: Unregistered): Promise<number[]> {
   const rows = await sql<{ id: number }[]>`
-    delete from lorawan.gateway_integrations
-    where endpoint_id = any(${endpointIds}::text[]) and created_at <= ${until} returning id`
+    delete from lorawan.gateway_integrations i where ${isOfUnregistered(sql, unregistered)} returning id`
   return rows.map(({ id }) => id)
 }
 

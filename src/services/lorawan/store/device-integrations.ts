@@ -1,6 +1,7 @@
 /** SQL of device integrations. */
 import type { Fragment, Sql } from '../../../kernel/db.ts'
 import type { Window } from '../../../kernel/paging.ts'
+import { isOfUnregistered, type Unregistered } from './deletions.ts'
 import { rowIdOf } from './row-id.ts'
 import type { Status } from './status.ts'
 
@@ -167,10 +168,9 @@ export async function updateVersionOfEndpoint(
 }
 
 /** Deletes the devices of unregistered endpoints. Endpoints that were registered again later keep their devices. */
-export async function deleteDevicesOfEndpoints(sql: Sql, endpointIds: string[], until: Date): Promise<DeviceRef[]> {
+export async function deleteDevicesOfEndpoints(sql: Sql, unregistered: Unregistered): Promise<DeviceRef[]> {
   return await sql<DeviceRef[]>`
-    delete from lorawan.device_integrations
-    where endpoint_id = any(${endpointIds}::text[]) and created_at <= ${until}
+    delete from lorawan.device_integrations i where ${isOfUnregistered(sql, unregistered)}
     returning id, app_integration_id, net_device_id`
 }
 

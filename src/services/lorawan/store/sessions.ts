@@ -1,5 +1,5 @@
 /** SQL of sessions: the node that has the MQTT session of an integration, and the state of the session. */
-import type { Sql } from '../../../kernel/db.ts'
+import type { Fragment, Sql } from '../../../kernel/db.ts'
 
 /** A session with the columns that a node needs to open it. */
 export interface SessionRow {
@@ -34,6 +34,12 @@ export async function claimSessions(sql: Sql, nodeId: string, limit: number): Pr
     where s.app_integration_id = free.id and i.id = free.id
     returning ${columns(sql)}`
 }
+
+/** Returns an expression that is true if `claimSessions` would find a session. */
+export const existsFreeSession = (sql: Sql): Fragment => sql`
+  exists (
+    select from lorawan.sessions s join lorawan.app_integrations i on i.id = s.app_integration_id
+    where s.node_id is null and ${isWanted(sql)})`
 
 /** Returns the sessions that this node holds and that are still wanted. */
 export async function findSessions(sql: Sql, nodeId: string, ids: number[]): Promise<SessionRow[]> {

@@ -108,7 +108,7 @@ suite('lists of the directory', () => {
   ]
 
   for (const by of sorts)
-    test(`lists are the same by index and by walk, sorted by ${'key' in by ? by.key : by.field}`, async () => {
+    test(`a list is the same whether an index finds its endpoints or a walk over all endpoints does, sorted by ${'key' in by ? by.key : by.field}`, async () => {
       for (const descending of [false, true])
         for (const [selection, wanted] of selections) {
           const sort = { by, descending }
@@ -151,7 +151,7 @@ suite('counts of the directory', () => {
       },
     )
 
-  test('counts are the same in steps and by index', async () => {
+  test('counts are the same whether an index finds the endpoints or a walk in steps does', async () => {
     for (const word of ['pump', 'e']) {
       const complete = await counts({ budgetMs: 1000, steps: 1000, candidatesMax: 1000 }, [word])
       assert.equal(complete.complete, true)
@@ -159,7 +159,7 @@ suite('counts of the directory', () => {
     }
   })
 
-  test('counts that ended early say so', async () => {
+  test('a count that ends early is marked as incomplete', async () => {
     const cut = await counts({ budgetMs: 0, steps: 7, candidatesMax: 0 }, [])
     assert.deepEqual([cut.complete, cut.total], [false, 7])
     assert.equal(

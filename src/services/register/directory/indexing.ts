@@ -25,14 +25,16 @@ interface Deps {
   settingsOf: DirectorySettingsOf
 }
 
-/** Number of endpoints whose metadata is in memory at the same time. It takes at most 16 MB. */
+/** Number of endpoints whose metadata is in memory at the same time. This metadata takes at most 16 MB. */
 const endpointsPerStep = 250
 const periodSeconds = 2
 /** A run ends after this time, and the next run continues. */
 const runMs = 10_000
+/** The pause after a step is this many times as long as the step. */
 const pausesPerStep = 3
 /**
- * Used while the node is busy, for example with a batch of registrations. It is not used if the last run ended before the queue was empty.
+ * Replaces `pausesPerStep` while the node is busy, for example with a batch of registrations, unless the last run ended before the queue
+ * was empty.
  */
 const pausesPerStepIfBusy = 10
 const busyShare = 0.3

@@ -96,7 +96,7 @@ suite('places of endpoints', () => {
       )
   })
 
-  test('the clusters of all levels agree', async () => {
+  test('the clusters of a rectangle contain all of its places and little beyond it, whatever its size and the limit', async () => {
     const { app, version } = await anApplication()
     const random = seededRandom(3)
     const points = Array.from({ length: 120 }, (_, n) => ({

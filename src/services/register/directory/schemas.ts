@@ -65,7 +65,7 @@ const DirectoryEndpoint = Type.Object(
     lastActivity: Type.Optional(
       DateTime({
         description:
-          'When the endpoint last connected, disconnected or sent a message, in UTC; messages with a precision of a minute. Absent: never.',
+          'When the endpoint last connected, disconnected or sent a message, in UTC; messages with a precision of a minute. Omitted if it never did.',
       }),
     ),
     metadata: Type.Optional(JsonObject({ description: 'Metadata by key. Present only if `include` asks for it.' })),

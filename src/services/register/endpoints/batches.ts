@@ -64,7 +64,7 @@ export const RegisterBatch = defineBulk<Batch, BatchItem, Created>('register.bat
   title: 'Register endpoints',
   pageSize: 500,
   keepItems: true,
-  // While the node prepares a page of one task, the database writes pages of other tasks, on both cores.
+  // While the node prepares a page of one task, the database writes pages of other tasks.
   parallel: 3,
 })
 

@@ -84,7 +84,7 @@ suite('endpoints registered at the same time', () => {
     assert.equal(list.body.totalElements, numbers.length + 2)
   })
 
-  test('an id that another transaction takes meanwhile is 409, and the registrations that share the transaction succeed', async () => {
+  test('an id that another transaction takes meanwhile is answered with 409, and other registrations of the shared transaction succeed', async () => {
     const { app, version } = await anApplication()
     const { db } = waypost.kit
     const ids = [`${app}-same`, ...numbers.map((n) => `${app}-${n}`)]

@@ -139,7 +139,7 @@ suite('registering an endpoint', () => {
     assert.equal((await register(other)).status, 400)
   })
 
-  test('registering an endpoint grants the creator every scope only if they do not have it on the application', async () => {
+  test('registering an endpoint grants the creator every scope, unless the creator holds it on the application', async () => {
     const { app, version } = await anApplication()
     assert.deepEqual([...(await grantsOn(waypost.kit.db.sql, `endpoint-${await anEndpoint(version)}`))], [])
     const caller = aCaller({ on: { [`application-${app}`]: ['application:endpoint:create', 'endpoint:update'] } })
@@ -180,7 +180,7 @@ suite('reading an endpoint', () => {
     assert.equal(hidden.text.replace(id, '…'), missing.text.replace('nobody', '…'))
   })
 
-  test('reading an endpoint accepts tenantId only with the scope on the platform, and two values of include', async () => {
+  test('reading an endpoint accepts the tenantId of another tenant only with the scope on the platform, and two values of include', async () => {
     const { version } = await anApplication()
     const id = await anEndpoint(version)
     const status = async (ask: typeof admin, parameters: string) =>

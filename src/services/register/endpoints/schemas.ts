@@ -82,7 +82,7 @@ export const registerEndpoint = {
         token: Type.String({ description: 'Token that the device authenticates with. Only this response shows it.' }),
         status: Type.Literal('Inactive', { description: 'Status of the token: always Inactive, it was not used yet.' }),
         relations: Type.Optional(
-          describedAs(LinkOutcome, 'Result for each relation. Absent: all were made, or none was requested.'),
+          describedAs(LinkOutcome, 'Result for each relation. Omitted if all were made, or if none was requested.'),
         ),
       },
       { title: 'RegisteredEndpoint', description: 'The new endpoint with its token.' },

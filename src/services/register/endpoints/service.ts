@@ -207,14 +207,17 @@ async function read(
   return documentOf(endpoint.content)
 }
 
-const deleteOne = (deps: Deps, ctx: Ctx, endpointId: string) =>
-  deps.db.tx(async (sql) => {
-    requireEndpoint(ctx, endpointId, await store.findRef(sql, endpointId), remove)
+async function deleteOne(deps: Deps, ctx: Ctx, endpointId: string) {
+  const { applicationName } = await deps.db.tx(async (sql) => {
+    const ref = requireEndpoint(ctx, endpointId, await store.findRef(sql, endpointId), remove)
     if ((await unregister(deps, sql, [endpointId])).length === 0) throw NoEndpoint({ endpointId })
+    return ref
   })
+  await deps.bus.delivered(EndpointUnregistered, applicationName)
+}
 
-const deleteMany = (deps: Deps, ctx: Ctx, endpointIds: string[]): Promise<Deletion> =>
-  deps.db.tx(async (sql) => {
+async function deleteMany(deps: Deps, ctx: Ctx, endpointIds: string[]): Promise<Deletion> {
+  const { refs, deletion } = await deps.db.tx(async (sql) => {
     const refs = new Map((await store.findRefs(sql, endpointIds)).map((ref) => [ref.endpointId, ref]))
     const deletableIds = endpointIds.filter((id) => refs.has(id) && hasScopeOn(ctx, refs.get(id)!, remove))
     const deleted = deletableIds.length > 0 ? new Set(await unregister(deps, sql, deletableIds)) : new Set<string>()
@@ -226,13 +229,18 @@ const deleteMany = (deps: Deps, ctx: Ctx, endpointIds: string[]): Promise<Deleti
         : NoEndpoint({ endpointId })
       return error.message
     }
-    return {
+    const deletion = {
       deleted: endpointIds.filter((id) => deleted.has(id)),
       failed: endpointIds
         .filter((id) => !deleted.has(id))
         .map((endpointId) => ({ endpointId, reason: reasonFor(endpointId) })),
     }
+    return { refs, deletion }
   })
+  const applicationNames = new Set(deletion.deleted.map((id) => refs.get(id)!.applicationName))
+  await Promise.all([...applicationNames].map((name) => deps.bus.delivered(EndpointUnregistered, name)))
+  return deletion
+}
 
 const setVersion = (deps: Deps, ctx: Ctx, endpointId: string, versionName: string) =>
   deps.db.tx(async (sql) => {

@@ -175,7 +175,7 @@ suite('updating a filter', () => {
 })
 
 suite('deleting a filter', () => {
-  test('deleting a filter deletes its members', async () => {
+  test('deleting a filter honours If-Match, and afterwards the filter cannot be read or used in lists', async () => {
     const { app, version } = await anApplication()
     await anEndpoint(version)
     const id = await aFilter(app)
@@ -210,7 +210,7 @@ suite('deleting a filter', () => {
 })
 
 suite('an active filter', () => {
-  test('an active filter is updated with every change of an endpoint, and publishes it', async () => {
+  test('an active filter follows every change of an endpoint, and publishes when the endpoint begins or ceases to match', async () => {
     const { app, version } = await anApplication(admin, ['v1', 'v2'])
     const inKyiv = await aFilter(app, kyiv)
     const online = await aFilter(app, { 'metadata.connected': true })

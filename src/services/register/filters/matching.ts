@@ -27,7 +27,7 @@ export interface FilterToMatch extends store.FilterKey {
 /** Matches the endpoints in steps of about 200 ms, because long transactions prevent VACUUM from removing dead rows. */
 export const MatchFilter = defineWalk<Omit<FilterToMatch, 'tenantId'>>('register.match-filter', {
   title: 'Match a filter',
-  first: 2000,
+  firstItems: 2000,
   keepDays: 1,
   // Without pauses, the rate of registrations fell below half during the matching (bench `registration`).
   pauseShare: 0.5,

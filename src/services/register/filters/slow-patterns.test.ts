@@ -12,7 +12,7 @@ const noise = (length: number) => Array.from({ length }, () => (Math.random() < 
 const matching = `${'ab'.repeat(1500)}c`
 /** PostgreSQL rejects this pattern. */
 const complex = '((\\b|(\\d[^x])){7,23}.)*'
-const heavy = (times: number) => `a[ab]{${times}}[^ab]`
+const heavy = (repetitions: number) => `a[ab]{${repetitions}}[^ab]`
 
 const aFilter = async (app: string, documentQuery: object, name = `f${Math.random()}`) => {
   const created = await admin(`POST ${root}/applications/${app}/filters`, { name, documentQuery })

@@ -38,7 +38,7 @@ export function metadataRoutes(http: Http, { metadata }: RegisterService) {
 
   http.patch(
     metadataPath,
-    { schema: schemas.patchMetadata, config: update },
+    { schema: schemas.patchMetadata, config: { ...update, mediaType: schemas.patchType } },
     async ({ ctx, params, body, headers }, reply) => {
       const contentType = headers['content-type'] ?? 'none'
       if (!contentType.toLowerCase().startsWith(schemas.patchType)) {

@@ -95,7 +95,7 @@ export const previewRollout = {
           description: 'Number of endpoints by the version that they run.',
         }),
         sample: Type.Array(Type.String({ description: 'Id of an endpoint.' }), {
-          description: 'Ids of at most 100 of the endpoints, in their order.',
+          description: 'Ids of at most 100 of the endpoints, in order.',
         }),
       },
       { title: 'SoftwareRolloutPreview', description: 'The endpoints that would be offered a version.' },
@@ -117,7 +117,9 @@ const described = {
   currentVersion: Type.Optional(
     Type.String({ description: 'The version that the endpoint last reported as applied.' }),
   ),
-  targetVersion: Type.Optional(Type.String({ description: 'The version that the endpoint is offered. Absent: none.' })),
+  targetVersion: Type.Optional(
+    Type.String({ description: 'The version that the endpoint is offered. Omitted if there is none.' }),
+  ),
   lastAppliedStatusCode: Type.Optional(Type.Integer({ description: 'Status code of the last report.' })),
   reasonPhrase: Type.Optional(Type.String({ description: 'Reason in the last report.' })),
   updatedDate: DateTime({ description: 'When the endpoint last reported or was offered a version, in UTC.' }),
@@ -138,7 +140,9 @@ const Attempt = Type.Object(
   {
     version: Type.String({ description: 'The version that was offered.' }),
     offeredDate: DateTime({ description: 'When it was offered, in UTC.' }),
-    reportedDate: Type.Optional(DateTime({ description: 'When the endpoint reported, in UTC. Absent: not yet.' })),
+    reportedDate: Type.Optional(
+      DateTime({ description: 'When the endpoint reported, in UTC. Omitted if it has not reported yet.' }),
+    ),
     statusCode: Type.Optional(Type.Integer({ description: 'Status code of the report; 2xx: applied.' })),
     reasonPhrase: Type.Optional(Type.String({ description: 'Reason in the report.' })),
   },

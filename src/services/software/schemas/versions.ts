@@ -111,7 +111,7 @@ const Software = Type.Object(
     skipDispatchingToEndpoint,
     filename: Type.Optional(filename),
     failureThreshold: Type.Optional(FailureThreshold),
-    fileSize: Type.Optional(Type.Integer({ description: 'Size of the file in bytes. Absent: there is no file.' })),
+    fileSize: Type.Optional(Type.Integer({ description: 'Size of the file in bytes. Omitted if there is no file.' })),
     fileChecksum: Type.Optional(Type.String({ description: 'SHA-256 of the file, hexadecimal.' })),
     rolloutState,
     warnings,

@@ -16,7 +16,7 @@ const batchMax = 1000
 const ForgetApplication = defineJob<ApplicationKey>('software.forget-application', { timeoutSeconds: 3600 })
 const ForgetTenant = defineJob<{ tenantId: string }>('software.forget-tenant', { timeoutSeconds: 3600 })
 
-export function createDeletionRules({ kit, applications, contents }: Omit<Deps, 'plans'>): DeletionRules {
+export function createDeletionRules({ kit, applications, contents, register }: Omit<Deps, 'plans'>): DeletionRules {
   const { db, jobs } = kit
   // Software does not prevent the deletion of its application. Because of the lock, no version can be created until the deletion is
   // committed.
@@ -34,7 +34,7 @@ export function createDeletionRules({ kit, applications, contents }: Omit<Deps, 
     while (await db.tx((sql) => store.deleteOfTenant(sql, tenantId, batchMax))) signal.throwIfAborted()
   })
   return {
-    forgetEndpoints: store.deleteEndpoints,
+    forgetEndpoints: (sql, endpoints) => store.deleteEndpoints(sql, register.relation, endpoints),
     async forgetApplication(sql, application) {
       const contentKeys = await store.deleteApplication(sql, application)
       await jobs.send(sql, ForgetApplication, {

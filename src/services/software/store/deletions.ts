@@ -1,22 +1,28 @@
 /** Deletes the data of deleted endpoints, versions, applications and tenants. */
-import type { Sql } from '../../../kernel/db.ts'
+import type { Fragment, Sql } from '../../../kernel/db.ts'
 import type { ApplicationKey } from './versions.ts'
 
-/** Deletes rows of endpoints that were written up to the time `until`. If an endpoint was registered again, its later rows stay. */
+/**
+ * Deletes rows of unregistered endpoints. If an endpoint was registered again, its rows after `until` stay. Otherwise `until` has no
+ * effect, because the clocks of nodes differ. `registered` returns a subquery of all registered endpoints.
+ */
 export async function deleteEndpoints(
   sql: Sql,
+  registered: (sql: Sql) => Fragment,
   { tenantId, applicationName, endpointIds, until }: ApplicationKey & { endpointIds: string[]; until: Date },
 ) {
+  const isPast = (writtenDate: Fragment) => sql`
+    s.endpoint_id = any(${endpointIds}::text[]) and (${writtenDate} <= ${until}
+      or not exists (select 1 from (${registered(sql)}) as e where e.endpoint_id = s.endpoint_id))`
   await sql`
-    delete from software.endpoints where tenant_id = ${tenantId} and application_name = ${applicationName}
-      and endpoint_id = any(${endpointIds}::text[]) and updated_date <= ${until}`
+    delete from software.endpoints s where tenant_id = ${tenantId} and application_name = ${applicationName}
+      and ${isPast(sql`s.updated_date`)}`
   await sql`
-    delete from software.attempts where tenant_id = ${tenantId} and endpoint_id = any(${endpointIds}::text[])
-      and offered_date <= ${until}`
+    delete from software.attempts s where tenant_id = ${tenantId} and ${isPast(sql`s.offered_date`)}`
   await sql`
-    delete from software.reports where tenant_id = ${tenantId} and application_name = ${applicationName}
+    delete from software.reports s where tenant_id = ${tenantId} and application_name = ${applicationName}
       and number in (select number from software.versions where tenant_id = ${tenantId} and application_name = ${applicationName})
-      and endpoint_id = any(${endpointIds}::text[]) and reported_date <= ${until}`
+      and ${isPast(sql`s.reported_date`)}`
 }
 
 /** Removes a deleted version from the next endpoints after `after`. Returns the last of them, or undefined at the end. */

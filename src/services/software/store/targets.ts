@@ -87,14 +87,41 @@ const joined = (sql: Sql, [first, ...others]: Fragment[], separator: Fragment) =
   concatenated(sql, [first!, ...others.map((one) => sql`${separator}${one}`)])
 
 function conditionFragment(sql: Sql, { from, before, own }: TargetCondition): Fragment {
-  const bits = bitsOf(from)
   const matches = (filterNumbers: number[]) => {
     const { mask, more } = matchesOf(filterNumbers)
     const others = more ? sql` or coalesce(more_filters && ${more}::integer[], false)` : sql``
     return sql`(filter_mask & ${mask}::bigint <> 0${others})`
   }
-  return sql`(case when current < ${bits.length * 8} then get_bit(${bits}::bytea, current) = 1 else false end
-    ${before.length > 0 ? sql`and not ${matches(before)}` : sql``} ${own ? sql`and ${matches(own)}` : sql``})`
+  // Filters are compared first, because most rows match none of them.
+  return sql`(${own ? sql`${matches(own)} and` : sql``} ${before.length > 0 ? sql`not ${matches(before)} and` : sql``}
+    ${isCurrent(sql, from)})`
+}
+
+/** Number of ranges up to which comparisons are faster than `get_bit`. With one range, a row takes 20 ns less. */
+const rangesMax = 2
+
+/** Returns whether the current version of a row has one of these numbers. */
+function isCurrent(sql: Sql, numbers: number[]): Fragment {
+  const ranges = rangesOf(numbers)
+  if (ranges.length <= rangesMax)
+    return sql`(${joined(
+      sql,
+      ranges.map(({ first, last }) => sql`current between ${first} and ${last}`),
+      sql` or `,
+    )})`
+  const bits = bitsOf(numbers)
+  return sql`case when current < ${bits.length * 8} then get_bit(${bits}::bytea, current) = 1 else false end`
+}
+
+/** Returns the ranges of consecutive numbers. */
+function rangesOf(numbers: number[]): { first: number; last: number }[] {
+  const ranges: { first: number; last: number }[] = []
+  for (const number of numbers.toSorted((a, b) => a - b)) {
+    const range = ranges.at(-1)
+    if (range && number === range.last + 1) range.last = number
+    else ranges.push({ first: number, last: number })
+  }
+  return ranges
 }
 
 /**
@@ -118,8 +145,8 @@ export interface Counts {
 const upperCount = 2 ** 30
 
 /**
- * Counts the endpoints of a rollout, each once. There are two sums with two counts each, because with four sums the conditions of each row
- * would be evaluated four times.
+ * Counts the endpoints of a rollout, each once. The condition rejects most rows, so that aggregates are computed for few. The index counts
+ * `applied`. No version is upgradable from itself, so an endpoint that has applied the version never has it as its target.
  */
 export async function countRollout(
   sql: Sql,
@@ -132,13 +159,15 @@ export async function countRollout(
     ${resumedAt === undefined ? sql`` : sql`and (reported_date < ${new Date(resumedAt)}) is not true`}`
   const upper = sql.unsafe(String(upperCount)) as Fragment
   const [row] = await sql<Counts[]>`
-    select reported % ${upper} as applied, reported / ${upper} as offered, others % ${upper} as failed,
-      others / ${upper} as waiting
+    select applied, reported % ${upper} as offered, reported / ${upper} as failed,
+      counted - reported % ${upper} - reported / ${upper} as waiting
     from (
-      select coalesce(sum(case when current = ${number} then 1 when offered = ${number} then ${upper} else 0 end), 0) as reported,
-        coalesce(sum(case when current = ${number} or offered = ${number} then 0 when ${hasFailed} then 1
-          when ${hasTarget(sql, targets, number)} then ${upper} else 0 end), 0) as others
-      from software.endpoints where ${ofApplication(sql, application)}) sums`
+      select (select count(*) from software.endpoints where ${ofApplication(sql, application)} and current = ${number}) as applied,
+        count(*) as counted,
+        coalesce(sum(case when offered = ${number} then 1 when ${hasFailed} then ${upper} end), 0) as reported
+      from software.endpoints
+      where ${ofApplication(sql, application)} and (${hasTarget(sql, targets, number)}
+        or (offered = ${number} or ${hasFailed}) and current is distinct from ${number})) counts`
   return row!
 }
 

@@ -38,7 +38,7 @@ export const TenantV1 = Type.Object(
     resources_version: integer(texts.resources_version),
     idp_version: integer('Id of the identity provider.'),
     user: Type.Optional(
-      integer('Id of the user template that the first administrator was made from. Absent: there was none.'),
+      integer('Id of the user template that the first administrator was made from. Omitted if there was none.'),
     ),
     user_roles: integer(texts.user_roles),
     issuer: Type.String({

@@ -74,7 +74,7 @@ export const TenantV2 = Type.Object(
   {
     ...tenant,
     admin: Type.Optional(
-      describedAs(Administrator, 'The first administrator. Absent: the tenant was made without one.'),
+      describedAs(Administrator, 'The first administrator. Omitted if the tenant was created without one.'),
     ),
   },
   { title: 'Tenant', description: 'A tenant, as tenant manager v2 shows it.' },

@@ -19,9 +19,16 @@ const tableOf = (sql: Sql, { table }: Catalogue) => sql(`tenants.${table}`)
 /** Selects an entry with to_jsonb, which keeps the column names that the API uses. */
 const itemColumn = (sql: Sql, { table }: Catalogue) => sql`to_jsonb(${sql(table)}) as item`
 
+const timeFields = ['starts_at', 'ends_at']
+/** Writes the time zone UTC as `Z`, as all other times of the API. to_jsonb writes `+00:00`. */
+const inUtc = (name: string, value: unknown) =>
+  timeFields.includes(name) && typeof value === 'string' ? value.replace(/\+00:00$/, 'Z') : value
+
 /** Removes null fields, but only at the top level, because a template may contain null. */
 const withoutNulls = (row: Row) =>
-  Object.fromEntries(Object.entries(row.item).filter(([, value]) => value !== null)) as CatalogueItem
+  Object.fromEntries(
+    Object.entries(row.item).flatMap(([name, value]) => (value === null ? [] : [[name, inUtc(name, value)]])),
+  ) as CatalogueItem
 
 export async function findEntries(sql: Sql, catalogue: Catalogue, { offset, limit }: Window) {
   const rows = await sql<Row[]>`

@@ -36,14 +36,15 @@ export function startOpenVpn({ program, config, socketPath, onClient, prepare }:
   started.promise.then(endStart, endStart)
   let management: Socket | undefined
   let ready = false
-  const early: ClientNotice[] = []
+  /** Notices that arrived before the network interface was prepared. */
+  const earlyNotices: ClientNotice[] = []
 
   const send = (command: string) => void management?.write(command)
   async function begin() {
     await prepare()
     ready = true
     started.resolve()
-    for (const notice of early.splice(0)) onClient(notice)
+    for (const notice of earlyNotices.splice(0)) onClient(notice)
   }
 
   rmSync(socketPath, { force: true })
@@ -54,7 +55,7 @@ export function startOpenVpn({ program, config, socketPath, onClient, prepare }:
     socket.setEncoding('utf8')
     socket.on('error', () => {}) // The end of the process is handled below.
     const parse = createManagementParser({
-      client: (notice) => (ready ? onClient(notice) : void early.push(notice)),
+      client: (notice) => (ready ? onClient(notice) : void earlyNotices.push(notice)),
       hold: () => send('state on\nhold release\n'),
       state(name) {
         if (name === 'CONNECTED' && !ready) begin().catch((error) => fail((error as Error).message))

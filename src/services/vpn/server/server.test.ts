@@ -71,7 +71,7 @@ suite('permission to connect', () => {
     return { connections, sent, routes }
   }
 
-  test('an active client gets its address; it may exchange keys again, and its route is removed when it disconnects', async () => {
+  test('an active client gets its address and may exchange keys again; its route is removed when it disconnects', async () => {
     const { connections, sent, routes } = open(async () => row)
     connections.handle(notice('CONNECT'))
     await eventually(() => assert.equal(sent.length, 1))
@@ -146,7 +146,7 @@ suite('the lease', () => {
     takeLease: (claim: Parameters<typeof store.takeLease>[1]) => store.takeLease(sql, claim),
   }
 
-  test('one process has the lease; another takes over when the heartbeat stops, but not after the database was unreachable', async () => {
+  test('one process has the lease; another takes over when the heartbeat stops, but not because the database was unreachable', async () => {
     let nowMs = 0
     const [first, second, third] = ['one', 'two', 'three'].map((holder) =>
       createLeaseWatch({ holder, host: `host-${holder}` }, () => nowMs),
@@ -175,7 +175,7 @@ suite('the lease', () => {
 })
 
 suite('problems of the machine', () => {
-  test('missing programs, missing permissions and a wrong system are named', () => {
+  test('missing programs and a wrong operating system are named', () => {
     assert.deepEqual(missingParts({}, 'darwin'), ['The VPN server runs on Linux only, this is darwin'])
     const [openvpn, nft, ip] = missingParts({})
     for (const [problem, name] of [
@@ -204,7 +204,7 @@ suite('problems of the machine', () => {
 })
 
 suite('the configuration of the server', () => {
-  test('paths are quoted, and no key is printed', () => {
+  test('the text that is printed has quoted paths and no key', () => {
     const files = { socket: '/tmp/a "b/s', revocationLists: '/tmp/c' }
     const text = serverConfig({ protocol: 'tcp', port: 1194, files, dropRights: true }, hiddenInstallation)
     assert.match(text, /^management "\/tmp\/a \\"b\/s" unix$/m)
@@ -218,7 +218,7 @@ suite('the configuration of the server', () => {
     assert.doesNotMatch(text, /client-to-client|duplicate-cn|BEGIN/)
   })
 
-  test('the firewall has the pairs of every range of the network', () => {
+  test('the firewall has rules for administrators and devices of every range of the network', () => {
     const rules = firewallRules({ network: { first: 0x0a500000, prefix: 19 }, platformPorts: [8080] })
     for (const pair of [
       '10.80.15.0-10.80.15.255 . 10.80.0.2-10.80.14.255',

@@ -1,4 +1,4 @@
-import type { Sql, TransactionSql } from '../../../kernel/db.ts'
+import type { Fragment, Sql, TransactionSql } from '../../../kernel/db.ts'
 import type { Window } from '../../../kernel/paging.ts'
 import type { ClientType } from '../addresses.ts'
 
@@ -178,14 +178,20 @@ export async function deleteRevokedClient(sql: Sql, tenantId: string, id: string
   return count === 1
 }
 
-/** Finds the clients of endpoints that were created at or before a date. */
+/**
+ * Finds the clients of unregistered endpoints. If an endpoint was registered again, its clients that were created after `until` are left
+ * out. Otherwise `until` has no effect, because the clocks of nodes differ. `registered` returns a subquery of all registered endpoints.
+ */
 export async function findClientsOfEndpoints(
   sql: Sql,
+  registered: (sql: Sql) => Fragment,
   { tenantId, endpointIds, until }: { tenantId: string; endpointIds: string[]; until: Date },
 ): Promise<string[]> {
   const rows = await sql<{ id: string }[]>`
-    select id from vpn.clients
-    where tenant_id = ${tenantId} and endpoint_id = any(${endpointIds}) and created <= ${until} order by id`
+    select id from vpn.clients c
+    where tenant_id = ${tenantId} and endpoint_id = any(${endpointIds})
+      and (created <= ${until} or not exists (select 1 from (${registered(sql)}) as e where e.endpoint_id = c.endpoint_id))
+    order by id`
   return rows.map(({ id }) => id)
 }
 

@@ -6,7 +6,7 @@ export interface CountSelection {
   versionNames?: string[] | undefined
 }
 
-/** Sums both tables, with the same conditions on each. */
+/** Sums the counts and the differences that are not yet moved into the counts, with the same conditions on both tables. */
 const sumOfCounts = (sql: Sql, where: Fragment) => sql`
   select application_name, version_name, metadata_key, sum(n) as n from (
     select application_name, version_name, metadata_key, count as n from register.counts where ${where}
@@ -28,7 +28,7 @@ export async function countEndpoints(sql: Sql, selection: CountSelection): Promi
   return row?.n
 }
 
-/** Finds the versions that have endpoints, and the keys that at least one endpoint of each has. */
+/** Finds the versions that have endpoints. For each version, finds the keys that at least one of its endpoints has. */
 export async function findKeys(
   sql: Sql,
   application: { tenantId: string; applicationName: string },

@@ -17,7 +17,7 @@ const setOf = (sql: Sql, tenantId: string, filterId: string): Fragment => sql`(
   select f.member_set from register.filters f
   where f.tenant_id = ${tenantId} and f.filter_id = ${filterId} and f.status = 'active')`
 
-/** Returns the member sets of filters. For a deleted filter it contains null, which matches nothing. */
+/** Returns an array of the member sets of filters. For a deleted filter the array contains null, which matches nothing. */
 const setsOf = (sql: Sql, tenantId: string, filterIds: string[]): Fragment => sql`array(
   select f.member_set from unnest(${filterIds}::text[]) with ordinality as given(filter_id, position)
     left join register.filters f on f.tenant_id = ${tenantId} and f.filter_id = given.filter_id and f.status = 'active'
