@@ -65,14 +65,27 @@ test('two administrators change one user or role: the administrator who saves la
   await page.goto(console_.address('/roles/night/edit'))
   await settled(page)
   await page.getByLabel('Description').fill('mine')
-  await api('PUT /iam/api/v1/roles/night', { description: 'theirs', scopes: ['endpoint:read'] })
+  await api('PUT /iam/api/v1/roles/night', { description: 'theirs', scopes: ['endpoint:read', 'alert:read'] })
   console_.expect(/412/)
   await button('Save').click()
   await conflict.getByText('theirs', { exact: true }).waitFor()
   await checkAccessibility(page, 'conflict of a role')
   await conflict.getByRole('button', { name: 'Save mine' }).click()
   await page.getByRole('heading', { level: 1, name: 'night', exact: true }).waitFor()
-  assert.equal((await api('GET /iam/api/v1/roles/night')).body.description, 'mine')
+  const { description, scopes } = (await api('GET /iam/api/v1/roles/night')).body
+  assert.deepEqual([description, scopes.toSorted()], ['mine', ['alert:read', 'endpoint:read']])
+
+  await page.goto(console_.address(`/users/${id}`))
+  await settled(page)
+  await button('Change roles').click()
+  await page.getByRole('dialog').getByText('night', { exact: true }).click()
+  await api(`PUT /iam/api/v1/users/${id}/roles`, ['endpoint-reader', 'application-reader'])
+  await button('Save').click()
+  await page.getByText('Somebody else has changed the roles meanwhile.').waitFor()
+  await button('Save').click()
+  await page.getByText('Roles saved').waitFor()
+  const { roles } = (await api(`GET /iam/api/v1/users/${id}`)).body
+  assert.deepEqual(roles.toSorted(), ['application-reader', 'endpoint-reader', 'night'])
 })
 
 test('by keyboard alone, an administrator creates a user, gives her a role, and grants her one application', async () => {
@@ -166,7 +179,8 @@ test('the platform stores the time zone of the account, and the console shows ti
   const shown = page.getByText('Now it is').locator('time')
   const utc = Date.parse((await shown.getAttribute('datetime')) ?? '')
   const tokyo = new Intl.DateTimeFormat('en-GB', { timeStyle: 'short', timeZone: 'Asia/Tokyo' }).format(utc)
-  assert.ok((await shown.innerText()).includes(tokyo))
+  const text = await shown.innerText()
+  assert.ok(text.includes(tokyo) && text.endsWith('GMT+9'), text)
 })
 
 test('an administrator of the platform creates a tenant, the administrator of the tenant signs in, and the tenant is suspended', async () => {

@@ -103,12 +103,12 @@ test('a trigger is changed beside the script; the script is tried before it is s
   console_.expect(/412/)
   await dialog.getByRole('button', { name: 'Save' }).click()
   const conflict = page.getByRole('alertdialog', { name: 'Somebody else has changed this' })
-  await conflict.getByRole('row', { name: /name theirs samples of room-1/ }).waitFor()
+  await conflict.getByRole('row', { name: /name theirs Not changed by you/ }).waitFor()
   await checkAccessibility(page, 'conflict of a trigger')
   await conflict.getByRole('button', { name: 'Save mine' }).click()
   await page.getByText('Saved', { exact: true }).waitFor()
   const { name, description, endpointIds } = await trigger()
-  assert.deepEqual([name, description, endpointIds], ['samples of room-1', 'mine', ['room-1']])
+  assert.deepEqual([name, description, endpointIds], ['theirs', 'mine', ['room-1']])
 })
 
 test('a test run shows the effects that the rule would have, and changes nothing', async () => {
@@ -182,7 +182,7 @@ test('a snippet is written, edited by two people, and deleted', async () => {
   assert.deepEqual([snippet.name, snippet.code], [hostile, 'first line\nsecond line'])
   await page.getByRole('link', { name: 'Edit' }).click()
   await page.getByRole('textbox', { name: /^Description/ }).fill('mine')
-  const theirs = { name: 'theirs', code: 'first line\nanother line' }
+  const theirs = { name: `${hostile} of theirs`, code: 'first line\nanother line' }
   assert.equal((await console_.api(`PUT /re/api/v1/snippets/${snippet.id}`, theirs)).status, 204)
   console_.expect(/412/)
   await page.getByRole('button', { name: 'Save' }).click()
@@ -190,7 +190,7 @@ test('a snippet is written, edited by two people, and deleted', async () => {
   await page.getByRole('button', { name: 'Save mine' }).click()
   await page.getByRole('heading', { level: 1, name: 'too hot <img' }).waitFor()
   const [kept] = await list()
-  assert.deepEqual([kept.name, kept.code, kept.description], [hostile, 'first line\nsecond line', 'mine'])
+  assert.deepEqual([kept.name, kept.code, kept.description], [theirs.name, theirs.code, 'mine'])
   await page.getByRole('button', { name: 'More actions' }).click()
   await page.getByRole('menuitem', { name: 'Delete' }).click()
   console_.expect(/404.*snippets/)

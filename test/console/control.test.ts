@@ -24,6 +24,13 @@ before(async () => {
   page = await console_.open('/')
 })
 
+/** Reports as the device that it has applied a software version. */
+async function report(configId: string, more: object = {}) {
+  const body = JSON.stringify({ configId, ...more })
+  const address = `${console_.platform.baseUrl}/kp1/pumps-v1/cmx_ota/${token}/applied/json`
+  assert.equal((await fetch(address, { method: 'POST', body })).status, 200)
+}
+
 test('a command is sent to an endpoint and is pending; a payload that is not JSON is not sent', async () => {
   await page.goto(console_.address('/commands?application=pumps'))
   await settled(page)
@@ -66,8 +73,31 @@ test('by keyboard alone, a rollout is paused and resumed', async () => {
     await page.getByRole('alertdialog').getByRole('button', { name, exact: true }).focus()
     await page.keyboard.press('Enter')
     await page.getByText(`Rollout ${name.toLowerCase()}d`).waitFor()
+    await page.getByRole('alertdialog').waitFor({ state: 'detached' })
     assert.equal(await state(), after)
   }
+})
+
+test('if a rollout is paused while the dialog "Pause" is open, the dialog does not become the dialog "Resume"', async () => {
+  await page.goto(console_.address('/software/pumps/1.1.0'))
+  await settled(page)
+  await page.getByRole('button', { name: 'Pause', exact: true }).click()
+  const dialog = page.getByRole('alertdialog', { name: 'Pause the rollout of 1.1.0?' })
+  await dialog.getByRole('button', { name: 'Pause', exact: true }).waitFor()
+  await console_.api(`POST ${software}/1.1.0/pause`)
+  // The report of a device makes the page read the version again.
+  await report('1.0.0')
+  await dialog.getByText('This has changed while the dialog was open').waitFor()
+  await checkAccessibility(page, 'outdated dialog')
+  for (const name of ['Pause', 'Resume'])
+    assert.equal(await page.getByRole('alertdialog').getByRole('button', { name, exact: true }).count(), 0)
+  await dialog.getByText('Close', { exact: true }).click()
+  await dialog.waitFor({ state: 'detached' })
+  await page.getByRole('button', { name: 'Resume', exact: true }).click()
+  const resume = page.getByRole('alertdialog', { name: 'Resume the rollout of 1.1.0?' })
+  await resume.getByRole('button', { name: 'Resume', exact: true }).click()
+  await page.getByText('Rollout resumed').waitFor()
+  assert.equal((await console_.api(`GET ${software}/1.1.0`)).body.rolloutState, 'active')
 })
 
 test('a version is created, its file is uploaded with its checksum, and its rollout is started', async () => {
@@ -121,14 +151,10 @@ test('a version is created, its file is uploaded with its checksum, and its roll
   await page.getByRole('dialog').getByRole('button', { name: 'Start', exact: true }).click()
   await page.getByText('Rollout started').waitFor()
   assert.equal((await read()).rolloutStrategy, 'general')
+  await page.getByRole('button', { name: /^All that can upgrade If it were offered to/ }).waitFor()
 })
 
 test('reports of devices change the counts at once; a failure is shown with its reason, and the version is offered again', async () => {
-  const report = async (configId: string, more: object = {}) => {
-    const body = JSON.stringify({ configId, ...more })
-    const address = `${console_.platform.baseUrl}/kp1/pumps-v1/cmx_ota/${token}/applied/json`
-    assert.equal((await fetch(address, { method: 'POST', body })).status, 200)
-  }
   await report('1.1.0')
   await report('2.0.0', { statusCode: 507, reasonPhrase: 'flash <b>full</b>' })
   await page.getByText('flash <b>full</b>').waitFor()
@@ -149,35 +175,35 @@ test('two people edit one version: the person who saves later sees the differenc
   console_.expect(/412/)
   await page.getByRole('button', { name: 'Save' }).click()
   const dialog = page.getByRole('alertdialog', { name: 'Somebody else has changed this' })
-  await dialog.getByRole('row', { name: /rolloutStrategy suspended general/ }).waitFor()
+  await dialog.getByRole('row', { name: /rolloutStrategy suspended Not changed by you/ }).waitFor()
   await checkAccessibility(page, 'conflict of a version')
   await dialog.getByRole('button', { name: 'Save mine' }).click()
   await page.getByText('Software version saved').waitFor()
   const { rolloutStrategy, failureThreshold } = (await console_.api(`GET ${software}/2.0.0`)).body
-  assert.deepEqual([rolloutStrategy, failureThreshold.percent], ['general', 25])
+  assert.deepEqual([rolloutStrategy, failureThreshold.percent], ['suspended', 25])
 })
 
 test('a default configuration is changed after its difference is shown; a change by another caller is not overwritten', async () => {
   const path = '/ecr/api/v1/app-versions/pumps-v1'
-  await console_.api(`PUT ${path}`, { interval: 60 })
+  await console_.api(`PUT ${path}`, { interval: 60, unit: 's' })
   const current = async () => JSON.parse((await console_.api(`GET ${path}`)).body.config)
   await page.goto(console_.address('/configuration?application=pumps&version=pumps-v1'))
   await settled(page)
   const editor = page.getByRole('textbox', { name: /^Default configuration/ })
   await editor.focus()
   await page.keyboard.press('Control+A')
-  await page.keyboard.insertText('{ "interval": 30 }')
+  await page.keyboard.insertText('{ "interval": 30, "unit": "s" }')
   await page.getByText('removed: "interval": 60').waitFor()
-  await console_.api(`PUT ${path}`, { interval: 90 })
+  await console_.api(`PUT ${path}`, { interval: 90, unit: 's', retries: 3 })
   console_.expect(/412/)
   await page.getByRole('button', { name: 'Save and send' }).click()
   await page.getByText('Somebody else has changed the configuration meanwhile.').waitFor()
-  assert.deepEqual(await current(), { interval: 90 })
+  assert.deepEqual(await current(), { interval: 90, unit: 's', retries: 3 })
   await page.getByText('removed: "interval": 90').waitFor()
   await checkAccessibility(page, 'difference')
   await page.getByRole('button', { name: 'Save and send' }).click()
   await page.getByText('Configuration saved').waitFor()
-  assert.deepEqual(await current(), { interval: 30 })
+  assert.deepEqual(await current(), { interval: 30, unit: 's', retries: 3 })
   await page.getByRole('link', { name: 'Statuses', exact: true }).click()
   await page.getByRole('link', { name: 'pump-1' }).waitFor()
 })

@@ -129,7 +129,7 @@ test('a point that a device sends appears by itself, over one stream for all wid
   const now = page.getByRole('region', { name: 'Now' })
   await now.getByText('20', { exact: true }).waitFor()
   await page.getByText('Live', { exact: true }).first().waitFor()
-  await page.getByText('No alert is open.').waitFor()
+  await page.getByText(/No alert (of .* )?is open/).waitFor()
   await send({ temperature: 34.5 })
   await now.getByText('34.5', { exact: true }).waitFor()
   await page.getByRole('link', { name: 'TOO_HOT' }).waitFor()
@@ -218,6 +218,17 @@ test('two people edit one dashboard: the person who saves later sees the differe
   await page.getByRole('heading', { level: 1, name: 'Climate of mine' }).waitFor()
   const saved = await stored('Climate')
   assert.match(saved.definition.widgets[1].text, /marked/)
+
+  await page.goto(console_.address(`/dashboards/${dashboardId}/edit`))
+  await settled(page)
+  await page.getByRole('textbox', { name: /^Description/ }).fill('mine')
+  await console_.api(`PUT ${root}/${dashboardId}`, { name, definition: { ...definition, widgets } })
+  await page.getByRole('button', { name: 'Save' }).click()
+  await dialog.getByRole('row', { name: /^widget text-1 .*Not changed by you/ }).waitFor()
+  await dialog.getByRole('button', { name: 'Save mine' }).click()
+  await page.getByRole('heading', { level: 1, name: 'Climate', exact: true }).waitFor()
+  const both = await stored('Climate')
+  assert.deepEqual([both.description, both.definition.widgets], ['mine', widgets])
 })
 
 test('every kind of widget works and can be shown as text, and a widget that fails does not affect the others', async () => {
@@ -253,6 +264,20 @@ test('every kind of widget works and can be shown as text, and a widget that fai
   const { body } = await console_.api('GET /cex/api/v1/endpoints/commands/rooms')
   assert.deepEqual(body.content[0].requestPayload, { __proto__x: [1, null] }, JSON.stringify(body))
   await page.setViewportSize({ width: 1280, height: 800 })
+})
+
+test('a widget that is lower than its contents shows the top of its command button', async () => {
+  const place = { kind: 'command', id: 'water', x: 0, y: 0, width: 8, height: 2 }
+  const widgets = [{ ...place, endpoint: 'room-1', commandType: 'water' }]
+  const { body } = await console_.api(`POST ${root}`, { name: 'Low', definition: { widgets } })
+  await page.setViewportSize({ width: 1280, height: 800 })
+  await page.goto(console_.address(`/dashboards/${body.dashboardId}`))
+  await settled(page)
+  const button = page.getByRole('button', { name: 'water', exact: true })
+  await button.waitFor()
+  const contents = page.locator('.widget-body', { has: button })
+  const [top, contentsTop] = [(await button.boundingBox())!.y, (await contents.boundingBox())!.y]
+  assert.ok(top >= contentsTop, `the button begins at ${top}, and the widget at ${contentsTop}`)
 })
 
 test('a dashboard is exported, imported and duplicated; a file that is not a dashboard is rejected with the reason', async () => {

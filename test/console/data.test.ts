@@ -95,7 +95,7 @@ test('two people edit one pipeline: the person who saves later sees the differen
   await page.getByText('Pipeline saved').waitFor()
   const { body } = await console_.api(`GET ${path}`)
   assert.deepEqual(body['default-to-fahrenheit'].processors, theirs.processors)
-  assert.equal(body['default-to-fahrenheit'].description, 'both')
+  assert.deepEqual([body['default-to-fahrenheit'].description, body['default-to-fahrenheit'].version], ['both', 7])
 })
 
 test('large and hostile pipelines are shown as text, and 64-bit integers in a pipeline are not rounded', async () => {

@@ -43,8 +43,19 @@ test('after a preview, a job changes all endpoints that match a search', async (
   await page.getByRole('menuitem', { name: 'Change metadata' }).click()
   await page.getByRole('textbox', { name: /Changes/ }).fill('{"site": "north"}')
   await page.getByRole('button', { name: 'Preview' }).click()
-  await page.getByText('This changes 3 endpoints. Nothing has happened yet.').waitFor()
+  await page.getByText('This changes the metadata of 3 endpoints. Nothing has happened yet.').waitFor()
+  await page.getByRole('dialog').getByText('"site": "north"').waitFor()
   assert.equal((await metadataOf('meter-1')).site, undefined)
+  await page.keyboard.press('Escape')
+  const ask = page.getByRole('alertdialog', { name: 'Discard what you typed?' })
+  await ask.getByRole('button', { name: 'Cancel' }).click()
+  await page.getByRole('button', { name: 'Back' }).click()
+  assert.equal(await page.getByRole('textbox', { name: /Changes/ }).textContent(), '{"site": "north"}')
+  await eventually(async () => {
+    const previews = (await console_.api('GET /jobs/api/v1/jobs?state=prepared')).body
+    assert.deepEqual(previews.content, [])
+  })
+  await page.getByRole('button', { name: 'Preview' }).click()
   await page.getByRole('button', { name: 'Start for 3 endpoints' }).click()
   await page.getByText('3 / 3').waitFor()
   await page.getByText('Finished').waitFor()
@@ -74,11 +85,23 @@ test('by keyboard alone, the operator changes all matching endpoints with a job'
   await press('Control+A')
   await type('{"site": "south"}')
   await activate('button', 'Preview')
-  await page.getByText('This changes 3 endpoints. Nothing has happened yet.').waitFor()
+  await page.getByText('This changes the metadata of 3 endpoints. Nothing has happened yet.').waitFor()
   await activate('button', 'Start for 3 endpoints')
   await page.getByText('3 / 3').waitFor()
   await page.getByText('Finished').waitFor()
   for (const endpointId of ['meter-1', 'meter-2', 'meter-3']) assert.equal((await metadataOf(endpointId)).site, 'south')
+})
+
+test('a job that sent a command says what Done means, and leads to the commands', async () => {
+  const select = { endpointIds: ['meter-1', 'meter-2'] }
+  const { body } = await console_.api('POST /jobs/api/v1/jobs/commands', { select, commandType: 'blink' })
+  await page.goto(console_.address(`/jobs/${body.jobId}`))
+  await page.getByText('Done means that the platform has stored the command').waitFor()
+  await page.getByText('command 1', { exact: true }).first().waitFor()
+  await page.getByRole('link', { name: 'Show the commands' }).click()
+  await page.waitForURL(/\/commands\?application=meters&types=blink/)
+  await page.getByText('blink 1').first().waitFor()
+  await page.getByRole('link', { name: 'meter-2', exact: true }).waitFor()
 })
 
 test('by keyboard alone, metadata is edited; a change that another caller made meanwhile is not overwritten', async () => {
@@ -100,7 +123,8 @@ test('by keyboard alone, metadata is edited; a change that another caller made m
   await page.getByRole('button', { name: 'Save mine' }).focus()
   await page.keyboard.press('Enter')
   await page.getByText('Metadata saved').waitFor()
-  assert.equal((await metadataOf('meter-2')).serial, 'S-200')
+  const { serial: saved, floor } = await metadataOf('meter-2')
+  assert.deepEqual([saved, floor], ['S-200', 3])
 })
 
 test('the timeline shows a message with its response, and why the message was rejected', async () => {

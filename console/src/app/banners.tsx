@@ -93,9 +93,7 @@ export function Banners() {
       {isOnline && problem && (
         <div className="banner banner-warn">
           <Icon name="alert" />
-          <p>
-            {problem.message} {texts.retrying}
-          </p>
+          <p>{texts.retryingAfter(problem.message)}</p>
           <Button size="small" icon="refresh" onPress={readAgain}>
             {texts.tryAgain}
           </Button>

@@ -55,6 +55,7 @@ export const texts = {
   newer: 'The platform has a newer console.',
   offline: 'You are offline. The page continues when the network is back.',
   retrying: 'The page tries again by itself.',
+  retryingAfter: (reason: string) => `${reason.replace(/[^.!?…]$/, '$&.')} The page tries again by itself.`,
   streamCut: (reason: string) => `Live updates are interrupted (${reason}). They continue by themselves.`,
   clock: (amount: string, isAhead: boolean) =>
     `The clock of this computer is ${amount} ${isAhead ? 'ahead of' : 'behind'} the platform's. Times such as “5 minutes ago” are wrong by this amount.`,

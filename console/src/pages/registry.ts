@@ -1,11 +1,7 @@
 /** All pages of the console. A page consists of an entry here and a folder; console/README.md explains both. */
 import type { ComponentType } from 'react'
 import type { IconName } from '../parts/icons.tsx'
-
-export interface PageProps {
-  /** Parameters of the path, decoded. */
-  params: Record<string, string>
-}
+import type { PageProps } from './page-props.ts'
 
 export const groups = ['', 'Fleet', 'Data', 'Control', 'Automation', 'Connect', 'People', 'Platform'] as const
 

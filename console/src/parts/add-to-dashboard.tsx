@@ -63,6 +63,7 @@ function AddDialog({ mayCreate, dashboards, search, onSearch, isBusy, problem, o
     <Dialog
       title={texts.addToDashboard}
       isOpen
+      isDone={added !== undefined}
       onClose={onClose}
       actions={
         added === undefined ? (

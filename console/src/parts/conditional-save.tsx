@@ -1,6 +1,7 @@
 /** Saves an object with If-Match. If another caller changed the object meanwhile, a dialog shows both versions, and no input is lost. */
-import { type ReactNode, useState } from 'react'
-import { type ComparedField, ConflictDialog } from './conflict-dialog.tsx'
+import { type ReactNode, useEffect, useState } from 'react'
+import { ConflictDialog } from './conflict-dialog.tsx'
+import type { ComparedField } from './merge.ts'
 
 /** A stored object, as `useGet` and its `reload` return it. */
 export interface Version<T> {
@@ -22,6 +23,8 @@ export interface ConditionalSaveOptions<T> {
   readAgain?: (() => Promise<Version<T>>) | undefined
   /** Returns the fields that differ, with the values of both versions. */
   compare(theirs: T): ComparedField[]
+  /** Puts those changes of the other caller into the input that do not contradict the input (`parts/merge.ts`), before it is saved. */
+  onMerge(theirs: T): void
   /** Replaces the input by the version of the other caller. */
   onTake(theirs: T): void
   onDone(): void
@@ -34,9 +37,17 @@ export interface ConditionalSave {
 }
 
 export function useConditionalSave<T>(options: ConditionalSaveOptions<T>): ConditionalSave {
-  const { save, readAgain, compare, onTake, onDone } = options
+  const { save, readAgain, compare, onMerge, onTake, onDone } = options
   const [etag, setEtag] = useState(options.etag)
   const [theirs, setTheirs] = useState<Version<T> & { data: T }>()
+  // The input is saved in the next rendering, because `save` of this rendering has the input before it was merged.
+  const [merged, setMerged] = useState<{ etag: string | undefined }>()
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once after each merge
+  useEffect(() => {
+    if (!merged) return
+    setMerged(undefined)
+    void run(merged.etag)
+  }, [merged])
   async function run(ifMatch: string | undefined) {
     const outcome = await save(ifMatch)
     if (outcome === 'done') onDone()
@@ -44,7 +55,7 @@ export function useConditionalSave<T>(options: ConditionalSaveOptions<T>): Condi
     const now = await readAgain?.()
     if (now?.data !== undefined) setTheirs({ data: now.data, etag: now.etag })
   }
-  /** Closes the dialog. The next save replaces the version of the other caller. */
+  /** Closes the dialog. The next save is based on the version of the other caller. */
   function decide({ etag }: Version<T>) {
     setEtag(etag)
     setTheirs(undefined)
@@ -57,7 +68,8 @@ export function useConditionalSave<T>(options: ConditionalSaveOptions<T>): Condi
         fields={compare(theirs.data)}
         onKeepYours={() => {
           decide(theirs)
-          void run(theirs.etag)
+          onMerge(theirs.data)
+          setMerged({ etag: theirs.etag })
         }}
         onTakeTheirs={() => {
           decide(theirs)

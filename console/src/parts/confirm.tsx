@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 import { Button } from './button.tsx'
 import { Dialog } from './dialog.tsx'
-import { ErrorNote } from './notes.tsx'
+import { ErrorNote, Note } from './notes.tsx'
 import type { Problem } from './problem.ts'
 import { texts } from './texts.ts'
 
@@ -15,6 +15,11 @@ export interface ConfirmProps {
   isDanger?: boolean
   isOpen: boolean
   isBusy: boolean
+  /**
+   * True if the object has changed since the dialog opened, so that the action no longer applies. The dialog then says so and has no button
+   * for the action. Without this, a button could do the opposite of the question that the user has read.
+   */
+  isOutdated?: boolean
   problem?: Problem | undefined
   onConfirm(): void
   onClose(): void
@@ -22,7 +27,7 @@ export interface ConfirmProps {
 
 /** Asks before an action other than a deletion; `ConfirmDelete` is for deletions. */
 export function Confirm({ title, children, action, isDanger = false, ...rest }: ConfirmProps) {
-  const { isOpen, isBusy, problem, onConfirm, onClose } = rest
+  const { isOpen, isBusy, isOutdated = false, problem, onConfirm, onClose } = rest
   return (
     <Dialog
       title={title}
@@ -30,15 +35,19 @@ export function Confirm({ title, children, action, isDanger = false, ...rest }: 
       onClose={onClose}
       isAlert
       actions={
-        <>
-          <Button onPress={onClose}>{texts.cancel}</Button>
-          <Button look={isDanger ? 'danger' : 'primary'} onPress={onConfirm} isBusy={isBusy}>
-            {action}
-          </Button>
-        </>
+        isOutdated && !isBusy ? (
+          <Button onPress={onClose}>{texts.close}</Button>
+        ) : (
+          <>
+            <Button onPress={onClose}>{texts.cancel}</Button>
+            <Button look={isDanger ? 'danger' : 'primary'} onPress={onConfirm} isBusy={isBusy}>
+              {action}
+            </Button>
+          </>
+        )
       }
     >
-      <p>{children}</p>
+      {isOutdated && !isBusy ? <Note tone="warn">{texts.outdated}</Note> : <p>{children}</p>}
       {problem && <ErrorNote problem={problem} />}
     </Dialog>
   )

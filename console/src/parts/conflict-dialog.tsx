@@ -1,15 +1,9 @@
 import { Button } from './button.tsx'
 import { Dialog } from './dialog.tsx'
 import { Difference } from './difference.tsx'
+import { type ComparedField, isSameJson } from './merge.ts'
 import { Text } from './text.tsx'
 import { texts } from './texts.ts'
-
-/** A field with both values: the stored value, and the value that the user wants to save. */
-export interface ComparedField {
-  name: string
-  theirs: unknown
-  yours: unknown
-}
 
 export interface ConflictDialogProps {
   isOpen: boolean
@@ -22,7 +16,6 @@ export interface ConflictDialogProps {
 const textOf = (value: unknown) => (value === undefined || value === null ? '' : String(value))
 /** Returns whether a value is a text of several lines, which is compared line by line. */
 const isLong = (value: unknown) => typeof value === 'string' && value.includes('\n')
-const isSame = (theirs: unknown, yours: unknown) => theirs === yours || JSON.stringify(theirs) === JSON.stringify(yours)
 /** Shows a list of names without quotes and brackets. */
 const shownOf = (value: unknown) =>
   Array.isArray(value) && value.every((item) => typeof item === 'string') ? value.join(', ') : value
@@ -48,7 +41,7 @@ export function ConflictDialog({ isOpen, fields, onKeepYours, onTakeTheirs, onCl
     >
       <p>{texts.conflictText}</p>
       <div className="scroll-x">
-        <table className="plain-table">
+        <table className="plain-table conflict-table">
           <thead>
             <tr>
               <th scope="col">{texts.conflictField}</th>
@@ -57,30 +50,37 @@ export function ConflictDialog({ isOpen, fields, onKeepYours, onTakeTheirs, onCl
             </tr>
           </thead>
           <tbody>
-            {fields.map(({ name, theirs, yours }) => (
-              <tr key={name} className={isSame(theirs, yours) ? undefined : 'differs'}>
+            {fields.map((field) => (
+              <tr key={field.name} className={isSameJson(field.theirs, field.yours) ? undefined : 'differs'}>
                 <th scope="row">
-                  <code>{name}</code>
+                  <code>{field.name}</code>
                 </th>
-                {isLong(theirs) || isLong(yours) ? (
-                  <td colSpan={2}>
-                    <Difference label={name} before={textOf(theirs)} after={textOf(yours)} />
-                  </td>
-                ) : (
-                  <>
-                    <td>
-                      <Text value={shownOf(theirs)} />
-                    </td>
-                    <td>
-                      <Text value={shownOf(yours)} />
-                    </td>
-                  </>
-                )}
+                <Values {...field} />
               </tr>
             ))}
           </tbody>
         </table>
       </div>
     </Dialog>
+  )
+}
+
+/** The cells with both values of a field. */
+function Values({ name, theirs, yours, before, isYours = true }: ComparedField) {
+  const notYours = !isYours && <span className="quiet">{texts.conflictNotYours}</span>
+  if (isLong(theirs) || isLong(yours))
+    return (
+      <td colSpan={2}>
+        <Difference label={name} before={textOf(isYours ? theirs : before)} after={textOf(isYours ? yours : theirs)} />
+        {notYours}
+      </td>
+    )
+  return (
+    <>
+      <td>
+        <Text value={shownOf(theirs)} />
+      </td>
+      <td>{notYours || <Text value={shownOf(yours)} />}</td>
+    </>
   )
 }

@@ -5,7 +5,7 @@ import { Modal, ModalOverlay } from 'react-aria-components/Modal'
 import { IconButton } from './button.tsx'
 import { texts } from './texts.ts'
 import { useTypedText } from './typed-text.ts'
-import { formsWithText, LeaveContext, leaveDialog } from './unsaved.ts'
+import { formsWithText, LeaveContext, leaveDialog, useUnsaved } from './unsaved.ts'
 
 export interface DialogProps {
   title: string
@@ -28,9 +28,16 @@ export interface DialogProps {
 export function Dialog(props: DialogProps) {
   const { title, isOpen, onClose, children, actions, size = 'small', isAlert = false, isDone = false } = props
   const element = useRef<HTMLDivElement>(null)
-  const hasTyped = useTypedText(element, isOpen)
+  const { hasTyped, compareNow } = useTypedText(element, isOpen)
   const before = useFormsBefore(isOpen)
-  const leaveHere = (action: () => void) => (isAlert || isDone ? action() : leaveDialog(action, before, hasTyped()))
+  const asks = !isAlert && !isDone
+  // Fields without a form count too, so that the page stays open when permissions are withdrawn.
+  useUnsaved(hasTyped && asks)
+  function leaveHere(action: () => void) {
+    if (!asks) return action()
+    compareNow()
+    leaveDialog(action, before)
+  }
   const close = () => leaveHere(onClose)
   return (
     <ModalOverlay

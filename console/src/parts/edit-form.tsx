@@ -1,11 +1,12 @@
 /** The form of an edit page: it saves with If-Match, and shows both versions if another caller changed the object meanwhile. */
-import { type FormEvent, type ReactNode, useRef } from 'react'
+import { type FormEvent, type ReactNode, useRef, useState } from 'react'
 import { useLocation } from 'wouter'
 import { Button, CancelButton } from './button.tsx'
 import { Card } from './card.tsx'
 import { type SaveOutcome, useConditionalSave, type Version } from './conditional-save.tsx'
 import type { Form } from './form.ts'
 import { LinkButton } from './link.tsx'
+import { compareKeys, mergeKeys } from './merge.ts'
 import { ErrorNote } from './notes.tsx'
 import { texts } from './texts.ts'
 import { useToast } from './toast.tsx'
@@ -20,9 +21,11 @@ export interface EditFormProps<V extends object, T, O extends { kind: SaveOutcom
   read?: (Version<T> & { reload(): Promise<Version<T>> }) | undefined
   /** Returns the values of the form for an object. Fields that the platform never returns are absent. */
   valuesOf?(data: T): Partial<V>
+  /** Fields that have a meaning only together (`parts/merge.ts`). */
+  together?: readonly (readonly (keyof V & string)[])[]
   /** Saves the values of the form. Returns the outcome of the change, as `change.run(…)` does. */
   save(ifMatch: string | undefined): Promise<O>
-  /** Called after the stored values have replaced the values of the form, for fields with a state of their own. */
+  /** Called after stored values have replaced values of the form, for fields with a state of their own. */
   onTaken?(values: Partial<V>): void
   /** Message that is shown after saving. */
   saved: string
@@ -46,6 +49,16 @@ export function EditForm<V extends object, T, O extends { kind: SaveOutcome }>(p
   const toast = useToast()
   const outcome = useRef<O>(undefined)
   const theirValues = (data: T) => props.valuesOf?.(data) ?? {}
+  // The values of the version that the input is based on.
+  const [base, setBase] = useState<Partial<V>>(form.values)
+  /** Returns the values of the form that an object has. */
+  const yourValues = (theirs: object) =>
+    Object.fromEntries(Object.keys(theirs).map((name) => [name, form.values[name as keyof V]]))
+  function replace(theirs: Partial<V>, values: Partial<V>) {
+    form.set(values)
+    props.onTaken?.(values)
+    setBase(theirs)
+  }
   const { save, dialog } = useConditionalSave<T>({
     etag: read?.etag,
     save: async (ifMatch) => {
@@ -53,14 +66,15 @@ export function EditForm<V extends object, T, O extends { kind: SaveOutcome }>(p
       return outcome.current.kind
     },
     readAgain: read?.reload,
-    compare: (theirs) =>
-      Object.entries(theirValues(theirs)).map(([name, value]) => ({
-        ...{ name, theirs: value, yours: form.values[name as keyof V] },
-      })),
-    onTake: (theirs) => {
-      form.set(theirValues(theirs))
-      props.onTaken?.(theirValues(theirs))
+    compare: (data) => {
+      const theirs = theirValues(data)
+      return compareKeys(base, theirs, yourValues(theirs), props.together)
     },
+    onMerge: (data) => {
+      const theirs = theirValues(data)
+      replace(theirs, mergeKeys(base, theirs, yourValues(theirs), props.together) as Partial<V>)
+    },
+    onTake: (data) => replace(theirValues(data), theirValues(data)),
     onDone: () => {
       toast(props.saved)
       form.markSaved()

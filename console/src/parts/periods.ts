@@ -50,6 +50,19 @@ export function durationOf(text: string): number | undefined {
   return ms > 0 && ms <= durationMax ? ms : undefined
 }
 
+const spokenUnits: [name: string, ms: number][] = [
+  ['day', dayMs],
+  ['hour', 60 * minuteMs],
+  ['minute', minuteMs],
+  ['second', 1000],
+]
+
+/** Returns a duration in words, in the largest unit that divides it: `36 hours`. */
+export function spokenDuration(ms: number): string {
+  const [name, unit] = spokenUnits.find(([, unit]) => ms % unit === 0 && ms > unit) ?? spokenUnits.at(-1)!
+  return `${Math.round(ms / unit)} ${name}s`
+}
+
 const intervals: [string, number][] = [
   ['1s', 1000],
   ['5s', 5000],

@@ -11,7 +11,7 @@ export interface Reason {
   byCreation?: boolean | undefined
 }
 
-/** Shows each reason in a line: `Role operator on tenant-system`. */
+/** Shows each reason in a line: `Role operator on tenant-system`, or `Created application-meters`, because the creator has every scope. */
 export const Reasons = ({ reasons, scope }: { reasons: readonly Reason[]; scope: string }) => (
   <ul className="reasons">
     {reasons.map((reason) => (
@@ -31,8 +31,9 @@ export const Reasons = ({ reasons, scope }: { reasons: readonly Reason[]; scope:
           </>
         )}{' '}
         <span className="quiet">
-          {texts.onResource} <Text value={reason.resource} max={80} mono />
-          {reason.scope !== scope && (
+          {!reason.byCreation && `${texts.onResource} `}
+          <Text value={reason.resource} max={80} mono />
+          {reason.scope !== scope && !reason.byCreation && (
             <>
               {' '}
               {texts.asScope} <Text value={reason.scope} max={60} mono />

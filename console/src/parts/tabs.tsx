@@ -1,4 +1,4 @@
-import type { ReactNode } from 'react'
+import { type ReactNode, useEffect, useRef } from 'react'
 import { Link, useSearch } from 'wouter'
 import { usePathname } from 'wouter/use-browser-location'
 
@@ -19,10 +19,27 @@ export function Tabs({ label, tabs, current, parameter = 'tab', keep = [], child
   // change a name with %.
   const path = `~${usePathname()}`
   const search = new URLSearchParams(useSearch())
+  const bar = useRef<HTMLElement>(null)
+  // On a narrow screen the bar scrolls, and the selected tab may be outside. `scrollIntoView` would also scroll the page.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: when another tab is selected
+  useEffect(() => {
+    const list = bar.current?.querySelector('ul')
+    if (!list) return
+    // The observer reports once at the start, and after each change of the width or the zoom.
+    const observer = new ResizeObserver(() => {
+      const tab = list.querySelector('[aria-current]')
+      if (!tab) return
+      const [inner, outer] = [tab.getBoundingClientRect(), list.getBoundingClientRect()]
+      if (inner.left < outer.left || inner.right > outer.right)
+        list.scrollLeft += (inner.left + inner.right - outer.left - outer.right) / 2
+    })
+    observer.observe(list)
+    return () => observer.disconnect()
+  }, [current])
   const shared = keep.flatMap((name) => (search.has(name) ? [[name, search.get(name)!]] : []))
   return (
     <>
-      <nav className="tabs" aria-label={label}>
+      <nav ref={bar} className="tabs" aria-label={label}>
         <ul>
           {tabs.map(({ id, title }) => (
             <li key={id}>

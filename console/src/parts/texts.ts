@@ -30,6 +30,8 @@ export const texts = {
   choose: 'Choose…',
   cancel: 'Cancel',
   close: 'Close',
+  outdated:
+    'This has changed while the dialog was open, so nothing was done. Close the dialog and look at the new state.',
   save: 'Save',
   delete: 'Delete',
   tryAgain: 'Try again',
@@ -82,10 +84,12 @@ export const texts = {
   deleteCounting: 'Counting what is deleted with it…',
   typeToConfirm: (word: string) => `Type ${word} to confirm`,
   conflictTitle: 'Somebody else has changed this',
-  conflictText: 'It changed after you opened it. Compare both sides and choose.',
+  conflictText:
+    'It changed after you opened it. “Save mine” saves what you changed, and keeps what only the other person changed.',
   conflictField: 'Field',
   conflictTheirs: 'Now on the platform',
   conflictYours: 'Your change',
+  conflictNotYours: 'Not changed by you; stays as it is on the platform',
   conflictKeepYours: 'Save mine',
   conflictTakeTheirs: 'Discard mine',
   secretOnce: 'Shown only now. Keep it in a safe place.',
@@ -98,7 +102,7 @@ export const texts = {
   chartHint: 'Use the arrow keys to read single points.',
   chartEmpty: 'No points in this period.',
   chartSummary: (points: number, low: string, high: string, last: string) =>
-    `${count(points)} points, lowest ${low}, highest ${high}, last ${last}.`,
+    `${points === 1 ? '1 point' : `${count(points)} points`}, lowest ${low}, highest ${high}, last ${last}.`,
   severities: { CRITICAL: 'Critical', HIGH: 'High', MEDIUM: 'Medium', LOW: 'Low', INFO: 'Info' },
   alertOpen: 'Open',
   alertResolved: 'Resolved',
@@ -117,7 +121,7 @@ export const texts = {
   role: 'Role',
   grantToRole: 'Grant to role',
   ownGrant: 'Own grant',
-  byCreation: 'Created it',
+  byCreation: 'Created',
   onResource: 'on',
   asScope: 'by',
   progress: (done: number, total: number, failed: number) =>

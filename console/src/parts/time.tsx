@@ -14,6 +14,10 @@ interface Formats {
 
 const options = {
   absolute: { dateStyle: 'medium', timeStyle: 'medium' },
+  full: {
+    ...{ year: 'numeric', month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit', second: '2-digit' },
+    timeZoneName: 'short',
+  },
   clock: { timeStyle: 'medium' },
   day: { dateStyle: 'medium' },
   minute: { timeStyle: 'short' },
@@ -77,6 +81,8 @@ export const ago = (instant: Instant, now = Date.now()) =>
   formats.relative(relativeTo(new Date(instant).getTime(), now))
 
 export const formatTime = (instant: Instant) => formats.date('absolute').format(new Date(instant))
+/** Returns the time with its zone, for a page that people read together. */
+export const formatWithZone = (instant: Instant) => formats.date('full').format(new Date(instant))
 /** Returns the time of day, with the date if the day is not today. */
 export const formatClock = (instant: Instant) =>
   formatDay(Date.now()) === formatDay(instant) ? formats.date('clock').format(new Date(instant)) : formatTime(instant)
@@ -152,10 +158,10 @@ export function Time({
         ? formatDay(ms)
         : style === 'clock'
           ? formatClock(ms)
-          : formatTime(ms)
+          : formatWithZone(ms)
   // The title is set only when the pointer is over the element, because formatting dates is slow (`relative-time.ts`).
   const setTitle = ({ currentTarget }: { currentTarget: HTMLElement }) => {
-    currentTarget.title = `${formatTime(ms)}\n${utcOf(ms)} UTC`
+    currentTarget.title = `${formatWithZone(ms)}\n${utcOf(ms)} UTC`
   }
   return (
     <time className="time" dateTime={utcOf(ms)} onPointerEnter={setTitle}>

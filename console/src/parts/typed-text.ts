@@ -1,5 +1,6 @@
 /** Detects text that was typed into the fields of an element, including fields that no form reports. */
-import { type RefObject, useEffect, useRef } from 'react'
+import { type RefObject, useCallback, useEffect, useRef, useState } from 'react'
+import { flushSync } from 'react-dom'
 
 const isText = (element: EventTarget | null): element is HTMLElement =>
   element instanceof HTMLElement &&
@@ -10,9 +11,14 @@ const isText = (element: EventTarget | null): element is HTMLElement =>
 const textOf = (element: HTMLElement) =>
   element instanceof HTMLInputElement || element instanceof HTMLTextAreaElement ? element.value : element.textContent
 
-/** Returns a function that returns whether the text of a field has changed since the user began to type, or since a form was sent. */
-export function useTypedText(within: RefObject<HTMLElement | null>, isActive: boolean): () => boolean {
+/** Returns whether the text of a field has changed since the user began to type, or since a form was sent. */
+export function useTypedText(within: RefObject<HTMLElement | null>, isActive: boolean) {
   const before = useRef(new Map<HTMLElement, string | null>())
+  const [hasTyped, setTyped] = useState(false)
+  const compare = useCallback(
+    () => setTyped([...before.current].some(([element, text]) => element.isConnected && textOf(element) !== text)),
+    [],
+  )
   useEffect(() => {
     if (!isActive) return
     const texts = before.current
@@ -20,15 +26,25 @@ export function useTypedText(within: RefObject<HTMLElement | null>, isActive: bo
       if (isText(target) && within.current?.contains(target) && !texts.has(target)) texts.set(target, textOf(target))
     }
     const forget = ({ target }: Event) => {
-      if (target instanceof Node && within.current?.contains(target)) texts.clear()
+      if (!(target instanceof Node && within.current?.contains(target))) return
+      texts.clear()
+      setTyped(false)
     }
     document.addEventListener('beforeinput', remember, true)
+    // A new rendering before React handles this event would reset the field, so the comparison waits.
+    const compareLater = () => void setTimeout(compare)
+    document.addEventListener('input', compareLater, true)
     document.addEventListener('submit', forget, true)
     return () => {
       texts.clear()
+      setTyped(false)
       document.removeEventListener('beforeinput', remember, true)
+      document.removeEventListener('input', compareLater, true)
       document.removeEventListener('submit', forget, true)
     }
-  }, [within, isActive])
-  return () => [...before.current].some(([element, text]) => element.isConnected && textOf(element) !== text)
+  }, [within, isActive, compare])
+  // After saving, a dialog may show a result instead of its fields.
+  useEffect(compare)
+  // A part of the dialog may have emptied a field since then.
+  return { hasTyped, compareNow: () => flushSync(compare) }
 }

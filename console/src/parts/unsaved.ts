@@ -64,9 +64,9 @@ export const LeaveContext = createContext<(action: () => void) => void>(leave)
 export const formsWithText = (): ReadonlySet<symbol> => new Set(forms)
 
 /** Closes a dialog: at once, or after the user agrees. `before` are the forms of the page behind the dialog, which are not discarded. */
-export function leaveDialog(action: () => void, before: ReadonlySet<symbol>, hasTyped: boolean) {
+export function leaveDialog(action: () => void, before: ReadonlySet<symbol>) {
   const own = [...forms].filter((form) => !before.has(form))
-  if (own.length === 0 && !hasTyped) return action()
+  if (own.length === 0) return action()
   ask({ action, from: 'dialog', forms: own })
 }
 

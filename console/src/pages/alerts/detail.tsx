@@ -19,7 +19,7 @@ import { AlertState, Severity } from '../../parts/severity.tsx'
 import { Text } from '../../parts/text.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useToast } from '../../parts/toast.tsx'
-import type { PageProps } from '../registry.ts'
+import type { PageProps } from '../page-props.ts'
 import { texts } from './texts.ts'
 
 type Alert = BodyOf<'alerts.get'>

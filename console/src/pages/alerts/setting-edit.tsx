@@ -11,7 +11,7 @@ import { ErrorNote } from '../../parts/notes.tsx'
 import { PageHeader } from '../../parts/page-header.tsx'
 import { Segments } from '../../parts/segments.tsx'
 import { type SeverityLevel, severityLevels, severityTexts } from '../../parts/severity.tsx'
-import type { PageProps } from '../registry.ts'
+import type { PageProps } from '../page-props.ts'
 import { settingTexts as texts } from './setting-texts.ts'
 
 type Setting = BodyOf<'alertSettings.get'>
@@ -94,13 +94,14 @@ function SettingForm({ first, read }: { first: Setting | undefined; read: GetRes
   const create = useChange('alertSettings.create')
   const update = useChange('alertSettings.update')
   const form = useForm(valuesOf(first), create.problem ?? update.problem)
-  const body = bodyOf(form.values, first)
+  const body = bodyOf(form.values, read.data ?? first)
   return (
     <EditForm
       form={form}
       read={read}
       save={(ifMatch) => (first ? update.run({ alertSettingId: first.id, body }, { ifMatch }) : create.run({ body }))}
       valuesOf={valuesOf}
+      together={[['target', 'appName', 'appVersionName', 'endpointIds']]}
       saved={first ? texts.saved : texts.created}
       next={({ location }) => addressOf(first?.id ?? location?.split('/').at(-1) ?? '')}
       isBusy={create.isRunning || update.isRunning}

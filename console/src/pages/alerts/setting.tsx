@@ -15,7 +15,7 @@ import { Severity } from '../../parts/severity.tsx'
 import { cut, Text } from '../../parts/text.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useToast } from '../../parts/toast.tsx'
-import type { PageProps } from '../registry.ts'
+import type { PageProps } from '../page-props.ts'
 import { settingTexts as texts } from './setting-texts.ts'
 import { SettingState, Watched } from './settings.tsx'
 

@@ -8,7 +8,7 @@ import { TextField } from '../../parts/fields.tsx'
 import { useForm } from '../../parts/form.ts'
 import { ErrorNote } from '../../parts/notes.tsx'
 import { PageHeader } from '../../parts/page-header.tsx'
-import type { PageProps } from '../registry.ts'
+import type { PageProps } from '../page-props.ts'
 import { texts } from './texts.ts'
 
 type Application = BodyOf<'applications.get'>

@@ -13,14 +13,14 @@ import { ConfirmDelete } from '../../parts/confirm-delete.tsx'
 import { parseJson } from '../../parts/json-field.tsx'
 import { Link } from '../../parts/link.tsx'
 import { Menu } from '../../parts/menu.tsx'
+import { compareJson, mergeJson } from '../../parts/merge.ts'
 import { ErrorNote } from '../../parts/notes.tsx'
 import { PageHeader } from '../../parts/page-header.tsx'
-import { isObject } from '../../parts/schema/schema.ts'
 import { prettyJson, SchemaEditor, useJsonDraft } from '../../parts/schema/schema-editor.tsx'
 import { Text } from '../../parts/text.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useToast } from '../../parts/toast.tsx'
-import type { PageProps } from '../registry.ts'
+import type { PageProps } from '../page-props.ts'
 import { nameOf } from './name.ts'
 import { AssetRelations } from './relations.tsx'
 import { texts } from './texts.ts'
@@ -145,6 +145,8 @@ function DefinitionForm({ asset, etag, schemaText, readAgain, onClose }: Definit
     ...{ assetId: asset.id },
     body: { definition: draft.text, ...(uiJsonSchema !== undefined && { uiJsonSchema }) },
   }
+  const versionsWith = (theirs: Asset) =>
+    [parseJson(stored.definition).value, parseJson(theirs.definition).value, draft.value] as const
   const { save, dialog } = useConditionalSave<Asset>({
     etag,
     async save(ifMatch) {
@@ -152,7 +154,11 @@ function DefinitionForm({ asset, etag, schemaText, readAgain, onClose }: Definit
       return draft.problem === undefined ? (await change.run(args, { ifMatch })).kind : 'failed'
     },
     readAgain,
-    compare: (theirs) => differencesOf(theirs.definition, draft.text),
+    compare: (theirs) => compareJson('definition', ...versionsWith(theirs)).slice(0, comparedMax),
+    onMerge: (theirs) => {
+      draft.setValue(mergeJson(...versionsWith(theirs)))
+      setStored(theirs)
+    },
     onTake: (theirs) => {
       draft.reset()
       setStored(theirs)
@@ -193,16 +199,6 @@ function DefinitionForm({ asset, etag, schemaText, readAgain, onClose }: Definit
       {dialog}
     </Card>
   )
-}
-
-/** Compares two definitions key by key. */
-function differencesOf(theirs: string, yours: string) {
-  const [one, other] = [theirs, yours].map((text) => parseJson(text).value)
-  if (!isObject(one) || !isObject(other)) return [{ name: 'definition', theirs: one, yours: other }]
-  return [...new Set([...Object.keys(one), ...Object.keys(other)])]
-    .filter((key) => JSON.stringify(one[key]) !== JSON.stringify(other[key]))
-    .slice(0, comparedMax)
-    .map((key) => ({ name: key, theirs: one[key], yours: other[key] }))
 }
 
 const comparedMax = 100

@@ -19,7 +19,7 @@ import { PageHeader } from '../../parts/page-header.tsx'
 import { fieldOf, isObject, newValueOf } from '../../parts/schema/schema.ts'
 import { prettyJson, SchemaEditor, useJsonDraft } from '../../parts/schema/schema-editor.tsx'
 import { useToast } from '../../parts/toast.tsx'
-import type { PageProps } from '../registry.ts'
+import type { PageProps } from '../page-props.ts'
 import { texts } from './texts.ts'
 
 type AssetType = BodyOf<'assetTypes.get'>

@@ -11,6 +11,8 @@ import { CodeView } from '../../parts/code-view.tsx'
 import { ConfirmDelete } from '../../parts/confirm-delete.tsx'
 import { Difference } from '../../parts/difference.tsx'
 import { SelectField, TextField } from '../../parts/fields.tsx'
+import { parseJson } from '../../parts/json-field.tsx'
+import { mergeJson } from '../../parts/merge.ts'
 import { ErrorNote, Note } from '../../parts/notes.tsx'
 import { type JsonDraft, prettyJson, SchemaEditor, useJsonDraft } from '../../parts/schema/schema-editor.tsx'
 import { Time } from '../../parts/time.tsx'
@@ -86,30 +88,37 @@ function Editor({ appName, appVersionName, name, current }: Props & { current: C
   const schema = useConfigurationSchema(appName, appVersionName)
   // The version that was read when the user began to type. The page may read it again later; the older ETag then still detects a change of
   // another caller.
-  const [base, setBase] = useState<{ etag: string | undefined }>()
+  const [base, setBase] = useState<{ etag: string | undefined; value: unknown }>()
+  // The version whose place another caller has taken, until the page has read the new version.
+  const [replaced, setReplaced] = useState<typeof base>()
   const [wrong, setWrong] = useState<string>()
   const [isConflict, setConflict] = useState(false)
   const change = useChange('configurations.defaults.update')
   const toast = useToast()
   const etagOf = (configuration: Configuration | undefined) => configuration && `"${configuration.configId}"`
   const { value, problem } = stored
+  const present = () => ({ etag: etagOf(current), value: parseJson(before).value })
+  if (replaced && etagOf(current) !== replaced.etag) {
+    setReplaced(undefined)
+    stored.setValue(mergeJson(replaced.value, present().value, value))
+  }
   async function submit(event: FormEvent) {
     event.preventDefault()
     setWrong(problem)
     if (problem !== undefined) return
-    const outcome = await change.run(
-      { appVersionName, name, body: value },
-      { ifMatch: (base ?? { etag: etagOf(current) }).etag },
-    )
+    const outcome = await change.run({ appVersionName, name, body: value }, { ifMatch: (base ?? present()).etag })
     setConflict(outcome.kind === 'conflict')
-    if (outcome.kind === 'conflict') setBase(undefined)
+    if (outcome.kind === 'conflict') {
+      setReplaced(base ?? present())
+      setBase(undefined)
+    }
     if (outcome.kind !== 'done') return
     stored.reset()
     setBase(undefined)
     toast(texts.saved)
   }
   const begin = () => {
-    if (!base) setBase({ etag: etagOf(current) })
+    if (!base) setBase(present())
   }
   const draft: JsonDraft = {
     ...stored,

@@ -23,7 +23,7 @@ export const texts = {
   save: 'Save and send',
   saved: 'Configuration saved; connected devices get it now',
   conflict:
-    'Somebody else has changed the configuration meanwhile. The left side of the difference shows that change now.',
+    'Somebody else has changed the configuration meanwhile. Keys that you did not change have their new values now. Check the difference and save again.',
   delete: 'Delete',
   objectName: (name: string, version: string) => `default configuration ${name} of ${version}`,
   deleted: 'Default configuration deleted',

@@ -97,18 +97,18 @@ export function Lines({ endpoint, kind, onKind, token, onToken }: LinesProps) {
           />
         )}
         {kind !== 'page' && token !== undefined && url !== undefined && (
-          <Elsewhere url={url} mqttsUrl={isOverHttp ? undefined : mqtts?.url} />
+          <Elsewhere key={kind} isOpen={kind === 'arduino'} url={url} mqttsUrl={isOverHttp ? undefined : mqtts?.url} />
         )}
       </div>
     </Card>
   )
 }
 
-/** Advice for devices on other machines, which is not needed for a first attempt. */
-function Elsewhere({ url, mqttsUrl }: { url: string; mqttsUrl: string | undefined }) {
+/** Advice for devices on other machines. A first attempt on this machine does not need it; a microcontroller is always another machine. */
+function Elsewhere({ isOpen, url, mqttsUrl }: { isOpen: boolean; url: string; mqttsUrl: string | undefined }) {
   if (!isLoopback(url) && mqttsUrl === undefined) return null
   return (
-    <details className="connect-elsewhere quiet">
+    <details className="connect-elsewhere quiet" open={isOpen}>
       <summary>{texts.elsewhere}</summary>
       {isLoopback(url) && <p>{texts.loopback(new URL(url).hostname)}</p>}
       {mqttsUrl !== undefined && (

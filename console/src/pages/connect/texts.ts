@@ -38,7 +38,8 @@ export const texts = {
       'Paste it into a terminal. Debian and Ubuntu: apt install mosquitto-clients. macOS: brew install mosquitto.',
     curl: 'Paste it into a terminal. Sends over HTTP.',
     node: 'Save it as device.mjs, then: npm install mqtt && node device.mjs',
-    python: 'Save it as device.py, then: pip install paho-mqtt && python3 device.py',
+    python:
+      'Save it as device.py, then run: python3 device.py. It needs the package paho-mqtt. Debian and Ubuntu: apt install python3-paho-mqtt. Elsewhere: pip install paho-mqtt.',
     arduino: 'For ESP32 and similar boards, with the library PubSubClient.',
   },
   page: 'No device at hand? This page sends the message itself, over HTTP, as a device would.',

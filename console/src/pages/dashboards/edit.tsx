@@ -5,16 +5,18 @@ import { useMay } from '../../api/me.ts'
 import { type GetResult, useChange, useGet } from '../../api/query.ts'
 import { Loading } from '../../parts/card.tsx'
 import { useConditionalSave } from '../../parts/conditional-save.tsx'
+import { compareKeys, mergeKeys } from '../../parts/merge.ts'
 import { ErrorNote, PermissionNote } from '../../parts/notes.tsx'
 import { PageHeader } from '../../parts/page-header.tsx'
 import { cut, withoutInvisible } from '../../parts/text.tsx'
 import { useToast } from '../../parts/toast.tsx'
-import type { PageProps } from '../registry.ts'
+import type { PageProps } from '../page-props.ts'
 import { addressOf, useCreateDashboard } from './actions.tsx'
-import { bodyOf, type Contents, contentsOf, type Dashboard } from './definition.ts'
+import { bodyOf, type Contents, contentsOf, type Dashboard, type Definition, type Widget } from './definition.ts'
 import { editTexts as texts } from './edit-texts.ts'
 import { Editor } from './editor.tsx'
 import { useHistory } from './history.ts'
+import { placed } from './layout.ts'
 import { texts as pageTexts } from './texts.ts'
 
 export default function DashboardEditPage({ params: { dashboardId } }: PageProps) {
@@ -72,6 +74,7 @@ function ExistingDashboard({ dashboardId }: { dashboardId: string }) {
 function ChangeDashboard({ first, read }: { first: Dashboard; read: GetResult<Dashboard> }) {
   const [firstContents] = useState(() => contentsOf(first))
   const history = useHistory(firstContents)
+  const [base, setBase] = useState(firstContents)
   const change = useChange('dashboards.update')
   const [, navigate] = useLocation()
   const toast = useToast()
@@ -80,9 +83,19 @@ function ChangeDashboard({ first, read }: { first: Dashboard; read: GetResult<Da
     etag: read.etag,
     save: async (ifMatch) => (await change.run({ dashboardId, body: bodyOf(history.now) }, { ifMatch })).kind,
     readAgain: read.reload,
-    compare: (theirs) => differences(contentsOf(theirs), history.now),
+    compare: (theirs) =>
+      compareKeys(partsOf(base), partsOf(contentsOf(theirs)), partsOf(history.now)).map((part) => ({
+        ...{ ...part, theirs: written(part.theirs), yours: written(part.yours) },
+      })),
+    onMerge: (theirs) => {
+      history.change((yours) => merged(base, contentsOf(theirs), yours))
+      setBase(contentsOf(theirs))
+    },
     // Taking the other version is a step that undo can revert, so the version of the user is not lost.
-    onTake: (theirs) => history.change(() => contentsOf(theirs)),
+    onTake: (theirs) => {
+      history.change(() => contentsOf(theirs))
+      setBase(contentsOf(theirs))
+    },
     onDone: () => {
       toast(texts.saved)
       navigate(addressOf(dashboardId))
@@ -105,23 +118,24 @@ function ChangeDashboard({ first, read }: { first: Dashboard; read: GetResult<Da
   )
 }
 
-const written = (value: unknown) => (value === undefined ? '' : JSON.stringify(value))
+const written = (value: unknown) => (typeof value === 'object' ? JSON.stringify(value) : value)
 
-/** Returns both versions of every part that differs: name, description, variables, and each widget. */
-function differences(theirs: Contents, yours: Contents) {
-  const widgetIn = ({ definition }: Contents, id: string) => written(definition.widgets.find((one) => one.id === id))
-  const ids = new Set([...theirs.definition.widgets, ...yours.definition.widgets].map(({ id }) => id))
-  const parts = [
-    { name: 'name', theirs: theirs.name, yours: yours.name },
-    { name: 'description', theirs: theirs.description, yours: yours.description },
-    {
-      name: 'variables',
-      theirs: written(theirs.definition.variables),
-      yours: written(yours.definition.variables),
-    },
-    ...[...ids].map((id) => ({
-      ...{ name: texts.conflictWidget(id), theirs: widgetIn(theirs, id), yours: widgetIn(yours, id) },
-    })),
-  ]
-  return parts.filter(({ theirs, yours }) => theirs !== yours)
+/** Returns the parts that two people can change independently: name, description, variables, and each widget. */
+const partsOf = ({ name, description, definition: { widgets, ...others } }: Contents) => ({
+  ...{ name, description, ...others },
+  ...Object.fromEntries(widgets.map((widget) => [texts.conflictWidget(widget.id), widget])),
+})
+
+const withoutOverlap = (widgets: Widget[]) => (widgets[0] ? placed(widgets, widgets[0].id, widgets[0]) : widgets)
+
+/** Returns the dashboard of the user with those parts of the other caller that the user has not changed. Widgets that overlap move down. */
+function merged(base: Contents, theirs: Contents, yours: Contents): Contents {
+  const { name, description, ...others } = mergeKeys(partsOf(base), partsOf(theirs), partsOf(yours))
+  const ids = new Set([...yours.definition.widgets, ...theirs.definition.widgets].map(({ id }) => id))
+  const widgets = [...ids].flatMap((id) => (others[texts.conflictWidget(id)] as Widget | undefined) ?? [])
+  const { variables } = others as Pick<Definition, 'variables'>
+  return {
+    ...{ name: String(name), description: String(description) },
+    definition: { ...yours.definition, ...(variables && { variables }), widgets: withoutOverlap(widgets) },
+  }
 }

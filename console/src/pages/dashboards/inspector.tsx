@@ -92,15 +92,15 @@ type Of<K extends Widget['kind']> = InspectorProps<WidgetOf<K>>
 
 /** Chooses the time variable of a widget. It is shown only if the dashboard has several time variables. */
 function TimeField({ widget, variables, onChange }: Of<'chart'> | Of<'value'>) {
-  const times = variables.filter(({ kind }) => kind === 'time')
-  if (times.length < 2) return null
+  const timeVariables = variables.filter(({ kind }) => kind === 'time')
+  if (timeVariables.length < 2) return null
   return (
     <SelectField
       label={texts.time}
       name="time"
-      value={widget.time ?? `$${times[0]!.name}`}
+      value={widget.time ?? `$${timeVariables[0]!.name}`}
       onChange={(time) => onChange({ ...widget, time }, 'time')}
-      options={times.map(({ name, label }) => ({ value: `$${name}`, label: label || name }))}
+      options={timeVariables.map(({ name, label }) => ({ value: `$${name}`, label: label || name }))}
     />
   )
 }

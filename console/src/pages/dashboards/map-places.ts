@@ -40,8 +40,8 @@ export function viewOf(places: readonly Pick<MapPlace, 'latitude' | 'longitude' 
   const [norths, easts] = [places.map(({ latitude }) => latitude), places.map(({ longitude }) => longitude)]
   const [south, north] = [Math.min(...norths), Math.max(...norths)]
   const [west, east] = [Math.min(...easts), Math.max(...easts)]
-  const least = places.some(({ count }) => count > 1) ? clusterSpan : 0.05
-  const span = Math.max((east - west) * 1.25, (north - south) * 2.2, least)
+  const spanMin = places.some(({ count }) => count > 1) ? clusterSpan : 0.05
+  const span = Math.max((east - west) * 1.25, (north - south) * 2.2, spanMin)
   const zoom = Math.floor(Math.log2((pixels / 256) * (360 / span)))
   return {
     latitude: (south + north) / 2,

@@ -2,10 +2,11 @@
 import { useMemo } from 'react'
 import { useGet } from '../../api/query.ts'
 import { Loading } from '../../parts/card.tsx'
+import { LinkButton } from '../../parts/link.tsx'
 import { EmptyState, ErrorNote } from '../../parts/notes.tsx'
 import { PageHeader } from '../../parts/page-header.tsx'
 import { cut, withoutInvisible } from '../../parts/text.tsx'
-import type { PageProps } from '../registry.ts'
+import type { PageProps } from '../page-props.ts'
 import type { Definition } from './definition.ts'
 import { FullScreen } from './full-screen.tsx'
 import { texts } from './texts.ts'
@@ -42,7 +43,11 @@ export default function EndpointDashboardPage({ params }: PageProps) {
         actions={definition && <FullScreen />}
       />
       {isMissing ? (
-        <EmptyState icon="dashboard" title={texts.noTemplateTitle}>
+        <EmptyState
+          icon="dashboard"
+          title={texts.noTemplateTitle}
+          actions={<LinkButton to="/dashboards">{texts.toDashboards}</LinkButton>}
+        >
           {texts.noTemplateText}
         </EmptyState>
       ) : problem ? (

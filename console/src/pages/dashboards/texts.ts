@@ -63,6 +63,7 @@ export const texts = {
     P90D: 'Last 90 days',
     P1Y: 'Last year',
   } as Record<string, string>,
+  lastOf: (duration: string) => `Last ${duration}`,
   earlier: 'Earlier',
   later: 'Later',
   zoomOut: 'Zoom out',
@@ -82,6 +83,7 @@ export const texts = {
   restoreConflict: 'Somebody changed the dashboard meanwhile. Look at the versions again.',
   templateTitle: (endpoint: string) => `Dashboard of ${endpoint}`,
   templateOf: (version: string) => `This dashboard belongs to the application version ${version}.`,
+  toDashboards: 'Go to the dashboards',
   noTemplateTitle: 'The application has no dashboard',
   noTemplateText:
     'A version of an application can bring a dashboard for its endpoints: open a dashboard and choose “Use for an application”.',

@@ -5,7 +5,7 @@ import { useEndpointChoice } from '../../api/series-choice.ts'
 import { Button, IconButton } from '../../parts/button.tsx'
 import { SelectField } from '../../parts/fields.tsx'
 import { Icon } from '../../parts/icons.tsx'
-import { chosenOf } from '../../parts/periods.ts'
+import { chosenOf, spokenDuration } from '../../parts/periods.ts'
 import { SearchSelect } from '../../parts/search-select.tsx'
 import { cut, withoutInvisible } from '../../parts/text.tsx'
 import { formatTime, nowMs } from '../../parts/time.tsx'
@@ -29,9 +29,10 @@ export interface VariablesProps {
 
 export function Variables(props: VariablesProps) {
   const { variables, values, onChange, refreshing } = props
-  const times = variables.filter(({ kind }) => kind === 'time')
+  const timeVariables = variables.filter(({ kind }) => kind === 'time')
   const others = variables.filter(({ kind }) => kind !== 'time')
-  const shown: Pick<Variable, 'name' | 'label'>[] = times.length > 0 ? times : [{ name: timeName, label: texts.time }]
+  const shown: Pick<Variable, 'name' | 'label'>[] =
+    timeVariables.length > 0 ? timeVariables : [{ name: timeName, label: texts.time }]
   return (
     <div className="dashboard-bar" role="group" aria-label={texts.bar}>
       {others.map((variable) => (
@@ -149,7 +150,11 @@ function TimeField({ label, value, onChange }: { label: string; value: string; o
   const half = (to - from) / 2
   const isKnown = durations.includes(value)
   const options = [
-    ...(isKnown ? [] : [{ value, label: moves ? value : `${formatTime(from)} – ${formatTime(to)}` }]),
+    ...(isKnown
+      ? []
+      : [
+          { value, label: moves ? texts.lastOf(spokenDuration(to - from)) : `${formatTime(from)} – ${formatTime(to)}` },
+        ]),
     ...Object.entries(texts.durations).map(([value, label]) => ({ value, label })),
   ]
   return (

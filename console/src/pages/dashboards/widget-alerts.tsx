@@ -30,6 +30,9 @@ const statesOf = (states: readonly string[] | undefined) =>
     ['OPEN', 'RESOLVED'],
   )
 
+const noneOpen = (endpointId: string | undefined) =>
+  endpointId === undefined ? texts.noAlerts : texts.noAlertsOf(withoutInvisible(cut(endpointId, 60).shown))
+
 export function AlertsWidget({ widget }: { widget: WidgetOf<'alerts'> }) {
   const { application, filter, endpoint, limit = limitDefault } = widget
   const dashboard = useDashboard()
@@ -61,7 +64,7 @@ export function AlertsWidget({ widget }: { widget: WidgetOf<'alerts'> }) {
     <>
       {isNarrowed && members.hasMore && <WidgetNote tone="warn">{texts.firstOnly(endpointsMax)}</WidgetNote>}
       {alerts.length === 0 ? (
-        <WidgetNote icon="check">{isDefault ? texts.noAlerts : texts.noAlertsOther}</WidgetNote>
+        <WidgetNote icon="check">{!isDefault ? texts.noAlertsOther : noneOpen(endpointId)}</WidgetNote>
       ) : (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls needs the keyboard
         <section className="widget-scroll" tabIndex={0} aria-label={withoutInvisible(cut(titleOf(widget), 80).shown)}>

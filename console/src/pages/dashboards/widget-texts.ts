@@ -57,6 +57,7 @@ export const widgetTexts = {
   noEndpoints: 'No endpoint matches.',
   noPlaces: 'No endpoint here has a place.',
   noAlerts: 'No alert is open.',
+  noAlertsOf: (endpointId: string) => `No alert of ${endpointId} is open.`,
   noAlertsOther: 'No alert matches.',
   tenant: 'the tenant',
   columns: {

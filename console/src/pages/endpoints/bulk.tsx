@@ -8,11 +8,13 @@ import { AsCommand } from '../../parts/as-command.tsx'
 import { Button, CancelButton } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { TextField } from '../../parts/fields.tsx'
+import { JsonView } from '../../parts/json-view.tsx'
 import { Menu, type MenuEntry } from '../../parts/menu.tsx'
 import { ErrorNote, Note } from '../../parts/notes.tsx'
 import type { Selection } from '../../parts/selection.ts'
 import { Text } from '../../parts/text.tsx'
 import { useToast } from '../../parts/toast.tsx'
+import { useUnsaved } from '../../parts/unsaved.ts'
 import { BulkForm, type BulkKind, type BulkParameters, bodyOf } from './bulk-form.tsx'
 import { type Conditions, selectOf } from './conditions.ts'
 import { bulkTexts as texts } from './texts.ts'
@@ -38,12 +40,11 @@ const operations = {
 
 const icons = { command: 'send', metadata: 'tag', version: 'layers', configuration: 'sliders' } as const
 
-export function BulkActions(props: BulkProps) {
-  const [kind, setKind] = useState<BulkKind>()
+export function BulkActions({ onChoose, ...props }: BulkProps & { onChoose(kind: BulkKind): void }) {
   const may = useMay()
   const changes = may('endpoint:update')
     ? (['command', 'metadata', 'version', 'configuration'] as const).map(
-        (id): MenuEntry => ({ id, label: texts[id].action, icon: icons[id], onAction: () => setKind(id) }),
+        (id): MenuEntry => ({ id, label: texts[id].action, icon: icons[id], onAction: () => onChoose(id) }),
       )
     : []
   return (
@@ -61,11 +62,10 @@ export function BulkActions(props: BulkProps) {
         />
       )}
       {may('endpoint:delete') && (
-        <Button size="small" look="danger" icon="trash" onPress={() => setKind('deletion')}>
+        <Button size="small" look="danger" icon="trash" onPress={() => onChoose('deletion')}>
           {texts.deletion.action}
         </Button>
       )}
-      {kind && <BulkDialog key={kind} {...props} kind={kind} onClose={() => setKind(undefined)} />}
     </>
   )
 }
@@ -106,17 +106,23 @@ const selectionOf = ({ selection, conditions }: BulkProps): Select =>
   selection.kind === 'some' ? { endpointIds: [...selection.ids] } : selectOf(conditions)
 
 const confirmedFrom = 100
+const numberOf = ({ counts, refused }: Job) => (counts.total ?? 0) - refused
+const needsWord = (kind: BulkKind, job: Job) => kind === 'deletion' && numberOf(job) >= confirmedFrom
 
-function BulkDialog(props: BulkProps & { kind: BulkKind; onClose(): void }) {
+/** The page shows the dialog outside the table, so that the dialog stays open when the table becomes empty. */
+export function BulkDialog(props: BulkProps & { kind: BulkKind; onClose(): void }) {
   const { kind, onClose, onStarted } = props
   const [parameters, setParameters] = useState<BulkParameters>({})
   const [wrong, setWrong] = useState<Record<string, string>>({})
   const [job, setJob] = useState<Job>()
+  const [typed, setTyped] = useState('')
   const create = useCreateJob(kind)
   const start = useChange('jobs.execute', { also: ['endpoints'] })
   const cancel = useChange('jobs.cancel')
   const [, navigate] = useLocation()
   const toast = useToast()
+  // The preview replaces the form, so the dialog reports its input itself.
+  useUnsaved(Object.values(parameters).some((value) => value !== ''))
 
   async function preview() {
     const { body, problems } = bodyOf(kind, parameters)
@@ -131,9 +137,13 @@ function BulkDialog(props: BulkProps & { kind: BulkKind; onClose(): void }) {
     if (kind === 'deletion') void preview()
   }, [])
 
-  function close() {
-    // The job of the preview is canceled, because its list of endpoints is no longer needed.
+  /** Cancels the job of the preview. Previews count as open jobs, of which a tenant has a limited number. */
+  function discardPreview() {
     if (job) void cancel.run({ jobId: job.jobId })
+    setJob(undefined)
+  }
+  function close() {
+    discardPreview()
     onClose()
   }
   async function run() {
@@ -150,11 +160,18 @@ function BulkDialog(props: BulkProps & { kind: BulkKind; onClose(): void }) {
       isOpen
       onClose={close}
       size={kind === 'deletion' ? 'small' : 'wide'}
-      isAlert
+      isAlert={kind === 'deletion'}
       actions={
         job ? (
-          <StartActions kind={kind} job={job} isBusy={start.isRunning} onClose={close} onStart={() => void run()}>
-            {kind !== 'deletion' && <Button onPress={() => setJob(undefined)}>{texts.back}</Button>}
+          <StartActions
+            kind={kind}
+            job={job}
+            typed={typed}
+            isBusy={start.isRunning}
+            onClose={close}
+            onStart={() => void run()}
+          >
+            {kind !== 'deletion' && <Button onPress={discardPreview}>{texts.back}</Button>}
           </StartActions>
         ) : (
           <>
@@ -171,7 +188,12 @@ function BulkDialog(props: BulkProps & { kind: BulkKind; onClose(): void }) {
       }
     >
       {job ? (
-        <Preview kind={kind} job={job} />
+        <>
+          <Preview kind={kind} job={job} />
+          {needsWord(kind, job) && (
+            <TextField label={texts.typeWord(texts.word)} value={typed} onChange={setTyped} isRequired autoFocus />
+          )}
+        </>
       ) : (
         <BulkForm
           kind={kind}
@@ -189,6 +211,7 @@ function BulkDialog(props: BulkProps & { kind: BulkKind; onClose(): void }) {
 function StartActions({
   kind,
   job,
+  typed,
   isBusy,
   onClose,
   onStart,
@@ -196,26 +219,23 @@ function StartActions({
 }: {
   kind: BulkKind
   job: Job
+  /** The word that confirms a deletion of many endpoints. */
+  typed: string
   isBusy: boolean
   onClose(): void
   onStart(): void
   children: React.ReactNode
 }) {
-  const [typed, setTyped] = useState('')
-  const number = (job.counts.total ?? 0) - job.refused
-  const needsWord = kind === 'deletion' && number >= confirmedFrom
+  const number = numberOf(job)
   return (
     <>
-      {needsWord && (
-        <TextField label={texts.typeWord(texts.word)} value={typed} onChange={setTyped} isRequired autoFocus />
-      )}
       <CancelButton onPress={onClose} />
       {children}
       <Button
         look={kind === 'deletion' ? 'danger' : 'primary'}
         onPress={onStart}
         isBusy={isBusy}
-        isDisabled={number === 0 || (needsWord && typed !== texts.word)}
+        isDisabled={number === 0 || (needsWord(kind, job) && typed !== texts.word)}
       >
         {kind === 'deletion' ? texts.startDeletion(number) : texts.start(number)}
       </Button>
@@ -224,11 +244,12 @@ function StartActions({
 }
 
 function Preview({ kind, job }: { kind: BulkKind; job: Job }) {
-  const { samples, refused, refusedSamples, counts } = job
-  const number = (counts.total ?? 0) - refused
+  const { samples, refused, refusedSamples } = job
+  const number = numberOf(job)
   return (
     <>
-      <p>{kind === 'deletion' ? texts.selectedDeletion(number) : texts.selected(number)}</p>
+      <p>{texts.selected[kind](number)}</p>
+      {kind !== 'deletion' && <JsonView label={texts.parameters} value={job.parameters} />}
       {samples.length > 0 && (
         <>
           <h3>{texts.samples}</h3>

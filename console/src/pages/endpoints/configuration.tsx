@@ -11,8 +11,9 @@ import { Card, Facts, Loading } from '../../parts/card.tsx'
 import { useConditionalSave } from '../../parts/conditional-save.tsx'
 import { parseJson } from '../../parts/json-field.tsx'
 import { JsonView } from '../../parts/json-view.tsx'
+import { compareJson, mergeJson } from '../../parts/merge.ts'
 import { EmptyState, ErrorNote, Note } from '../../parts/notes.tsx'
-import { prettyJson, SchemaEditor, useJsonDraft } from '../../parts/schema/schema-editor.tsx'
+import { SchemaEditor, useJsonDraft } from '../../parts/schema/schema-editor.tsx'
 import { Segments } from '../../parts/segments.tsx'
 import { Text } from '../../parts/text.tsx'
 import { Time } from '../../parts/time.tsx'
@@ -238,6 +239,8 @@ function ConfigurationForm({ endpoint: { appName, appVersion }, name, config, on
   const [wrong, setWrong] = useState<string>()
   const change = useChange('configurations.endpoints.update')
   const toast = useToast()
+  const versionsWith = (theirs: Configuration) =>
+    [parseJson(before).value, parseJson(theirs.config).value, draft.value] as const
   const { save, dialog } = useConditionalSave<Configuration>({
     etag: read.etag,
     async save(ifMatch) {
@@ -246,7 +249,8 @@ function ConfigurationForm({ endpoint: { appName, appVersion }, name, config, on
       return (await change.run({ ...args, body: draft.value }, { ifMatch })).kind
     },
     readAgain: read.reload,
-    compare: (theirs) => [{ name, theirs: prettyJson(theirs.config), yours: draft.text }],
+    compare: (theirs) => compareJson(name, ...versionsWith(theirs)),
+    onMerge: (theirs) => draft.setValue(mergeJson(...versionsWith(theirs))),
     onTake: onClose,
     onDone: () => {
       toast(texts.saved)

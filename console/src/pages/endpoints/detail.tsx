@@ -22,7 +22,7 @@ import { Tabs } from '../../parts/tabs.tsx'
 import { cut, Text } from '../../parts/text.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useToast } from '../../parts/toast.tsx'
-import type { PageProps } from '../registry.ts'
+import type { PageProps } from '../page-props.ts'
 import { ActAsDevice } from './act.tsx'
 import { texts } from './detail-texts.ts'
 import type { Endpoint, TabProps } from './tab.ts'
@@ -54,7 +54,11 @@ export default function EndpointPage({ params }: PageProps) {
   const entry = useDirectoryEntry(endpointId, heardAt)
   const appName = endpoint.data?.appName ?? ''
   const live = useRefresh(
-    liveTopics.map((topic) => ({ topic, applicationName: appName, endpointIds: [endpointId] })),
+    liveTopics.map((topic) => ({
+      ...{ topic, applicationName: appName, endpointIds: [endpointId] },
+      // The messages of the last minute are sent too, because the directory may not have recorded their activity yet.
+      ...(topic === 'traffic' && { since: 'now-1m' }),
+    })),
     ['traffic', 'timeSeries', 'endpoints'],
     { enabled: appName !== '', onItems: (items, topic) => topic === 'traffic' && setHeardAt(newestOf(items)) },
   )

@@ -19,7 +19,8 @@ import { nothingSelected, type Selection } from '../../parts/selection.ts'
 import { cut, Text } from '../../parts/text.tsx'
 import { count } from '../../parts/texts.ts'
 import { Time } from '../../parts/time.tsx'
-import { BulkActions } from './bulk.tsx'
+import { BulkActions, BulkDialog, type BulkProps } from './bulk.tsx'
+import type { BulkKind } from './bulk-form.tsx'
 import { activities, type Conditions, conditionsOf, connections, sortOf, useConditions } from './conditions.ts'
 import { texts } from './texts.ts'
 
@@ -122,6 +123,7 @@ export default function EndpointsPage() {
   const { sort, ...values } = address.values
   const [, navigate] = useLocation()
   const [selection, setSelection] = useState<Selection>(nothingSelected)
+  const [bulk, setBulk] = useState<BulkKind>()
   const may = useMay()
   const conditions = conditionsOf(values)
   const args = { ...conditions, ...sortOf(sort), include: ['metadata'], limit: pageSize }
@@ -144,6 +146,10 @@ export default function EndpointsPage() {
   const change = (changed: Partial<Address['values']>) => {
     setSelection(nothingSelected)
     address.set(changed)
+  }
+  const bulkProps: BulkProps = {
+    ...{ selection, conditions, total: counts.total, application: values.application },
+    onStarted: () => setSelection(nothingSelected),
   }
   const table = { ...list, total: counts.total, isLoading: list.isLoading || isSearching }
   return (
@@ -179,15 +185,7 @@ export default function EndpointsPage() {
         {...((may('endpoint:update') || may('endpoint:delete')) && {
           selection,
           onSelect: setSelection,
-          bulkActions: (
-            <BulkActions
-              selection={selection}
-              conditions={conditions}
-              total={counts.total}
-              application={values.application}
-              onStarted={() => setSelection(nothingSelected)}
-            />
-          ),
+          bulkActions: <BulkActions {...bulkProps} onChoose={setBulk} />,
         })}
         empty={
           isFiltered ? (
@@ -197,6 +195,7 @@ export default function EndpointsPage() {
           )
         }
       />
+      {bulk && <BulkDialog key={bulk} {...bulkProps} kind={bulk} onClose={() => setBulk(undefined)} />}
     </>
   )
 }

@@ -7,6 +7,7 @@ import { Card, Facts, Loading } from '../../parts/card.tsx'
 import { useConditionalSave } from '../../parts/conditional-save.tsx'
 import { TextField } from '../../parts/fields.tsx'
 import { JsonField, parseJson } from '../../parts/json-field.tsx'
+import { compareKeys, mergeKeys } from '../../parts/merge.ts'
 import { EmptyState, ErrorNote, Note } from '../../parts/notes.tsx'
 import { Segments } from '../../parts/segments.tsx'
 import { cut, Text } from '../../parts/text.tsx'
@@ -112,7 +113,9 @@ function Editor({ endpointId, initial, etag, read, onClose }: EditorProps) {
       return parsed.value ? (await change.run({ endpointId, body: parsed.value }, { ifMatch })).kind : 'failed'
     },
     readAgain: read,
-    compare: (theirs) => differencesOf(withoutPlatform({ ...theirs }), parsed.value ?? {}),
+    compare: (theirs) => differencesOf(initial, withoutPlatform({ ...theirs }), parsed.value ?? {}),
+    onMerge: (theirs) =>
+      setTyped(JSON.stringify(mergeKeys(initial, withoutPlatform({ ...theirs }), parsed.value ?? {}), null, 2)),
     onTake: onClose,
     onDone: () => {
       toast(texts.metadataSaved)
@@ -173,13 +176,10 @@ function objectOf(text: string): { value: Metadata | undefined; problem: string 
     : { value: undefined, problem: problem ?? texts.notObject }
 }
 
-const sameJson = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b)
-
-const differencesOf = (theirs: Metadata, yours: Metadata) =>
-  [...new Set([...Object.keys(theirs), ...Object.keys(yours)])]
-    .filter((key) => !sameJson(theirs[key], yours[key]))
+const differencesOf = (before: Metadata, theirs: Metadata, yours: Metadata) =>
+  compareKeys(before, theirs, yours)
     .slice(0, shownKeysMax)
-    .map((name) => ({ name: cut(name, 100).shown, theirs: theirs[name], yours: yours[name] }))
+    .map((field) => ({ ...field, name: cut(field.name, 100).shown }))
 
 const textOf = (value: unknown) => (typeof value === 'string' && !isJson(value) ? value : JSON.stringify(value))
 const isJson = (text: string) => parseJson(text).problem === undefined

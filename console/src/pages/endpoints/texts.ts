@@ -18,9 +18,9 @@ export const texts = {
     '1h': 'Active in the last hour',
     '1d': 'Active in the last day',
     '7d': 'Active in the last 7 days',
-    'silent-1h': 'Silent for an hour or more',
-    'silent-1d': 'Silent for a day or more',
-    'silent-7d': 'Silent for 7 days or more',
+    'silent-1h': 'No activity in an hour',
+    'silent-1d': 'No activity in a day',
+    'silent-7d': 'No activity in 7 days',
   },
   allConnections: 'All',
   incomplete:
@@ -92,9 +92,15 @@ export const bulkTexts = {
   preview: 'Preview',
   start: (number: number) => `Start for ${endpoints(number)}`,
   startDeletion: (number: number) => `Delete ${endpoints(number)}`,
-  selected: (number: number) => `This changes ${endpoints(number)}. Nothing has happened yet.`,
-  selectedDeletion: (number: number) =>
-    `This deletes ${endpoints(number)} with their tokens, metadata, time series, files and relations. It cannot be undone. Nothing has happened yet.`,
+  selected: {
+    command: (number: number) => `This sends the command to ${endpoints(number)}. Nothing has happened yet.`,
+    metadata: (number: number) => `This changes the metadata of ${endpoints(number)}. Nothing has happened yet.`,
+    version: (number: number) => `This moves ${endpoints(number)} to the version. Nothing has happened yet.`,
+    configuration: (number: number) => `This sets the configuration of ${endpoints(number)}. Nothing has happened yet.`,
+    deletion: (number: number) =>
+      `This deletes ${endpoints(number)} with their tokens, metadata, time series, files and relations. It cannot be undone. Nothing has happened yet.`,
+  },
+  parameters: 'What the job will do',
   samples: 'The first of them',
   refused: (number: number) =>
     `You may not change ${endpoints(number)} of the selection. They are left out, and the job shows the reason.`,

@@ -14,7 +14,7 @@ import { JsonField, parseJson } from '../../parts/json-field.tsx'
 import { ErrorNote, Note } from '../../parts/notes.tsx'
 import { PageHeader } from '../../parts/page-header.tsx'
 import { Segments } from '../../parts/segments.tsx'
-import type { PageProps } from '../registry.ts'
+import type { PageProps } from '../page-props.ts'
 import { type Condition, conditionsOf, criteriaOf, queryOf } from './query.ts'
 import { texts } from './texts.ts'
 

@@ -15,7 +15,7 @@ import type { Column } from '../../parts/data-table-types.ts'
 import { Dialog } from '../../parts/dialog.tsx'
 import { ItemProgress } from '../../parts/item-progress.tsx'
 import { JsonView } from '../../parts/json-view.tsx'
-import { Link } from '../../parts/link.tsx'
+import { Link, LinkButton } from '../../parts/link.tsx'
 import { EmptyState, ErrorNote, Note } from '../../parts/notes.tsx'
 import { PageHeader } from '../../parts/page-header.tsx'
 import { Segments } from '../../parts/segments.tsx'
@@ -23,7 +23,7 @@ import { Text } from '../../parts/text.tsx'
 import { count } from '../../parts/texts.ts'
 import { Time } from '../../parts/time.tsx'
 import { useToast } from '../../parts/toast.tsx'
-import type { PageProps } from '../registry.ts'
+import type { PageProps } from '../page-props.ts'
 import { Owner } from './owner.tsx'
 import { isOpen, StateBadge } from './state.tsx'
 import { texts } from './texts.ts'
@@ -68,6 +68,7 @@ export default function JobPage({ params }: PageProps) {
       />
       {job.problem && <ErrorNote problem={job.problem} onRetry={() => void job.reload()} />}
       <State job={data} />
+      <CommandsNote job={data} />
       <div className="columns">
         <Details job={data} />
         <Card title={texts.parameters}>
@@ -96,6 +97,15 @@ function State({ job: { title, state, counts, problem } }: { job: Job }) {
       )}
     </>
   )
+}
+
+/** A job only stores commands. The note leads to the commands of the job, with the results that the devices returned. */
+function CommandsNote({ job: { kind, state, applicationName, parameters } }: { job: Job }) {
+  const { commandType } = parameters as { commandType?: unknown }
+  if (kind !== 'commands.send' || state === 'prepared') return null
+  if (applicationName === undefined || typeof commandType !== 'string') return null
+  const to = `/commands?application=${encodeURIComponent(applicationName)}&types=${encodeURIComponent(commandType)}`
+  return <Note action={<LinkButton to={to}>{texts.toCommands}</LinkButton>}>{texts.sentText}</Note>
 }
 
 const Details = ({ job }: { job: Job }) => (
@@ -224,7 +234,7 @@ const columns: Column<Item>[] = [
   {
     ...{ id: 'reason', title: texts.reason, width: 'minmax(12rem, 2fr)' },
     cell: ({ reason, commandId }) => (
-      <Text value={reason ?? (commandId === undefined ? '' : `№ ${commandId}`)} max={200} />
+      <Text value={reason ?? (commandId === undefined ? '' : texts.command(commandId))} max={200} />
     ),
   },
 ]

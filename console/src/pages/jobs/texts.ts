@@ -59,15 +59,18 @@ export const texts = {
   position: 'No.',
   endpoint: 'Endpoint',
   result: 'Result',
-  reason: 'Reason',
+  reason: 'Note',
+  command: (commandId: number) => `command ${count(commandId)}`,
+  sentText: 'Done means that the platform has stored the command. The commands have the results of the devices.',
+  toCommands: 'Show the commands',
   noItems: 'No item is in this state.',
   withoutItems: 'This kind of job keeps no list of items.',
   cancel: 'Cancel the job',
   cancelTitle: 'Cancel this job?',
   cancelText: (pending: number | undefined) =>
     pending === undefined
-      ? 'Items that are done stay done; the others are not touched.'
-      : `Items that are done stay done. ${count(pending)} items that are not done yet are not touched.`,
+      ? 'Items that are done stay done; the others stay as they are.'
+      : `Items that are done stay done. The others, ${count(pending)} at the moment, stay as they are.`,
   keep: 'Let it run',
   canceled: 'The job is canceled',
   start: 'Start',

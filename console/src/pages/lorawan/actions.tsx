@@ -35,10 +35,10 @@ export function IntegrationMenu(props: IntegrationMenuProps) {
   const toast = useToast()
   const isActive = status === 'ACTIVE'
   const close = () => setOpen(undefined)
-  async function changeStatus() {
-    const outcome = await setStatus!.run(isActive ? 'SUSPENDED' : 'ACTIVE')
+  async function changeStatus(to: Status) {
+    const outcome = await setStatus!.run(to)
     if (outcome.kind !== 'done') return
-    toast(isActive ? texts.suspended : texts.resumed)
+    toast(to === 'SUSPENDED' ? texts.suspended : texts.resumed)
     close()
   }
   async function runDelete() {
@@ -56,7 +56,7 @@ export function IntegrationMenu(props: IntegrationMenuProps) {
             label: isActive ? texts.suspend : texts.resume,
             icon: isActive ? ('pause' as const) : ('play' as const),
             // Only suspending needs a confirmation, because it loses uplinks.
-            onAction: () => (isActive ? setOpen('status') : void changeStatus()),
+            onAction: () => (isActive ? setOpen('status') : void changeStatus('ACTIVE')),
           },
         ]
       : []),
@@ -79,9 +79,10 @@ export function IntegrationMenu(props: IntegrationMenuProps) {
           action={texts.suspend}
           isDanger
           isOpen={open === 'status'}
+          isOutdated={!isActive}
           isBusy={setStatus.isRunning}
           problem={setStatus.problem}
-          onConfirm={() => void changeStatus()}
+          onConfirm={() => void changeStatus('SUSPENDED')}
           onClose={close}
         >
           {texts.suspendText}

@@ -12,7 +12,7 @@ import { LinkButton } from '../../parts/link.tsx'
 import { ErrorNote } from '../../parts/notes.tsx'
 import { PageHeader } from '../../parts/page-header.tsx'
 import { useToast } from '../../parts/toast.tsx'
-import type { PageProps } from '../registry.ts'
+import type { PageProps } from '../page-props.ts'
 import { texts } from './texts.ts'
 
 type Kind = 'applications' | 'accounts'

@@ -13,7 +13,7 @@ export const texts = {
   endpoints: 'Endpoints',
   connected: 'Connected',
   shareNote: (part: number, all: number) => `${percentOf(part, all)} of all endpoints`,
-  silent: 'Silent for a day',
+  silent: 'No activity in a day',
   alerts: 'Open alerts',
   alertsNone: 'No alert is open.',
   allAlerts: 'All alerts',

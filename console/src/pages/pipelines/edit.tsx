@@ -10,7 +10,7 @@ import { useForm } from '../../parts/form.ts'
 import { JsonField, parseJson } from '../../parts/json-field.tsx'
 import { ErrorNote } from '../../parts/notes.tsx'
 import { PageHeader } from '../../parts/page-header.tsx'
-import type { PageProps } from '../registry.ts'
+import type { PageProps } from '../page-props.ts'
 import { type Definition, definitionOf, isRounded, pipelinesOf, pretty } from './definition.ts'
 import { Simulate } from './simulate.tsx'
 import { texts } from './texts.ts'
@@ -93,7 +93,7 @@ function PipelineForm({ pipelineId, read }: FormProps) {
         ? texts.taken
         : undefined,
   }
-  const { description: _d, on_failure: _f, ...kept } = first ?? { processors: [] }
+  const { description: _d, on_failure: _f, ...kept } = definitionOf(read.data) ?? { processors: [] }
   const body = {
     ...kept,
     ...(description !== '' && { description }),

@@ -14,7 +14,7 @@ import { ErrorNote, Note } from '../../parts/notes.tsx'
 import { PageHeader } from '../../parts/page-header.tsx'
 import { Text } from '../../parts/text.tsx'
 import { useToast } from '../../parts/toast.tsx'
-import type { PageProps } from '../registry.ts'
+import type { PageProps } from '../page-props.ts'
 import { texts } from './texts.ts'
 
 type Role = BodyOf<'roles.get'>

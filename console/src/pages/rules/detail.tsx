@@ -20,7 +20,7 @@ import { Text } from '../../parts/text.tsx'
 import { count } from '../../parts/texts.ts'
 import { Time } from '../../parts/time.tsx'
 import { useToast } from '../../parts/toast.tsx'
-import type { PageProps } from '../registry.ts'
+import type { PageProps } from '../page-props.ts'
 import { Actions, Triggers } from './links.tsx'
 import { Replay } from './replay.tsx'
 import { texts } from './texts.ts'
@@ -121,13 +121,20 @@ export default function RulePage({ params }: PageProps) {
 
 function factsOf({ id, description, version, statistics, createdAt, updatedAt }: Rule): [string, React.ReactNode][] {
   const { avgDuration, minDuration, maxDuration, lastDuration } = statistics
+  const hasRun = statistics.count > 0
   return [
     [texts.facts.id, <Text key="id" value={id} mono />],
     [texts.facts.description, <Text key="description" value={description} max={1000} />],
     [texts.facts.version, version],
     [texts.facts.runs, count(statistics.count)],
-    [texts.facts.last, texts.milliseconds(lastDuration)],
-    [texts.facts.average, [avgDuration, minDuration, maxDuration].map(texts.milliseconds).join(', ')],
+    [texts.facts.last, <Text key="last" value={hasRun ? texts.milliseconds(lastDuration) : ''} />],
+    [
+      texts.facts.average,
+      <Text
+        key="average"
+        value={hasRun ? [avgDuration, minDuration, maxDuration].map(texts.milliseconds).join(', ') : ''}
+      />,
+    ],
     [texts.facts.created, <Time key="created" value={createdAt} style="full" />],
     [texts.facts.updated, <Time key="updated" value={updatedAt} />],
   ]

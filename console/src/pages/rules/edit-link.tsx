@@ -7,6 +7,7 @@ import { Loading } from '../../parts/card.tsx'
 import { useConditionalSave } from '../../parts/conditional-save.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { TextField } from '../../parts/fields.tsx'
+import { compareKeys, mergeKeys } from '../../parts/merge.ts'
 import { ErrorNote } from '../../parts/notes.tsx'
 import { isObject } from '../../parts/schema/schema.ts'
 import { SchemaEditor, useJsonDraft } from '../../parts/schema/schema-editor.tsx'
@@ -77,7 +78,13 @@ function LinkForm({ kind, type, id, onClose, first, read }: FormProps) {
       return (await change.run({ ...argsOf(kind, id), body: body as never }, { ifMatch })).kind
     },
     readAgain: read.reload,
-    compare: (theirs) => differencesOf({ ...theirs }, body),
+    compare: (theirs) => compareKeys(editable(stored), editable(theirs), body),
+    onMerge: (theirs) => {
+      const { name: mergedName, ...others } = mergeKeys(editable(stored), editable(theirs), body)
+      setName(String(mergedName))
+      draft.setValue(others)
+      setStored(theirs)
+    },
     onTake: (theirs) => {
       setName(cut(theirs.name, 1000).shown)
       draft.reset()
@@ -124,10 +131,6 @@ function LinkForm({ kind, type, id, onClose, first, read }: FormProps) {
   )
 }
 
-/** Returns the fields whose values differ between the two versions. */
-function differencesOf(theirs: Record<string, unknown>, yours: Record<string, unknown>) {
-  return [...new Set([...Object.keys(theirs), ...Object.keys(yours)])]
-    .filter((key) => key === 'name' || !written.has(key))
-    .filter((key) => JSON.stringify(theirs[key]) !== JSON.stringify(yours[key]))
-    .map((key) => ({ name: key, theirs: theirs[key], yours: yours[key] }))
-}
+/** Returns the fields that users can change. */
+const editable = (item: Item) =>
+  Object.fromEntries(Object.entries(item).filter(([key]) => key === 'name' || !written.has(key)))

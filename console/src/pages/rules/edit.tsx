@@ -11,7 +11,7 @@ import { type Form, useForm } from '../../parts/form.ts'
 import { JsonField } from '../../parts/json-field.tsx'
 import { ErrorNote } from '../../parts/notes.tsx'
 import { PageHeader } from '../../parts/page-header.tsx'
-import type { PageProps } from '../registry.ts'
+import type { PageProps } from '../page-props.ts'
 import { Actions, Triggers } from './links.tsx'
 import { texts } from './texts.ts'
 import { Try } from './try.tsx'
@@ -130,7 +130,7 @@ function ChangeForm({ first, read, onScript }: ChangeFormProps & { onScript(text
   const change = useChange('rules.update')
   const { id: ruleId } = first
   const form = useForm(valuesOf(first), change.problem)
-  const body = bodyOf(form.values, first.uiMetadata)
+  const body = bodyOf(form.values, (read.data ?? first).uiMetadata)
   return (
     <EditForm
       form={form}

@@ -64,7 +64,7 @@ const columns: Column<Rule>[] = [
   },
   {
     ...{ id: 'duration', title: texts.columns.duration, width: '9rem', align: 'end' },
-    cell: ({ statistics }) => texts.milliseconds(statistics.avgDuration),
+    cell: ({ statistics }) => (statistics.count === 0 ? <Text value="" /> : texts.milliseconds(statistics.avgDuration)),
   },
   { ...{ id: 'version', title: texts.columns.version, width: '6rem', align: 'end' }, cell: ({ version }) => version },
   {

@@ -9,7 +9,7 @@ import { useForm } from '../../parts/form.ts'
 import { JsonField } from '../../parts/json-field.tsx'
 import { ErrorNote } from '../../parts/notes.tsx'
 import { PageHeader } from '../../parts/page-header.tsx'
-import type { PageProps } from '../registry.ts'
+import type { PageProps } from '../page-props.ts'
 import { libraryTexts as texts } from './library-texts.ts'
 
 type Snippet = BodyOf<'snippets.get'>

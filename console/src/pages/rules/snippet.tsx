@@ -13,7 +13,7 @@ import { PageHeader } from '../../parts/page-header.tsx'
 import { cut, Text } from '../../parts/text.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useToast } from '../../parts/toast.tsx'
-import type { PageProps } from '../registry.ts'
+import type { PageProps } from '../page-props.ts'
 import { libraryTexts as texts } from './library-texts.ts'
 
 type Snippet = BodyOf<'snippets.get'>

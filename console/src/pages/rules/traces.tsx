@@ -80,7 +80,7 @@ function RuleName({ trace, names }: { trace: Trace; names: Map<string, string> }
 }
 
 const ruleColumn = (names: Map<string, string>): Column<Trace> => ({
-  ...{ id: 'rule', title: texts.columns.rule, width: 'minmax(8rem, 1.5fr)' },
+  ...{ id: 'rule', title: texts.columns.rule, width: 'minmax(8rem, 1fr)' },
   cell: (trace) => <RuleName trace={trace} names={names} />,
 })
 
@@ -91,7 +91,7 @@ const columnsOf = (onOpen: (trace: Trace) => void, names: Map<string, string> | 
   },
   ...(names ? [ruleColumn(names)] : []),
   {
-    ...{ id: 'what', title: texts.columns.what, width: 'minmax(10.5rem, 1fr)' },
+    ...{ id: 'what', title: texts.columns.what, width: 'minmax(9.5rem, 0.7fr)' },
     cell: (trace) => (
       <Button look="quiet" size="small" onPress={() => onOpen(trace)}>
         <Text value={kindOf(trace.entityType)} max={60} />
@@ -102,9 +102,12 @@ const columnsOf = (onOpen: (trace: Trace) => void, names: Map<string, string> | 
     ...{ id: 'outcome', title: texts.columns.outcome, width: '8rem' },
     cell: ({ outcome }) => <Outcome outcome={outcome} />,
   },
-  { ...{ id: 'for', title: texts.columns.raisedOn }, cell: (trace) => <RaisedOn trace={trace} /> },
   {
-    ...{ id: 'why', title: texts.columns.why, width: 'minmax(9rem, 2fr)' },
+    ...{ id: 'for', title: texts.columns.raisedOn, width: 'minmax(7rem, 0.8fr)' },
+    cell: (trace) => <RaisedOn trace={trace} />,
+  },
+  {
+    ...{ id: 'why', title: texts.columns.why, width: 'minmax(11rem, 3fr)' },
     cell: (trace) => <Why trace={trace} />,
   },
   {

@@ -23,7 +23,7 @@ import { Text } from '../../parts/text.tsx'
 import { count } from '../../parts/texts.ts'
 import { Time } from '../../parts/time.tsx'
 import { useToast } from '../../parts/toast.tsx'
-import type { PageProps } from '../registry.ts'
+import type { PageProps } from '../page-props.ts'
 import { FailedEndpoints } from './failed.tsx'
 import { SoftwareFile } from './file.tsx'
 import { formTexts } from './form-texts.ts'
@@ -175,32 +175,39 @@ function Progress({ rollout: { counts, reason } }: { rollout: Rollout }) {
 
 function PauseOrResume({ software: { appName, version, rolloutState } }: { software: Software }) {
   const [isOpen, setOpen] = useState(false)
+  // The platform can halt the rollout while the dialog is open. The dialog then must not become the dialog of the opposite action.
+  const [asked, setAsked] = useState<'pause' | 'resume'>('pause')
   const pause = useChange('software.rollout.pause')
   const resume = useChange('software.rollout.resume')
   const toast = useToast()
-  const isActive = rolloutState === 'active'
-  const change = isActive ? pause : resume
+  const possible = rolloutState === 'active' ? 'pause' : 'resume'
+  const change = asked === 'pause' ? pause : resume
+  function ask() {
+    setAsked(possible)
+    setOpen(true)
+  }
   async function run() {
     const outcome = await change.run({ appName, softwareVersion: version })
     if (outcome.kind !== 'done') return
     setOpen(false)
-    toast(isActive ? texts.paused : texts.resumed)
+    toast(asked === 'pause' ? texts.paused : texts.resumed)
   }
   return (
     <>
-      <Button icon={isActive ? 'pause' : 'play'} onPress={() => setOpen(true)}>
-        {isActive ? texts.pause : texts.resume}
+      <Button icon={possible === 'pause' ? 'pause' : 'play'} onPress={ask}>
+        {possible === 'pause' ? texts.pause : texts.resume}
       </Button>
       <Confirm
-        title={isActive ? texts.pauseTitle(version) : texts.resumeTitle(version)}
-        action={isActive ? texts.pause : texts.resume}
+        title={asked === 'pause' ? texts.pauseTitle(version) : texts.resumeTitle(version)}
+        action={asked === 'pause' ? texts.pause : texts.resume}
         isOpen={isOpen}
+        isOutdated={asked !== possible}
         isBusy={change.isRunning}
         problem={change.problem}
         onConfirm={() => void run()}
         onClose={() => setOpen(false)}
       >
-        {isActive ? texts.pauseText : texts.resumeText}
+        {asked === 'pause' ? texts.pauseText : texts.resumeText}
       </Confirm>
     </>
   )

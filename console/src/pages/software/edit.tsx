@@ -9,7 +9,7 @@ import { useForm } from '../../parts/form.ts'
 import { JsonField } from '../../parts/json-field.tsx'
 import { ErrorNote } from '../../parts/notes.tsx'
 import { PageHeader } from '../../parts/page-header.tsx'
-import type { PageProps } from '../registry.ts'
+import type { PageProps } from '../page-props.ts'
 import { formTexts } from './form-texts.ts'
 import { RolloutFields } from './rollout-fields.tsx'
 import { texts } from './texts.ts'
@@ -132,6 +132,7 @@ function ChangeForm({ first, read, others }: ChangeFormProps) {
       form={form}
       read={read}
       valuesOf={valuesOf}
+      together={[['failureThreshold', 'percent', 'minimumAttempts']]}
       save={save}
       saved={formTexts.saved}
       next={addressOf(appName, version)}

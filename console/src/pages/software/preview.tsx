@@ -17,7 +17,9 @@ const strategies = Object.keys(texts.strategies) as Strategy[]
 const shownMax = 10
 
 export function Preview({ software: { appName, version, rolloutStrategy } }: { software: Software }) {
-  const [strategy, setStrategy] = useState<Strategy>(rolloutStrategy)
+  const [chosen, setChosen] = useState<Strategy>()
+  // Until the user chooses a strategy, the preview shows that of the version, which changes when the rollout starts.
+  const strategy = chosen ?? rolloutStrategy
   const preview = useGet('software.rollout.preview', {
     ...{ appName, softwareVersion: version, rolloutStrategy: strategy },
   })
@@ -29,7 +31,7 @@ export function Preview({ software: { appName, version, rolloutStrategy } }: { s
           label={texts.previewStrategy}
           name="rolloutStrategy"
           value={strategy}
-          onChange={(value) => setStrategy(strategies.find((known) => known === value) ?? rolloutStrategy)}
+          onChange={(value) => setChosen(strategies.find((known) => known === value))}
           options={strategies.map((value) => ({ value, label: texts.strategies[value] }))}
           isRequired
         />

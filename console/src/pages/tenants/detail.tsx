@@ -17,7 +17,7 @@ import { PageHeader } from '../../parts/page-header.tsx'
 import { Text } from '../../parts/text.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useToast } from '../../parts/toast.tsx'
-import type { PageProps } from '../registry.ts'
+import type { PageProps } from '../page-props.ts'
 import { TenantForm } from './form.tsx'
 import { TenantStatus } from './status.tsx'
 import { texts } from './texts.ts'
@@ -182,7 +182,7 @@ function TenantActions({ tenant }: { tenant: Tenant }) {
   return (
     <>
       <Menu entries={entries} />
-      {open === 'status' && <StatusDialog tenant={tenant} isSuspended={isSuspended} onClose={close} />}
+      {open === 'status' && <StatusDialog tenant={tenant} onClose={close} />}
       {open === 'delete' && <DeleteDialog tenant={tenant} onClose={close} />}
     </>
   )
@@ -193,8 +193,11 @@ interface DialogProps {
   onClose(): void
 }
 
-function StatusDialog({ tenant, isSuspended, onClose }: DialogProps & { isSuspended: boolean }) {
+function StatusDialog({ tenant, onClose }: DialogProps) {
   const change = useChange('tenants.update')
+  // Another administrator can change the tenant while the dialog is open.
+  const [wasStatus] = useState(tenant.status)
+  const isSuspended = wasStatus === 'SUSPENDED'
   const toast = useToast()
   const name = tenant.name.slice(0, 80)
   async function run() {
@@ -210,6 +213,7 @@ function StatusDialog({ tenant, isSuspended, onClose }: DialogProps & { isSuspen
       action={isSuspended ? texts.resume : texts.suspend}
       isDanger={!isSuspended}
       isOpen
+      isOutdated={tenant.status !== wasStatus}
       isBusy={change.isRunning}
       problem={change.problem}
       onConfirm={() => void run()}

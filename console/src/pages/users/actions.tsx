@@ -131,7 +131,9 @@ function PasswordDialog({ user, onClose }: { user: User; onClose(): void }) {
 function EnableDialog({ user, onClose }: { user: User; onClose(): void }) {
   const change = useChange('users.update')
   const toast = useToast()
-  const { id, username, enabled } = user
+  const { id, username } = user
+  // Another administrator can change the user while the dialog is open.
+  const [enabled] = useState(user.enabled)
   async function run() {
     const outcome = await change.run({ id, body: { enabled: !enabled } })
     if (outcome.kind !== 'done') return
@@ -144,6 +146,7 @@ function EnableDialog({ user, onClose }: { user: User; onClose(): void }) {
       action={enabled ? texts.disable : texts.enable}
       isDanger={enabled}
       isOpen
+      isOutdated={user.enabled !== enabled}
       isBusy={change.isRunning}
       problem={change.problem}
       onConfirm={() => void run()}

@@ -9,7 +9,7 @@ import { Loading } from '../../parts/card.tsx'
 import { ErrorNote } from '../../parts/notes.tsx'
 import { PageHeader } from '../../parts/page-header.tsx'
 import { Tabs } from '../../parts/tabs.tsx'
-import type { PageProps } from '../registry.ts'
+import type { PageProps } from '../page-props.ts'
 import { Access } from './access.tsx'
 import { UserActions } from './actions.tsx'
 import { Activity } from './activity.tsx'
@@ -75,7 +75,7 @@ export default function UserPage({ params }: PageProps) {
         {tab === 'profile' && (
           <div className="columns">
             <Profile user={data} read={user} mayChange={may('identity:user:update')} />
-            <Roles user={data} />
+            <Roles user={data} read={user} />
             <SecondFactors user={data} />
             {may('identity:api-key:read') && <ApiKeysOfUser userId={id} />}
           </div>

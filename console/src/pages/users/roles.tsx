@@ -2,13 +2,13 @@
 import { useState } from 'react'
 import { useMay } from '../../api/me.ts'
 import type { BodyOf, ItemOf } from '../../api/operation-types.ts'
-import { useChange, useList } from '../../api/query.ts'
+import { type GetResult, useChange, useList } from '../../api/query.ts'
 import { Button, CancelButton } from '../../parts/button.tsx'
 import { Card } from '../../parts/card.tsx'
 import { CheckList } from '../../parts/check-list.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Link } from '../../parts/link.tsx'
-import { ErrorNote } from '../../parts/notes.tsx'
+import { ErrorNote, Note } from '../../parts/notes.tsx'
 import { Text } from '../../parts/text.tsx'
 import { useToast } from '../../parts/toast.tsx'
 import { texts } from './texts.ts'
@@ -18,7 +18,7 @@ type User = BodyOf<'users.get'>
 export const roleOptions = (roles: ItemOf<'roles.list'>[]) =>
   roles.map(({ name, description }) => ({ value: name, label: name, ...(description && { description }) }))
 
-export function Roles({ user }: { user: User }) {
+export function Roles({ user, read }: { user: User; read: GetResult<User> }) {
   const [isOpen, setOpen] = useState(false)
   const may = useMay()
   return (
@@ -50,21 +50,35 @@ export function Roles({ user }: { user: User }) {
           ))}
         </ul>
       )}
-      {isOpen && <RolesDialog user={user} onClose={() => setOpen(false)} />}
+      {isOpen && <RolesDialog user={user} read={read} onClose={() => setOpen(false)} />}
     </Card>
   )
 }
 
-function RolesDialog({ user, onClose }: { user: User; onClose(): void }) {
+function RolesDialog({ user, read, onClose }: { user: User; read: GetResult<User>; onClose(): void }) {
   const roles = useList('roles.list', { limit: 0 })
   const [chosen, setChosen] = useState(user.roles)
+  // The roles that the choice is based on. The page may read the user again; the older ETag then still detects a change of another caller.
+  const [base, setBase] = useState({ roles: user.roles, etag: read.etag })
+  const [isConflict, setConflict] = useState(false)
   const change = useChange('users.roles.update')
   const toast = useToast()
   async function save() {
-    const outcome = await change.run({ id: user.id, body: chosen })
+    const outcome = await change.run({ id: user.id, body: chosen }, { ifMatch: base.etag })
+    if (outcome.kind === 'conflict') await merge()
     if (outcome.kind !== 'done') return
     toast(texts.rolesSaved)
     onClose()
+  }
+  /** Adds the changes of the other caller to the choice. */
+  async function merge() {
+    const { data, etag } = await read.reload()
+    if (!data) return
+    const added = chosen.filter((role) => !base.roles.includes(role))
+    const kept = data.roles.filter((role) => chosen.includes(role) || !base.roles.includes(role))
+    setChosen([...new Set([...kept, ...added])])
+    setBase({ roles: data.roles, etag })
+    setConflict(true)
   }
   const known = new Set(roles.items.map(({ name }) => name))
   return (
@@ -92,6 +106,7 @@ function RolesDialog({ user, onClose }: { user: User; onClose(): void }) {
         onChange={setChosen}
         description={texts.rolesNote}
       />
+      {isConflict && <Note tone="warn">{texts.rolesConflict}</Note>}
       {change.problem && <ErrorNote problem={change.problem} />}
     </Dialog>
   )

@@ -30,6 +30,8 @@ export const texts = {
   rolesNote: 'A change takes effect within a second, also in open sessions. You can give only what you hold yourself.',
   rolesEmpty: 'No roles. Without a role or a grant the user may do nothing.',
   rolesSaved: 'Roles saved',
+  rolesConflict:
+    'Somebody else has changed the roles meanwhile. The list has both changes now; check it and save again.',
   editRoles: 'Change roles',
   setPassword: 'Set a new password',
   password: 'New password',

@@ -19,7 +19,7 @@ import { PageHeader } from '../../parts/page-header.tsx'
 import { Text } from '../../parts/text.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useToast } from '../../parts/toast.tsx'
-import type { PageProps } from '../registry.ts'
+import type { PageProps } from '../page-props.ts'
 import { ClientForm } from './form.tsx'
 import { texts } from './texts.ts'
 
@@ -133,6 +133,9 @@ function SaveProfile({ client: { id, name } }: { client: VpnClient }) {
 
 function EndClient({ client: { id, name, state } }: { client: VpnClient }) {
   const [isOpen, setOpen] = useState(false)
+  // The same operation revokes an active client and deletes a revoked one. Another administrator can revoke the client while the dialog is
+  // open, and the dialog then must not become the dialog of the deletion.
+  const [asked, setAsked] = useState<'revoke' | 'delete'>('revoke')
   const change = useChange('vpnClients.delete')
   const [, navigate] = useLocation()
   const toast = useToast()
@@ -140,9 +143,13 @@ function EndClient({ client: { id, name, state } }: { client: VpnClient }) {
   async function run() {
     const outcome = await change.run({ vpnclientID: id })
     if (outcome.kind !== 'done') return
-    toast(isActive ? texts.revoked : texts.deleted)
+    toast(asked === 'revoke' ? texts.revoked : texts.deleted)
     setOpen(false)
-    if (!isActive) navigate('/vpn')
+    if (asked === 'delete') navigate('/vpn')
+  }
+  function ask() {
+    setAsked(isActive ? 'revoke' : 'delete')
+    setOpen(true)
   }
   const common = {
     isOpen,
@@ -158,12 +165,12 @@ function EndClient({ client: { id, name, state } }: { client: VpnClient }) {
           {
             ...{ id: 'end', label: isActive ? texts.revoke : texts.delete, isDanger: true },
             icon: isActive ? 'lock' : 'trash',
-            onAction: () => setOpen(true),
+            onAction: ask,
           },
         ]}
       />
-      {isActive ? (
-        <Confirm title={texts.revokeTitle(name)} action={texts.revoke} isDanger {...common}>
+      {asked === 'revoke' ? (
+        <Confirm title={texts.revokeTitle(name)} action={texts.revoke} isDanger isOutdated={!isActive} {...common}>
           {texts.revokeText}
         </Confirm>
       ) : (

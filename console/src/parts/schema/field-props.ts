@@ -28,16 +28,16 @@ export const shownLabel = (text: string, max = 80) => withoutInvisible(cut(text,
 /** Returns a text about a schema: its description, limits and default. */
 export function notesOf(schema: Schema): string {
   const { description, format, pattern, minimum, maximum, minLength, maxLength } = schema
-  const range = (min: unknown, max: unknown, unit = '') => {
-    const low = typeof min === 'number' ? `${min}${unit}` : undefined
-    const high = typeof max === 'number' ? `${max}${unit}` : undefined
+  const range = (min: unknown, max: unknown, written: (value: number) => string) => {
+    const low = typeof min === 'number' ? written(min) : undefined
+    const high = typeof max === 'number' ? written(max) : undefined
     if (low !== undefined && high !== undefined) return texts.between(low, high)
     return low !== undefined ? texts.atLeast(low) : high !== undefined ? texts.atMost(high) : ''
   }
   return [
     typeof description === 'string' ? shownLabel(description, 300) : '',
-    range(minimum, maximum),
-    range(minLength, maxLength, ` ${texts.characters}`),
+    range(minimum, maximum, String),
+    range(minLength, maxLength, texts.characters),
     typeof format === 'string' && format !== 'textarea' ? texts.format(shownLabel(format, 40)) : '',
     typeof pattern === 'string' ? texts.pattern(shownLabel(pattern, 100)) : '',
     schema.default !== undefined ? texts.defaultValue(shownLabel(labelOf(schema.default), 60)) : '',

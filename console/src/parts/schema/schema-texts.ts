@@ -30,7 +30,7 @@ export const schemaTexts = {
   between: (min: string, max: string) => `From ${min} to ${max}.`,
   atLeast: (min: string) => `At least ${min}.`,
   atMost: (max: string) => `At most ${max}.`,
-  characters: 'characters',
+  characters: (number: number) => (number === 1 ? `${number} character` : `${number} characters`),
   notNumber: 'This is not a number.',
   notPermitted: (value: string) => `${value} (the schema does not permit it)`,
   views: 'How it is shown',
