@@ -1,30 +1,10 @@
 /**
- * The settings of commands that call the API. They are also part of the table in config.ts. They are in a separate file, because loading
- * the settings of all services takes 25 ms, a third of the time of such a command.
+ * Reads the settings of commands that call the API. These commands do not load config.ts, because loading the settings of all services takes
+ * 25 ms, a third of the time of such a command.
  */
 import { resolve } from 'node:path'
+import { commandLineSettings } from './command-line-settings.ts'
 import { type Environment, readSetting, settingPrefix } from './kernel/setting-values.ts'
-import type { SettingTable } from './kernel/settings.ts'
-
-export const commandLineSettings = {
-  DATA: { kind: 'path', default: './data', meaning: 'directory of the embedded database, keys and blobs' },
-  URL: {
-    kind: 'web address',
-    default: undefined,
-    meaning: 'address of the platform for commands such as waypost endpoints list; default: that of the context',
-  },
-  TENANT: {
-    kind: 'text',
-    default: undefined,
-    meaning: 'tenant of commands that use bootstrap.json: `default` (if unset) or `platform`',
-  },
-  API_KEY: {
-    kind: 'text',
-    default: undefined,
-    secret: true,
-    meaning: 'API key of commands such as waypost endpoints list; default: the login of the context',
-  },
-} as const satisfies SettingTable
 
 type Name = keyof typeof commandLineSettings
 

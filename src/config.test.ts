@@ -10,7 +10,7 @@ import { joinTables, loadConfig, readSettings, settingTables } from './config.ts
 import { ConfigurationError, defineSettings, type Setting } from './kernel/settings.ts'
 import { applicationsSettings } from './services/applications/settings.ts'
 
-test('every setting of the specification has its default value', () => {
+test('settings that the environment does not set have their default values', () => {
   const config = loadConfig({})
   assert.equal(config.port, 8080)
   assert.equal(config.managementPort, 9090)
@@ -77,7 +77,7 @@ test('every default is a value that the setting accepts', () => {
     if (value !== undefined) loadConfig({ [`WAYPOST_${name}`]: value })
 })
 
-test('a secret can be read from a file, but not be set in both ways', () => {
+test('a secret can be set as a value or as the path of a file, but not as both', () => {
   const directory = temporaryDirectory()
   const file = join(directory, 'url')
   writeFileSync(file, 'postgres://u:p@localhost/db\n')
@@ -109,7 +109,7 @@ test('the database address may have several hosts, and must be of PostgreSQL', (
     assert.throws(() => loadConfig({ WAYPOST_DATABASE_URL: wrong }), /expected an address such as postgres:/)
 })
 
-test('every setting has its origin', () => {
+test('all settings can be listed, each with the origin of its value', () => {
   const all = readSettings({ WAYPOST_PORT: '1' })
   assert.deepEqual(all.get('PORT'), { name: 'WAYPOST_PORT', value: '1', origin: 'environment', secret: false })
   assert.equal(all.size, Object.keys(joinTables(settingTables)).length)

@@ -5,7 +5,7 @@
 import { resolve } from 'node:path'
 import { distance } from 'fastest-levenshtein'
 import { serviceSettings } from './assembly/settings.ts'
-import { commandLineSettings } from './command-line-config.ts'
+import { commandLineSettings } from './command-line-settings.ts'
 import { type IsProxy, readTrustProxy } from './kernel/client-address.ts'
 import { mailSettings } from './kernel/mail-settings.ts'
 import { type Environment, originsIn, readSetting, settingPrefix } from './kernel/setting-values.ts'

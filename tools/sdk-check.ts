@@ -27,14 +27,17 @@ const file = await client.files.download({ appName: 'a', endpointId: 'e', filena
 console.log(process.version, ids.join(), failed, await new Response(file.body).text())
 `
 
+const endpointIds = ['a', 'b', 'c']
 const folder = mkdtempSync(join(tmpdir(), 'waypost-sdk-'))
 const server = createServer((request, response) => {
   const { pathname, searchParams } = new URL(request.url!, 'http://host')
   if (pathname.endsWith('/me')) return response.writeHead(404).end('{"message": "none"}')
   if (pathname.includes('/files/')) return response.end('bytes')
-  const offset = Number(searchParams.get('offset') ?? 0)
-  const content = ['a', 'b', 'c'].slice(offset, offset + 2).map((endpointId) => ({ endpointId }))
-  response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ totalElements: 3, content }))
+  const position = Number(searchParams.get('cursor') ?? 0)
+  const content = endpointIds.slice(position, position + 2).map((endpointId) => ({ endpointId }))
+  const next = position + 2 < endpointIds.length ? { nextCursor: String(position + 2) } : {}
+  const page = { totalElements: endpointIds.length, content, ...next }
+  response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(page))
 })
 let failed = false
 const report = (checkName: string, isGood: boolean, details = '') => {

@@ -53,6 +53,10 @@ const holds = (check: string) => spawnSync('sh', ['-c', check]).status === 0
 /** Tests that need a process of their own, because they measure the memory of their process. */
 const alone = ['src/kernel/backup/load.long.test.ts']
 
+/** Files of `test/` need a process of their own, except the short files of `conformance`, which start no programs. */
+const needsOwnProcess = (file: string) =>
+  alone.includes(file) || (file.startsWith('test/') && (isLong(file) || !file.startsWith('test/conformance/')))
+
 /**
  * Folders of long tests: `kill -9` in rounds, first starts, backups, the console in a browser. Elsewhere the name of a long test ends with
  * `.long.test.ts`. `npm test` leaves out long tests, so that it takes only a few minutes. Continuous integration runs them too.
@@ -137,7 +141,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => st
 const { failed, unfinished, unstable, timings } = await runTests({
   files,
   directory,
-  alone: (file) => /^test\//.test(relative(root, file)) || alone.includes(relative(root, file)),
+  alone: (file) => needsOwnProcess(relative(root, file)),
   seconds: knownSeconds(),
   fileSecondsMax: 600,
   testSecondsMax: 480,

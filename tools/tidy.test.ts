@@ -62,6 +62,11 @@ for (const [name, files, expected] of [
     { 'src/services/a/x.ts': "import { y } from './y.ts'", 'src/services/a/y.ts': "import { x } from './x.ts'" },
     /circular import: /,
   ],
+  [
+    'a circle with an import at run time',
+    { 'sdk/src/x.ts': "import type { Y } from './y.ts'", 'sdk/src/y.ts': "await import('./x.ts')" },
+    /circular import: sdk/,
+  ],
 ] as [string, Record<string, string>, RegExp][])
   test(`tidy rejects ${name}`, () => {
     assert.match(problemsOf(files).join('\n'), expected)

@@ -12,6 +12,14 @@ const generated = /^sdk\/src\/(?:operations|table|described|described\/\w+)\.ts$
 const publicFiles = /^src\/(services\/[^/]+|identity|gateway)\/(contract|events)\.ts$/
 const importLine = /^\s*(?:import|export)\b[^'"]*?\bfrom\s+['"](\.[^'"]+)['"]|^\s*import\s+['"](\.[^'"]+)['"]/gm
 
+const dynamicImport = /\bimport\(\s*['"](\.[^'"]+)['"]\s*\)/g
+
+/** Returns the files that a file imports with these patterns. */
+const importsOf = (file: string, text: string, ...patterns: RegExp[]) =>
+  patterns
+    .flatMap((pattern) => [...text.matchAll(pattern)])
+    .map((match) => normalize(join(dirname(file), (match[1] ?? match[2])!)))
+
 /** Returns the module of a file: a service folder, or the second path segment. */
 const moduleOf = (file: string) => file.match(/^src\/services\/[^/]+/)?.[0] ?? file.split('/').slice(0, 2).join('/')
 
@@ -107,16 +115,14 @@ export function findProblems(files: Map<string, string>): string[] {
   for (const [file, text] of files) {
     problems.push(...lengthProblems(file, text), ...proseProblems(file, text))
     problems.push(...nameProblems(file, text))
-    if (!isTest(file) && !file.startsWith('src/') && !file.startsWith('console/')) continue
-    const targets = [...text.matchAll(importLine)].map((match) =>
-      normalize(join(dirname(file), (match[1] ?? match[2])!)),
-    )
     if (isTest(file)) {
       if (hookOfAll.test(text) && !hookOwners.includes(file))
         problems.push(`${file}: a hook would run for all files of the process; use afterAllTests`)
       continue
     }
-    graph.set(file, targets)
+    graph.set(file, importsOf(file, text, importLine, dynamicImport))
+    if (!file.startsWith('src/') && !file.startsWith('console/')) continue
+    const targets = importsOf(file, text, importLine)
     if (file.startsWith('console/')) {
       problems.push(...consoleProblems(file, text, targets))
       continue

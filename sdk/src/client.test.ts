@@ -55,7 +55,8 @@ const endpoint = { endpointId: 'thermo-1' }
 const read = json(200, endpoint, { etag: '"1"' })
 
 suite('retries', () => {
-  for (const [what, answer] of Object.entries({ cut, cutInBody, 429: empty(429), 503: empty(503), 504: empty(504) }))
+  const broken = { 'a broken connection': cut, 'a response that breaks off': cutInBody }
+  for (const [what, answer] of Object.entries({ ...broken, 429: empty(429), 503: empty(503), 504: empty(504) }))
     test(`a read is repeated after ${what}`, async () => {
       const { client, requests } = await aServer(answer, answer, read)
       const { body, attempts } = await client.endpoints.get(endpoint)
@@ -63,7 +64,7 @@ suite('retries', () => {
       assert.deepEqual([attempts, requests.length], [3, 3])
     })
 
-  for (const [what, answer] of Object.entries({ cut, cutInBody, 503: empty(503), 504: empty(504) }))
+  for (const [what, answer] of Object.entries({ ...broken, 503: empty(503), 504: empty(504) }))
     test(`a write that may have arrived is not repeated after ${what}`, async () => {
       const { client, requests } = await aServer(answer, json(201, endpoint))
       await failureOf(client.endpoints.create({ body: { appVersion: { name: 'a-v1' } } }))
@@ -208,7 +209,7 @@ suite('arguments', () => {
   })
 
   for (const endpointId of ['', '.', '..'])
-    test(`the id ${JSON.stringify(endpointId)} would be another address, so nothing is sent`, async () => {
+    test(`the id ${JSON.stringify(endpointId)} would change the path of the request, so nothing is sent`, async () => {
       const { client, requests } = await aServer(read)
       const error = await failureOf(client.endpoints.get({ endpointId }))
       assert.deepEqual([error.code, error.field, requests.length], ['invalid_argument', 'endpointId', 0])

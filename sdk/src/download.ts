@@ -1,13 +1,12 @@
 /** Streams the bytes of a response. A download that breaks continues where it stopped, if the platform still has the same version. */
 import { failureOf } from './failures.ts'
-import type { send } from './request.ts'
-import type { Limit, Running } from './running.ts'
+import type { Limit, Running, Send } from './running.ts'
 import type { Download } from './types.ts'
 
 /** Maximum number of consecutive attempts that deliver no byte. */
 const resumptionsMax = 5
 
-export function downloadOf(running: Running, response: Response, limit: Limit, sendAgain: typeof send): Download {
+export function downloadOf(running: Running, response: Response, limit: Limit, sendAgain: Send): Download {
   const etag = response.headers.get('etag')
   // With a weak ETag the download cannot resume, because equal weak ETags do not mean equal bytes.
   const canResume =

@@ -109,19 +109,19 @@ export interface Alert {
   state: 'OPEN' | 'RESOLVED'
   /** Whether a person has taken note of the alert. */
   acknowledgement: 'ACKNOWLEDGED' | 'UNACKNOWLEDGED'
-  /** Text of the last activation. Absent: it had none. */
+  /** Text of the last activation. Omitted if it had none. */
   message?: string
   /** The same text as `message`. */
   activateReason?: string
-  /** Why the alert was resolved. Absent: no reason was given. */
+  /** Why the alert was resolved. Omitted if no reason was given. */
   resolveReason?: string
   /** When the alert was activated first, in UTC. */
   startedAt: string
   /** When the alert was activated last, in UTC. */
   lastActiveAt: string
-  /** When the alert was resolved, in UTC. Absent: it is open. */
+  /** When the alert was resolved, in UTC. Omitted if it is open. */
   resolvedAt?: string
-  /** Id of the alert setting that activated it. Absent: a rule did. */
+  /** Id of the alert setting that activated it. Omitted if a rule did it. */
   alertSettingId?: string
   /** Metadata from the action of the last activation. */
   metadata: Record<string, unknown>
@@ -233,7 +233,7 @@ export interface AlertLifecycleEvent {
   eventType: 'ACTIVATED' | 'UPDATED' | 'ACKNOWLEDGED' | 'RESOLVED'
   /** When it happened, in UTC. */
   createdAt: string
-  /** Id of the caller that made the change. Absent: a rule did. */
+  /** Id of the caller that made the change. Omitted if a rule did it. */
   userId?: string
   /** Severity, acknowledgement, texts and comment after the change. */
   payload: Record<string, unknown>
@@ -555,11 +555,11 @@ export interface ApiKey {
   name: string
   /** User or client that the key belongs to. The key never holds more than its owner. */
   owner: Subject
-  /** Scopes that the key is limited to. Absent: all that its owner holds. */
+  /** Scopes that the key is limited to. If it is omitted, the key has all scopes of its owner. */
   scopes?: string[]
-  /** When the key expires, in UTC. Absent: never. */
+  /** When the key expires, in UTC. Omitted if it never expires. */
   expiresAt?: string
-  /** When the key was last used, in UTC, exact to the minute. Absent: never. */
+  /** When the key was last used, in UTC, exact to the minute. Omitted if it was never used. */
   lastUsedAt?: string
   /** When the key was created, in UTC. */
   createdAt: string
@@ -823,8 +823,8 @@ export interface AssetTypePage {
   content: AssetType[]
 }
 
-/** Attributes that devices of the version look up with the extension `adx`: any JSON object. */
-export type Attributes = Record<string, unknown>
+/** Attributes that devices of the version look up with the extension `adx`: any JSON. The keys of an object take precedence over those of the application. Any other value replaces the attributes of the application. */
+export type Attributes = unknown
 
 /** A change that somebody made, or a login. */
 export interface AuditRecord {
@@ -836,17 +836,17 @@ export interface AuditRecord {
   operation: string
   /** Path of the object that was created, changed or deleted. Secrets in it are shown as `***`. */
   resource?: string
-  /** HTTP status of the response: a success, 403, or an error of the platform. Absent: no response. */
+  /** HTTP status of the response: a success, 403, or an error of the platform. Omitted if there was no response. */
   status?: number
   /** Kind of the caller: `user`, `client`, `api-key` or `system`. */
   actorType?: string
-  /** Id of the caller. Absent: unknown, as for a login with an unknown name. */
+  /** Id of the caller. Omitted if the caller is unknown, as for a login with an unknown name. */
   actorId?: string
   /** User name of the caller at that time. */
   actorName?: string
   /** Id of the tenant of the caller, where it is not the tenant of the record. */
   actorTenantId?: string
-  /** IP address that the request came from. Absent: a rule sent the request. */
+  /** IP address that the request came from. Omitted if a rule sent the request. */
   address?: string
   /** Correlation id of the request, as in the header `X-Correlation-Id` of its response and in the log. */
   correlationId?: string
@@ -892,7 +892,7 @@ export interface BackupRun {
   bytes?: number
   /** SHA-256 of the backup. */
   sha256?: string
-  /** Why it failed. Absent: it succeeded. */
+  /** Why it failed. Omitted if it succeeded. */
   problem?: string
 }
 
@@ -914,7 +914,7 @@ export interface BasicCredential {
   createdDate: string
   /** When the state or the password last changed, in UTC. */
   updatedDate: string
-  /** Last successful authentication, in UTC, exact to the minute. Absent: the credentials were never used. */
+  /** Last successful authentication, in UTC, exact to the minute. Omitted if the credentials were never used. */
   lastUseDate?: string
 }
 
@@ -1109,13 +1109,13 @@ export interface Command {
   endpointId: string
   /** PENDING: no result yet. EXECUTED: the device sent a result. EXPIRED: no result came within `commandTtl`; later ones are ignored. */
   status: 'PENDING' | 'EXECUTED' | 'EXPIRED'
-  /** HTTP status of the result. Absent: not executed. */
+  /** HTTP status of the result. Omitted if it was not executed. */
   statusCode?: number
-  /** Text of the result. Absent: the device sent none. */
+  /** Text of the result. Omitted if the device sent none. */
   reasonPhrase?: string
-  /** Payload of the command. Absent: it has none. */
+  /** Payload of the command. Omitted if it has none. */
   requestPayload?: unknown
-  /** Payload of the result. Absent: it has none. */
+  /** Payload of the result. Omitted if it has none. */
   responsePayload?: unknown
   /** When the command was invoked, in UTC. */
   createdAt: string
@@ -1235,11 +1235,11 @@ export interface CommandPage {
 export interface CommandTask {
   /** Id of the batch. */
   taskId: string
-  /** Id of its filter. Absent: it was made for a list of endpoints. */
+  /** Id of its filter. Omitted if it was made for a list of endpoints. */
   filterId?: string
   /** Type of its commands. */
   commandType: string
-  /** Payload of its commands. Absent: they have none. */
+  /** Payload of its commands. Omitted if they have none. */
   requestPayload?: unknown
   /** When the batch was accepted, in UTC. */
   createdAt: string
@@ -1265,7 +1265,7 @@ export interface CommandTaskEntries {
 export interface CommandTaskEntry {
   /** Id of the endpoint. */
   endpointId: string
-  /** Id of the command. Absent: it is not made yet. */
+  /** Id of the command. Omitted if it does not exist yet. */
   commandId?: number
 }
 
@@ -1311,7 +1311,7 @@ export interface CommandsOfEndpoint {
   endpointId: string
   /** The commands, newest first. */
   commands: Command[]
-  /** Older commands are missing: there are more than 1,000, or their payloads are too large. Absent: all. */
+  /** Older commands are missing: there are more than 1,000, or their payloads are too large. Omitted if none are missing. */
   truncated?: true
 }
 
@@ -1409,11 +1409,11 @@ export interface CreatedApiKey {
   name: string
   /** User or client that the key belongs to. The key never holds more than its owner. */
   owner: Subject
-  /** Scopes that the key is limited to. Absent: all that its owner holds. */
+  /** Scopes that the key is limited to. If it is omitted, the key has all scopes of its owner. */
   scopes?: string[]
-  /** When the key expires, in UTC. Absent: never. */
+  /** When the key expires, in UTC. Omitted if it never expires. */
   expiresAt?: string
-  /** When the key was last used, in UTC, exact to the minute. Absent: never. */
+  /** When the key was last used, in UTC, exact to the minute. Omitted if it was never used. */
   lastUsedAt?: string
   /** When the key was created, in UTC. */
   createdAt: string
@@ -1433,7 +1433,7 @@ export interface CreatedBasicCredential {
   createdDate: string
   /** When the state or the password last changed, in UTC. */
   updatedDate: string
-  /** Last successful authentication, in UTC, exact to the minute. Absent: the credentials were never used. */
+  /** Last successful authentication, in UTC, exact to the minute. Omitted if the credentials were never used. */
   lastUseDate?: string
   /** The password. Only this response shows it. */
   password: string
@@ -1474,14 +1474,14 @@ export interface CreatedJob {
   /** prepared: a preview that was not started; it is deleted after a day. waiting: queued. running: in progress. finished: every item succeeded or failed. canceled: pending items were not touched. */
   state: 'prepared' | 'waiting' | 'running' | 'finished' | 'canceled'
   owner: JobOwner
-  /** Application of all items. Absent: they are of several applications, or of none. */
+  /** Application of all items. Omitted if they belong to several applications, or to none. */
   applicationName?: string
   counts: JobCounts
-  /** Why the last attempt failed; it is repeated. Absent: there is no problem. */
+  /** Why the last attempt failed; it is repeated. Omitted if there is no problem. */
   problem?: string
   /** When the job was created, in UTC. */
   createdDate: string
-  /** When the job ended, in UTC. Absent: it has not ended. */
+  /** When the job ended, in UTC. Omitted if it has not ended. */
   finishedDate?: string
   /** True if the job can be canceled now. */
   cancelable: boolean
@@ -2211,7 +2211,7 @@ export interface DirectoryEndpoint {
   appVersion: EndpointVersion
   /** `connected`; `disconnected`; `never`: it has not connected yet, or it uses HTTP, which has no connections. */
   connection: 'never' | 'disconnected' | 'connected'
-  /** When the endpoint last connected, disconnected or sent a message, in UTC; messages with a precision of a minute. Absent: never. */
+  /** When the endpoint last connected, disconnected or sent a message, in UTC; messages with a precision of a minute. Omitted if it never did. */
   lastActivity?: string
   /** Metadata by key. Present only if `include` asks for it. */
   metadata?: Record<string, unknown>
@@ -2718,7 +2718,7 @@ export interface EndpointToken {
   createdDate: string
   /** Name of the application that the endpoint belongs to. */
   applicationName: string
-  /** When the status last changed, in UTC. Absent: it never did. */
+  /** When the status last changed, in UTC. Omitted if it never changed. */
   updatedDate?: string
 }
 
@@ -2860,7 +2860,7 @@ export interface Execution {
   traces: Trace[]
 }
 
-/** The file of a finished export. Absent: the job is not an export, has not finished, or its file has expired. */
+/** The file of a finished export. Omitted if the job is not an export or has not finished, or if its file has expired. */
 export interface ExportFile {
   /** Name of the file. */
   name: string
@@ -3148,7 +3148,7 @@ export interface IssuedX509Credential {
   createdDate: string
   /** When the state or the password last changed, in UTC. */
   updatedDate: string
-  /** Last successful authentication, in UTC, exact to the minute. Absent: the credentials were never used. */
+  /** Last successful authentication, in UTC, exact to the minute. Omitted if the credentials were never used. */
   lastUseDate?: string
   /** The client certificate, as PEM. */
   certificate: string
@@ -3170,7 +3170,7 @@ export interface Issuer {
   issuer: string
   /** Text that the claim `aud` of its tokens must contain. Absent for registrations of older versions, which accept no tokens. */
   audience?: string
-  /** Path with dots to the claim with the names of roles. Absent: the default. */
+  /** Path with dots to the claim with the names of roles. If it is omitted, the default applies. */
   rolesClaim?: string
   /** When the issuer was registered, in UTC. */
   createdAt: string
@@ -3195,14 +3195,14 @@ export interface Job {
   /** prepared: a preview that was not started; it is deleted after a day. waiting: queued. running: in progress. finished: every item succeeded or failed. canceled: pending items were not touched. */
   state: 'prepared' | 'waiting' | 'running' | 'finished' | 'canceled'
   owner: JobOwner
-  /** Application of all items. Absent: they are of several applications, or of none. */
+  /** Application of all items. Omitted if they belong to several applications, or to none. */
   applicationName?: string
   counts: JobCounts
-  /** Why the last attempt failed; it is repeated. Absent: there is no problem. */
+  /** Why the last attempt failed; it is repeated. Omitted if there is no problem. */
   problem?: string
   /** When the job was created, in UTC. */
   createdDate: string
-  /** When the job ended, in UTC. Absent: it has not ended. */
+  /** When the job ended, in UTC. Omitted if it has not ended. */
   finishedDate?: string
   /** True if the job can be canceled now. */
   cancelable: boolean
@@ -3212,13 +3212,13 @@ export interface Job {
 
 /** The progress of a job. The numbers add up at any time. */
 export interface JobCounts {
-  /** Number of all items: succeeded + failed + pending. Absent: not known yet. */
+  /** Number of all items: succeeded + failed + pending. Omitted if it is not known yet. */
   total?: number
   /** Number of items that are done. */
   succeeded: number
   /** Number of items that were refused or could not be done; each has a reason. */
   failed: number
-  /** Number of items that are not done. Absent: not known yet. */
+  /** Number of items that are not done. Omitted if it is not known yet. */
   pending?: number
 }
 
@@ -3233,14 +3233,14 @@ export interface JobDetails {
   /** prepared: a preview that was not started; it is deleted after a day. waiting: queued. running: in progress. finished: every item succeeded or failed. canceled: pending items were not touched. */
   state: 'prepared' | 'waiting' | 'running' | 'finished' | 'canceled'
   owner: JobOwner
-  /** Application of all items. Absent: they are of several applications, or of none. */
+  /** Application of all items. Omitted if they belong to several applications, or to none. */
   applicationName?: string
   counts: JobCounts
-  /** Why the last attempt failed; it is repeated. Absent: there is no problem. */
+  /** Why the last attempt failed; it is repeated. Omitted if there is no problem. */
   problem?: string
   /** When the job was created, in UTC. */
   createdDate: string
-  /** When the job ended, in UTC. Absent: it has not ended. */
+  /** When the job ended, in UTC. Omitted if it has not ended. */
   finishedDate?: string
   /** True if the job can be canceled now. */
   cancelable: boolean
@@ -3257,11 +3257,11 @@ export interface JobItem {
   position: number
   /** succeeded: done. failed: not done, see `reason`. pending: not done yet, or never after a cancellation. */
   state: 'succeeded' | 'failed' | 'pending'
-  /** Id of the endpoint. Absent: it has none yet. */
+  /** Id of the endpoint. Omitted if it has none yet. */
   endpointId?: string
-  /** Why the item failed. Absent: it has not failed. */
+  /** Why the item failed. Omitted if it has not failed. */
   reason?: string
-  /** Id of the command that was made for the endpoint. Absent: none was made. */
+  /** Id of the command that was made for the endpoint. Omitted if none was created. */
   commandId?: number
 }
 
@@ -3279,7 +3279,7 @@ export interface JobOwner {
   type: string
   /** Id of the caller. */
   id: string
-  /** User name of the caller at that time. Absent: it has none. */
+  /** User name of the caller at that time. Omitted if it has none. */
   name?: string
 }
 
@@ -3303,7 +3303,7 @@ export interface JobQueue {
   active: number
   /** Jobs that failed after all retries, within the last week. */
   failed: number
-  /** When they were counted. Absent: not yet. */
+  /** When they were counted. Omitted if they have not been counted yet. */
   countedAt?: string
 }
 
@@ -3392,7 +3392,7 @@ export interface ListedEndpointToken {
   createdDate: string
   /** Name of the application that the endpoint belongs to. */
   applicationName: string
-  /** When the status last changed, in UTC. Absent: it never did. */
+  /** When the status last changed, in UTC. Omitted if it never changed. */
   updatedDate?: string
 }
 
@@ -3684,7 +3684,7 @@ export interface NewBatch {
 
 /** A command for many endpoints. */
 export interface NewCommandBatch {
-  /** Payload of the commands. Absent: they have none. */
+  /** Payload of the commands. Omitted if they have none. */
   payload?: unknown
   /** Type of the payload; with text/plain it must be text. If absent: application/json. */
   payloadContentType?: 'application/json' | 'text/plain'
@@ -4436,7 +4436,7 @@ export interface OwnSecondFactor {
   name: string
   /** When the user added it. */
   createdAt: string
-  /** When it was last used. Absent: not since it was added. */
+  /** When it was last used. Omitted if it has not been used since it was added. */
   lastUsedAt?: string
 }
 
@@ -4522,7 +4522,7 @@ export interface PlatformSummary {
   versions: string[]
   /** true: changes are refused, because a disk of the node that answers has too little space. */
   diskLow: boolean
-  /** End of the last successful backup. Absent: none is known. */
+  /** End of the last successful backup. Omitted if none is known. */
   lastBackupAt?: string
 }
 
@@ -4574,7 +4574,7 @@ export interface Preferences {
   language?: string
   /** Colours. Default: system. */
   theme?: 'system' | 'light' | 'dark'
-  /** Columns of lists in their order, by the name of the list. Default: those of the list. */
+  /** Columns of lists in order, by the name of the list. Default: those of the list. */
   columns?: Record<string, string[]>
   /** Saved views. Default: none. */
   views?: SavedView[]
@@ -4701,9 +4701,9 @@ export interface RealmTemplateResults {
 
 /** A role or grant that gives a scope. */
 export interface Reason {
-  /** Role that has the scope, or to which the grant was made. Absent: a grant to the subject itself. */
+  /** Role that has the scope, or to which the grant was made. Omitted if the grant was made to the subject itself. */
   role?: string
-  /** Id of the grant. Absent: the role itself has the scope. */
+  /** Id of the grant. Omitted if the role itself has the scope. */
   grantId?: string
   /** Resource on which the scope is held: the given one, or one that contains it. */
   resource: string
@@ -4719,7 +4719,7 @@ export interface Refusal {
   createdAt: string
   /** Number of refusals with the same reason and origin within about one second. */
   count: number
-  /** Id of the tenant. Absent: the tenant is not known. */
+  /** Id of the tenant. Omitted if the tenant is not known. */
   tenantId?: string
   /** Code of the reason, such as `token_unknown` or `too_many_messages`. */
   reason: string
@@ -4763,7 +4763,7 @@ export interface RegisteredEndpoint {
   token: string
   /** Status of the token: always Inactive, it was not used yet. */
   status: 'Inactive'
-  /** Result for each relation. Absent: all were made, or none was requested. */
+  /** Result for each relation. Omitted if all were made, or if none was requested. */
   relations?: LinkOutcome
 }
 
@@ -4793,7 +4793,7 @@ export interface RegisteredTenantV1 {
   resources_version: number
   /** Id of the identity provider. */
   idp_version: number
-  /** Id of the user template that the first administrator was made from. Absent: there was none. */
+  /** Id of the user template that the first administrator was made from. Omitted if there was none. */
   user?: number
   /** Id of the role that the first administrator gets. */
   user_roles: number
@@ -5347,7 +5347,7 @@ export interface SecondFactor {
   name: string
   /** When the user added it. */
   createdAt: string
-  /** When it was last used. Absent: not since it was added. */
+  /** When it was last used. Omitted if it has not been used since it was added. */
   lastUsedAt?: string
 }
 
@@ -5554,9 +5554,9 @@ export interface SettingInEffect {
   name: string
   /** Service that it belongs to, or `platform`. */
   owner: string
-  /** Value in effect; `********` if it is a secret. Absent: not set. */
+  /** Value in effect; `********` if it is a secret. Omitted if it is not set. */
   value?: string
-  /** Default value. Absent: none. */
+  /** Default value. Omitted if there is none. */
   default?: string
   /** Where the value comes from. */
   origin: 'default' | 'environment' | 'file'
@@ -5627,7 +5627,7 @@ export interface Software {
   /** Name of the software file. If it is set, only a file with this name can be uploaded. */
   filename?: string
   failureThreshold?: SoftwareFailureThreshold
-  /** Size of the file in bytes. Absent: there is no file. */
+  /** Size of the file in bytes. Omitted if there is no file. */
   fileSize?: number
   /** SHA-256 of the file, hexadecimal. */
   fileChecksum?: string
@@ -5647,7 +5647,7 @@ export interface SoftwareAttempt {
   version: string
   /** When it was offered, in UTC. */
   offeredDate: string
-  /** When the endpoint reported, in UTC. Absent: not yet. */
+  /** When the endpoint reported, in UTC. Omitted if it has not reported yet. */
   reportedDate?: string
   /** Status code of the report; 2xx: applied. */
   statusCode?: number
@@ -5661,7 +5661,7 @@ export interface SoftwareEndpoint {
   endpointId: string
   /** The version that the endpoint last reported as applied. */
   currentVersion?: string
-  /** The version that the endpoint is offered. Absent: none. */
+  /** The version that the endpoint is offered. Omitted if there is none. */
   targetVersion?: string
   /** Status code of the last report. */
   lastAppliedStatusCode?: number
@@ -5685,7 +5685,7 @@ export interface SoftwareEndpointDetails {
   endpointId: string
   /** The version that the endpoint last reported as applied. */
   currentVersion?: string
-  /** The version that the endpoint is offered. Absent: none. */
+  /** The version that the endpoint is offered. Omitted if there is none. */
   targetVersion?: string
   /** Status code of the last report. */
   lastAppliedStatusCode?: number
@@ -5762,7 +5762,7 @@ export interface SoftwareRolloutPreview {
   endpointsCount: number
   /** Number of endpoints by the version that they run. */
   byCurrentVersion: Record<string, number>
-  /** Ids of at most 100 of the endpoints, in their order. */
+  /** Ids of at most 100 of the endpoints, in order. */
   sample: string[]
 }
 
@@ -5929,7 +5929,7 @@ export interface Tenant {
   created: string
   /** When the tenant last changed, in UTC. */
   modified: string
-  /** The first administrator. Absent: the tenant was made without one. */
+  /** The first administrator. Omitted if the tenant was created without one. */
   admin?: TenantAdministrator
 }
 
@@ -6180,7 +6180,7 @@ export interface TenantV1 {
   resources_version: number
   /** Id of the identity provider. */
   idp_version: number
-  /** Id of the user template that the first administrator was made from. Absent: there was none. */
+  /** Id of the user template that the first administrator was made from. Omitted if there was none. */
   user?: number
   /** Id of the role that the first administrator gets. */
   user_roles: number
@@ -6443,7 +6443,7 @@ export interface TrafficRecord {
   extension: string
   /** Part of the topic or path after the token, without the request id, such as `/json`. */
   resourcePath: string
-  /** Request id that the device put at the end of the topic. Absent: there was none. */
+  /** Request id that the device put at the end of the topic. Omitted if there was none. */
   requestId?: number
   /** Payload as text. It is base64 if `additionalMetadata.encoding` says so, and cut if `additionalMetadata.payloadTruncated` is true. */
   payload: string
@@ -6647,9 +6647,9 @@ export interface VpnClient {
   id: string
   /** Name of the client; not unique. */
   name: string
-  /** Endpoint that the client belongs to. Absent: none, or it was unregistered. */
+  /** Endpoint that the client belongs to. Omitted if there is none, or if it was unregistered. */
   endpointId?: string
-  /** Application of the endpoint. Absent: there is none. */
+  /** Application of the endpoint. Omitted if there is none. */
   application?: string
   /** Description for people; empty if there is none. */
   description: string
@@ -6661,7 +6661,7 @@ export interface VpnClient {
   ipAddress: string
   /** Range of addresses of the clients of this type in the tenant, in CIDR. */
   subnet: string
-  /** User name on the gateway. Absent: there is none. */
+  /** User name on the gateway. Omitted if there is none. */
   username?: string
   /** Whether a public key for SSH is stored. */
   sshKey: boolean
@@ -6669,7 +6669,7 @@ export interface VpnClient {
   protocol: 'tcp' | 'udp'
   /** When the client was created, in UTC. */
   created: string
-  /** When the client was last connected to the VPN, in UTC, exact to the minute while it is connected. Absent: never. */
+  /** When the client was last connected to the VPN, in UTC, exact to the minute while it is connected. Omitted if it was never connected. */
   lastConnected?: string
 }
 
@@ -6708,7 +6708,7 @@ export interface VpnClientUsername {
 export interface VpnServerState {
   /** Whether clients can connect now. */
   running: boolean
-  /** What is missing for the server, in words. Absent: nothing is missing. */
+  /** Explains why the server cannot run. Omitted if there is no problem. */
   problem?: string
 }
 
@@ -6812,7 +6812,7 @@ export interface X509Credential {
   createdDate: string
   /** When the state or the password last changed, in UTC. */
   updatedDate: string
-  /** Last successful authentication, in UTC, exact to the minute. Absent: the credentials were never used. */
+  /** Last successful authentication, in UTC, exact to the minute. Omitted if the credentials were never used. */
   lastUseDate?: string
 }
 
@@ -7017,7 +7017,7 @@ export interface Nouns {
       /** Maximum number of items to return; 0 returns all. Default: 100. */
       limit?: number | undefined
     }, Client>
-    /** Change the addresses and origins of a client. Replaces the lists that are given. Addresses and origins of the realm template stay. */
+    /** Change the addresses and origins of a client. Replaces the lists that are given. Addresses and origins of the realm template stay. A caller that adds an address, or permits logins without PKCE, must hold the permissions of all roles, because the owner of the address can get the tokens of any user. */
     patch: Call<{
       /** Id of the client. */
       id: string
@@ -7052,7 +7052,7 @@ export interface Nouns {
   realm: {
     /** Get the settings for logins of the tenant. */
     get: BareCall<Record<never, never>, { 200: RealmSettings }>
-    /** Change the settings for logins of the tenant. Applies to the next logins. Existing logins continue until they end. */
+    /** Change the settings for logins of the tenant. Applies to the next logins. Existing logins continue until they end. A caller that makes the rule for second factors weaker must hold the permissions of all roles, because it changes how every user logs in. */
     update: Call<{
       body: RealmSettings
     }, { 200: RealmSettings }>
@@ -9794,6 +9794,10 @@ export interface Nouns {
         sort?: string | undefined
         /** Fields of documents to return; `false`: none. */
         _source?: string | undefined
+        /** Only these fields of documents are returned; replaces `_source`. */
+        _source_includes?: string | readonly string[] | undefined
+        /** These fields of documents are left out; replaces `_source`. */
+        _source_excludes?: string | readonly string[] | undefined
         /** Counts exactly up to this number; `true`: always. Default: 10000. */
         track_total_hits?: string | undefined
         /** Returns `hits.total` as a number. Default: false. */
@@ -11259,19 +11263,19 @@ export interface Nouns {
       jobId: string
     }, { 200: JobDetails }>
     endpointExports: {
-      /** Export endpoints with their metadata by a job. The endpoints are in the order of their registration; those that are registered meanwhile may be included. The job writes a file, which its creator can download for three days after its end. Texts that a spreadsheet would read as a formula get an apostrophe in front in CSV. The export reads with the present permissions of its creator, and ends if they are withdrawn. */
+      /** Export endpoints with their metadata by a job. The endpoints are in the order of their registration; those that are registered meanwhile may be included. The job writes a file, which its creator can download for three days after its end. Texts that a spreadsheet would read as a formula get an apostrophe in front in CSV. The export reads with the current permissions of its creator, and ends if they are withdrawn. */
       create: Call<{
         body: NewEndpointExport
       }, { 201: JobDetails }>
     }
     seriesExports: {
-      /** Export time series by a job. Ordered by endpoint, then by series, the oldest points first. The job writes a file, which its creator can download for three days after its end. Texts that a spreadsheet would read as a formula get an apostrophe in front in CSV. The export reads with the present permissions of its creator, and ends if they are withdrawn. */
+      /** Export time series by a job. Ordered by endpoint, then by series, the oldest points first. The job writes a file, which its creator can download for three days after its end. Texts that a spreadsheet would read as a formula get an apostrophe in front in CSV. The export reads with the current permissions of its creator, and ends if they are withdrawn. */
       create: Call<{
         body: NewSeriesExport
       }, { 201: JobDetails }>
     }
     trafficExports: {
-      /** Export the traffic log by a job. Messages of endpoints that the caller may read, the oldest first. The job writes a file, which its creator can download for three days after its end. Texts that a spreadsheet would read as a formula get an apostrophe in front in CSV. The export reads with the present permissions of its creator, and ends if they are withdrawn. */
+      /** Export the traffic log by a job. Messages of endpoints that the caller may read, the oldest first. The job writes a file, which its creator can download for three days after its end. Texts that a spreadsheet would read as a formula get an apostrophe in front in CSV. The export reads with the current permissions of its creator, and ends if they are withdrawn. */
       create: Call<{
         body: NewTrafficExport
       }, { 201: JobDetails }>
@@ -11285,7 +11289,7 @@ export interface Nouns {
     }
   }
   links: {
-    /** Create a link that downloads one resource without a header. For browsers and other programs that cannot send a token: a file or blob of an endpoint, or the file of an export. The link is valid for some minutes, on every node, and acts with the present permissions of its creator: it stops working when they are withdrawn. */
+    /** Create a link that downloads one resource without a header. For browsers and other programs that cannot send a token: a file or blob of an endpoint, or the file of an export. The link is valid for some minutes, on every node, and acts with the current permissions of its creator: it stops working when they are withdrawn. */
     create: Call<{
       body: NewLink
     }, { 201: Link }>

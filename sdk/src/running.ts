@@ -1,5 +1,5 @@
 /** A call in progress, and its time limits. */
-import type { Arguments, Operation, Options } from './types.ts'
+import type { Answer, Arguments, Operation, Options } from './types.ts'
 
 /** Adds credentials to requests. */
 export interface Credentials {
@@ -15,6 +15,9 @@ export interface Transport {
   credentials: Credentials
   defaults: Options
 }
+
+/** Calls an operation. */
+export type Send = (transport: Transport, operation: Operation, args: Arguments, options: Options) => Promise<Answer>
 
 /** A call in progress. */
 export interface Running {

@@ -123,7 +123,7 @@ suite('events', () => {
       { event: 'end', data: 'é', id: '7' },
     ])
   })
-  test('points that are repeated after an interruption are delivered once, and waiting adds no listeners', async () => {
+  test('points that are repeated after an interruption are delivered once, and a reader that waits adds no listeners to the signal', async () => {
     const points = (count: number) => {
       const list = Array.from({ length: count }, (_, index) => ({ timestamp: `t${index}`, values: { value: index } }))
       return `event: points\nid: ${count}\ndata: ${JSON.stringify({ ['__proto__']: { s: list.slice(-1) }, e: { s: list } })}\n\n`

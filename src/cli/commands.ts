@@ -1,15 +1,7 @@
 /** The commands of the program. Each is loaded when it is used, so that `waypost config` stays fast. */
+import type { Commands } from './command.ts'
 
-export interface Command {
-  summary: string
-  /** True if the command accepts arguments and options. Other commands reject them. */
-  takesArguments?: true
-  /** Verbs of the command, if its name is also a noun of the API. All other verbs are operations. */
-  verbs?: string[]
-  load(): Promise<{ run(args: string[]): Promise<number>; usage?: string }>
-}
-
-export const commands: Record<string, Command> = {
+export const commands: Commands = {
   start: { summary: 'run the platform', load: () => import('./start.ts') },
   migrate: { summary: 'upgrade the database to this version', load: () => import('./migrate.ts') },
   backup: {

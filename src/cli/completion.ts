@@ -7,7 +7,7 @@ import { flagsOf, formats } from './api/flags.ts'
 import { isFile } from './api/help.ts'
 import { findOperation, operationsBelow } from './api/names.ts'
 import { nouns } from './api/nouns.ts'
-import { commands } from './commands.ts'
+import type { Command, Commands } from './command.ts'
 import { print } from './output.ts'
 
 export const usage = `usage: waypost completion bash|zsh|fish
@@ -46,9 +46,9 @@ end
 complete -c waypost -f -a '(__waypost_words)'`,
 }
 
-export async function run([shell = '', ...words]: string[]): Promise<number> {
+export async function run([shell = '', ...words]: string[], commands: Commands): Promise<number> {
   if (shell === 'words') {
-    for (const word of await nextWords(words[0] === '--' ? words.slice(1) : words)) print(word)
+    for (const word of await nextWords(commands, words[0] === '--' ? words.slice(1) : words)) print(word)
     return 0
   }
   const script = scripts[shell]
@@ -58,7 +58,7 @@ export async function run([shell = '', ...words]: string[]): Promise<number> {
 }
 
 /** Returns the words that can follow. Returns none if a file name or a value of the user follows. */
-export async function nextWords(words: string[]): Promise<string[]> {
+export async function nextWords(commands: Commands, words: string[]): Promise<string[]> {
   const [name, ...rest] = words
   if (name === undefined) return [...Object.keys(commands), ...nouns(), 'help']
   if (name === 'help') return rest.length === 0 ? [...Object.keys(commands), ...nouns()] : await verbsBelow(rest)
@@ -67,7 +67,7 @@ export async function nextWords(words: string[]): Promise<string[]> {
   if (operation) return await wordsOfOperation(operation.name, operation.rest.at(-1))
   const verbs = await verbsBelow(words)
   if (!Object.hasOwn(commands, name)) return verbs
-  return [...new Set([...(await wordsOfCommand(name, rest)), ...verbs])]
+  return [...new Set([...(await wordsOfCommand(commands[name]!, name, rest)), ...verbs])]
 }
 
 async function verbsBelow(words: string[]): Promise<string[]> {
@@ -97,8 +97,7 @@ async function wordsOfOperation(name: string, last = ''): Promise<string[]> {
 }
 
 /** Returns the actions and flags in the usage text of a command. */
-async function wordsOfCommand(name: string, words: string[]): Promise<string[]> {
-  const command = commands[name]!
+async function wordsOfCommand(command: Command, name: string, words: string[]): Promise<string[]> {
   if (!command.takesArguments) return []
   const text = (await command.load()).usage ?? ''
   const [last] = words.slice(-1)

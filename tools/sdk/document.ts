@@ -1,5 +1,9 @@
 /** Reads the API document for the generator of the SDK. */
-import type { ApiDocument } from '../sdk.ts'
+
+export interface ApiDocument {
+  paths: Record<string, Record<string, unknown>>
+  components: { schemas: Record<string, unknown> }
+}
 
 export interface Shape {
   $ref?: string

@@ -1,6 +1,5 @@
 /** Prints shapes and operations as TypeScript. A named shape is printed once. */
-import type { ApiDocument } from '../sdk.ts'
-import type { OperationShape, Parameter, Shape } from './document.ts'
+import type { ApiDocument, OperationShape, Parameter, Shape } from './document.ts'
 
 const isIdentifier = (name: string) => /^[A-Za-z_$][\w$]*$/.test(name)
 const keyOf = (name: string) => (isIdentifier(name) ? name : `'${name.replaceAll("'", "\\'")}'`)

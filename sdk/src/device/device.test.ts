@@ -24,7 +24,7 @@ async function aDevice(onError: (error: unknown) => void) {
   return { device, paths }
 }
 
-test('a device over HTTP polls once at a time, however often it reconnects, and closing it is no error', async () => {
+test('a device over HTTP that reconnects several times sends one poll for each connection, and closes without an error', async () => {
   const errors: unknown[] = []
   const { device, paths } = await aDevice((error) => void errors.push(error))
   // Messages are sent in order. The first of these two messages therefore waits for all requests of earlier connections.
@@ -44,7 +44,7 @@ test('connect rejects an address that can never work', async () => {
     )
 })
 
-test('a resource without a name is requested, and a message that cannot be sent does not delay the others', async () => {
+test('the name of a resource may be empty; a request without an extension is rejected and does not hold back later requests', async () => {
   const { device, paths } = await aDevice((error) => assert.fail(String(error)))
   assert.deepEqual(await device.request('tsx', ''), [])
   assert.equal(paths.at(-1), '/kp1/v/tsx/t')

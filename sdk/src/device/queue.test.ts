@@ -26,7 +26,7 @@ function aQueue(queueMax = 10) {
   return { queue, failures }
 }
 
-test('messages without a response when the connection broke are sent again in their order', async () => {
+test('messages without a response when the connection broke are sent again in order', async () => {
   const { queue, failures } = aQueue()
   const first = aLink(3)
   queue.use(first.link)

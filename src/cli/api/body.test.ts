@@ -18,7 +18,7 @@ const aFile = (content: string | Buffer) => {
 const bodyOf = async (name: string, ...argv: string[]) =>
   await readBody(describe(name)!, parseCommand(describe(name)!, argv))
 
-test('flags add fields to a file', async () => {
+test('flags add fields to the body that a file contains', async () => {
   const file = aFile('username: ada\nroles: [viewer]\n')
   assert.deepEqual(await bodyOf('users.create', '-f', file, '--email', 'a@b.c'), {
     username: 'ada',

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { WaypostError } from '../../../sdk/src/errors.ts'
 import { exitCodeOf, explain, usageError } from './errors.ts'
 
-test('a wrong use is explained with the usage below it, and its text cannot control a terminal', () => {
+test('a wrong command is explained with the usage below the message; control characters in the message are escaped', () => {
   const error = usageError('expected a shell, not \u001b[31m', 'usage: waypost completion bash\n\n  bash  source …\n')
   assert.equal(
     explain(error),

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { describe, operationNames } from '../../../sdk/src/descriptions.ts'
+import { commands } from '../commands.ts'
 import { nextWords } from '../completion.ts'
 import { dashed } from './dashed.ts'
 import { flagsOf, formats, parseCommand } from './flags.ts'
@@ -73,33 +74,39 @@ for (const [[name, ...argv], expected] of wrong)
   })
 
 test('completion offers nouns, then verbs, then flags', async () => {
-  assert.ok((await nextWords([])).includes('endpoints'))
-  assert.ok((await nextWords([])).includes('login'))
-  assert.ok((await nextWords(['endpoints'])).includes('metadata'))
-  assert.deepEqual(await nextWords(['endpoints', 'metadata']), ['get', 'update', 'patch', 'values', 'keys'])
-  assert.ok((await nextWords(['endpoints', 'list'])).includes('--application-name'))
-  assert.ok((await nextWords(['endpoints', 'list'])).includes('--limit'))
-  assert.deepEqual(await nextWords(['help', 'endpoints', 'metadata']), ['get', 'update', 'patch', 'values', 'keys'])
+  assert.ok((await nextWords(commands, [])).includes('endpoints'))
+  assert.ok((await nextWords(commands, [])).includes('login'))
+  assert.ok((await nextWords(commands, ['endpoints'])).includes('metadata'))
+  assert.deepEqual(await nextWords(commands, ['endpoints', 'metadata']), ['get', 'update', 'patch', 'values', 'keys'])
+  assert.ok((await nextWords(commands, ['endpoints', 'list'])).includes('--application-name'))
+  assert.ok((await nextWords(commands, ['endpoints', 'list'])).includes('--limit'))
+  assert.deepEqual(await nextWords(commands, ['help', 'endpoints', 'metadata']), [
+    'get',
+    'update',
+    'patch',
+    'values',
+    'keys',
+  ])
 })
 
 test('completion offers the values of a flag, and leaves files and values of the user to the shell', async () => {
   const list = ['endpoints', 'list']
-  assert.deepEqual(await nextWords([...list, '-o']), [...formats])
-  assert.deepEqual(await nextWords(['traffic', 'list', '--sort-order']), ['asc', 'desc'])
+  assert.deepEqual(await nextWords(commands, [...list, '-o']), [...formats])
+  assert.deepEqual(await nextWords(commands, ['traffic', 'list', '--sort-order']), ['asc', 'desc'])
   for (const flag of ['--application-name', '--limit', '--columns'])
-    assert.deepEqual(await nextWords([...list, flag]), [], flag)
-  assert.deepEqual(await nextWords(['endpoints', 'create', '-f']), [])
+    assert.deepEqual(await nextWords(commands, [...list, flag]), [], flag)
+  assert.deepEqual(await nextWords(commands, ['endpoints', 'create', '-f']), [])
 })
 
 test('completion offers actions and flags of commands that are no operations', async () => {
-  assert.deepEqual(await nextWords(['context']), ['list', 'show', 'use', 'delete'])
-  assert.deepEqual(await nextWords(['completion']), ['bash', 'zsh', 'fish'])
-  assert.deepEqual(await nextWords(['tail', 'meter-1']), ['--since', '--once'])
-  assert.deepEqual(await nextWords(['tail', '-o']), ['text', 'json'])
-  assert.deepEqual(await nextWords(['tail', '--since']), [])
-  assert.deepEqual(await nextWords(['vpn']), ['config'])
-  assert.deepEqual(await nextWords(['start']), [])
-  assert.ok((await nextWords(['open'])).includes('endpoints'))
+  assert.deepEqual(await nextWords(commands, ['context']), ['list', 'show', 'use', 'delete'])
+  assert.deepEqual(await nextWords(commands, ['completion']), ['bash', 'zsh', 'fish'])
+  assert.deepEqual(await nextWords(commands, ['tail', 'meter-1']), ['--since', '--once'])
+  assert.deepEqual(await nextWords(commands, ['tail', '-o']), ['text', 'json'])
+  assert.deepEqual(await nextWords(commands, ['tail', '--since']), [])
+  assert.deepEqual(await nextWords(commands, ['vpn']), ['config'])
+  assert.deepEqual(await nextWords(commands, ['start']), [])
+  assert.ok((await nextWords(commands, ['open'])).includes('endpoints'))
   // If a noun of the API is also the name of a command, the words of both can follow it.
-  for (const action of ['rotate', 'create']) assert.ok((await nextWords(['secrets'])).includes(action))
+  for (const action of ['rotate', 'create']) assert.ok((await nextWords(commands, ['secrets'])).includes(action))
 })

@@ -55,7 +55,7 @@ test('a request has its method, headers and body, also one that is streamed', as
   assert.equal((seen[1] as string[])[2], 'ab')
 })
 
-test('a redirect is not followed, and an answer that is not of the platform is an error', async () => {
+test('a redirect is not followed, and an answer that is not valid JSON is an error', async () => {
   let requests = 0
   answer = (_, response) => {
     requests++
@@ -67,7 +67,7 @@ test('a redirect is not followed, and an answer that is not of the platform is a
   await assert.rejects(get(), { code: 'unreadable' })
 })
 
-test('connections that are refused, break or take too long are errors of their own', async () => {
+test('a connection that is refused or breaks, and a response that breaks off or takes too long, each have an error code', async () => {
   await assert.rejects(open({ url: 'http://127.0.0.1:1' }).me.get(), { code: 'unreachable' })
   answer = (request) => request.socket.destroy()
   await assert.rejects(get(), { code: 'unreachable' })
