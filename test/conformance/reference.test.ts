@@ -38,9 +38,26 @@ const operations = Object.entries(document.paths).flatMap(([path, item]) =>
     ...(operation as Described),
   })),
 )
+const shapes = document.components.schemas as Record<string, Shape>
+/** The schemas of parameters and bodies. */
+const schemas = [
+  ...new Set(
+    operations.flatMap(({ parameters, requestBody }) =>
+      [...parameters, ...Object.values(requestBody?.content ?? {})].map(({ schema }) => schema),
+    ),
+  ),
+]
 const ajv = new Ajv({ strict: false })
 formats.default(ajv)
-const shapes = document.components.schemas as Record<string, Shape>
+// All schemas are in one document, because Ajv reads the whole document of a schema before it compiles the schema.
+ajv.addSchema({ $id: 'reference', components: { schemas: shapes }, schemas })
+
+/** Returns a text that describes why the example is not valid, or undefined. */
+function problemOf(schema: object, example: unknown): string | undefined {
+  const validate = ajv.getSchema(`reference#/schemas/${schemas.indexOf(schema)}`)
+  assert.ok(validate)
+  return validate(example) ? undefined : `${JSON.stringify(example)} ${ajv.errorsText(validate.errors)}`
+}
 
 const nameOf = ({ $ref }: Shape) => $ref?.replace('#/components/schemas/', '')
 const resolve = (shape: Shape): Shape => (shape.$ref === undefined ? shape : shapes[nameOf(shape)!]!)
@@ -59,6 +76,13 @@ test('every $ref resolves to a shape, and every shape is used', () => {
   }
   visit(document)
   assert.deepEqual([...used].sort(), Object.keys(shapes).sort())
+})
+
+test('every shape, parameter and body is a valid JSON schema', () => {
+  const wrong = [...Object.values(shapes), ...schemas].flatMap((schema) =>
+    ajv.validateSchema(schema) ? [] : [`${JSON.stringify(schema)}: ${ajv.errorsText()}`],
+  )
+  assert.deepEqual(wrong, [])
 })
 
 test('every operation has a unique name of the form noun.verb', () => {
@@ -129,8 +153,8 @@ test('every service of the specification is served', () => {
 test('the examples of parameters and bodies are valid', () => {
   const wrong: string[] = []
   const check = (path: string, schema: object, example: unknown) => {
-    if (example !== undefined && !ajv.validate({ ...schema, components: { schemas: shapes } }, example))
-      wrong.push(`${path}: ${JSON.stringify(example)} ${ajv.errorsText()}`)
+    const problem = example === undefined ? undefined : problemOf(schema, example)
+    if (problem) wrong.push(`${path}: ${problem}`)
   }
   for (const { operationId, parameters, requestBody } of operations) {
     for (const { name, schema, example } of parameters) check(`${operationId} ${name}`, schema, example)
@@ -148,10 +172,6 @@ for (const { name, tags, requestBody } of operations.filter(({ tags }) => servic
     for (const { schema } of Object.values(requestBody?.content ?? {})) {
       const { examples = [] } = resolve(schema)
       if (!name.includes('-configs')) assert.ok(examples.length, 'the operation must have an example')
-      for (const example of examples)
-        assert.ok(
-          ajv.validate({ ...schema, components: { schemas: shapes } }, example),
-          `${JSON.stringify(example)}: ${ajv.errorsText()}`,
-        )
+      for (const example of examples) assert.equal(problemOf(schema, example), undefined)
     }
   })

@@ -6,6 +6,7 @@ import { type ConnectionOptions, connect, createDb, type Sql } from '../../src/k
 import { newId } from '../../src/kernel/ids.ts'
 import { createJobs } from '../../src/kernel/jobs.ts'
 import { createLog } from '../../src/kernel/log.ts'
+import { createChecks } from '../../src/kernel/signals/checks.ts'
 
 interface Data {
   pauseMs: number
@@ -19,9 +20,9 @@ export const Crash = defineBulk<Data, number>('test.crash', {
 })
 export const CrashWalk = defineWalk<Data & { upTo: number }>('test.crash-walk', {
   title: 'Crash on the way',
-  first: 5,
-  least: 5,
-  most: 5,
+  firstItems: 5,
+  itemsMin: 5,
+  itemsMax: 5,
   sliceSeconds: 0.1,
 })
 
@@ -35,7 +36,9 @@ export async function bulkNode(
   const db = createDb(connection, { max: 6 })
   const pool = connect(connection, { max: 1, translate: false })
   const log = await createLog({ level: 'silent', format: 'json' })
-  const jobs = createJobs({ db, pool, log })
+  const checks = createChecks({ db, members: { isAlone: () => true }, log })
+  checks.start()
+  const jobs = createJobs({ db, pool, log, checks })
   const bulk = createBulk({ db, jobs, log, newId })
   let pages = 0
   const effect = async (sql: Sql, taskId: string, items: number[], { pauseMs }: Data) => {
@@ -71,6 +74,7 @@ export async function bulkNode(
     bulk,
     pages: () => pages,
     async stop() {
+      await checks.stop()
       await jobs.stop()
       await Promise.all([db.close(), pool.end({ timeout: 1 })])
     },

@@ -186,12 +186,23 @@ const wideConditions = `[...document.querySelectorAll('.filter-bar > *')]
   .filter((field) => field.scrollWidth > field.clientWidth + 1)
   .map((field) => field.textContent.slice(0, 60))`
 
+/** Finds selected tabs outside the visible part of their bar, and parts of table cells below the title of their column. */
+const misplaced = `new Promise((resolve) => requestAnimationFrame(() => setTimeout(() => resolve([
+  ...[...document.querySelectorAll('.tab[aria-current]')].filter((tab) => {
+    const [inner, outer] = [tab, tab.closest('ul')].map((element) => element.getBoundingClientRect())
+    return inner.left < outer.left - 1 || inner.right > outer.right + 1
+  }),
+  ...[...document.querySelectorAll('.table-body .table-cell:not(.table-check) > *')].filter((part) =>
+    part.checkVisibility() && part.getBoundingClientRect().left < part.parentElement.getBoundingClientRect().left + 60),
+].map((element) => element.outerHTML.slice(0, 120))))))`
+
 /** Checks that nothing is cut off at a width of 320 pixels, which is 400 % zoom on a usual screen. */
 export async function checkNarrow(page: Page, name: string) {
   const before = page.viewportSize()
   await page.setViewportSize({ width: 320, height: 640 })
   const outside = await page.evaluate(elementsOutside)
   const wide = await page.evaluate(wideConditions)
+  assert.deepEqual(await page.evaluate(misplaced), [], `misplaced at 320 pixels: ${name}`)
   const scrollWidth = await page.evaluate<number>('document.documentElement.scrollWidth')
   assert.deepEqual(outside, [], `wider than 320 pixels: ${name}`)
   assert.deepEqual(wide, [], `conditions cover each other at 320 pixels: ${name}`)

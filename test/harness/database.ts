@@ -188,22 +188,26 @@ export async function oncePerRun(name: string, exists: () => Promise<boolean>, m
   await admin.end()
 }
 
-/** Creates a database by copying a template, which `make` fills once per test run and key. Copying takes a tenth of the time of filling. */
-export async function preparedDatabase(
-  key: string,
-  make: (connection: ConnectionOptions) => Promise<void>,
-): Promise<ConnectionOptions> {
+type FillDatabase = (connection: ConnectionOptions) => Promise<void>
+
+/** Returns a template, which `make` fills once per test run and key. It begins as a copy of the template `base`. */
+export async function preparedTemplate(key: string, make: FillDatabase, base = 'template1'): Promise<string> {
   const { connection } = await testServer()
   const admin = await administratorPool()
   const template = `prepared_${key}`
   const exists = async () => (await admin`select from pg_database where datname = ${template}`).length > 0
   await oncePerRun(template, exists, async () => {
     await admin.unsafe(`drop database if exists ${template}_new`)
-    await admin.unsafe(`create database ${template}_new owner ${connection.user}`)
+    await admin.unsafe(`create database ${template}_new owner ${connection.user} template ${base} strategy file_copy`)
     await make({ ...connection, database: `${template}_new` })
     await admin.unsafe(`alter database ${template}_new rename to ${template}`)
   })
-  return cloneDatabase(template)
+  return template
+}
+
+/** Creates a database by copying a template, which `make` fills once per test run and key. Copying takes a tenth of the time of filling. */
+export async function preparedDatabase(key: string, make: FillDatabase, base?: string): Promise<ConnectionOptions> {
+  return cloneDatabase(await preparedTemplate(key, make, base))
 }
 
 /** Applies the migrations of the kernel. */

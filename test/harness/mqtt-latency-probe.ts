@@ -5,7 +5,7 @@ import { connected } from './mqtt-raw.ts'
 const everyMs = 5
 const [, , port, topic = 'n'] = process.argv
 const client = await connected(Number(port), { clientId: 'latency-probe', keepalive: 10 })
-let times: number[] = []
+let latencies: number[] = []
 let sentAt = 0
 let messageId = 0
 
@@ -15,14 +15,14 @@ const send = () => {
   client.send({ cmd: 'publish', topic, payload: 'hello', qos: 1, messageId, dup: false, retain: false })
 }
 client.socket.on('data', () => {
-  times.push(monotonicMs() - sentAt)
+  latencies.push(monotonicMs() - sentAt)
   client.received.length = 0
   setTimeout(send, everyMs)
 })
 client.socket.on('close', () => process.exit(1))
 process.on('message', () => {
-  process.send!(times)
-  times = []
+  process.send!(latencies)
+  latencies = []
 })
 process.on('disconnect', () => process.exit())
 send()

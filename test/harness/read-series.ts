@@ -15,6 +15,8 @@ export interface ReadRequest {
   to?: number
   descending?: boolean
   limits?: ReaderLimits
+  /** Reads as for a reduction. The points themselves are not reduced. */
+  reducing?: 'points'
   /** Names of series; all by default. */
   only?: string[]
   /** Called after each part that the reader yields. */
@@ -31,7 +33,7 @@ export async function readSeries(
   db: Db,
   readRequest: ReadRequest,
 ): Promise<{ points: Record<string, OfEndpoint>; parts: number }> {
-  const { endpoints, from = timeMin, to = timeMax, descending = false, limits, only, afterPart } = readRequest
+  const { endpoints, from = timeMin, to = timeMax, descending = false, limits, only, reducing, afterPart } = readRequest
   const { tenantId, applicationName } = endpoints[0]!
   const stored = await findSeries(db.sql, { tenantId, applicationName })
   const selected = stored.filter(({ name }) => !only || only.includes(name))
@@ -55,6 +57,7 @@ export async function readSeries(
     to,
     descending,
     prefetch: true,
+    ...(reducing && { reducing }),
   }
   let parts = 0
   for await (const { fragments } of reader.read(request)) {

@@ -15,7 +15,7 @@ import { createHttpServer, type HttpServer } from '../../src/kernel/http/server.
 import { newId } from '../../src/kernel/ids.ts'
 import { createLog } from '../../src/kernel/log.ts'
 import { readMigrations } from '../../src/kernel/migrate.ts'
-import { afterAllTests, preparedDatabase, temporaryDirectory } from './database.ts'
+import { afterAllTests, preparedDatabase, preparedTemplate, temporaryDirectory } from './database.ts'
 
 export interface Answer {
   status: number
@@ -154,14 +154,22 @@ const startedInTemplate = ['tenants', 'traffic-log']
  * Creates a database as after the first start of these services, with job queues, but without data keys and bootstrap data. `started` is
  * false if the test has a clock of its own, because the result of a start depends on the time.
  */
-export function migratedDatabase(services: AnyService[], started = true): Promise<ConnectionOptions> {
+export async function migratedDatabase(services: AnyService[], started = true): Promise<ConnectionOptions> {
+  // The migrations of the kernel and of the job queue take most of the time, so they run once for all templates.
+  const { key, make } = templateOf([], true)
+  const base = await preparedTemplate(key, make)
+  const own = templateOf(services, started)
+  return preparedDatabase(own.key, own.make, base)
+}
+
+function templateOf(services: AnyService[], started: boolean) {
   const migrations = readMigrations(migrationSources(services))
   const names = services.map(({ name }) => name).toSorted()
   const key = createHash('sha256')
     .update(JSON.stringify([names, migrations, started]))
     .digest('hex')
     .slice(0, 24)
-  return preparedDatabase(key, async (connection) => {
+  const make = async (connection: ConnectionOptions) => {
     const directory = temporaryDirectory()
     const waypost = await buildServices({
       config: loadConfig({ WAYPOST_DATA: directory }),
@@ -176,7 +184,8 @@ export function migratedDatabase(services: AnyService[], started = true): Promis
     await waypost.kit.jobs.stop()
     await waypost.kit.db.sql`delete from kernel.data_keys`
     await waypost.close()
-  })
+  }
+  return { key, make }
 }
 
 async function ask(

@@ -12,7 +12,7 @@ async function simulate(content: string) {
   return { file, ...(await runCommand(['pipeline', 'simulate', file])) }
 }
 
-test('changed, failed and dropped documents are printed in their order, as the API returns them; integers keep 64 bits', async () => {
+test('changed, failed and dropped documents are printed in order, as the API returns them; integers keep 64 bits', async () => {
   const { code, stdout, stderr } = await simulate(`{
     "pipeline": {"processors": [
       {"drop": {"if": "ctx.skip == true"}},

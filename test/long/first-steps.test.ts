@@ -16,7 +16,7 @@ function assertInOrder(output: string, patterns: Record<string, RegExp>) {
   }
 }
 
-/** Expected output for each section in the guide to commands, in their order. */
+/** Expected output for each section in the guide to commands, in order. */
 const commandsOutput = {
   invoke: /202 Accepted.*?location: \S+\/pump-1\/commands\/water\/1\s.*?"status":"PENDING"/is,
   poll: /\[\{"id":1,"payload":\{"litres":2\}\}\]\n/,
@@ -31,7 +31,7 @@ const commandsOutput = {
   delete: /204 No Content/,
 }
 
-/** Expected output for each section in the guide to software, in their order. */
+/** Expected output for each section in the guide to software, in order. */
 const softwareOutput = {
   start: /\[\{"endpointId":"lamp-1",.*?"currentVersion":"1\.0\.0".*?"lamp-2".*?"lamp-3"/,
   create: /"version":"1\.1\.0".*?204 No Content/s,
@@ -48,7 +48,7 @@ const softwareOutput = {
   attempts: /"attempts":\[\{"version":"1\.0\.0".*?\{"version":"1\.1\.0"/,
 }
 
-/** Expected output for each section in the guide to the VPN, in their order. */
+/** Expected output for each section in the guide to the VPN, in order. */
 const vpnOutput = {
   vpnClient: /"name":"router-1",.*?"ipAddress":"10\.80\.0\.2".*?"application":"greenhouse"/,
   vpnProfiles:
@@ -112,7 +112,7 @@ test('the commands of the README get a token, create an application and a tenant
   })
 })
 
-/** Expected output for each section in the guides, in their order. */
+/** Expected output for each section in the guides, in order. */
 const expectedOutput = {
   Register: /"endpointId":"gateway-1","token":"\w+".*?"endpointId":"thermo-1","token"/s,
   batch: /"createdCount":1,"failedCount":1,.*?"statusReason":"Endpoint thermo-1 already exists; choose another id"/s,
@@ -139,7 +139,7 @@ const expectedOutput = {
   retention: /"name":"auto~temperature",.*?"unpacked":4/s,
 }
 
-/** Expected output for each section in the guide to assets, in their order. */
+/** Expected output for each section in the guide to assets, in order. */
 const assetsOutput = {
   types: /"totalElements":2,.*?"type":"PLACE".*?"type":"MACHINE"/,
   created: /"definition":"\{\\"name\\": \\"Pump\\"/,
@@ -153,7 +153,7 @@ const assetsOutput = {
   session: /\[\{"type":"MANAGES",.*?"startedAt":".*?","endedAt":"/,
 }
 
-/** Expected output for each section in the guide to pipelines, in their order. */
+/** Expected output for each section in the guide to pipelines, in order. */
 const pipelinesOutput = {
   simulated: /\{"docs":\[\{"doc":.*?"fahrenheit":212.*?\{"error":\{"root_cause"/,
   stored: /\{"acknowledged":true\}\n\{"acknowledged":true\}/,
@@ -165,7 +165,7 @@ const pipelinesOutput = {
   statistics: /"direction":"INBOUND"/,
 }
 
-/** Expected output for each section in the guide to live streams, in their order. */
+/** Expected output for each section in the guide to live streams, in order. */
 const liveOutput = {
   watched: /event: open\ndata: \{"streamId":.*?event: subscribed.*?event: traffic\n.*?\\"temperature\\": 23/s,
   refused: /\{"message":"subscriptions\.0\.id/,
@@ -175,9 +175,15 @@ const liveOutput = {
   resumed: /(?=.*"topic":"connection","reason":"no_history")event: open.*?\\"temperature\\": 25/s,
 }
 
+/** Expected output for each section in the guide to dashboards, in order. */
+const dashboardsOutput = {
+  created: /HTTP\/1\.1 201 .*?etag: .*?"dashboardId":"[-0-9a-f]{36}","name":"Greenhouse","owner":\{/is,
+  template: /"appVersionName":"greenhouse-v1",.*?"value":"palm-1"/s,
+}
+
 test('every command of the guides works after the first steps', async () => {
   const { directory } = await startPlatform()
-  const guides = ['endpoints', 'time-series', 'assets', 'pipelines', 'live'].flatMap((name) =>
+  const guides = ['endpoints', 'time-series', 'assets', 'pipelines', 'live', 'dashboards'].flatMap((name) =>
     commandsOf(`docs/guides/${name}.md`),
   )
   const commands = [commandsOf('README.md')[0]!, ...guides]
@@ -192,9 +198,10 @@ test('every command of the guides works after the first steps', async () => {
   assertInOrder(stdout.slice(stdout.indexOf('"endpointId":"pump-meter"')), assetsOutput)
   assertInOrder(stdout.slice(stdout.indexOf('"endpointId":"oven-1"')), pipelinesOutput)
   assertInOrder(stdout.slice(stdout.indexOf('"endpointId":"porch-1"')), liveOutput)
+  assertInOrder(stdout.slice(stdout.indexOf('"endpointId":"palm-1"')), dashboardsOutput)
 })
 
-/** Expected output for each section in the guide to rules, in their order. */
+/** Expected output for each section in the guide to rules, in order. */
 const rulesOutput = {
   create: /rule [-0-9a-f]{36}, trigger [-0-9a-f]{36}, actions [-0-9a-f]{36} and [-0-9a-f]{36}\n/,
   valueTypes: /"recipientsExpression":"LITERAL","subjectExpression":"SCRIPT","textExpression":"LITERAL"/,
@@ -229,7 +236,7 @@ test('the commands of the guide to rules open and resolve alerts, and e-mails ar
   await eventually(() => assert.deepEqual(subjects(), expected), { withinMs: 40_000 })
 })
 
-/** Expected output for each section in the guide to webhooks, in their order. */
+/** Expected output for each section in the guide to webhooks, in order. */
 const webhooksOutput = {
   forged: /\n401\n/,
   link: /204 No Content/,
