@@ -8,7 +8,7 @@ import { fill, idOf } from './register/endpoints.ts'
 import { type Figure, median } from './report.ts'
 
 const program = resolve(import.meta.dirname, '../bin/waypost')
-const rounds = Number(process.env.BENCH_TURNS ?? 15)
+const rounds = Number(process.env.BENCH_ROUNDS ?? 15)
 const endpointCount = Number(process.env.BENCH_ENDPOINTS ?? 1_000_000)
 const memoryEveryMs = 200
 const newline = 10

@@ -63,7 +63,11 @@ async function compare(
       unit: 'times',
       limit: { min },
     },
-    { name: `${name}: processor time against bare Fastify`, value: cpu(theirs) / cpu(ours), unit: 'times' },
+    {
+      name: `${name}: requests for a second of processor time, against bare Fastify`,
+      value: cpu(theirs) / cpu(ours),
+      unit: 'times',
+    },
     { name: `${name}: requests/s`, value: rate(ours), unit: '/s' },
     { name: `${name}: p99 at full load`, value: median(ours.map(({ p99Ms }) => p99Ms)), unit: 'ms' },
   ]

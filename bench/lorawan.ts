@@ -9,8 +9,10 @@ import { createSandbox } from '../src/sandbox/sandbox.ts'
 import { createCodecs } from '../src/services/lorawan/contract.ts'
 import { aBroker } from '../test/harness/mosquitto.ts'
 import { type NetworkServer, startNetworkServer } from './lorawan/network-server.ts'
+import { once, runParts } from './parts.ts'
 import { type BenchPlatform, openBenchPlatform } from './register/bench-platform.ts'
 import { type Figure, median } from './report.ts'
+import { settledHeapKb, withGarbageCollection } from './settled-memory.ts'
 
 const seconds = Number(process.env.BENCH_SECONDS ?? 15)
 const idleCount = Number(process.env.BENCH_SESSIONS ?? 1000)
@@ -20,21 +22,30 @@ const username = 'bench@ttn'
 const codec = readFileSync(new URL('../examples/codecs/dragino-lht65.js', import.meta.url), 'utf8')
 const frame = 'y/YLDQN2AQrdf/8='
 
-/** Runs the bench. With BENCH_PARTS=decoding, only the sandbox is measured, without a platform. */
 export async function lorawan(): Promise<Figure[]> {
-  const decoding = await measureDecoding()
-  if (process.env.BENCH_PARTS === 'decoding') return decoding
-  const bench = await openBenchPlatform({ WAYPOST_ALLOW_PRIVATE_ADDRESSES: 'on' })
-  const network = await startNetworkServer()
+  const open = once(async () => ({
+    bench: await openBenchPlatform({ WAYPOST_ALLOW_PRIVATE_ADDRESSES: 'on', ...withGarbageCollection }),
+    network: await startNetworkServer(),
+  }))
   try {
-    const latency = await measureLatency(bench, network)
-    const fleet = await measureFleet(bench)
-    const idle = await measureIdle(bench, network)
-    return [...latency, ...fleet, ...idle, ...decoding]
+    return await runParts({
+      decoding: measureDecoding,
+      latency: async () => await measureLatency(await open()),
+      fleet: async () => await measureFleet(await open()),
+      idle: async () => await measureIdle(await open()),
+    })
   } finally {
-    network.close()
-    await bench.close()
+    if (open.isCalled()) {
+      const { bench, network } = await open()
+      network.close()
+      await bench.close()
+    }
   }
+}
+
+interface Opened {
+  bench: BenchPlatform
+  network: NetworkServer
 }
 
 async function expectStatus(bench: BenchPlatform, status: number, operation: string, body?: unknown) {
@@ -92,8 +103,8 @@ async function atRate(perSecond: number, during: number, work: (nth: number) => 
   return count
 }
 
-/** Sends uplinks, and alternately device messages over MQTT with the same sample. The latency of both ends with PUBACK. */
-async function measureLatency(bench: BenchPlatform, network: NetworkServer): Promise<Figure[]> {
+/** Sends uplinks, and alternately device messages over MQTT with the same sample. Both latencies are measured until the PUBACK. */
+async function measureLatency({ bench, network }: Opened): Promise<Figure[]> {
   await anIntegration(bench, 'latency', username, network.port)
   const token = 'bench-device'
   const endpoint = { appVersion: { name: 'latency-v1' }, endpointId: 'bench-device', endpointToken: token }
@@ -154,7 +165,7 @@ async function deviceLatencies(device: MqttClient, topic: string, sample: string
 }
 
 /** A thousand devices send over mosquitto. Every twentieth uplink is sent twice, but every uplink must become exactly one sample. */
-async function measureFleet(bench: BenchPlatform): Promise<Figure[]> {
+async function measureFleet({ bench }: Opened): Promise<Figure[]> {
   const broker = await aBroker(['fleet@ttn'])
   const network = await broker.network()
   const path = await anIntegration(bench, 'fleet', 'fleet@ttn', broker.port)
@@ -162,9 +173,9 @@ async function measureFleet(bench: BenchPlatform): Promise<Figure[]> {
   let repeated = 0
   const count = await atRate(rate, seconds * 2, (nth) => {
     const uplink = { f_port: 2, f_cnt: Math.floor(nth / deviceCount), frm_payload: frame }
-    const times = nth % 20 === 0 ? 2 : 1
-    repeated += times - 1
-    for (let n = 0; n < times; n++) published.push(network.uplink('fleet@ttn', `d${nth % deviceCount}`, uplink))
+    const copies = nth % 20 === 0 ? 2 : 1
+    repeated += copies - 1
+    for (let n = 0; n < copies; n++) published.push(network.uplink('fleet@ttn', `d${nth % deviceCount}`, uplink))
   })
   await Promise.all(published)
   const publishedAt = performance.now()
@@ -209,7 +220,7 @@ async function pointsOf(bench: BenchPlatform, app: string): Promise<number> {
 }
 
 /** Measures the memory of the platform with idle sessions, and with the same integrations suspended. */
-async function measureIdle(bench: BenchPlatform, network: NetworkServer): Promise<Figure[]> {
+async function measureIdle({ bench, network }: Opened): Promise<Figure[]> {
   const ids: number[] = []
   for (let n = 0; n < idleCount; n++) {
     const appName = `idle-${n}`
@@ -222,10 +233,10 @@ async function measureIdle(bench: BenchPlatform, network: NetworkServer): Promis
     ids.push(id)
   }
   while (network.ready() > 1) await sleep(100)
-  const before = await settledMemory(bench)
+  const before = await settledHeapKb(bench.platform)
   for (const id of ids) await expectStatus(bench, 204, `PUT /api/v1/integrations/${id}/status`, { status: 'ACTIVE' })
   while (network.ready() < idleCount) await sleep(100)
-  const after = await settledMemory(bench)
+  const after = await settledHeapKb(bench.platform)
   const program = new URL('./lorawan/idle-sessions.ts', import.meta.url).pathname
   const args = ['--expose-gc', program, String(network.port), String(idleCount)]
   const { stdout } = await promisify(execFile)(process.execPath, args)
@@ -237,23 +248,12 @@ async function measureIdle(bench: BenchPlatform, network: NetworkServer): Promis
       limit: { max: 30 },
     },
     {
-      name: '… in the platform: memory of each, more than with the same integrations suspended',
-      value: ((after - before) * 1024) / idleCount,
+      name: '… in the platform: memory used by JavaScript for each, more than with the same integrations suspended',
+      value: (after - before) / idleCount,
       unit: 'KB',
       limit: { max: 30 },
     },
   ]
-}
-
-/** Returns the lowest resident memory of the process in MB within ten seconds. In this time, V8 collects the garbage of requests. */
-async function settledMemory({ platform }: BenchPlatform): Promise<number> {
-  let least = Number.POSITIVE_INFINITY
-  for (let n = 0; n < 20; n++) {
-    await sleep(500)
-    const status = readFileSync(`/proc/${platform.pid}/status`, 'utf8')
-    least = Math.min(least, Number(/^VmRSS:\s+(\d+)/m.exec(status)![1]) / 1024)
-  }
-  return least
 }
 
 /** Decodes uplinks with the codecs of the platform, and alternately runs the same script with the same input in the sandbox alone. */
@@ -276,11 +276,11 @@ async function measureDecoding(): Promise<Figure[]> {
       if (round > 0) rates[name].push(perSecond)
     }
   await Promise.all([codecs.stop(), sandbox.stop()])
-  const [a, b] = [percentile(rates.ours, 0.5), percentile(rates.bare, 0.5)]
+  const [ownRate, bareRate] = [percentile(rates.ours, 0.5), percentile(rates.bare, 0.5)]
   return [
-    { name: 'Decoding in the sandbox', value: a, unit: '/s' },
-    { name: 'The same script in the bare sandbox', value: b, unit: '/s' },
-    { name: '… decoding against the bare sandbox', value: a / b, unit: 'times', limit: { min: 0.7 } },
+    { name: 'Decoding in the sandbox', value: ownRate, unit: '/s' },
+    { name: 'The same script in the bare sandbox', value: bareRate, unit: '/s' },
+    { name: '… decoding against the bare sandbox', value: ownRate / bareRate, unit: 'times', limit: { min: 0.7 } },
   ]
 }
 

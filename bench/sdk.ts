@@ -8,7 +8,7 @@ import { type Figure, median } from './report.ts'
 const requiredRounds = 1000
 const rounds = Number(process.env.BENCH_ROUNDS ?? requiredRounds)
 /** Number of measurements. They are many and short, so that other programs hardly change the median. */
-const samples = Number(process.env.BENCH_TURNS ?? 201)
+const samples = Number(process.env.BENCH_SAMPLES ?? 201)
 const callsPerSample = 100
 const warmUpCalls = 2000
 

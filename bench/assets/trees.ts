@@ -47,7 +47,7 @@ async function timeOf(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - began
 }
 
-/** Returns the relations of the tree, without names. */
+/** Selects the relations of the tree, without names. */
 const plainQuery = `
   with recursive tree as (
     select r.type, r.from_id, r.to_type, r.to_id, 1 as level from assets.relations r

@@ -6,6 +6,7 @@ import { bearer, client } from '../../test/harness/client.ts'
 import { nodeDirectories } from '../../test/harness/platform.ts'
 import { applicationName, createEndpoints, withoutLimits } from '../gateway/bench-platform.ts'
 import { removeDirectory, type StartedPlatform, serviceToken, startPlatform, temporaryDirectory } from '../platform.ts'
+import { withGarbageCollection } from '../settled-memory.ts'
 
 export interface BenchNodes {
   node: StartedPlatform
@@ -35,7 +36,7 @@ export async function openBenchNodes(
     WAYPOST_MASTER_KEY: 'the same for both of these nodes, of course',
     WAYPOST_HTTP_CONNECTIONS: String(httpConnections),
     WAYPOST_HTTP_CONNECTIONS_PER_ADDRESS: String(httpConnections),
-    NODE_OPTIONS: `--import=${join(import.meta.dirname, 'collect-garbage.ts')}`,
+    ...withGarbageCollection,
     ...settings,
   }
   const node = await startPlatform(one, environment)

@@ -1,9 +1,9 @@
 /** Measures ten thousand callers that wait: the memory for each caller, and the latency of other requests. */
 import { sleep } from '../../src/kernel/clock.ts'
-import { memoryMb } from '../../test/harness/processes.ts'
 import { startProbe } from '../gateway/probe.ts'
 import { type HttpConnection, openHttpConnection } from '../register/http-connection.ts'
 import type { Figure } from '../report.ts'
+import { settledMemoryMb } from '../settled-memory.ts'
 import { type BenchNodes, pathOf, probePath } from './nodes.ts'
 
 const batchMax = 250
@@ -73,12 +73,4 @@ export async function waitingCallers(
     for (const connection of connections) connection.close()
     await sql.end({ timeout: 5 })
   }
-}
-
-async function settledMemoryMb(pid: number): Promise<number> {
-  for (let n = 0; n < 3; n++) {
-    process.kill(pid, 'SIGUSR2')
-    await sleep(700)
-  }
-  return memoryMb([pid])
 }

@@ -91,14 +91,14 @@ export async function livePoints(bench: BenchConsole): Promise<Figure[]> {
   const gaps = await page.evaluate<number>('window.received.gaps')
   await page.close()
   const third = Math.floor(heaps.length / 3)
-  const [early, late] = [median(heaps.slice(third, 2 * third)), median(heaps.slice(2 * third))]
+  const [secondThird, lastThird] = [median(heaps.slice(third, 2 * third)), median(heaps.slice(2 * third))]
   const name = `Live points for ${Math.round(tookSeconds)} s`
   return [
     { name: `${name}: stored`, value: stored.length / tookSeconds, unit: 'points/s' },
-    { name: `${name}: heap in the second third`, value: early / 2 ** 20, unit: 'MiB' },
+    { name: `${name}: heap in the second third`, value: secondThird / 2 ** 20, unit: 'MiB' },
     {
       name: `${name}: heap in the last third, against the second`,
-      value: late / early,
+      value: lastThird / secondThird,
       unit: 'times',
       limit: { max: 1.1 },
     },

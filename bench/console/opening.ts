@@ -9,7 +9,8 @@ import { type BenchConsole, endpoints } from './open.ts'
 
 const rounds = Number(process.env.BENCH_ROUNDS ?? 9)
 const warmUps = 2
-const slowerTimes = 4
+/** The processor is this many times slower while the time until the first rows is measured. */
+const cpuSlowdown = 4
 
 export async function opening(bench: BenchConsole): Promise<Figure[]> {
   const overview = await compare(bench, () => openConsole(bench, '/', fillInSignIn))
@@ -19,7 +20,7 @@ export async function opening(bench: BenchConsole): Promise<Figure[]> {
     ...figuresOf('From the sign-in page to the overview', overview),
     ...figuresOf(`List of ${endpoints} endpoints`, list),
     {
-      name: `First rows after the answer, processor ${slowerTimes} times slower`,
+      name: `First rows after the answer, processor ${cpuSlowdown} times slower`,
       value: afterAnswer,
       unit: 'ms',
       limit: { max: 200 },
@@ -60,6 +61,7 @@ interface ApiRequest {
   body: string | null
 }
 
+/** Excludes live streams: their responses do not end, so that the bare page could not wait for them. */
 const isOfApi = (url: string) => /\/api\/v\d/.test(url) && !/\/live\/api\//.test(url)
 
 interface Opened {
@@ -109,7 +111,7 @@ async function fillInSignIn({ browser, address, platform }: BenchConsole, page: 
 const painted = (page: Page) =>
   page.evaluate('new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))')
 
-/** Signs in without a form, as the console does, sends all requests at once, and prints the responses. */
+/** Gets an access token without a form, as the console does. Then it sends all requests at once and prints the responses. */
 const bareScript = `async ([tenant, requests]) => {
   const realm = location.origin + '/auth/realms/' + tenant
   const discovery = await (await fetch(realm + '/.well-known/openid-configuration')).json()
@@ -168,9 +170,9 @@ async function firstRows({ browser, address }: BenchConsole): Promise<number> {
   for (let round = -1; round < rounds; round++) {
     const page = await browser.newPage()
     const session = await page.context().newCDPSession(page)
-    await session.send('Emulation.setCPUThrottlingRate', { rate: slowerTimes })
+    await session.send('Emulation.setCPUThrottlingRate', { rate: cpuSlowdown })
     await page.addInitScript(watchRows)
-    // A locator is not used, because it would search the page for rows in each frame and delay the rows.
+    // A locator is not used, because it would search the page for rows in each animation frame and delay the rows.
     const shows = page.waitForEvent('console', (message) => message.text() === 'first rows')
     await page.goto(address('/endpoints'), { waitUntil: 'commit' })
     await shows

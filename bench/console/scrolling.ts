@@ -8,13 +8,16 @@ import { type BenchConsole, heapBytes } from './open.ts'
 const rows = Number(process.env.BENCH_ROWS ?? 10_000)
 
 /**
- * The page that is open before and after the list. It has few fields: Chromium keeps the removed fields of a form in memory, and those of the
- * account have more than 400 time zones.
+ * The page that is open before and after the list. It has few fields, because Chromium keeps the removed fields of a form in memory. The
+ * page of the account, for example, would leave a list of more than 400 time zones there.
  */
 const otherPage = '/vpn'
 
 const warmUps = 4
-/** Rows of a warm-up. They are enough that distant pages are reduced, so that this code is compiled before the measurement. */
+/**
+ * Number of rows of a warm-up. With so many rows, the console reduces distant pages of the list, so that the code for this is compiled before
+ * the measurement.
+ */
 const warmUpRows = 1_500
 
 /** Scrolls by half a page in each frame, and waits while the next rows are not loaded. */
@@ -76,7 +79,7 @@ export async function scrolling({ browser, address }: BenchConsole): Promise<Fig
     { name: `${name}: the longest frame`, value: Math.max(...frames), unit: 'ms' },
     { name: `${name}: rows in the document`, value: mostRows, unit: 'rows', limit: { max: 60 } },
     {
-      name: `${name}: heap while the last ones are shown, against the first`,
+      name: `${name}: heap while the last rows are shown, against the first rows`,
       value: atEnd / opened,
       unit: 'times',
       limit: { max: 1.2 },

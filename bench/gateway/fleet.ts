@@ -1,6 +1,6 @@
 /**
- * Many connections with minimal cost. Packets are built in advance, all connections share one read buffer, and one write sends all messages
- * that a read allows. Packet ids and request ids depend only on the position in the window, so packets never change.
+ * Many connections with minimal cost. Packets are built in advance, and all connections share one read buffer. One write sends as many
+ * messages as the replies of one read allow. Packet ids and request ids depend only on the position in the window, so they never change.
  */
 import net from 'node:net'
 import { connect, publish, subscribe } from './packets.ts'
@@ -42,9 +42,9 @@ export interface Device {
    * start of the window.
    */
   bytes: Buffer
-  size: number
+  packetBytes: number
   /** Length of a packet before its payload. */
-  head: number
+  headBytes: number
   pubacks: Buffer[]
   rest: Buffer | undefined
   ready(): void
@@ -162,8 +162,8 @@ function newDevice({ expecting, payload, window, ...options }: FleetOptions, n: 
     answered: 0,
     since: new Float64Array(window),
     bytes: Buffer.concat([...packets, ...packets]),
-    size: packets[0]!.length,
-    head: packets[0]!.length - payload.bytesFor(n, 0).length,
+    packetBytes: packets[0]!.length,
+    headBytes: packets[0]!.length - payload.bytesFor(n, 0).length,
     pubacks: [],
     rest: undefined,
     ready: () => {},
@@ -177,11 +177,11 @@ function send({ window, payload }: FleetOptions, device: Device, count: number, 
   const slot = device.sent % window
   for (let n = 0; n < sendable; n++) device.since[(slot + n) % window] = now
   device.sent += sendable
-  const { size, head } = device
+  const { packetBytes, headBytes } = device
   if (payload.renew)
     for (let n = slot; n < slot + sendable; n++)
-      payload.renew(device.bytes.subarray(n * size + head, (n + 1) * size), device.number)
-  const bytes = device.bytes.subarray(slot * size, (slot + sendable) * size)
+      payload.renew(device.bytes.subarray(n * packetBytes + headBytes, (n + 1) * packetBytes), device.number)
+  const bytes = device.bytes.subarray(slot * packetBytes, (slot + sendable) * packetBytes)
   device.socket.write(device.pubacks.length === 0 ? bytes : Buffer.concat([...device.pubacks, bytes]))
   if (device.pubacks.length > 0) device.pubacks = []
 }

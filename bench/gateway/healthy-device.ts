@@ -50,14 +50,14 @@ export async function healthyDevice(prepared: PreparedData): Promise<Figure[]> {
 
 /** Returns the p99 latency of responses in the next seconds. */
 async function p99(child: ChildProcess): Promise<number> {
-  await times(child)
+  await takeLatencies(child)
   await sleep(seconds * 1000)
-  return quantile(await times(child), 0.99)
+  return quantile(await takeLatencies(child), 0.99)
 }
 
 /** Returns the latencies since the last call. */
-function times(child: ChildProcess): Promise<number[]> {
-  child.send('how long?')
+function takeLatencies(child: ChildProcess): Promise<number[]> {
+  child.send('report')
   return nextMessage(child) as Promise<number[]>
 }
 

@@ -63,7 +63,7 @@ export interface RunResult {
 
 type Order = { connect: ConnectOrder } | { run: RunOrder } | { close: true }
 
-const times = createHistogram()
+const latencies = createHistogram()
 let fleet: Fleet | undefined
 let windowSize = 1
 
@@ -77,7 +77,7 @@ async function connect(order: ConnectOrder): Promise<ConnectResult> {
     clientId: (n) => `bench-${process.pid}-${n}`,
   })
   fleet = created.fleet
-  times.clear()
+  latencies.clear()
   let slowestMs = 0
   let next = 0
   let retries = 0
@@ -107,14 +107,14 @@ async function connect(order: ConnectOrder): Promise<ConnectResult> {
         await sleep(200 + Math.random() * 800)
       }
       const taken = performance.now() - started
-      times.add(taken * 1000)
+      latencies.add(taken * 1000)
       slowestMs = Math.max(slowestMs, taken)
     }
   }
   await Promise.all(Array.from({ length: order.concurrency }, worker))
   const seconds = (performance.now() - began) / 1000
   if (fleet.errorCount() > 0) throw new Error(`${fleet.errorCount()} first messages were refused`)
-  return { seconds, p50Ms: times.quantileMs(0.5), p99Ms: times.quantileMs(0.99), slowestMs, retries }
+  return { seconds, p50Ms: latencies.quantileMs(0.5), p99Ms: latencies.quantileMs(0.99), slowestMs, retries }
 }
 
 /** Collects the quantiles of each period. */
@@ -150,7 +150,7 @@ async function run({ seconds, warmUpSeconds, rate, pids, periodSeconds }: RunOrd
     const first = device.done - count
     for (let n = 0; n < count; n++) {
       const microseconds = (now - device.since[(first + n) % windowSize]!) * 1000
-      times.add(microseconds)
+      latencies.add(microseconds)
       inPeriods?.add(microseconds)
     }
     messages += count
@@ -158,7 +158,7 @@ async function run({ seconds, warmUpSeconds, rate, pids, periodSeconds }: RunOrd
   }
   const pace = rate === undefined ? startAll() : sendSteadily(rate)
   await sleep(warmUpSeconds * 1000)
-  times.clear()
+  latencies.clear()
   messages = 0
   const before = pids.map(cpuSeconds)
   const cpuBefore = process.cpuUsage()
@@ -173,8 +173,8 @@ async function run({ seconds, warmUpSeconds, rate, pids, periodSeconds }: RunOrd
   const result: RunResult = {
     messages,
     seconds: taken,
-    p50Ms: times.quantileMs(0.5),
-    p99Ms: times.quantileMs(0.99),
+    p50Ms: latencies.quantileMs(0.5),
+    p99Ms: latencies.quantileMs(0.99),
     cpuSeconds: after.map((value, index) => value - before[index]!),
     loadCpuSeconds: (user + system) / 1e6,
     lost: fleet!.lost(),

@@ -1,7 +1,7 @@
-/** Payloads of devices. All messages of a kind have the same length, so that packets can be built in advance. */
+/** Payloads of devices. All payloads of a kind have the same length, so that packets can be built once and sent again. */
 
 export interface Payload {
-  /** Returns the payload for a position in the window of a device. */
+  /** Returns the payload for one of the packets that a device has in flight. `slot` is the position of this packet among them. */
   bytesFor(device: number, slot: number): Buffer
   /** Updates the part of the payload that differs from message to message. Called before the payload is sent again. */
   renew?(bytes: Buffer, device: number): void
@@ -12,7 +12,7 @@ export type PayloadName = 'note' | 'sample' | 'changing' | 'batch'
 export const valuesOfSample = 5
 export const samplesOfBatch = 100
 
-/** Returns the payload of the gateway bench: 200 bytes, with a text. */
+/** Returns the payload of most parts of the gateway bench: 200 bytes, one of whose fields is a text. */
 function note(): Payload {
   const values = {
     timestamp: 1_760_000_000_000,
@@ -38,7 +38,7 @@ const valuesText = (seed: number) =>
 /** Returns one sample of five values, without a timestamp. */
 const sample = (): Payload => ({ bytesFor: (device, slot) => Buffer.from(`{${valuesText(device * 31 + slot)}}`) })
 
-/** Returns 150 bytes with five values, which differ from message to message. */
+/** Returns 145 bytes with three fixed texts and five values. The values differ from message to message. */
 function changing(): Payload {
   const names = ['temperature', 'humidity', 'pressure', 'voltage', 'level']
   const fixed = '"deviceName":"sensor","site":"plant-one-north","fw":"1.2.3"'

@@ -15,7 +15,7 @@ const connectionCount = 16
 export async function startProbe(baseUrl: string, path: string, token: string): Promise<Probe> {
   const free = await Promise.all(Array.from({ length: connectionCount }, () => openHttpConnection(baseUrl)))
   const all = [...free]
-  const times: number[] = []
+  const latencies: number[] = []
   const due: number[] = []
   const failures: Error[] = []
   let pending = 0
@@ -25,7 +25,7 @@ export async function startProbe(baseUrl: string, path: string, token: string): 
       pending++
       connection
         .ask('GET', path, token)
-        .then(() => void times.push(performance.now() - since))
+        .then(() => void latencies.push(performance.now() - since))
         .catch((error: Error) => void failures.push(error))
         .finally(() => {
           pending--
@@ -44,7 +44,7 @@ export async function startProbe(baseUrl: string, path: string, token: string): 
       while (pending > 0 || due.length > 0) await sleep(5)
       for (const connection of all) connection.close()
       if (failures[0]) throw failures[0]
-      return { requests: times.length, p99Ms: quantile(times, 0.99), slowestMs: Math.max(...times) }
+      return { requests: latencies.length, p99Ms: quantile(latencies, 0.99), slowestMs: Math.max(...latencies) }
     },
   }
 }

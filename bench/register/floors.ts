@@ -8,7 +8,7 @@ import { type BenchPlatform, connectAsSuperuser } from './bench-platform.ts'
 import { idOf, metadataOf } from './endpoints.ts'
 import { openHttpConnection } from './http-connection.ts'
 import { quantile } from './measure.ts'
-import { oneColumns } from './pages.ts'
+import { columnsOfOne } from './pages.ts'
 
 const plainName = 'plain'
 const rowsPerStatement = 500
@@ -59,7 +59,7 @@ async function insertRows(sql: Sql, tenantId: string, rows: ReturnType<typeof ne
 
 const bareRounds = 2000
 
-/** Returns the p50 of a bare HTTP server that answers with the row of the plain statement, in a process of its own. */
+/** Returns the median response time of a bare HTTP server in a process of its own. The server sends the row of the plain statement. */
 export async function bareRead({ directory }: BenchPlatform): Promise<number> {
   const child = spawn(process.execPath, [import.meta.filename, 'bare', directory], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -80,7 +80,7 @@ export async function bareRead({ directory }: BenchPlatform): Promise<number> {
 if (process.argv[2] === 'bare') {
   const sql = connect(await connectAsSuperuser(process.argv[3]!), { max: 2, name: 'bench-bare', statementSeconds: 0 })
   const server = createServer(async ({ url = '' }, response) => {
-    const [row] = await sql`select ${sql(oneColumns)} from register.endpoints where endpoint_id = ${url.slice(1)}`
+    const [row] = await sql`select ${sql(columnsOfOne)} from register.endpoints where endpoint_id = ${url.slice(1)}`
     const body = JSON.stringify(row)
     response.writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }).end(body)
   })

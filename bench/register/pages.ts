@@ -16,9 +16,9 @@ const shared = [
 ]
 const withMetadata = [...shared, 'metadata', 'metadata_updated_date']
 /** The columns of the plain statement for one endpoint. */
-export const oneColumns = withMetadata
+export const columnsOfOne = withMetadata
 
-/** Returns numbers far apart, below the size of the smaller register. */
+/** Returns the number of an endpoint. Numbers of successive rounds are far apart. All exist in the smaller of the measured registers. */
 const numberOf = (round: number) => 1 + ((round * 6151) % 5000)
 
 /** Returns the number of an endpoint whose version is the version that the round requests. Every third endpoint has the same version. */
@@ -38,7 +38,7 @@ function list(parameters: Record<string, unknown>): string {
   return `${root}/endpoints?${new URLSearchParams(texts)}`
 }
 
-/** Sends both statements at once. */
+/** Reads the rows and their total number at the same time. */
 async function readPage(
   { sql, tenantId }: BenchPlatform,
   columns: string[],

@@ -7,7 +7,7 @@ import type { Cost } from '../time-series/cost.ts'
 import { type LoadResult, runWithCost, withConnections } from '../time-series/load.ts'
 import { deleteRules, insertRules } from './definitions.ts'
 
-const rounds = Number(process.env.BENCH_TURNS ?? 3)
+const rounds = Number(process.env.BENCH_ROUNDS ?? 3)
 const load = { name: 'samples', connections: 1000, window: 4, payload: 'sample' as const }
 /** The expression returns null for every message, so no action runs. The trace of the run is still written. */
 const expression = 'return ctx.trigger.endpointDataSamplesReceived.dataSamples[0].temperature > 1000 ? true : null'
@@ -65,7 +65,6 @@ async function measure(generator: Generator, prepared: PreparedData, name: Case,
   }
 }
 
-const times = 'times'
 const perSecond = (result: Measured) => result.perSecond
 
 /** Measures messages when rules exist, but no message triggers them. */
@@ -79,18 +78,18 @@ export async function withOtherRules(prepared: PreparedData, seconds: number): P
     {
       name: 'With 1,000 rules on other applications against without',
       value: ratio('on other applications', perSecond),
-      unit: times,
+      unit: 'times',
       limit: { min: 0.95 },
     },
     {
       name: 'With 1,000 rules on other applications: cost of a message against without',
       value: ratio('on other applications', costOf),
-      unit: times,
+      unit: 'times',
     },
     {
       name: 'With 100,000 triggers on other applications: cost of a message against without',
       value: ratio('triggers on other applications', costOf),
-      unit: times,
+      unit: 'times',
       limit: { max: 1.1 },
     },
   ]
@@ -110,13 +109,13 @@ export async function withOneRule(prepared: PreparedData, seconds: number): Prom
     {
       name: 'With one rule on every message: rate against without rules',
       value: ratio(perSecond),
-      unit: times,
+      unit: 'times',
       limit: { min: 0.4 },
     },
     {
       name: 'With one rule on every message: p99 of acknowledgements against without rules',
       value: ratio(({ p99Ms }) => p99Ms),
-      unit: times,
+      unit: 'times',
       limit: { max: 1.5 },
     },
   ]

@@ -8,7 +8,7 @@ import { type Figure, median } from '../report.ts'
 import { expectStatus } from './expect-status.ts'
 
 const megabyte = 1_000_000
-const size = Number(process.env.BENCH_MEGABYTES ?? 100) * megabyte
+const fileBytes = Number(process.env.BENCH_MEGABYTES ?? 100) * megabyte
 const devices = 50
 const rounds = 4
 const software = '/otao/api/v1/applications/camera/software'
@@ -20,7 +20,7 @@ export async function downloads(bench: BenchPlatform): Promise<Figure[]> {
   await expectStatus(ask, 201, 'POST /api/v1/applications/camera/app-versions', { nameSuffix: 'v1' })
   await expectStatus(ask, 201, `POST ${software}/1.0.0`, { rolloutStrategy: 'general' })
   await expectStatus(ask, 201, `POST ${software}/2.0.0`, { rolloutStrategy: 'general', upgradableFrom: ['1.0.0'] })
-  const content = Buffer.alloc(size, 7)
+  const content = Buffer.alloc(fileBytes, 7)
   await expectStatus(ask, 204, `PUT ${software}/2.0.0/file?filename=firmware.bin`, content)
   const links: string[] = []
   for (let n = 0; n < devices; n++) links.push(await linkOf(bench, n))
@@ -46,7 +46,7 @@ export async function downloads(bench: BenchPlatform): Promise<Figure[]> {
   }
   agent.destroy()
   const ratio = median(ofSoftware) / median(ofBinaryData)
-  const name = `download of ${size / megabyte} MB by ${devices} devices at the same time`
+  const name = `download of ${fileBytes / megabyte} MB by ${devices} devices at the same time`
   return [
     { name: `${name}, software`, value: median(ofSoftware), unit: 'MB/s' },
     { name: `${name}, binary data`, value: median(ofBinaryData), unit: 'MB/s' },
@@ -77,7 +77,7 @@ async function linkOf(bench: BenchPlatform, n: number): Promise<string> {
 async function rateOf(running: Promise<void>[]): Promise<number> {
   const began = performance.now()
   await Promise.all(running)
-  return (running.length * size) / megabyte / ((performance.now() - began) / 1000)
+  return (running.length * fileBytes) / megabyte / ((performance.now() - began) / 1000)
 }
 
 async function download(agent: Agent, url: string, headers: Record<string, string>): Promise<void> {
@@ -85,5 +85,6 @@ async function download(agent: Agent, url: string, headers: Record<string, strin
   let received = 0
   incoming.on('data', (bytes: Buffer) => (received += bytes.length))
   await once(incoming, 'end')
-  if (incoming.statusCode !== 200 || received !== size) throw new Error(`${incoming.statusCode}, ${received} bytes`)
+  if (incoming.statusCode !== 200 || received !== fileBytes)
+    throw new Error(`${incoming.statusCode}, ${received} bytes`)
 }

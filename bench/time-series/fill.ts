@@ -19,16 +19,17 @@ import { applicationName, versionName } from '../gateway/bench-platform.ts'
 import type { BenchPlatform } from './bench-platform.ts'
 import { type Dataset, endpointIdOf, fields, timeOf, valuesAt } from './dataset.ts'
 
-export interface Names {
+export interface StoredIds {
   /** Numbers of the endpoints in the database, by index. */
   numbers: number[]
-  /** The series of `fields`, in their order. */
+  /** The series of `fields`, in order. */
   set: SeriesSet
 }
 
 export const seriesNameOf = (field: string) => `auto~${field}`
 
-export async function nameAll({ db: { sql }, tenantId }: BenchPlatform, endpoints: number): Promise<Names> {
+/** Stores the endpoints and series, without samples, and returns their ids. */
+export async function storeIds({ db: { sql }, tenantId }: BenchPlatform, endpoints: number): Promise<StoredIds> {
   const application = { tenantId, applicationName }
   const ids = Array.from({ length: endpoints }, (_, endpoint) => endpointIdOf(endpoint))
   const numbered = await numberEndpoints(
@@ -53,7 +54,7 @@ const writers = 3
 /** Writes samples as if they had just arrived, in the order in which a fleet sends. */
 export async function fillWithRecentSamples(
   { db, tenantId }: BenchPlatform,
-  { numbers, set }: Names,
+  { numbers, set }: StoredIds,
   dataset: Dataset,
 ) {
   const slot = (await findOpenSlot(db.sql))!
@@ -89,7 +90,7 @@ export async function packAll({ db }: BenchPlatform) {
 const chunksPerWrite = 1500
 
 /** Writes packed chunks, the form in which nearly all samples are stored. */
-export async function fillPacked({ db }: BenchPlatform, { numbers, set }: Names, dataset: Dataset) {
+export async function fillPacked({ db }: BenchPlatform, { numbers, set }: StoredIds, dataset: Dataset) {
   const days = Array.from({ length: dataset.points }, (_, step) => Math.floor(timeOf(dataset, step) / 86_400_000))
   const existingMonths = await findMonths(db.sql)
   for (const month of monthsFor([...new Set(days)], new Date()))

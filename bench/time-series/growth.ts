@@ -7,7 +7,7 @@ import { removeDirectory } from '../platform.ts'
 import { type Figure, median } from '../report.ts'
 import { startBenchPlatform } from './bench-platform.ts'
 import { began, type Dataset, fields, valuesOf } from './dataset.ts'
-import { fillPacked, fillWithRecentSamples, nameAll, seriesNameOf } from './fill.ts'
+import { fillPacked, fillWithRecentSamples, seriesNameOf, storeIds } from './fill.ts'
 import { runWithCost, withConnections } from './load.ts'
 import { latestOf } from './reading.ts'
 
@@ -27,7 +27,7 @@ const small: Size = {
   packed: { endpoints, points: 180, stepMs },
   hot: { endpoints, points: 20, stepMs },
 }
-/** The number of hot samples is the maximum of a slot: at 2,000,000 samples, a slot is packed. */
+/** The hot samples are half as many as a slot may have: a slot is closed and packed at 2,000,000 samples. */
 const large: Size = {
   name: '100,000,000 values',
   packed: { endpoints, points: 19_000, stepMs },
@@ -83,9 +83,9 @@ async function prepareFilled({ name, packed, hot }: Size): Promise<PreparedData>
   const prepared = await prepareData(endpoints)
   const bench = await startBenchPlatform(prepared)
   try {
-    const names = await nameAll(bench, endpoints)
-    await fillPacked(bench, names, packed)
-    await fillWithRecentSamples(bench, names, { ...hot, from: began + packed.points * packed.stepMs })
+    const ids = await storeIds(bench, endpoints)
+    await fillPacked(bench, ids, packed)
+    await fillWithRecentSamples(bench, ids, { ...hot, from: began + packed.points * packed.stepMs })
     await bench.db.sql.unsafe('vacuum analyze time_series.chunks')
     await bench.db.sql`checkpoint`
     const [row] = await bench.db.sql`

@@ -3,7 +3,7 @@ import { type Figure, median } from '../report.ts'
 import { measureAlternately, measureMemory } from './alternate.ts'
 import type { BenchPlatform } from './bench-platform.ts'
 import { began, type Dataset, endpointIdOf, fields, timeOf, valuesOf } from './dataset.ts'
-import { fillPacked, fillWithRecentSamples, type Names, nameAll, seriesNameOf } from './fill.ts'
+import { fillPacked, fillWithRecentSamples, type StoredIds, seriesNameOf, storeIds } from './fill.ts'
 import type { Peers } from './peers.ts'
 import {
   type Contender,
@@ -71,8 +71,8 @@ const long: Dataset = { endpoints: 1, points: 100_000, stepMs: 10_000 }
 
 /** Reads one series of an otherwise unused endpoint: once when it is packed, once when it is not packed yet. */
 export async function readOne(bench: BenchPlatform, firstFree: number): Promise<Figure[]> {
-  const { numbers, set } = await nameAll(bench, firstFree + 2)
-  const only = (endpoint: number): Names => ({ numbers: [numbers[endpoint]!], set })
+  const { numbers, set } = await storeIds(bench, firstFree + 2)
+  const only = (endpoint: number): StoredIds => ({ numbers: [numbers[endpoint]!], set })
   await fillPacked(bench, only(firstFree), long)
   await fillWithRecentSamples(bench, only(firstFree + 1), long)
   await bench.db.sql.unsafe('vacuum analyze time_series.chunks')

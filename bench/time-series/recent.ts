@@ -4,7 +4,7 @@ import { startGenerator } from '../gateway/generator.ts'
 import { type Figure, median } from '../report.ts'
 import { startBenchPlatform } from './bench-platform.ts'
 import { began, type Dataset, fields, valuesOf } from './dataset.ts'
-import { fillWithRecentSamples, nameAll, packAll } from './fill.ts'
+import { fillWithRecentSamples, packAll, storeIds } from './fill.ts'
 import { run, withConnections } from './load.ts'
 import { type Contender, hourly, platformReading } from './queries.ts'
 
@@ -19,8 +19,8 @@ export async function recent(prepared: PreparedData, withLoad = true): Promise<F
   const generator = startGenerator('any')
   const bench = await startBenchPlatform(prepared)
   try {
-    const names = await nameAll(bench, dataset.endpoints)
-    await fillWithRecentSamples(bench, names, dataset)
+    const ids = await storeIds(bench, dataset.endpoints)
+    await fillWithRecentSamples(bench, ids, dataset)
     const questions: [string, Contender][] = [
       ['hourly averages', platformReading(bench, dataset, dataset.points, hourly)],
       ['all points as JSON', platformReading(bench, dataset, dataset.points)],

@@ -3,7 +3,7 @@ import { cpuSeconds, nameOf, processTree } from '../../test/harness/processes.ts
 import type { Figure } from '../report.ts'
 import type { BenchPlatform } from './bench-platform.ts'
 import { type Dataset, fields, valuesOf } from './dataset.ts'
-import { fillWithRecentSamples, nameAll, packAll } from './fill.ts'
+import { fillWithRecentSamples, packAll, storeIds } from './fill.ts'
 import type { Peer } from './peers.ts'
 
 interface Packing {
@@ -16,7 +16,7 @@ interface Packing {
 /** Writes samples and lets the platform pack them. */
 export async function fillAndPack(bench: BenchPlatform, dataset: Dataset): Promise<Packing> {
   const { sql } = bench.db
-  await fillWithRecentSamples(bench, await nameAll(bench, dataset.endpoints), dataset)
+  await fillWithRecentSamples(bench, await storeIds(bench, dataset.endpoints), dataset)
   const before = [nodeSeconds(bench), databaseSeconds(bench)]
   await packAll(bench)
   const [node, database] = [nodeSeconds(bench) - before[0]!, databaseSeconds(bench) - before[1]!]

@@ -11,6 +11,7 @@ import { createPartitionsOfDays } from '../../src/services/traffic-log/store/par
 import type { BenchPlatform } from '../register/bench-platform.ts'
 
 const dayMs = 86_400_000
+/** Slightly less than the seven days after which the traffic log deletes its records. */
 export const weekMs = 6.9 * dayMs
 const batchSize = 100_000
 export const endpointsOfTenant = 10_000

@@ -92,7 +92,7 @@ export async function sizes({ sql }: BenchPlatform, records: number): Promise<Fi
       pg_total_relation_size('traffic_log.endpoints')::float8 as endpoints`
   return [
     {
-      name: 'A record with a payload of 150 bytes, packed, with all tables and indexes',
+      name: 'A record with a payload of 146 bytes, packed, with all tables and indexes',
       value: (row!.blocks + row!.endpoints) / records,
       unit: 'bytes',
       limit: { max: 40 },

@@ -1,4 +1,4 @@
-/** The consumer beside Mosquitto, which is written in C: receives every message and publishes the response. */
+/** The client that answers for Mosquitto, which cannot answer itself: receives every message and publishes the response. */
 import net from 'node:net'
 import { connect, publish, subscribe } from '../packets.ts'
 

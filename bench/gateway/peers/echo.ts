@@ -1,4 +1,4 @@
-/** The upper limit: one read and one write for the bytes that arrive, and nothing else. */
+/** A server that sends back the bytes that it receives and does nothing else: the upper limit for the other servers. */
 import { serve } from './serve.ts'
 
 serve((socket) => {

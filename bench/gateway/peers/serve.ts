@@ -1,7 +1,7 @@
 /** Common part of all servers in the bench: listens, reports its port, collects garbage on request, and exits when its parent exits. */
 import net from 'node:net'
 
-/** Garbage collection, which exists because the process runs with --expose-gc. */
+/** Collects garbage. The function exists because the process runs with --expose-gc. */
 const collect = (globalThis as { gc?: () => void }).gc
 
 export function serve(accept: (socket: net.Socket) => void) {
