@@ -143,8 +143,8 @@ const { failed, unfinished, unstable, timings } = await runTests({
   directory,
   alone: (file) => needsOwnProcess(relative(root, file)),
   seconds: knownSeconds(),
-  fileSecondsMax: 600,
-  testSecondsMax: 480,
+  fileSecondsMax: 1000,
+  testSecondsMax: 900,
   environment: {
     // All processes share one cache of compiled code.
     NODE_COMPILE_CACHE: resolve('node_modules/.cache/waypost-tests'),

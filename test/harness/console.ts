@@ -212,7 +212,7 @@ export async function checkNarrow(page: Page, name: string) {
 
 /**
  * Environment variable with a folder into which the test of pages writes pictures: `TEST_PICTURES=docs/images/console npm test --
- * test/console/pages.test.ts`.
+ * test/console/pages`.
  */
 const picturesVariable = 'TEST_PICTURES'
 export const takesPictures = process.env[picturesVariable] !== undefined

@@ -1,0 +1,37 @@
+/** Tests the pages about applications, people, credentials, VPN and LoRaWAN. Add a line for each new page of this part of the console. */
+import { testPages } from '../../harness/page-checks.ts'
+
+testPages({
+  followed: [
+    ['/connect', 'Connect a device'],
+    ['/connect?endpoint=meter-1&with=curl', 'Connect meter-1'],
+    ['/applications', 'Applications'],
+    ['/applications/meters', 'Meters'],
+    ['/applications/meters/edit', /Edit/],
+    ['/applications/new', 'New application'],
+    ['/users', 'Users'],
+    ['/users/new', 'New user'],
+    ['/users/{ada}', 'Ada Lovelace'],
+    ['/users/{ada}?tab=access', 'Ada Lovelace'],
+    ['/users/{ada}?tab=activity', 'Ada Lovelace'],
+    ['/roles', 'Roles and grants'],
+    ['/roles?tab=grants', 'Roles and grants'],
+    ['/roles?tab=who&scope=endpoint:read', 'Roles and grants'],
+    ['/roles/new', 'New role'],
+    ['/roles/endpoint-reader', 'endpoint-reader'],
+    ['/api-keys', 'API keys'],
+    ['/api-keys/new', 'New API key'],
+    ['/credentials', 'Credentials'],
+    ['/credentials?kind=x509', 'Credentials'],
+    ['/credentials/new?kind=x509', 'New certificate'],
+    ['/sign-in', 'Sign-in'],
+    ['/audit', 'Audit log'],
+    ['/account', 'Your account'],
+    ['/vpn', 'VPN'],
+    ['/vpn/new', 'New VPN client'],
+    ['/vpn/{vpn}', 'gateway-1'],
+    ['/lorawan', 'LoRaWAN'],
+    ['/lorawan/applications/new', 'Link an application'],
+    ['/lorawan/applications/{lorawan}', 'The Things Stack'],
+  ],
+})

@@ -1,0 +1,45 @@
+/** Tests the pages about endpoints, their places and their data, and typed addresses. Add a line for each new page of this part of the console. */
+import { testPages } from '../../harness/page-checks.ts'
+
+testPages({
+  followed: [
+    ['/', 'Overview'],
+    ['/endpoints', 'Endpoints'],
+    ['/endpoints?q=nothing-like-this', 'Endpoints'],
+    ['/endpoints?connection=never&activity=silent-1d&application=meters', 'Endpoints'],
+    ['/endpoints/meter-1', 'North gate'],
+    ['/endpoints/meter-1?tab=timeline', 'North gate'],
+    ['/endpoints/meter-1?tab=metadata', 'North gate'],
+    ['/endpoints/meter-1?tab=commands', 'North gate'],
+    ['/endpoints/meter-1?tab=history', 'North gate'],
+    ['/endpoints/meter-1?tab=configuration', 'North gate'],
+    ['/endpoints/meter-1?tab=software', 'North gate'],
+    ['/endpoints/meter-1?tab=files', 'North gate'],
+    ['/endpoints/meter-1?tab=relations', 'North gate'],
+    ['/endpoints/meter-1?tab=access', 'North gate'],
+    ['/filters', 'Filters'],
+    ['/filters/meters/new', 'New filter'],
+    ['/map', 'Map'],
+    ['/map?view=table', 'Map'],
+    ['/jobs', 'Jobs'],
+    ['/endpoints/new', 'New endpoint'],
+    ['/explore', 'Explore'],
+    ['/explore?application=meters&endpoints=meter-1&series=auto~power&compare=day', 'Explore'],
+    ['/dashboards', 'Dashboards'],
+    ['/dashboards?q=nothing-like-this&whose=nobody', 'Dashboards'],
+    ['/dashboards/new', 'New dashboard'],
+    ['/dashboards/{dashboard}', 'Power'],
+    ['/dashboards/{dashboard}?refresh=never&var-colour=x', 'Power'],
+    ['/dashboards/{dashboard}?tab=versions', 'Versions of Power'],
+    ['/dashboards/{dashboard}/edit', 'Edit Power'],
+    ['/endpoints/meter-1/dashboard', 'Dashboard of North gate'],
+  ],
+  // Addresses that are wrong, or that a person may have as a bookmark.
+  loaded: [
+    ['/endpoints?sort=colour&page=x', 'Endpoints'],
+    ['/endpoints/meter-1?tab=nothing', 'North gate'],
+    ['/explore?aggregate=none-such&period=x', 'Explore'],
+    ['/no/such/page', /no such page/],
+    ['/endpoints/meter-1?tab=history', 'North gate'],
+  ],
+})
