@@ -117,17 +117,24 @@ export async function countSeries(sql: Sql, { tenantId, applicationName }: Appli
   return row!.count
 }
 
-/** Finds those of the given series that exist. */
+/**
+ * Finds those of the given series that exist. Each name is looked up in the primary key. A join would read all series of the application for
+ * each name while the table has no statistics.
+ */
 export async function findSeriesByNames(
   sql: Sql,
   { tenantId, applicationName }: Application,
   fields: { name: string; valueName: string }[],
 ): Promise<Series[]> {
   return await sql`
-    select series_id, name, value_name from time_series.series
-    join unnest(${fields.map(({ name }) => name)}::text[], ${fields.map(({ valueName }) => valueName)}::text[])
-      requested (name, value_name) using (name, value_name)
-    where tenant_id = ${tenantId} and application_name = ${applicationName}`
+    select found.series_id, found.name, found.value_name
+    from unnest(${fields.map(({ name }) => name)}::text[], ${fields.map(({ valueName }) => valueName)}::text[])
+      requested (name, value_name)
+    cross join lateral (
+      select series_id, name, value_name from time_series.series
+      where tenant_id = ${tenantId} and application_name = ${applicationName}
+        and name = requested.name and value_name = requested.value_name
+      limit 1) found`
 }
 
 /** Creates missing series. The application is locked, so that its limit is respected. */
